@@ -1,26 +1,32 @@
 """Environments that agents act on, and their actions.
 
-Protocols and base classes
+Base classes and data types
 
-- ``base``: ``Environment``, the class to derive from, with ``@action`` and ``@query``. ``optional`` documents its
-  optional members.
-- ``types``: tasks, selections, actions, observations, verdicts, snapshots.
-- ``preconditions``: ``Preconditions`` of actions, for checking plans before they run.
-- ``optional``: ``Goals``, for the selectors of DEPS.
-- ``errors``: every error of this package.
+- ``base``: ``Environment``, the base class of all environments, and the decorators ``@action`` and ``@query``.
+- ``optional``: the optional members of ``Environment``; and ``Goals``, for the planning method of the DEPS paper.
+- ``types``: tasks, selections of tasks, actions, observations, verdicts, snapshots.
+- ``preconditions``: what actions need and change, so that plans can be checked before they run.
+- ``errors``: the errors of this package.
 
 Using environments
 
-- ``registry``: load one by name, from another package, or from a file.
-- ``selection``: turn a selection into tasks.
-- ``checking``: find mistakes in an environment (``planbook check-env``).
-- ``secrets``: detect values that look like secrets.
-- ``resources``: packages, install commands and digests of data. ``yaml_lines``: YAML with the line of each value.
-- ``text_matching``: token set ratio, BM25.
+- ``registry``: load an environment by name, from another package, or from a Python file.
+- ``selection``: list the tasks that a selection names (split, types, seeds, limit or ids).
+- ``checking``: find mistakes in an environment, for ``planbook check-env``.
 
-Shipped environments: ``alfworld``, ``crafter``, ``minecraft``, ``miniwob``, ``shopping``, ``tabletop``,
-``textcraft``, ``toy`` and ``web``. ``browser`` runs Chromium for two of them. ``tools`` turns functions, MCP
-servers and Gymnasium's environments into environments.
+Shared by environments
+
+- ``resources``: find packages and data files, and compute their digests.
+- ``secrets``: detect values that look like secrets.
+- ``text_matching``: compare texts by their words (token set ratio, BM25).
+- ``yaml_lines``: read YAML, and find the line of each value.
+
+The environments
+
+- ``toy``: boxes and things, for tests and documentation.
+- ``alfworld``, ``crafter``, ``minecraft``, ``miniwob``, ``shopping``, ``tabletop``, ``textcraft`` and ``web``: the
+  environments of the papers that planbook reproduces. ``browser`` runs Chromium for ``miniwob`` and ``web``.
+- ``tools``: environments made of Python functions, MCP servers or Gymnasium environments.
 """
 
 if __name__ == "envs":
@@ -28,11 +34,11 @@ if __name__ == "envs":
 
 from typing import TYPE_CHECKING
 
-from planbook import lazily
+from planbook import lazy_getattr
 
 if TYPE_CHECKING:
     from planbook.envs.base import Environment, action, query
-    from planbook.envs.checking import Checked, check_environment
+    from planbook.envs.checking import CheckReport, check_environment
     from planbook.envs.errors import (
         BadSelection,
         Diverged,
@@ -42,13 +48,13 @@ if TYPE_CHECKING:
         MissingRequirement,
         UnknownAction,
         UnknownEnvironment,
-        raised_at,
+        error_location,
         validation_faults,
     )
     from planbook.envs.optional import Features, Goals
-    from planbook.envs.preconditions import UNKNOWN, Beliefs, Change, Deed, Fact, Need, Preconditions
+    from planbook.envs.preconditions import UNKNOWN, Beliefs, Change, Contract, Fact, Need, Preconditions
     from planbook.envs.registry import (
-        CannotLoad,
+        ModuleLoadError,
         execute_module,
         import_error,
         is_loaded,
@@ -76,16 +82,16 @@ if TYPE_CHECKING:
         ActionSpec,
         NoOptions,
         Observation,
-        Offered,
+        Offer,
         Requirement,
         Selection,
         Snapshot,
         Task,
         Verdict,
     )
-    from planbook.envs.yaml_lines import FileFault, Where, YamlFile, read_yaml
+    from planbook.envs.yaml_lines import FileFault, YamlFile, YamlPath, read_yaml
 else:
-    __getattr__ = lazily(__name__)
+    __getattr__ = lazy_getattr(__name__)
 
 __all__ = [
     "BM25",
@@ -94,10 +100,9 @@ __all__ = [
     "ActionSpec",
     "BadSelection",
     "Beliefs",
-    "CannotLoad",
     "Change",
-    "Checked",
-    "Deed",
+    "CheckReport",
+    "Contract",
     "Diverged",
     "Environment",
     "EnvironmentBroken",
@@ -108,10 +113,11 @@ __all__ = [
     "FileFault",
     "Goals",
     "MissingRequirement",
+    "ModuleLoadError",
     "Need",
     "NoOptions",
     "Observation",
-    "Offered",
+    "Offer",
     "Preconditions",
     "Requirement",
     "Selection",
@@ -121,10 +127,11 @@ __all__ = [
     "UnknownAction",
     "UnknownEnvironment",
     "Verdict",
-    "Where",
     "YamlFile",
+    "YamlPath",
     "action",
     "check_environment",
+    "error_location",
     "execute_module",
     "file_digest",
     "files_digest",
@@ -141,7 +148,6 @@ __all__ = [
     "package_version",
     "python_name",
     "query",
-    "raised_at",
     "read_yaml",
     "register_class",
     "texts_digest",

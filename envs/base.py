@@ -1,6 +1,6 @@
-"""The base class of every environment: the members an author writes, and the engine that runs its episodes.
+"""The base class of every environment: the members that an author writes, and the methods that run its episodes.
 
-The actions of an environment are methods marked ``@action``. The prompt text, the static check, the wire schema and the
+The actions of an environment are methods marked ``@action``. The prompt text, the static check, the JSON schema and the
 documentation are all derived from a method's signature, docstring and example.
 """
 
@@ -15,7 +15,7 @@ from pydantic import BaseModel
 from planbook.envs.errors import Diverged, EnvironmentBroken, EpisodeEnded, UnknownAction
 from planbook.envs.optional import OptionalMembers
 from planbook.envs.selection import select
-from planbook.envs.types import Action, ActionSpec, NoOptions, Observation, Offered, Selection, Snapshot, Task, Verdict
+from planbook.envs.types import Action, ActionSpec, NoOptions, Observation, Offer, Selection, Snapshot, Task, Verdict
 
 P = ParamSpec("P")
 E = TypeVar("E")
@@ -24,7 +24,7 @@ Answer = TypeVar("Answer", bound=Observation | str)
 Member = TypeVar("Member", bound=Callable[..., Any])
 _MARK = "_planbook_spec"
 LARGEST_MEASURE = 1e300
-"""Largest absolute value of a measure: means and deviations of such numbers are finite."""
+"""Largest absolute value of a measure. Means and standard deviations of such numbers are finite."""
 
 
 def action(
@@ -32,14 +32,14 @@ def action(
 ) -> Callable[[Callable[Concatenate[E, P], Answer]], Callable[Concatenate[E, P], Answer]]:
     """Mark a method as an action. Plans and models see its signature and docstring.
 
-    ``example`` is one line: a call and what it returned. Arguments have JSON types; ``Literal`` lists choices.
+    ``example`` is one line: a call and its result. Parameters have JSON types; ``Literal`` lists the allowed values.
 
         @action("agent.walk('east') -> 'You are in room 1.'")
         def walk(self, direction: Literal["east", "west"]) -> Observation:
             \"\"\"Go to the next room.\"\"\"
 
-    The method returns an Observation, or a string that becomes one. ``name`` is needed only where the method cannot
-    have the action's name, such as ``close``, which every environment has.
+    The method returns an Observation, or a string that becomes one. Pass ``name`` if the method cannot have the name of
+    the action. An example is the action ``close``, since every environment already has a method of that name.
     """
     return _marker("action", example, name)
 
@@ -47,12 +47,12 @@ def action(
 def query(
     example: str = "",
 ) -> Callable[[Callable[Concatenate[E, P], R]], Callable[Concatenate[E, P], R]]:
-    """Mark a read-only method that plans may call. It returns a JSON value, and calling it is not an action."""
+    """Mark a read-only method that plans may call. It returns a JSON value, and a call does not count as an action."""
     return _marker("query", example)
 
 
 def _marker(kind: str, example: str, name: str = "") -> Callable[[Member], Member]:
-    """Return the decorator that marks a method. Raises TypeError if it was written without brackets."""
+    """Return the decorator that marks a method. Raises TypeError if ``@action`` or ``@query`` has no brackets."""
     if not isinstance(example, str):
         raise TypeError(f"{example.__qualname__} is marked with @{kind} without brackets; write @{kind}()")
 
@@ -88,13 +88,16 @@ class Environment(OptionalMembers, ABC):
     @classmethod
     @abstractmethod
     def tasks(cls, selection: Selection, options: BaseModel | None = None) -> Sequence[Task]:
-        """Return the selected tasks, in a fixed order. Raises BadSelection or MissingRequirement."""
+        """Return the selected tasks, in a fixed order.
+
+        Raises BadSelection if a selected task does not exist, or MissingRequirement if its data is not installed.
+        """
 
     @abstractmethod
     def begin(self, task: Task) -> Observation:
         """Set up the task from scratch, and return the first observation.
 
-        If the goal and params become known only now (from a page, say), set ``self.task`` to a copy that has them.
+        If the goal and params become known only here (for example from a page), set ``self.task`` to a copy with them.
         """
 
     @abstractmethod
@@ -102,17 +105,20 @@ class Environment(OptionalMembers, ABC):
         """Return the verdict on the current state. Plans never see it."""
 
     Options: ClassVar[type[BaseModel]] = NoOptions
-    """The model of the environment's options. ``__init__`` and the class methods get an instance."""
+    """The pydantic model of the environment's options. ``__init__`` and the class methods receive an instance of it."""
     action_limit: ClassVar[int] = 50
     """Maximum number of actions in an episode, unless the run or the method sets another limit."""
     parallel: ClassVar[bool] = True
-    """True if instances may run side by side in threads."""
+    """True if several instances may run at the same time, each in its own thread."""
     paper_actions: ClassVar[tuple[str, ...]] = ()
-    """The actions of the paper's agent. With an option ``paper_actions``, only these are offered, and no queries."""
+    """The actions of the agent in the environment's paper.
+
+    If the environment has an option ``paper_actions`` and it is set, only these are offered, and no queries.
+    """
     actions: ClassVar[Mapping[str, ActionSpec]] = {}
-    """The methods marked ``@action``, by name. Set by this class."""
+    """Maps the name of each action to its specification. ``__init_subclass__`` fills it."""
     queries: ClassVar[Mapping[str, ActionSpec]] = {}
-    """The methods marked ``@query``, by name. Set by this class."""
+    """Maps the name of each query to its specification. ``__init_subclass__`` fills it."""
 
     def __init__(self, options: BaseModel | None = None) -> None:
         self.options: BaseModel = options if options is not None else self.Options()
@@ -136,30 +142,30 @@ class Environment(OptionalMembers, ABC):
 
     @classmethod
     def select(cls, selection: Selection, options: BaseModel | None = None) -> list[Task]:
-        """Return the tasks that fit the selection. ``tasks`` may have ignored parts of it.
+        """Return the tasks that match the selection, even if ``tasks`` ignores parts of it.
 
-        Raises BadSelection for a split, a type or an id that does not exist, and if no task is left.
+        Raises BadSelection if a split, a type or an id does not exist, or if no task matches.
         """
         return select(cls, selection, options)
 
     @classmethod
     def task_splits(cls, options: BaseModel | None = None) -> tuple[str, ...]:
-        """Return the splits under these options; by default ``splits``."""
+        """Return the splits that exist with these options. By default ``splits``."""
         return cls.splits
 
     @classmethod
-    def offered(cls, options: BaseModel | None = None) -> Offered:
-        """Return the actions and queries under these options; by default all."""
-        everything = Offered(cls.actions, cls.queries)
+    def offered(cls, options: BaseModel | None = None) -> Offer:
+        """Return the actions and queries that plans may call with these options. By default all."""
+        everything = Offer(cls.actions, cls.queries)
         return everything.only(cls.paper_actions) if getattr(options, "paper_actions", False) else everything
 
     @classmethod
-    def listed(cls, options: BaseModel | None = None, goal: str = "") -> Offered:
-        """Return the offered actions and queries that prompts list; by default all."""
+    def listed(cls, options: BaseModel | None = None, goal: str = "") -> Offer:
+        """Return those of the offered actions and queries that prompts list. By default all."""
         return cls.offered(options)
 
     def close(self) -> None:
-        """Release what the environment holds. Closing twice is harmless."""
+        """Release the environment's resources. Closing twice is harmless."""
 
     def reset(self, task: Task) -> Observation:
         """Begin a task from scratch, with an empty history, and return the first observation."""
@@ -175,7 +181,7 @@ class Environment(OptionalMembers, ABC):
     def act(self, action: Action) -> Observation:
         """Take an action and return its observation.
 
-        Raises EpisodeEnded before the first reset and after the end, UnknownAction if the action is not offered.
+        Raises EpisodeEnded before the first reset and after the end, or UnknownAction if the action is not offered.
         """
         if self.task is None:
             raise EpisodeEnded(f"{self.name}: no episode has begun; call reset(task) first")
@@ -196,10 +202,11 @@ class Environment(OptionalMembers, ABC):
         return Snapshot(self.task, tuple(self.history), self._last, self._save())
 
     def restore(self, snapshot: Snapshot) -> Observation:
-        """Restore a snapshot, and return its observation, or the one that ``_load`` returns (see ``restores``).
+        """Restore a snapshot, and return the observation of the restored state.
 
-        Without a native copy the task is reset and its actions are repeated. Raises Diverged if one of them has a
-        different result.
+        That is the last observation before the snapshot, unless ``_load`` returns a different one. If the snapshot has
+        no copy of the state (see ``_save``), the task is reset and its actions are repeated. Raises Diverged if one of
+        them has a different result.
         """
         if snapshot.native is not None and self.task is not None and snapshot.task.id == self.task.id:
             changed = self._load(snapshot.native)
@@ -212,25 +219,28 @@ class Environment(OptionalMembers, ABC):
         return self._last
 
     def finite_measures(self) -> dict[str, float]:
-        """Return the measures. Raises EnvironmentBroken if one is infinite or not a number, which has no mean."""
+        """Return the measures. Raises EnvironmentBroken if one is not a finite number, since it would have no mean."""
         measures = dict(self.measures())
         for name, value in measures.items():
-            is_number = isinstance(name, str) and isinstance(value, int | float)
-            if not (is_number and abs(value) <= LARGEST_MEASURE):
-                method = _at(f"{type(self).__name__}.measures", type(self).measures)
+            is_finite_number = isinstance(name, str) and isinstance(value, int | float)
+            if not (is_finite_number and abs(value) <= LARGEST_MEASURE):
+                method = _location(f"{type(self).__name__}.measures", type(self).measures)
                 raise EnvironmentBroken(f"{method} must return finite numbers, but {name!r} is {value}")
         return measures
 
     def scene(self) -> str:
-        """Return what can be observed, without the goal, for an agent that works on a part of the task.
+        """Return what can be observed, without the goal, for an agent that works on one part of the task.
 
-        By default the first observation. Override it to leave out what may become false, and what ``state`` says.
+        By default the first observation. Override it to leave out facts that may change, and facts in ``state``.
         """
         return self._first.text
 
 
 def _marked_members(environment: type) -> dict[str, Any]:
-    """Return the methods marked as actions or queries, by attribute. An override needs no mark of its own."""
+    """Return a dict that maps attribute names to methods marked as actions or queries.
+
+    A method that overrides a marked one counts as marked.
+    """
     return {
         attribute: member
         for base in reversed(environment.__mro__)
@@ -240,7 +250,7 @@ def _marked_members(environment: type) -> dict[str, Any]:
 
 
 def _check_spec(environment: type, spec: ActionSpec) -> ActionSpec:
-    """Return the spec. Raises TypeError unless all arguments can be positional."""
+    """Return the spec. Raises TypeError unless every parameter can be passed by position."""
     if not callable(spec.function):
         raise TypeError(f"{environment.__name__} overrides the action {spec.name}, but not with a method")
     if inspect.iscoroutinefunction(spec.function):
@@ -255,17 +265,17 @@ def _check_spec(environment: type, spec: ActionSpec) -> ActionSpec:
 
 
 def _observation(answer: object, method: str, function: Callable[..., Any]) -> Observation:
-    """Return the answer as an observation. Raises EnvironmentBroken if it is neither an Observation nor a string."""
+    """Return a method's result as an observation. Raises EnvironmentBroken unless it is an Observation or a string."""
     if isinstance(answer, Observation):
         return answer
     if isinstance(answer, str):
         return Observation(answer)
     raise EnvironmentBroken(
-        f"{_at(method, function)} must return an Observation or a str, but returned {type(answer).__name__}"
+        f"{_location(method, function)} must return an Observation or a str, but returned {type(answer).__name__}"
     )
 
 
-def _at(method: str, function: Callable[..., Any]) -> str:
-    """Return a method's name with its file and line."""
+def _location(method: str, function: Callable[..., Any]) -> str:
+    """Return the name of a method, with its file and line."""
     code = inspect.unwrap(function).__code__
     return f"{method} ({Path(code.co_filename).name}:{code.co_firstlineno})"

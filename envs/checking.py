@@ -1,4 +1,7 @@
-"""Check an environment for its author: play random actions on tasks of each split, and list the mistakes."""
+"""Check an environment for its author: play random actions on a few tasks of each split, and list the mistakes.
+
+Each task is played several times with the same actions. An environment must return the same observations each time.
+"""
 
 import inspect
 import random
@@ -15,48 +18,53 @@ from typing import Any, Literal, NamedTuple, TypeVar, Union, get_args, get_origi
 from pydantic import BaseModel, JsonValue, TypeAdapter, ValidationError
 
 from planbook.envs.base import Environment
-from planbook.envs.errors import EnvsError, MissingRequirement, raised_at
+from planbook.envs.errors import EnvsError, MissingRequirement, error_location
 from planbook.envs.types import Action, ActionSpec, Observation, Selection, Snapshot, Task, Verdict
 
 OWN_FOLDERS = (Path(__file__).parent, Path(__file__).parent / "tools")
-"""Folders of planbook's own code, to which no mistake is attributed."""
-TASKS = 3
-"""Maximum number of tasks played from each split."""
-ACTIONS = 20
-"""Maximum number of actions taken on each task."""
-SECONDS = 2.0
-"""Seconds after which no further action is taken on a task."""
+"""Folders of planbook's own code. A mistake is never attributed to a file in them."""
+MAX_TASKS = 3
+"""Maximum number of tasks to play from each split."""
+MAX_ACTIONS = 20
+"""Maximum number of actions on each task."""
+MAX_SECONDS = 2.0
+"""Maximum time for the random actions on one task, in seconds."""
 SEEDS = (0, 1, 2)
-"""The seeds requested of an environment that makes its tasks from seeds."""
+"""The seeds that are selected if an environment makes its tasks from seeds."""
 TOOL_FAILED = "raised RuntimeError"
-"""Words of a judge's fault that is no mistake: a tool may fail until the task is done."""
+"""A judge's fault with these words is not a mistake, since a tool may fail until the task is done."""
 REPORTS = {"state": str, "scene": str, "milestones": Sequence, "measures": Mapping, "attribute_values": Mapping}
-"""Maps each member that prompts and reports use to the type that it returns."""
+"""Maps each method that prompts and reports call to the type of its result."""
 PLAIN = (str, int, float, bool, None, NoneType, Any, object, dict, list, inspect.Parameter.empty)
 JSON: TypeAdapter[JsonValue] = TypeAdapter(JsonValue)
 Value = TypeVar("Value")
 Steps = list[tuple[Action, Observation]]
 
 
-class Checked(NamedTuple):
-    """The mistakes, one line each, and the extent of the check."""
+class CheckReport(NamedTuple):
+    """The mistakes that were found, one line each, and how much was checked."""
 
     mistakes: tuple[str, ...]
     unchecked: Mapping[str, str]
-    """Splits whose tasks are not on this machine, and the reason."""
+    """Maps each split that could not be checked to the reason, such as data that is not installed."""
     tasks: int
+    """Number of tasks that were played."""
     actions: int
+    """Number of random actions that were taken."""
 
 
-class _Failed(Exception):
-    """The author's code failed. The mistake has already been noted."""
+class _AuthorCodeFailed(Exception):
+    """The author's code failed. The mistake is already in the list."""
 
 
-def check_environment(env: type[Environment], options: BaseModel | None = None) -> Checked:
-    """Check an environment with random actions on a few tasks of each split. Raises MissingRequirement."""
+def check_environment(env: type[Environment], options: BaseModel | None = None) -> CheckReport:
+    """Check an environment with random actions on a few tasks of each split.
+
+    Raises MissingRequirement if a package or program that the environment needs is not installed.
+    """
     checker = _Checker(env, options)
     checker.check()
-    return Checked(tuple(checker.mistakes.values()), checker.unchecked, checker.tasks, checker.actions)
+    return CheckReport(tuple(checker.mistakes.values()), checker.unchecked, checker.tasks, checker.actions)
 
 
 class _Checker:
@@ -65,16 +73,16 @@ class _Checker:
         path = Path(getattr(sys.modules.get(env.__module__), "__file__", None) or env.__name__)
         self._file = env.name if path.parent == OWN_FOLDERS[1] else path.name
         self.mistakes: dict[tuple[str, str], str] = {}
-        """The noted mistakes in order, by place and kind."""
+        """Maps the place and kind of each mistake to its line in the report. In the order of discovery."""
         self.unchecked: dict[str, str] = {}
         self._faulty = set[str]()
-        """Actions with a parameter for which no value can be made."""
+        """Actions that cannot be tried, since a parameter has no usable type."""
         self._start = Verdict(False, 0.0)
-        """The verdict before the first action on the current task."""
+        """The verdict on the current task before the first action."""
         self.tasks = self.actions = self._noted = 0
 
     def check(self) -> None:
-        """Note every mistake that can be found."""
+        """Find and note all mistakes."""
         self._check_class()
         if self._env.__abstractmethods__:
             return
@@ -88,11 +96,11 @@ class _Checker:
             self.tasks += 1
             try:
                 self._check_task(task)
-            except _Failed:
+            except _AuthorCodeFailed:
                 continue
 
     def _note(self, mistake: str, function: Callable[..., Any] | None = None, *, kind: str = "") -> None:
-        """Note a mistake at a function. Only the first of a kind at one place is kept."""
+        """Note a mistake at the place of a function. If a place has several mistakes of one kind, the first is kept."""
         code = getattr(inspect.unwrap(function), "__code__", None) if function else None
         path = Path(code.co_filename) if code else Path()
         is_ours = path.parent in OWN_FOLDERS and path.name != self._file
@@ -101,7 +109,10 @@ class _Checker:
         self._noted += 1
 
     def _call(self, call: str, function: Callable[..., Value], *arguments: Any) -> Value:
-        """Call the author's code and return its result. Raises _Failed if it fails, and MissingRequirement."""
+        """Call the author's code and return its result.
+
+        If the code raises an error other than MissingRequirement, note a mistake and raise _AuthorCodeFailed.
+        """
         try:
             return function(*arguments)
         except MissingRequirement:
@@ -109,12 +120,12 @@ class _Checker:
         except EnvsError as error:
             fault = str(error) if self._file in str(error) else f"{self._file}: {error}"
             self.mistakes.setdefault((self._file, fault), fault)
-            raise _Failed from error
+            raise _AuthorCodeFailed from error
         except (Exception, SystemExit) as error:
-            place = raised_at(error, OWN_FOLDERS)[0] or self._file
+            place = error_location(error, OWN_FOLDERS)[0] or self._file
             fault = f"{place}: {call} raised {type(error).__name__}: {' '.join(str(error).split())}"
             self.mistakes.setdefault((place, type(error).__name__), fault)
-            raise _Failed from error
+            raise _AuthorCodeFailed from error
 
     # The class.
 
@@ -154,33 +165,33 @@ class _Checker:
     # Tasks.
 
     def _tasks_to_play(self, split: str) -> Sequence[Task]:
-        """Return the tasks to play from a split, and note mistakes in the list of tasks."""
+        """Return the tasks to play from a split. Notes mistakes in the list of tasks."""
         env, seeded = self._env, self._env.takes_seeds(split, self._options)
         selection = Selection(split=split or None, seeds=SEEDS if seeded else ())
         try:
             tasks = self._list_tasks(selection)
             if tasks != self._list_tasks(selection):
                 self._note("tasks() returns different tasks when it is called again; make them from seeds", env.tasks)
-                return tasks[:TASKS]
+                return tasks[:MAX_TASKS]
             before = self._noted
             self._check_tasks(tasks, selection)
             if self._noted > before:
-                return tasks[:TASKS]
-            few = selection.model_copy(update={"limit": TASKS})
-            fitting = self._call("tasks()", env.select, few, self._options)
-            for task in () if seeded else fitting:
+                return tasks[:MAX_TASKS]
+            limited = selection.model_copy(update={"limit": MAX_TASKS})
+            selected = self._call("tasks()", env.select, limited, self._options)
+            for task in () if seeded else selected:
                 if self._call("tasks()", env.select, Selection(ids=(task.id,)), self._options) != [task]:
                     self._note(f"the id {task.id!r} selects a different task", env.tasks)
-        except _Failed:
+        except _AuthorCodeFailed:
             return ()
-        return fitting
+        return selected
 
     def _list_tasks(self, selection: Selection) -> list[Task]:
         tasks = self._call("tasks()", lambda: list(self._env.tasks(selection, self._options)))
         for task in tasks:
             if not isinstance(task, Task):
                 self._note(f"tasks() must list Task objects, but lists a {type(task).__name__}", self._env.tasks)
-                raise _Failed
+                raise _AuthorCodeFailed
         return tasks
 
     def _check_tasks(self, tasks: Sequence[Task], selection: Selection) -> None:
@@ -224,7 +235,7 @@ class _Checker:
             snapshot = self._call("snapshot()", env.snapshot)
             repeated += self._continue(env, first[half + 1 :])
             self._check_repeated(env, task, first, repeated, verdict, "reset")
-            if snapshot.native is not None:  # else restore() resets and repeats, which has just been checked
+            if snapshot.native is not None:  # otherwise restore() repeats the actions, which was checked above
                 self._check_restoring(env, task, first, snapshot)
             new = self._call("__init__()", self._env, self._options)
             try:
@@ -235,45 +246,48 @@ class _Checker:
             self._call("close()", env.close)
 
     def _play(self, env: Environment, task: Task, script: Steps | None) -> Steps:
-        """Play an episode with random actions, or those of a script, and return its steps."""
-        dice = random.Random(f"{self._env.name}/{task.id}")
+        """Play an episode and return its steps. Actions are random, or those of ``script`` if it is not None."""
+        rng = random.Random(f"{self._env.name}/{task.id}")
         first = self._call("begin()", env.reset, task)
         steps: Steps = [(Action("begin"), first)]
         if script is None:
             self._start = self._verdict(env)
             if self._start.solved:
                 self._note(f"the task {task.id!r} is solved before the first action", env.tasks, kind="solved")
-        deadline = time.monotonic() + SECONDS
-        while not env.ended and (len(steps) < len(script) if script else len(steps) <= ACTIONS):
+        deadline = time.monotonic() + MAX_SECONDS
+        while not env.ended and (len(steps) < len(script) if script else len(steps) <= MAX_ACTIONS):
             if script is None and time.monotonic() > deadline:
                 break
-            action = script[len(steps)][0] if script else self._random_action(env, task, steps[-1][1], dice)
+            action = script[len(steps)][0] if script else self._random_action(env, task, steps[-1][1], rng)
             if action is None:
                 break
             steps.append((action, self._call(str(action), env.act, action)))
         return steps
 
-    def _random_action(self, env: Environment, task: Task, seen: Observation, dice: random.Random) -> Action | None:
-        """Return a random possible action; if none is listed, one with arguments from the goal or the observation."""
+    def _random_action(self, env: Environment, task: Task, seen: Observation, rng: random.Random) -> Action | None:
+        """Return a random action from ``possible_actions``.
+
+        If the environment lists none, return a random action with words of the goal or the observation as arguments.
+        """
         if possible := self._call("possible_actions()", env.possible_actions):
-            return dice.choice(possible)
+            return rng.choice(possible)
         specs = [spec for spec in env.offer.actions.values() if spec.name not in self._faulty]
         if not specs:
             return None
-        spec = dice.choice(specs)
+        spec = rng.choice(specs)
         words = sorted({*re.findall(r"\w+", f"{task.goal} {seen.text} {task.params}"), "nothing"})
         parameters = spec.signature.parameters.values()
-        return Action(spec.name, tuple(_value(parameter.annotation, words, dice) for parameter in parameters))
+        return Action(spec.name, tuple(_random_value(parameter.annotation, words, rng) for parameter in parameters))
 
-    def _check_same(self, first: Steps, again: Steps, task: Task, event: str) -> None:
-        for number, ((action, expected), (_, actual)) in enumerate(zip(first, again, strict=False)):
+    def _check_same(self, first: Steps, repeated: Steps, task: Task, event: str) -> None:
+        for number, ((action, expected), (_, actual)) in enumerate(zip(first, repeated, strict=False)):
             if expected != actual:
                 spec = self._env.actions.get(action.name)
                 source = f"{action} (action {number} on {task.id})" if number else f"begin() of {task.id}"
-                fault = f"{source} returned a different result after {event}: {_short(expected)}, then {_short(actual)}"
-                fault += "; draw what is random from the task's seed"
+                fault = f"{source} returned a different result after {event}: {_format(expected)}, "
+                fault += f"then {_format(actual)}; draw what is random from the task's seed"
                 self._note(fault, spec.function if spec else None, kind="same")
-                raise _Failed
+                raise _AuthorCodeFailed
 
     def _check_repeated(
         self, env: Environment, task: Task, first: Steps, repeated: Steps, verdict: Verdict, change: str
@@ -283,16 +297,16 @@ class _Checker:
             self._note(f"verdict() differs on {task.id} after the same actions", self._env.verdict, kind="same")
 
     def _check_restoring(self, env: Environment, task: Task, first: Steps, snapshot: Snapshot) -> None:
-        """Check that restore() returns to a snapshot, and that the rest of the first episode can be repeated."""
-        at, rest = first[len(snapshot.history)][1], first[len(snapshot.history) + 1 :]
-        seen = self._call("restore()", env.restore, snapshot)
+        """Check that restore() returns to a snapshot, and that the remaining steps have the same results afterwards."""
+        expected, remaining = first[len(snapshot.history)][1], first[len(snapshot.history) + 1 :]
+        actual = self._call("restore()", env.restore, snapshot)
         if env.restores:  # the class declares that not everything is restored
             return
-        if seen != at:
-            fault = f"restore() shows {_short(seen)} on {task.id}, and the snapshot was made at {_short(at)}"
+        if actual != expected:
+            fault = f"restore() shows {_format(actual)} on {task.id}, and the snapshot was made at {_format(expected)}"
             self._note(fault, env._load, kind="restored")
             return
-        self._check_same(rest, self._continue(env, rest), task, "restore()")
+        self._check_same(remaining, self._continue(env, remaining), task, "restore()")
 
     def _continue(self, env: Environment, script: Steps) -> Steps:
         steps: Steps = []
@@ -306,13 +320,13 @@ class _Checker:
         verdict = self._call("verdict()", env.verdict)
         if not isinstance(verdict, Verdict):
             self._note(f"verdict() must return a Verdict, but returns {type(verdict).__name__}", type(env).verdict)
-            raise _Failed
+            raise _AuthorCodeFailed
         if not (isinstance(verdict.score, Real) and 0 <= verdict.score <= 1):
             self._note(f"the score of a verdict must lie between 0 and 1, but is {verdict.score}", type(env).verdict)
         return verdict
 
     def _check_reports(self, env: Environment) -> None:
-        """Check the members that prompts and reports use."""
+        """Check the results of the methods in REPORTS, of the attributes, and of queries without parameters."""
         reports: dict[str, Any] = {}
         for name, expected in REPORTS.items():
             report = reports[name] = self._call(f"{name}()", getattr(env, name))
@@ -341,7 +355,7 @@ class _Checker:
 
 
 def _is_json(annotation: Any) -> bool:
-    """Return whether values of a type are plain data."""
+    """Return whether every value of a type is JSON."""
     origin = get_origin(annotation)
     if origin is Literal or annotation is JsonValue:
         return True
@@ -350,27 +364,28 @@ def _is_json(annotation: Any) -> bool:
     return annotation in PLAIN or (isinstance(annotation, type) and hasattr(annotation, "__total__"))
 
 
-def _value(annotation: Any, words: Sequence[str], dice: random.Random) -> Any:
-    """Return a random value of a type; for a type not handled here, such as str or Any, one of the words."""
+def _random_value(annotation: Any, words: Sequence[str], rng: random.Random) -> Any:
+    """Return a random value of a type. For str, and for types that are not handled here, it is one of the words."""
     if get_origin(annotation) is Literal:
-        return dice.choice(get_args(annotation))
+        return rng.choice(get_args(annotation))
     if get_origin(annotation) in (Union, UnionType):
-        return _value(dice.choice(get_args(annotation)), words, dice)
+        return _random_value(rng.choice(get_args(annotation)), words, rng)
     if hasattr(annotation, "__total__"):  # a TypedDict
-        return {key: _value(kind, words, dice) for key, kind in get_type_hints(annotation).items()}
+        return {key: _random_value(kind, words, rng) for key, kind in get_type_hints(annotation).items()}
     numbers = [int(word) for word in words if word.isdecimal() and len(word) < 6] or [0, 1, 2]
     makers: Mapping[Any, Callable[[], Any]] = {
-        bool: lambda: dice.random() < 0.5,
-        int: lambda: dice.choice(numbers),
-        float: lambda: float(dice.choice(numbers)),
-        list: lambda: [_value(item, words, dice) for item in get_args(annotation)],
+        bool: lambda: rng.random() < 0.5,
+        int: lambda: rng.choice(numbers),
+        float: lambda: float(rng.choice(numbers)),
+        list: lambda: [_random_value(item, words, rng) for item in get_args(annotation)],
         dict: dict,
         NoneType: lambda: None,
     }
-    return makers.get(get_origin(annotation) or annotation, lambda: dice.choice(words))()
+    return makers.get(get_origin(annotation) or annotation, lambda: rng.choice(words))()
 
 
-def _short(observation: Observation) -> str:
+def _format(observation: Observation) -> str:
+    """Return the start of an observation's text, and whether it ended the episode."""
     text = observation.text if len(observation.text) <= 60 else f"{observation.text[:57]}..."
     flags = [name for name in ("terminated", "truncated") if getattr(observation, name)]
     return " and ".join([repr(text), *flags])

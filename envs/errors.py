@@ -1,11 +1,11 @@
-"""Errors of the envs package, the place in an author's code that raised an error, and faults found by pydantic.
+"""The errors of the envs package, and functions that describe errors: their place in the code, their faults.
 
 EnvsError
 ├── BadSelection        the requested tasks do not exist or cannot be read
 ├── UnknownEnvironment  no environment of that name
 ├── UnknownAction       the environment has no such action
 ├── MissingRequirement  data, a browser or a package is missing
-├── EpisodeEnded        an action after the end, or before the beginning
+├── EpisodeEnded        an action before the start or after the end of an episode
 ├── Diverged            a repeated action had a different result
 └── EnvironmentBroken   the environment itself failed (a browser died, a game file is damaged)
 """
@@ -27,7 +27,7 @@ class EnvsError(Exception):
 
 
 class BadSelection(EnvsError):
-    """The requested tasks do not exist or cannot be read; the message says what to correct."""
+    """The requested tasks do not exist or cannot be read. The message says what to correct."""
 
 
 class UnknownEnvironment(EnvsError):
@@ -39,7 +39,7 @@ class UnknownAction(EnvsError):
 
 
 class MissingRequirement(EnvsError):
-    """Something the environment needs is missing on this machine; the message says how to get it."""
+    """Something that the environment needs is not on this machine. The message says how to install it."""
 
 
 class EpisodeEnded(EnvsError):
@@ -47,7 +47,7 @@ class EpisodeEnded(EnvsError):
 
 
 class EnvironmentBroken(EnvsError):
-    """The environment failed, not the plan: the episode counts as BROKEN."""
+    """The environment failed, and not the plan. The outcome of the episode is BROKEN."""
 
 
 class Diverged(EnvsError):
@@ -60,21 +60,22 @@ class Diverged(EnvsError):
 
 _INSTALLED = (sysconfig.get_path("stdlib"), sysconfig.get_path("purelib"))
 _CALLERS = tuple(Path(__file__).with_name(name) for name in ("base.py", "selection.py"))
-"""Files that call an author's code."""
+"""Files of planbook that call the author's code."""
 
 
-def raised_at(error: BaseException, besides: Collection[Path] = ()) -> tuple[str, str]:
-    """Return FILE:LINE of the innermost frame outside libraries, and the traceback from the outermost such frame on.
+def error_location(error: BaseException, skipped_folders: Collection[Path] = ()) -> tuple[str, str]:
+    """Return the place in the author's code that raised an error, as FILE:LINE, and the traceback of that code.
 
-    Frames in planbook's own ``base.py`` and ``selection.py``, and in files directly in the folders ``besides``, are
-    skipped. Both strings are empty if no frame is left.
+    The author's code is all code outside installed packages, except ``base.py``, ``selection.py`` and files directly in
+    ``skipped_folders``. The place is its innermost frame; the traceback starts at its outermost frame. Both strings are
+    empty if there is no such frame.
     """
     frames = traceback.extract_tb(error.__traceback__)
     numbers = [
         number
         for number, frame in enumerate(frames)
         if Path(frame.filename) not in _CALLERS
-        and Path(frame.filename).parent not in besides
+        and Path(frame.filename).parent not in skipped_folders
         and not frame.filename.startswith(_INSTALLED)
     ]
     if not numbers:
@@ -83,11 +84,11 @@ def raised_at(error: BaseException, besides: Collection[Path] = ()) -> tuple[str
     return f"{Path(last.filename).name}:{last.lineno}", "".join(traceback.format_list(frames[numbers[0] :])).rstrip()
 
 
-def validation_faults(error: "ValidationError", whole: str = "") -> list[str]:
+def validation_faults(error: "ValidationError", root: str = "") -> list[str]:
     """Return the faults that pydantic found, each as ``PLACE: PROBLEM``.
 
-    ``whole`` is written as the place of a fault of the whole value, such as JSON that cannot be parsed.
+    If a fault concerns the whole value, such as JSON that cannot be parsed, its place is ``root``.
     """
-    placed = ((".".join(map(str, fault["loc"])) or whole, fault["msg"]) for fault in error.errors(include_input=False))
+    placed = ((".".join(map(str, fault["loc"])) or root, fault["msg"]) for fault in error.errors(include_input=False))
     problems = ((place, problem.removeprefix("Value error, ")) for place, problem in placed)
     return [f"{place}: {problem}" if place else problem for place, problem in problems]

@@ -1,6 +1,6 @@
-"""Optional members of an environment, by purpose, and the goals of DEPS.
+"""The optional members of an environment, grouped by purpose, and the goals for the planning method DEPS.
 
-``Environment`` derives from ``OptionalMembers``, so an environment overrides only what it needs.
+``Environment`` derives from ``OptionalMembers``. A subclass overrides only the members that it needs.
 """
 
 from collections.abc import Collection, Mapping, Sequence
@@ -27,11 +27,11 @@ class OptionalMembers:
     By default the docstring of the class.
     """
     attributes: ClassVar[Mapping[str, str]] = {}
-    """Read-only attributes of the plan's ``agent``: name to description."""
+    """Maps the name of each read-only attribute of the plan's ``agent`` to its description."""
     helpers: ClassVar[str] = ""
-    """Plan code that defines functions which every plan may call."""
+    """Source code of functions that every plan may call."""
     modules: ClassVar[tuple[str, ...]] = ()
-    """Packages that plans may import besides the standard library. Once imported, they must not read files."""
+    """Packages that plans may import in addition to the standard library. After import they must not read files."""
 
     def attribute_values(self) -> Mapping[str, JsonValue]:
         """Return the current values of ``attributes``."""
@@ -42,91 +42,92 @@ class OptionalMembers:
         return ""
 
     def brief(self, observation: Observation, before: Observation) -> str:
-        """Return the form in which feedback lists an observation; ``before`` is the previous observation.
+        """Return the short form of an observation, for the feedback that lists all actions of a plan.
 
-        If this is not the whole text, feedback also gives the last observation in full.
+        ``before`` is the previous observation. If the last observation is shortened, feedback also gives it in full.
         """
         return observation.text
 
     @classmethod
-    def told_params(cls, task: Task) -> Mapping[str, JsonValue]:
-        """Return the params that a prompt may show: those that say no more than the goal does. By default all."""
+    def public_params(cls, task: Task) -> Mapping[str, JsonValue]:
+        """Return the params that a prompt may show, since they reveal no more than the goal does. By default all."""
         return task.params
 
     @classmethod
     def preconditions(cls, task: Task, options: BaseModel | None = None) -> "Preconditions | None":
-        """Return the preconditions of this task's actions, as far as an agent may know them; None if undeclared.
+        """Return the preconditions of this task's actions, or None if the environment declares none.
 
-        ``planbook check --task`` checks plans against them before they run. Raises MissingRequirement.
+        They contain only what an agent may know. ``planbook check --task`` checks plans against them in advance.
+        Raises MissingRequirement if the data of the task is not installed.
         """
         return None
 
     def possible_actions(self) -> list[Action] | None:
-        """Return the actions possible now, or None if the environment cannot list them. Plans never see them."""
+        """Return all actions that are possible now, or None if that is unknown. Plans never see them."""
         return None
 
-    # The tasks of a selection on the command line.
+    # Tasks, and how the command line selects them.
 
     types: ClassVar[tuple[str, ...]] = ()
     """The task types."""
     parts: ClassVar[Mapping[str, tuple[str, ...]]] = {}
-    """Maps the name of each split that combines other splits to the names of those."""
+    """Maps the name of each combined split to the names of the splits that it combines."""
     seeded: ClassVar[bool] = False
-    """True if a task can be made from any seed; otherwise the tasks are a fixed set."""
+    """True if tasks are made from seeds. False if they are a fixed set."""
 
     @classmethod
     def task_types(cls, options: BaseModel | None = None) -> tuple[str, ...]:
-        """Return the task types under these options; by default ``types``."""
+        """Return the task types that exist with these options. By default ``types``."""
         return cls.types
 
     @classmethod
     def takes_seeds(cls, split: str, options: BaseModel | None = None) -> bool:
-        """Return whether a selection may name seeds for a split's tasks."""
+        """Return whether seeds can be selected in a split."""
         return cls.seeded
 
     @classmethod
     def seeds_of(cls, split: str, seeds: Sequence[int]) -> Collection[int]:
-        """Return the ``Task.seed`` of each task that the split makes from these selected seeds."""
+        """Return the values of ``Task.seed`` in a split for these selected seeds. By default the same seeds."""
         return seeds
 
     @classmethod
     def unjudgeable(cls, selection: Selection, options: BaseModel | None = None) -> Mapping[str, int]:
-        """Return the number of selected tasks that ``tasks`` leaves out because nothing can judge them, by reason.
+        """Return how many selected tasks ``tasks`` leaves out since nothing can judge them.
 
-        A run does not play them, and reports their number with its results.
+        The result maps each reason to the number of tasks. A run reports it.
         """
         return {}
 
-    # The host's record of an episode in addition to its verdict. Plans never see it.
+    # Records of an episode in addition to its verdict. Plans never see them.
 
     all_milestones: ClassVar[tuple[str, ...]] = ()
-    """All values that ``milestones`` can return, if they are the same for every task."""
+    """All milestones of the environment, if they are the same for every task."""
     sandbox: Any = None
-    """The sandbox of the episode's plans, for judges that are plan code. The episode sets it."""
+    """The sandbox in which the episode's plans run. Judges that are plan code run in it too. Set by the episode."""
 
     def milestones(self) -> Sequence[str]:
-        """Return the milestones reached on the way to the goal, in order."""
+        """Return the milestones on the way to the goal that have been reached, in order."""
         return ()
 
     def measures(self) -> Mapping[str, float]:
-        """Return further figures of the episode so far, by name, such as a game's reward."""
+        """Return further figures of the episode so far, such as a game's reward, as a dict of name to value."""
         return {}
 
     def unjudged(self) -> str:
-        """Return the result of a task without a judge (a user's task), such as its answer; else "".
+        """Return a description of the result, such as an answer, if the task has no judge. Otherwise return "".
 
-        ``verdict`` never counts such a task as solved.
+        Tasks that users write may have no judge. ``verdict`` never counts them as solved.
         """
         return ""
 
-    # Restoring a snapshot. Without ``_save``, the task is reset and its actions are repeated.
+    # Snapshots. An environment without ``_save`` is restored by resetting the task and repeating its actions.
 
     restores: ClassVar[str] = ""
-    """A sentence about what ``restore`` does and does not bring back; empty if it restores everything."""
+    """A sentence about what ``restore`` restores and what it does not. Empty if it restores everything."""
     object_ids: ClassVar[str] = ""
-    """A pattern (without groups) for the names of objects, such as ``[a-z]+_[0-9]+``.
+    """A regular expression without groups that matches the names of objects, such as ``[a-z]+_[0-9]+``.
 
-    A replay that differs only in such names is reported as renamed. Without a pattern every difference counts.
+    A replay that differs only in such names is reported as renamed. If the pattern is empty, every difference counts.
     """
 
     def _save(self) -> object:
@@ -136,116 +137,119 @@ class OptionalMembers:
     def _load(self, native: object) -> Observation | None:
         """Restore a copy that ``_save`` made in the same episode.
 
-        Return the new observation if the restored state no longer looks the same; else None.
+        Return the new observation if the restored state looks different from before. Otherwise return None.
         """
         return None
 
-    # The environment's requirements, and a run's records about it.
+    # Requirements, and what a run records about the environment.
 
     @classmethod
     def requirements(cls) -> Sequence[Requirement]:
-        """Return what the environment needs besides planbook's core packages, whether found or not."""
+        """Return what the environment needs in addition to planbook's core packages, even if it is not installed."""
         return ()
 
     @classmethod
     def checksums(cls, tasks: Sequence[Task], options: BaseModel | None = None) -> Mapping[str, str]:
-        """Return the SHA-256 of the data that these tasks use, by description; see ``planbook.envs.resources``.
+        """Return a dict that maps a description of each data set that these tasks use to its SHA-256.
 
-        Data that the environment's code itself produces needs none. Raises MissingRequirement, BadSelection.
+        ``planbook.envs.resources`` computes digests. Data that the environment's code generates needs none. Raises
+        MissingRequirement if data is not installed, or BadSelection if a task does not exist.
         """
         return {}
 
     def versions(self) -> Mapping[str, str]:
-        """Return the versions that a run records with its figures, such as those of the engine, browser or data."""
+        """Return a dict that maps names to versions, for example of an engine, a browser or data. A run records it."""
         return {}
 
-    # Planning methods.
+    # Support for individual planning methods, which are named after their papers.
 
     pauses: ClassVar[bool] = False
-    """For AutoManual: True if plans should pause to look, as on a page that shows its results only after an action."""
-    hands_on: ClassVar[Literal["last action", "state", "note"]] = "last action"
-    """For ADaPT: what the executor of a subtask learns about the subtasks before it (appendix A).
+    """For AutoManual: True if plans should pause to observe, for example if a page changes after every action."""
+    handoff: ClassVar[Literal["last action", "state", "note"]] = "last action"
+    """For ADaPT: what one subtask passes on to the next (appendix A of the paper).
 
-    "note" is the state and the final note of the last subtask; the planner then also gets the failed subtasks.
+    It is the last action with its observation, or the state, or the state with the final note of the subtask. With
+    "note", the planner is also told which subtasks failed.
     """
     naive: ClassVar[str] = ""
-    """For ADaPT's paper: plan code for the method ``naive``, a baseline that plays any task without a model."""
+    """For the paper of ADaPT: plan code for the method ``naive``, a baseline that plays any task without a model."""
     answering: ClassVar[str] = ""
-    """For Devil's Advocate: the action that ends an episode with an answer, such as ``stop``; else empty."""
+    """For Devil's Advocate: the name of the action that ends an episode with an answer, such as ``stop``, or ""."""
 
     @property
     def goals(self) -> "Goals":
-        """For DEPS: the goals that plans may name, with the questions that a selector may ask about them."""
+        """For DEPS: the goals that plans may name, and the facts about them that a selector may ask for."""
         return Goals(cast("Environment", self))
 
 
 Features = Mapping[str, float | str]
-"""Observable features of a goal and the current state, from which a selector learns: numbers and categories.
+"""Maps the name of each observable feature of a goal and the current state to a number or a category.
 
-All goals have the same names, with the same types."""
+A selector learns from them. All goals of an environment have the same features."""
 
 
 class Goals:
-    """The goals of an environment (DEPS, section 3.3): the steps of a plan before their order is decided.
+    """The goals of an environment: the steps of a DEPS plan, before their order is decided (section 3.3 of the paper).
 
-    By default every goal is one action, possible at any time. Environments in which order matters override the
-    members below.
+    A selector decides which goal comes next, for example the one with the smallest horizon: the number of time steps
+    that it takes. By default every goal is one action that is possible at any time. Environments in which the order
+    matters override the members below.
     """
 
     direct = True
-    """True if a goal is one action. Otherwise a controller reaches it, action by action."""
+    """True if a goal is one action. False if it takes several, which a controller chooses."""
 
     def __init__(self, environment: "Environment") -> None:
         self.environment = environment
 
     @property
     def specs(self) -> Mapping[str, ActionSpec]:
-        """The goals that plans may name, by name."""
+        """Maps the name of each goal that plans may use to its specification."""
         return self.environment.offer.actions
 
     def refusal(self, goal: Action) -> str:
-        """Return the reason why the goal cannot be reached from the current state; empty if it can."""
+        """Return the reason why the goal cannot be reached from the current state, or "" if it can."""
         return ""
 
     def is_open(self, goal: Action) -> bool:
-        """Return whether everything that the goal itself says it needs is available.
+        """Return whether everything is available that the goal, as written in the plan, requires.
 
-        Needs that only the environment knows are ignored.
+        Requirements that only the environment knows are ignored.
         """
         return True
 
     def materials(self, goal: Action) -> Mapping[str, int]:
-        """Return how many of each material the goal itself says it uses up."""
+        """Return the materials that the goal, as written in the plan, uses up, as a dict of material to number."""
         return {}
 
     def routes(self, goal: Action) -> Sequence[Action]:
-        """Return this goal, then equivalent ones, such as felling another kind of tree for wood."""
+        """Return this goal, and then equivalent goals, such as felling another kind of tree for wood."""
         return (goal,)
 
     def features(self, goal: Action) -> Features:
-        """Return the features from which the goal's horizon may be predicted."""
+        """Return the features from which a selector may predict the goal's horizon."""
         return {}
 
     def horizon(self, goal: Action) -> float:
-        """Return the number of time steps that reaching the goal takes from here. Plans never see it."""
+        """Return the actual number of time steps from the current state to the goal. Plans never see it."""
         return 0.0
 
     def known(self) -> Sequence[Action]:
-        """Return the goals that an invalid line of a plan may be matched to; none by default."""
+        """Return the goals that may replace an invalid line of a plan, if they are similar to it. By default none."""
         return ()
 
     def names(self, goal: Action) -> Sequence[str]:
-        """Return other names for the object of a known goal, such as the animal that wool comes from."""
+        """Return other names for the object of a known goal, such as "sheep" for wool."""
         return ()
 
     def times(self, goal: Action, count: int) -> Action:
-        """Return a known goal with the count replaced by ``count``; unchanged if it has no count."""
+        """Return a known goal with its count replaced by ``count``, or the goal itself if it has no count."""
         return goal
 
     def recorded(self) -> Path | None:
-        """Return the path of a CSV table of recorded goals, a row for each: its features, then its horizon.
+        """Return the path of a CSV table of recorded goals, or None. A row has the goal's features and its horizon.
 
-        The selector ``horizon`` needs the regression trees stored beside it, which ``python -m tools.horizons TABLE``
-        trains.
+        The selector ``horizon`` uses regression trees in the same folder. ``python -m tools.horizons TABLE`` trains
+        them on the table.
         """
         return None

@@ -1,18 +1,20 @@
-"""Declare the preconditions of actions, and track what is known about them along a plan.
+"""Declare the preconditions of actions, and track which of them hold along a plan.
 
-An environment declares one function for each action. It takes the action's arguments and returns a ``Deed``: the needs
-and changes of the action, stated as facts such as ``Fact("open", ("box_2",))``. An argument may be UNKNOWN, and
-so may the value of a fact.
+An environment declares one function for each action. The function takes the arguments of the action and returns a
+``Contract``: what the action needs, and what it changes. Both are stated with facts, such as
+``Fact("open", ("box_2",))``. An argument or the value of a fact may be UNKNOWN.
 
     HOLDING = Fact("holding")
 
-    def take(thing: Given, box: Given) -> Deed:
-        return Deed(
+    def take(thing: ArgValue, box: ArgValue) -> Contract:
+        return Contract(
             needs=[Need.equal(HOLDING, "nothing", "the hand already holds {now}")],
             changes=[Change(HOLDING, thing)],
         )
 
     Preconditions({"take": take}, start={HOLDING: "nothing"})
+
+A dry run follows a plan without running it. At each line it keeps ``Beliefs``: the possible values of every fact.
 """
 
 from collections.abc import Callable, Hashable, Mapping, Sequence
@@ -22,52 +24,53 @@ from functools import partial
 from typing import Any, NamedTuple
 
 MAX_VALUES = 12
-"""Maximum number of possible values of a fact. With more, any value counts as possible."""
+"""Maximum number of possible values of a fact that are listed. With more, every value counts as possible."""
 
 
 @dataclass(frozen=True)
 class Belief:
-    """The possible values of a fact (None: any), and the plan lines that made them possible.
-
-    ``before`` holds the previous beliefs: one, or two where branches of the plan were merged.
-    """
+    """The possible values of a fact, and where in the plan they come from."""
 
     values: frozenset[Hashable] | None = None
-    since: frozenset[int] = frozenset()
-    before: tuple["Belief", ...] = field(default=(), compare=False, repr=False)
+    """None if every value is possible."""
+    lines: frozenset[int] = frozenset()
+    """The lines of the plan that made these values possible. Empty if they are possible from the start."""
+    previous: tuple["Belief", ...] = field(default=(), compare=False, repr=False)
+    """The previous belief, or the two beliefs that were merged where branches of the plan meet."""
 
     def either(self, other: "Belief") -> "Belief":
-        """Return the belief that follows if one of two beliefs holds, and it is unknown which."""
+        """Return the belief if either this or the other belief is true, and it is unknown which."""
         if self == other:
             return self
         if self.values is None or other.values is None or len(self.values | other.values) > MAX_VALUES:
             return Belief()
-        return Belief(self.values | other.values, self.since | other.since, (self, other))
+        return Belief(self.values | other.values, self.lines | other.lines, (self, other))
 
-    def following(self, before: "Belief", line: int) -> "Belief":
-        """Return this belief as the result of a plan line; ``before`` if the values are the same."""
-        return before if self.values == before.values else Belief(self.values, frozenset({line}), (before,))
+    def as_result_of(self, line: int, previous: "Belief") -> "Belief":
+        """Return this belief as the result of a plan line, or ``previous`` if the line did not change the values."""
+        return previous if self.values == previous.values else Belief(self.values, frozenset({line}), (previous,))
 
-    def since_when(self, reason_of: "Callable[[Belief], str]") -> tuple[int, ...]:
-        """Return the lines since which ``reason_of`` has returned its current reason; empty if from the start."""
-        waiting, seen, lines = [self], set[int](), set[int]()
-        while waiting:
-            belief = waiting.pop()
+    def cause_lines(self, reason_of: "Callable[[Belief], str]") -> tuple[int, ...]:
+        """Return the lines that led to the reason which ``reason_of`` returns now. Empty if none did."""
+        pending, seen, lines = [self], set[int](), set[int]()
+        while pending:
+            belief = pending.pop()
             if id(belief) in seen:
                 continue
             seen.add(id(belief))
-            if len(belief.before) > 1 or any(reason_of(earlier) == reason_of(belief) for earlier in belief.before):
-                waiting.extend(belief.before)
+            if len(belief.previous) > 1 or any(reason_of(earlier) == reason_of(belief) for earlier in belief.previous):
+                pending.extend(belief.previous)
             else:
-                lines |= belief.since
+                lines |= belief.lines
         return tuple(sorted(lines))
 
 
 ANY = Belief()
+"""The belief that every value is possible."""
 
 
 class UnknownValue(Enum):
-    """The type of UNKNOWN: a value that is known only when the plan runs."""
+    """The type of UNKNOWN."""
 
     UNKNOWN = "unknown"
 
@@ -76,124 +79,127 @@ class UnknownValue(Enum):
 
 
 UNKNOWN = UnknownValue.UNKNOWN
-"""The value of a fact or an argument that cannot be known before acting."""
-Given = Any
-"""An argument of an action: JSON, or UNKNOWN."""
+"""The value of a fact or an argument that is known only when the plan runs."""
+ArgValue = Any
+"""The value of an action's argument: JSON, or UNKNOWN."""
 
 
 class Fact(NamedTuple):
-    """Something that has one value at a time: ``Fact("open", ("box_2",))`` is True or False."""
+    """Something that has one value at a time. ``Fact("open", ("box_2",))``, for example, is True or False."""
 
     name: str
-    of: tuple[Hashable, ...] = ()
+    objects: tuple[Hashable, ...] = ()
+    """The objects that the fact is about. If one of them is UNKNOWN, it may be any fact of this name."""
 
 
 @dataclass(frozen=True)
 class Need:
-    """One thing that must hold. ``refusal`` returns why a value does not meet it, or "".
-
-    The value replaces "{now}" in the reason. ``only`` is the value that meets the need, if there is exactly one.
-    """
+    """One condition of an action, which the value of a fact must meet."""
 
     fact: Fact
     refusal: Callable[[Any], str]
-    only: Hashable = UNKNOWN
+    """Returns the reason why a value does not meet the need, or "". In the reason, "{now}" stands for the value."""
+    only_value: Hashable = UNKNOWN
+    """The value that meets the need, if there is exactly one."""
 
     @classmethod
-    def equal(cls, fact: Fact, value: Hashable, why: str) -> "Need":
-        """Return the need that a fact has this value; any value meets it if ``value`` is UNKNOWN."""
-        return cls(fact, lambda now: "" if value in (UNKNOWN, now) else why, value)
+    def equal(cls, fact: Fact, value: Hashable, reason: str) -> "Need":
+        """Return the need that a fact has this value. If ``value`` is UNKNOWN, every value meets the need."""
+        return cls(fact, lambda now: "" if value in (UNKNOWN, now) else reason, value)
 
     @classmethod
-    def that(cls, fact: Fact, holds: Callable[[Any], bool], why: str) -> "Need":
-        """Return the need that the value of a fact meets a condition."""
-        return cls(fact, lambda now: "" if holds(now) else why)
+    def satisfies(cls, fact: Fact, condition: Callable[[Any], bool], reason: str) -> "Need":
+        """Return the need that ``condition`` is true of the value of a fact."""
+        return cls(fact, lambda now: "" if condition(now) else reason)
 
     @classmethod
-    def at_least(cls, fact: Fact, count: int, why: str) -> "Need":
-        """Return the need that a number is at least ``count``."""
-        return cls.that(fact, lambda now: now >= count, why)
+    def at_least(cls, fact: Fact, count: int, reason: str) -> "Need":
+        """Return the need that the value of a fact is at least ``count``."""
+        return cls.satisfies(fact, lambda now: now >= count, reason)
 
 
 class Change(NamedTuple):
-    """The effect of a successful action on a fact: a value, UNKNOWN, or a function of the old value."""
+    """The effect of a successful action on a fact."""
 
     fact: Fact
-    to: Any
+    new_value: Any
+    """A value, UNKNOWN, or a function that maps the old value to the new one."""
 
     @classmethod
-    def by(cls, fact: Fact, count: int) -> "Change":
-        """Return the change of a number by ``count``, which may be negative."""
+    def add(cls, fact: Fact, count: int) -> "Change":
+        """Return the change that adds ``count``, which may be negative, to the value of a fact."""
         return cls(fact, lambda now: now + count)
 
 
 @dataclass(frozen=True)
-class Deed:
-    """One action with its arguments: its needs, and its changes if it succeeds.
-
-    ``impossible`` is the reason why these arguments can never succeed. ``sure`` is True if the action always succeeds
-    when its needs are met.
-    """
+class Contract:
+    """What one action with its arguments needs, and what it changes if it succeeds."""
 
     needs: Sequence[Need] = ()
     changes: Sequence[Change] = ()
     impossible: str = ""
+    """The reason why the action can never succeed with these arguments, or ""."""
     sure: bool = False
+    """True if the action always succeeds when its needs are met."""
 
 
-def deed_from_rules(rule: Callable[..., Deed], refused: type[Exception], unclear: Fact) -> Callable[..., Deed]:
-    """Return a function for ``Preconditions.deeds`` that applies a rule of the environment.
+def rule_contract(rule: Callable[..., Contract], refusal_type: type[Exception], fact: Fact) -> Callable[..., Contract]:
+    """Return a function for ``Preconditions.contracts`` that calls a function which accepts no UNKNOWN argument.
 
-    ``rule`` returns the deed, or raises ``refused`` if these arguments can never succeed. If an argument is UNKNOWN,
-    the deed has no needs, and the fact ``unclear`` may become anything.
+    ``rule`` returns the contract of a call, or raises ``refusal_type`` if the arguments can never succeed. If an
+    argument is UNKNOWN, the contract has no needs, and ``fact`` may get any value.
     """
 
-    def deed(*args: Given) -> Deed:
+    def contract(*args: ArgValue) -> Contract:
         if any(arg is UNKNOWN for arg in args):
-            return Deed(changes=[Change(unclear, UNKNOWN)])
+            return Contract(changes=[Change(fact, UNKNOWN)])
         try:
             return rule(*args)
-        except refused as why:
-            return Deed(impossible=str(why))
+        except refusal_type as reason:
+            return Contract(impossible=str(reason))
 
-    return deed
+    return contract
 
 
 @dataclass(frozen=True)
 class Preconditions:
-    """An environment's declaration for one task. An action without a deed may change every fact.
+    """What an environment declares for one task. All facts without a declared value at the start are unknown."""
 
-    ``start`` has the facts at the start that the agent may know; ``defaults`` has the value of all other facts, by
-    their name. Everything else is unknown. ``attributes`` maps attributes of the plan's ``agent`` to facts.
-    """
-
-    deeds: Mapping[str, Callable[..., Deed]]
+    contracts: Mapping[str, Callable[..., Contract]]
+    """Maps an action to the function that returns its contract. Other actions may change every fact."""
     start: Mapping[Fact, Hashable] = field(default_factory=dict)
+    """Maps facts to their values at the start, as far as the agent may know them."""
     defaults: Mapping[str, Hashable] = field(default_factory=dict)
+    """Maps a name to the value at the start of all facts of this name that ``start`` does not contain."""
     attributes: Mapping[str, Fact] = field(default_factory=dict)
+    """Maps attributes of the plan's ``agent`` to the facts whose values they have."""
 
-    def deed(self, name: str, args: Sequence[Given]) -> Deed | None:
-        """Return the deed of an action, None if it has none; never ``sure`` if one of the arguments is UNKNOWN."""
-        if name not in self.deeds:
+    def contract(self, name: str, args: Sequence[ArgValue]) -> Contract | None:
+        """Return the contract of an action, or None if it has none. It is not ``sure`` if an argument is UNKNOWN."""
+        if name not in self.contracts:
             return None
-        deed = self.deeds[name](*args)
-        return replace(deed, sure=False) if any(arg is UNKNOWN for arg in args) else deed
+        contract = self.contracts[name](*args)
+        return replace(contract, sure=False) if any(arg is UNKNOWN for arg in args) else contract
 
 
 class Violation(NamedTuple):
-    """The reason why an action cannot succeed, and the lines that caused it (empty: it held from the start)."""
+    """The reason why an action cannot succeed."""
 
-    why: str
-    since: tuple[int, ...]
+    reason: str
+    lines: tuple[int, ...]
+    """The lines of the plan that caused it. Empty if the action could not succeed at the start either."""
 
 
 @dataclass(frozen=True)
 class Beliefs:
-    """The beliefs about all facts. Immutable."""
+    """The beliefs about all facts. Immutable.
+
+    In the methods, a fact with an UNKNOWN object stands for all facts that it may be.
+    """
 
     known: Mapping[Fact, Belief]
-    others: Mapping[str, Belief]
-    """By name, the belief about each fact of that name that is not in ``known``."""
+    defaults: Mapping[str, Belief]
+    """Maps a name to the belief about every fact of this name that is not in ``known``."""
 
     @classmethod
     def at_start(cls, declared: Preconditions) -> "Beliefs":
@@ -201,89 +207,92 @@ class Beliefs:
         known = {fact: Belief(frozenset({value})) for fact, value in declared.start.items()}
         return cls(known, {name: Belief(frozenset({value})) for name, value in declared.defaults.items()})
 
-    def of(self, fact: Fact) -> Belief:
-        """Return the belief about a fact; if part of ``of`` is UNKNOWN, merged from all facts that it may be."""
-        if UNKNOWN not in fact.of:
-            return self.known.get(fact, self.others.get(fact.name, ANY))
-        merged = self.others.get(fact.name, ANY)
+    def belief(self, fact: Fact) -> Belief:
+        """Return the belief about a fact. If it stands for several facts, merge their beliefs."""
+        if UNKNOWN not in fact.objects:
+            return self.known.get(fact, self.defaults.get(fact.name, ANY))
+        merged = self.defaults.get(fact.name, ANY)
         for other, belief in self.known.items():
             merged = merged.either(belief) if other.name == fact.name else merged
         return merged
 
     def either(self, other: "Beliefs") -> "Beliefs":
-        """Return the beliefs that follow if one of two sets of beliefs holds, and it is unknown which."""
+        """Return the beliefs if either these or the other beliefs are true, and it is unknown which."""
         facts = {*self.known, *other.known}
-        names = self.others.keys() & other.others.keys()
+        names = self.defaults.keys() & other.defaults.keys()
         return Beliefs(
-            {fact: self.of(fact).either(other.of(fact)) for fact in facts},
-            {name: self.others[name].either(other.others[name]) for name in names},
+            {fact: self.belief(fact).either(other.belief(fact)) for fact in facts},
+            {name: self.defaults[name].either(other.defaults[name]) for name in names},
         )
 
     def with_belief(self, fact: Fact, belief: Belief) -> "Beliefs":
-        """Return beliefs with this one about a fact; if part of ``of`` is UNKNOWN, merged into all that it may be."""
-        if UNKNOWN not in fact.of:
-            return Beliefs({**self.known, fact: belief}, self.others)
+        """Return the beliefs with a new one about a fact. If that stands for several facts, merge it into theirs."""
+        if UNKNOWN not in fact.objects:
+            return Beliefs({**self.known, fact: belief}, self.defaults)
         known = {other: old.either(belief) if other.name == fact.name else old for other, old in self.known.items()}
-        others = {name: old.either(belief) if name == fact.name else old for name, old in self.others.items()}
-        return Beliefs(known, others)
+        defaults = {name: old.either(belief) if name == fact.name else old for name, old in self.defaults.items()}
+        return Beliefs(known, defaults)
 
-    def after(self, deed: Deed, line: int) -> "tuple[Beliefs, Violation | None]":
-        """Return the beliefs after an action that may have been refused, and the reason if it certainly was."""
-        if deed.impossible:
-            return self, Violation(deed.impossible, ())
+    def after(self, contract: Contract, line: int) -> "tuple[Beliefs, Violation | None]":
+        """Return the beliefs after an action that may have been refused, and a violation if it certainly was."""
+        if contract.impossible:
+            return self, Violation(contract.impossible, ())
         met, open_needs = self, list[Need]()
-        for need in deed.needs:
-            belief = self.of(need.fact)
-            if why := _violation(need, belief):
-                return self, Violation(why, belief.since_when(partial(_violation, need)))
+        for need in contract.needs:
+            belief = self.belief(need.fact)
+            if reason := _violation(need, belief):
+                return self, Violation(reason, belief.cause_lines(partial(_violation, need)))
             if belief.values is None or any(map(need.refusal, belief.values)):
                 open_needs.append(need)
                 met = met._assume_met(need, belief)
-        after = met._apply(deed)
-        if open_needs or not deed.sure:
-            after = after.either(self._assume_missed(open_needs) if deed.sure else self)
-        return after._follow(self, line), None
+        after = met._apply(contract)
+        if open_needs or not contract.sure:
+            after = after.either(self._assume_missed(open_needs) if contract.sure else self)
+        return after._as_result_of(line, self), None
 
     def _assume_met(self, need: Need, belief: Belief) -> "Beliefs":
-        """Return the beliefs if the need was met."""
-        if UNKNOWN in need.fact.of:
+        """Return the beliefs for the case that the need was met."""
+        if UNKNOWN in need.fact.objects:
             return self
         if belief.values is None:
-            values = None if need.only is UNKNOWN else frozenset({need.only})
+            values = None if need.only_value is UNKNOWN else frozenset({need.only_value})
         else:
             values = frozenset(value for value in belief.values if not need.refusal(value))
         return self.with_belief(need.fact, Belief(values))
 
     def _assume_missed(self, needs: Sequence[Need]) -> "Beliefs":
-        """Return the beliefs if one of these needs was not met. They change only if all concern the same fact."""
-        fact = needs[0].fact
-        belief = self.of(fact)
-        if UNKNOWN in fact.of or belief.values is None or any(need.fact != fact for need in needs):
-            return self
-        left = frozenset(value for value in belief.values if any(need.refusal(value) for need in needs))
-        return self.with_belief(fact, Belief(left))
+        """Return the beliefs for the case that one of these needs was not met.
 
-    def _apply(self, deed: Deed) -> "Beliefs":
+        They are unchanged if the needs concern different facts.
+        """
+        fact = needs[0].fact
+        belief = self.belief(fact)
+        if UNKNOWN in fact.objects or belief.values is None or any(need.fact != fact for need in needs):
+            return self
+        values = frozenset(value for value in belief.values if any(need.refusal(value) for need in needs))
+        return self.with_belief(fact, Belief(values))
+
+    def _apply(self, contract: Contract) -> "Beliefs":
         after = self
-        for fact, to in deed.changes:
-            before = self.of(fact)
-            if callable(to):
-                values = None if before.values is None else frozenset(map(to, before.values))
+        for fact, new_value in contract.changes:
+            old_values = self.belief(fact).values
+            if callable(new_value):
+                values = None if old_values is None else frozenset(map(new_value, old_values))
             else:
-                values = None if to is UNKNOWN else frozenset({to})
+                values = None if new_value is UNKNOWN else frozenset({new_value})
             after = after.with_belief(fact, Belief(values))
         return after
 
-    def _follow(self, before: "Beliefs", line: int) -> "Beliefs":
-        """Return the beliefs, with those that changed marked as the result of a line."""
+    def _as_result_of(self, line: int, previous: "Beliefs") -> "Beliefs":
+        """Return the beliefs, with those that changed marked as the result of a plan line."""
         return Beliefs(
-            {fact: belief.following(before.of(fact), line) for fact, belief in self.known.items()},
-            {name: belief.following(before.others.get(name, ANY), line) for name, belief in self.others.items()},
+            {fact: belief.as_result_of(line, previous.belief(fact)) for fact, belief in self.known.items()},
+            {name: new.as_result_of(line, previous.defaults.get(name, ANY)) for name, new in self.defaults.items()},
         )
 
 
 def _violation(need: Need, belief: Belief) -> str:
-    """Return the reason why no possible value of the fact meets the need; "" if one of them may meet it."""
+    """Return the reason why no possible value of the fact meets the need, or "" if one of them may meet it."""
     values = sorted(belief.values or (), key=repr)
     reasons = [need.refusal(value).replace("{now}", str(value)) for value in values]
     return ", or ".join(dict.fromkeys(reasons)) if all(reasons) else ""

@@ -15,51 +15,55 @@ from planbook.envs.errors import UnknownEnvironment
 from planbook.sandbox import did_you_mean
 
 
-class CannotLoad(Exception):
+class ModuleLoadError(Exception):
     """A named Python file does not exist, or fails while it is imported."""
 
 
 _LOADED: dict[Path, ModuleType] = {}
+"""Maps each file that this process has loaded to its module."""
 
 
 def load_module(path: Path) -> ModuleType:
-    """Return a file as a module, loaded once per process. Raises CannotLoad."""
+    """Return a Python file as a module. A file is loaded once per process. Raises ModuleLoadError."""
     if path not in _LOADED:
         _LOADED[path] = execute_module(path)
     return _LOADED[path]
 
 
 def is_loaded(name: str) -> bool:
-    """Return True if this process has loaded the file of FILE.py:NAME."""
+    """Return True if this process has loaded the file in a name of the form FILE.py:NAME."""
     return Path(name.partition(":")[0]).resolve() in _LOADED
 
 
 def execute_module(path: Path) -> ModuleType:
-    """Execute a file and return it as a new module. It may import modules from its folder. Raises CannotLoad."""
+    """Execute a Python file, and return it as a new module. Raises ModuleLoadError.
+
+    The file may import modules from its folder.
+    """
     if not path.is_file():
-        raise CannotLoad(f"no file {path}")
+        raise ModuleLoadError(f"no file {path}")
     if str(path.parent) not in sys.path:
-        sys.path.append(str(path.parent))  # at the end, so that installed packages take precedence
+        sys.path.append(str(path.parent))  # last, so that installed packages take precedence
     module = ModuleType(f"planbook_own_{path.stem}")
     module.__file__ = str(path)
     sys.modules[module.__name__] = module
-    try:  # without a bytecode cache, as the file may be edited at any time
+    try:  # no bytecode is cached, since the file may be edited at any time
         exec(compile(path.read_bytes(), path, "exec"), vars(module))
     except (Exception, SystemExit) as error:
-        raise CannotLoad(f"{path} failed while it was imported: {import_error(error)}") from error
+        raise ModuleLoadError(f"{path} failed while it was imported: {import_error(error)}") from error
     return module
 
 
 def import_error(error: BaseException) -> str:
-    """Return an import error as one line, with the new name of a package that was renamed in 0.2."""
+    """Return an import error as one line. If a package was renamed in 0.2, the line gives its new name."""
     name = (error.name or "").partition(".")[0] if isinstance(error, ImportError) else ""
     renamed = f". Since 0.2, planbook's {name} is imported as planbook.{name}" if name in PACKAGES else ""
     return f"{type(error).__name__}: {' '.join(str(error).split())}{renamed}"
 
 
 ENTRY_POINT_GROUP = "planbook.environments"
-TOOLS = ("gym", "mcp", "module")
-"""Kinds of tools that ``planbook.envs.tools`` turns into environments."""
+TOOL_KINDS = ("gym", "mcp", "module")
+"""The kinds of tools from which ``planbook.envs.tools`` makes environments."""
 SHIPPED: Mapping[str, str] = {
     "alfworld": "planbook.envs.alfworld:Alfworld",
     "crafter": "planbook.envs.crafter:Crafter",
@@ -71,15 +75,20 @@ SHIPPED: Mapping[str, str] = {
     "toy": "planbook.envs.toy:Toy",
     "web": "planbook.envs.web:Web",
 }
+"""Maps the name of each shipped environment to its module and class."""
 
 
-OBJECT = "object:"
-"""Prefix of the name of an environment that exists only in this process."""
+OBJECT_PREFIX = "object:"
+"""Prefix of the name of a class that exists only in this process, since it is not in a file."""
 _OBJECTS: dict[str, type[Environment]] = {}
+"""Maps names to the classes that ``register_class`` has registered."""
 
 
 def register_class(environment: type[Environment]) -> str:
-    """Return a name that loads a class in this process: a known one, FILE.py:Class, or ``object:Class``."""
+    """Register a class in this process, and return the name with which ``load_environment`` returns it.
+
+    It is the name of an installed environment, FILE.py:Class or, for a class that is not in a file, ``object:Class``.
+    """
     for name, value in known_environments().items():
         if value == f"{environment.__module__}:{environment.__qualname__}":
             return name
@@ -88,25 +97,26 @@ def register_class(environment: type[Environment]) -> str:
     except (OSError, TypeError):  # defined interactively
         path = Path()
     in_a_file = path.is_file() and "." not in environment.__qualname__
-    name = f"{path}:{environment.__name__}" if in_a_file else f"{OBJECT}{environment.__name__}"
+    name = f"{path}:{environment.__name__}" if in_a_file else f"{OBJECT_PREFIX}{environment.__name__}"
     _OBJECTS[name] = _check_class(environment, name)
     return name
 
 
 @cache
 def known_environments() -> Mapping[str, str]:
-    """Return "module:class" by name, for every shipped or registered environment. Shipped ones cannot be replaced.
+    """Return a dict that maps the name of every shipped or installed environment to its ``module:class``.
 
-    Reading the entry points of all installed packages takes about 20 ms, so this is cached.
+    An installed environment cannot replace a shipped one. The result is cached, since reading the entry points of all
+    packages takes about 20 ms.
     """
-    registered = {point.name: point.value for point in entry_points(group=ENTRY_POINT_GROUP)}
-    return {**registered, **SHIPPED}
+    installed = {point.name: point.value for point in entry_points(group=ENTRY_POINT_GROUP)}
+    return {**installed, **SHIPPED}
 
 
 def known_environment(name: str) -> type[Environment]:
-    """Return the class of an environment that is shipped, registered by an installed package, or already loaded.
+    """Return the class of an environment that is shipped, installed with a package, or already loaded.
 
-    Names read from a run or an export are looked up here, since their code must not be executed. Raises
+    Use it for names that were read from a run or an export: a file that they name must not be executed. Raises
     UnknownEnvironment for any other name.
     """
     if name in _OBJECTS or name in known_environments() or is_loaded(name):
@@ -115,22 +125,23 @@ def known_environment(name: str) -> type[Environment]:
 
 
 def load_environment(name: str) -> type[Environment]:
-    """Return an environment's class by name, ``FILE.py:Class``, or tools: ``module:...``, ``mcp:...``, ``gym:...``.
+    """Return the class of an environment. It may be loaded from a file, or made from tools.
 
-    Raises UnknownEnvironment, and MissingRequirement if tools need packages that are not installed.
+    ``name`` is a known name, ``FILE.py:Class``, ``module:...``, ``mcp:...`` or ``gym:...``. Raises UnknownEnvironment,
+    or MissingRequirement if tools need packages that are not installed.
     """
     if name in _OBJECTS:
         return _OBJECTS[name]
-    if name.startswith(OBJECT):
+    if name.startswith(OBJECT_PREFIX):
         raise UnknownEnvironment(
             f"{name} was a class of the Python process that began the run; pass it again as env=, or put it in a file"
         )
-    path, _, rest = name.partition(":")
-    if path in TOOLS:
-        tools = importlib.import_module("planbook.envs.tools")  # imported here, since it imports this package
-        return _check_class(tools.load_tools(path, rest), name)
+    path, _, target = name.partition(":")
+    if path in TOOL_KINDS:
+        tools = importlib.import_module("planbook.envs.tools")  # imported here, since it imports this module
+        return _check_class(tools.load_tools(path, target), name)
     if path.endswith(".py"):
-        return _from_file(Path(path).resolve(), rest)
+        return _load_from_file(Path(path).resolve(), target)
     known = known_environments()
     if name not in known:
         raise UnknownEnvironment(
@@ -147,11 +158,11 @@ def load_environment(name: str) -> type[Environment]:
 
 
 @cache
-def _from_file(path: Path, class_name: str) -> type[Environment]:
-    """Return the class from a file, loaded once per process, so that a name always means the same class."""
+def _load_from_file(path: Path, class_name: str) -> type[Environment]:
+    """Return a class from a file. The file is loaded once, so that a name always stands for the same class."""
     try:
         module = load_module(path)
-    except CannotLoad as error:
+    except ModuleLoadError as error:
         advice = "" if path.is_file() else "; name an environment of your own as FILE.py:Class"
         raise UnknownEnvironment(f"{error}{advice}") from error
     classes = [

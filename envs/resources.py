@@ -1,4 +1,4 @@
-"""Find the packages and data files of environments, say how to install them, and compute their digests."""
+"""Packages and data files that environments need: where they are, how to install them, and their digests."""
 
 import hashlib
 import shlex
@@ -15,32 +15,35 @@ from planbook.envs.types import Requirement
 
 
 def package_folder(package: str) -> Path | None:
-    """Return the folder of a package, or None. The package is not imported: that is slow and may have side effects."""
+    """Return the folder of a package, or None if it is not installed.
+
+    The package is not imported, since that may be slow and have side effects.
+    """
     spec = find_spec(package)
     folder = next(iter(spec.submodule_search_locations or ()), None) if spec else None
     return Path(folder) if folder else None
 
 
 def package_version(package: str) -> str:
-    """Return the version of a package, or "not installed"."""
+    """Return the version of a package, or the words "not installed"."""
     try:
         return metadata.version(package)
     except metadata.PackageNotFoundError:
         return "not installed"
 
 
-def install_command(extra: str, *options: str, only: tuple[str, ...] = ("",)) -> str:
-    """Return the command that installs the packages of an extra of planbook, or some of them.
+def install_command(extra: str, *options: str, prefixes: tuple[str, ...] = ("",)) -> str:
+    """Return the command that installs those packages of one of planbook's extras whose names have these prefixes.
 
-    ``only`` gives the prefixes of the wanted packages' names. The command names packages instead of the extra, since
-    planbook itself is not on an index.
+    By default these are all packages of the extra. The command names the packages and not the extra, since planbook
+    itself is not on a package index.
     """
-    requirements = [requirement for requirement in _requirements_of(extra) if requirement.startswith(only)]
+    requirements = [requirement for requirement in _requirements_of(extra) if requirement.startswith(prefixes)]
     return f"{shlex.quote(sys.executable)} -m pip install {' '.join((*options, *map(shlex.quote, requirements)))}"
 
 
 def missing_extra(extra: str, feature: str) -> MissingRequirement:
-    """Return the error for a feature that needs an extra."""
+    """Return the error that a feature needs the packages of an extra."""
     return MissingRequirement(
         f"{feature} needs packages that are not installed; add them with: {install_command(extra)}"
     )
@@ -52,21 +55,21 @@ class PackageData(NamedTuple):
     package: str
     extra: str
     options: tuple[str, ...] = ()
-    """Further options of ``pip install``."""
-    only: tuple[str, ...] = ("",)
-    """Prefixes of the names of the packages that are needed; by default, all of the extra are."""
+    """Options for ``pip install``."""
+    prefixes: tuple[str, ...] = ("",)
+    """The packages of the extra that are needed, by prefixes of their names. By default all."""
 
     @property
     def remedy(self) -> str:
         """The command that installs the package."""
-        return install_command(self.extra, *self.options, only=self.only)
+        return install_command(self.extra, *self.options, prefixes=self.prefixes)
 
     def requirement(self, name: str) -> Requirement:
-        """Return the package as a requirement of this name."""
+        """Return the package as a requirement that has this name."""
         return Requirement(name, str(package_folder(self.package) or "") or None, self.remedy)
 
     def folder(self) -> Path:
-        """Return the folder of the package. Raises MissingRequirement."""
+        """Return the folder of the package. Raises MissingRequirement if it is not installed."""
         if (folder := package_folder(self.package)) is None:
             raise MissingRequirement(f"the package {self.package} is not installed; add it with: {self.remedy}")
         return folder
@@ -79,42 +82,42 @@ def _requirements_of(extra: str) -> Iterator[str]:
             yield package.strip()
 
 
-_KNOWN_FILES = 50_000
-"""Maximum number of file digests that a process caches."""
+_CACHED_DIGESTS = 50_000
+"""Maximum number of digests of files that a process caches."""
 
 
 def file_digest(path: Path) -> str:
     """Return the SHA-256 of a file, in hexadecimal. Raises MissingRequirement if it cannot be read."""
     try:
-        seen = path.stat()
-        return _digest(str(path), seen.st_mtime_ns, seen.st_size, seen.st_ino)
+        status = path.stat()
+        return _digest(str(path), status.st_mtime_ns, status.st_size, status.st_ino)
     except OSError as error:
         raise MissingRequirement(
             f"{path} cannot be read: {error.strerror}; put it back, or install it again"
         ) from error
 
 
-@lru_cache(maxsize=_KNOWN_FILES)
-def _digest(path: str, changed: int, size: int, node: int) -> str:
+@lru_cache(maxsize=_CACHED_DIGESTS)
+def _digest(path: str, mtime_ns: int, size: int, inode: int) -> str:
     with open(path, "rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def texts_digest(texts: Iterable[str]) -> str:
-    """Return one digest of several texts, which depends on their order and boundaries."""
-    whole = hashlib.sha256()
+    """Return one SHA-256 of several texts. It depends on their order, and on where each text ends."""
+    total = hashlib.sha256()
     for text in texts:
-        whole.update(hashlib.sha256(text.encode("utf-8", "surrogatepass")).digest())
-    return whole.hexdigest()
+        total.update(hashlib.sha256(text.encode("utf-8", "surrogatepass")).digest())
+    return total.hexdigest()
 
 
 def files_digest(paths: Iterable[Path]) -> str:
-    """Return one digest of the contents of files, independent of their paths and order."""
+    """Return one SHA-256 of the contents of files. It does not depend on their paths and order."""
     return texts_digest(sorted(map(file_digest, paths)))
 
 
 def folder_digest(folder: Path, patterns: Sequence[str] = ("*",)) -> str:
-    """Return one digest of the names and contents of a folder's files, subfolders included."""
+    """Return one SHA-256 of the names and contents of the files in a folder and its subfolders."""
     files = {path for pattern in patterns for path in folder.rglob(pattern) if path.is_file()}
     paths = sorted(path for path in files if "__pycache__" not in path.parts)
     return texts_digest(text for path in paths for text in (path.relative_to(folder).as_posix(), file_digest(path)))

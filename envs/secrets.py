@@ -1,4 +1,4 @@
-"""Detect values that look like secrets, by their name or their form."""
+"""Detect values that look like secrets, such as API keys, by their names or their form."""
 
 import re
 from collections.abc import Sequence
@@ -7,7 +7,7 @@ from urllib.parse import unquote_plus, urlsplit
 from pydantic import JsonValue
 
 SECRET_LENGTH = 4
-"""Minimum length of a secret. Shorter values, such as "1", occur in any text."""
+"""Minimum length of a secret. Shorter values, such as "1", occur in ordinary text."""
 _SECRET_NAME = re.compile(
     r"(?:key|token|secret|password|passwd|credentials?|bearer|authorization|cookie)$", re.IGNORECASE
 )
@@ -20,7 +20,7 @@ _SECRET_IN_PATH = re.compile(r"(?=.*\d)(?=.*[A-Za-z])[\w-]{24,}")
 
 
 def holds_secret(name: str, value: JsonValue) -> bool:
-    """Return True if a value of this name looks like a secret, or contains one."""
+    """Return True if a value with this name is a secret, or contains one, as far as the name and the form show it."""
     if isinstance(value, dict):
         return any(holds_secret(key, item) for key, item in value.items())
     if isinstance(value, list):
@@ -32,7 +32,10 @@ def holds_secret(name: str, value: JsonValue) -> bool:
 
 
 def literal_secrets(words: Sequence[str]) -> set[str]:
-    """Return the parts of a command or URL that look like secrets. Those of a URL come both encoded and decoded."""
+    """Return the parts of a command or URL that look like secrets.
+
+    Secrets in the query of a URL are returned both in their encoded and in their decoded form.
+    """
     secrets = {word for word in words if holds_secret("", word)}
     for word, following in zip(words, [*words[1:], ""], strict=True):
         try:

@@ -1,4 +1,4 @@
-"""Turn a selection into tasks: check names, filter by split, seed and type, and apply the limit."""
+"""List the tasks that a selection names: check its names, filter by split, seed and type, and apply the limit."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice, zip_longest
@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from pydantic import BaseModel
 
-from planbook.envs.errors import BadSelection, EnvironmentBroken, EnvsError, raised_at
+from planbook.envs.errors import BadSelection, EnvironmentBroken, EnvsError, error_location
 from planbook.envs.types import Selection, Task
 from planbook.sandbox import did_you_mean
 
@@ -18,9 +18,9 @@ NO_SEEDS = ": its tasks are made from no seeds; leave out --seeds"
 
 
 def select(environment: "type[Environment]", selection: Selection, options: BaseModel | None) -> list[Task]:
-    """Return the tasks that fit the selection. ``Environment.tasks`` may have ignored parts of it.
+    """Return the tasks that match the selection, even if ``Environment.tasks`` ignores parts of it.
 
-    Raises BadSelection for a split, a type or an id that does not exist, and if no task is left.
+    Raises BadSelection if a split, a type or an id does not exist, or if no task matches.
     """
     name = environment.name
     split = chosen_split(selection, environment.task_splits(options), name)
@@ -30,19 +30,19 @@ def select(environment: "type[Environment]", selection: Selection, options: Base
     if selection.ids:
         return [find_task(tasks, task_id, name) for task_id in selection.ids]
     chosen = filter_tasks(environment, tasks, selection, split)
-    if len(chosen) < len(tasks) and selection.limit is not None:  # tasks() may have limited a longer list
+    if len(chosen) < len(tasks) and selection.limit is not None:  # tasks() may have applied the limit itself
         tasks = _list_tasks(environment, selection.model_copy(update={"limit": None}), options)
         chosen = filter_tasks(environment, tasks, selection, split)
     if not chosen:
-        left_out = environment.unjudgeable(selection, options).items()
-        why = _explain_none(environment, tasks, selection, split)
-        omitted = "".join(f"; {n} left out: {reason}" for reason, n in left_out)
-        raise BadSelection(f"{name} has no task that fits the selection{why}{omitted}")
+        unjudgeable = environment.unjudgeable(selection, options).items()
+        reason = _explain_empty(environment, tasks, selection, split)
+        omitted = "".join(f"; {count} left out: {cause}" for cause, count in unjudgeable)
+        raise BadSelection(f"{name} has no task that fits the selection{reason}{omitted}")
     return chosen[: selection.limit]
 
 
 def filter_tasks(env: "type[Environment]", tasks: Iterable[Task], selection: Selection, split: str) -> list[Task]:
-    """Return the tasks of the chosen split, seeds and types."""
+    """Return the tasks in the selected split, with the selected seeds and types."""
     splits, seeds = env.parts.get(split, (split,)), env.seeds_of(split, selection.seeds)
     return [
         task
@@ -54,7 +54,10 @@ def filter_tasks(env: "type[Environment]", tasks: Iterable[Task], selection: Sel
 
 
 def chosen_types(selection: Selection, known: Sequence[str], environment: str) -> tuple[str, ...]:
-    """Return the selected types in the environment's order; all if none is named. Raises BadSelection."""
+    """Return the selected types in the order of ``known``, or all if none is selected.
+
+    Raises BadSelection if the environment does not have one of them.
+    """
     if unknown := sorted(set(selection.types) - set(known)):
         raise BadSelection(
             f"{environment} has no task type {', '.join(unknown)}{did_you_mean(unknown[0], known, 'it has')}"
@@ -63,7 +66,7 @@ def chosen_types(selection: Selection, known: Sequence[str], environment: str) -
 
 
 def chosen_split(selection: Selection, known: Sequence[str], environment: str) -> str:
-    """Return the selected split, by default the environment's first. Raises BadSelection."""
+    """Return the selected split, by default the first. Raises BadSelection if the environment does not have it."""
     if selection.split is not None and selection.split not in known:
         raise BadSelection(
             f"{environment} has no split {selection.split!r}{did_you_mean(selection.split, known, 'it has')}"
@@ -72,7 +75,7 @@ def chosen_split(selection: Selection, known: Sequence[str], environment: str) -
 
 
 def read_seeded_id(task_id: str, types: Sequence[str], environment: str) -> tuple[str, int]:
-    """Return type and seed of an id of the form TYPE/SEED. Raises BadSelection."""
+    """Return the type and the seed in an id of the form TYPE/SEED. Raises BadSelection if it has another form."""
     kind, _, seed = task_id.partition("/")
     if kind not in types or not (seed.isascii() and seed.isdecimal()):
         raise BadSelection(
@@ -82,7 +85,7 @@ def read_seeded_id(task_id: str, types: Sequence[str], environment: str) -> tupl
 
 
 def find_task(tasks: Iterable[Task], task_id: str, environment: str) -> Task:
-    """Return the task with that id. Raises BadSelection."""
+    """Return the task with this id. Raises BadSelection if there is none."""
     by_id = {task.id: task for task in reversed(list(tasks))}
     if task_id not in by_id:
         first = f"; the first is {next(reversed(by_id))!r}" if by_id else ""
@@ -90,16 +93,19 @@ def find_task(tasks: Iterable[Task], task_id: str, environment: str) -> Task:
     return by_id[task_id]
 
 
-def in_turn(groups: Iterable[Iterable[T]], limit: int | None = None) -> Iterator[T]:
-    """Yield up to ``limit`` items, one from each group in turn, so that a small selection covers every type."""
+def interleave(groups: Iterable[Iterable[T]], limit: int | None = None) -> Iterator[T]:
+    """Yield up to ``limit`` items, taking one from each group in turn.
+
+    With groups of tasks by type, a small selection has tasks of every type.
+    """
     turns = zip_longest(*(([item] for item in group) for group in groups), fillvalue=())
     return islice((item for turn in turns for wrapped in turn for item in wrapped), limit)
 
 
 def _list_tasks(environment: "type[Environment]", selection: Selection, options: BaseModel | None) -> list[Task]:
-    """Return the tasks that ``tasks`` lists.
+    """Return the result of ``Environment.tasks``.
 
-    Raises EnvironmentBroken if it fails, or lists anything but a Task, or an id twice.
+    Raises EnvironmentBroken if the method fails, or lists an object that is no Task, or lists an id twice.
     """
     name = environment.name
     try:
@@ -107,7 +113,7 @@ def _list_tasks(environment: "type[Environment]", selection: Selection, options:
     except EnvsError:
         raise
     except Exception as error:
-        place, message = raised_at(error)[0], " ".join(str(error).split())
+        place, message = error_location(error)[0], " ".join(str(error).split())
         where = f" ({place})" if place else ""
         raise EnvironmentBroken(f"{name}: tasks() raised {type(error).__name__}{where}: {message}") from error
     seen: set[str] = set()
@@ -120,8 +126,8 @@ def _list_tasks(environment: "type[Environment]", selection: Selection, options:
     return tasks
 
 
-def _explain_none(env: "type[Environment]", tasks: Sequence[Task], selection: Selection, split: str) -> str:
-    """Return the end of a message: how the listed tasks differ from the selection; "" if that is not known."""
+def _explain_empty(env: "type[Environment]", tasks: Sequence[Task], selection: Selection, split: str) -> str:
+    """Return the end of a message that says why no listed task matches the selection, or "" if that is unknown."""
     splits = {task.split for task in tasks}
     if split and tasks and splits.isdisjoint(env.parts.get(split, (split,))):
         return f": none of the tasks that it lists is in the split {split}; they are in {', '.join(sorted(splits))}"

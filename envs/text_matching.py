@@ -1,51 +1,52 @@
-"""Compare texts: token set ratio and BM25."""
+"""Measures of how similar texts are by their words: the token set ratio, and BM25 for searching many texts."""
 
 from collections import Counter
 from collections.abc import Collection, Sequence
 from math import log
 
 
-def token_set_ratio(one: str, other: str) -> int:
-    """Return the similarity of the two sets of words, from 0 to 100: the best of three pairs of texts.
+def token_set_ratio(text: str, other: str) -> int:
+    """Return the similarity of two texts by their sets of words, from 0 to 100.
 
-    The pairs are the shared words and all words of the one, the shared words and all words of the other, and all words
-    of both.
+    It is the best score of three comparisons: the shared words with all words of ``text``, the shared words with all
+    words of ``other``, and all words of the one with all words of the other. The same as in the package thefuzz.
     """
-    first, second = set(_words(one)), set(_words(other))
+    first, second = set(_words(text)), set(_words(other))
     if not first or not second:
         return 0
     shared, only_first, only_second = first & second, first - second, second - first
     if shared and not (only_first and only_second):
         return 100
     left, right = " ".join(sorted(only_first)), " ".join(sorted(only_second))
-    both = len(" ".join(shared))
-    space = bool(both)
-    whole_left, whole_right = both + space + len(left), both + space + len(right)
-    best = _ratio(len(left) + len(right) - 2 * _common_length(left, right), whole_left + whole_right)
+    common = len(" ".join(shared))
+    space = bool(common)
+    length, other_length = common + space + len(left), common + space + len(right)
+    best = _ratio(len(left) + len(right) - 2 * _common_length(left, right), length + other_length)
     if shared:
-        best = max(best, _ratio(space + len(left), both + whole_left), _ratio(space + len(right), both + whole_right))
+        best = max(best, _ratio(space + len(left), common + length), _ratio(space + len(right), common + other_length))
     return round(best)
 
 
 def _ratio(distance: int, length: int) -> float:
+    """Return the similarity, from 0 to 100, of two strings with this edit distance and this total length."""
     return 100 - 100 * distance / length if length else 100.0
 
 
-def _common_length(one: str, other: str) -> int:
-    """Return the length of the longest common subsequence, by the bits of one number (Hyyrö, 2004)."""
-    places = dict.fromkeys(one, 0)
-    for place, letter in enumerate(one):
-        places[letter] |= 1 << place
-    mask = (1 << len(one)) - 1
+def _common_length(text: str, other: str) -> int:
+    """Return the length of the longest common subsequence, with the bit-parallel algorithm of Hyyrö (2004)."""
+    positions = dict.fromkeys(text, 0)
+    for position, letter in enumerate(text):
+        positions[letter] |= 1 << position
+    mask = (1 << len(text)) - 1
     row = mask
     for letter in other:
-        matched = row & places.get(letter, 0)
+        matched = row & positions.get(letter, 0)
         row = ((row + matched) | (row - matched)) & mask
-    return len(one) - row.bit_count()
+    return len(text) - row.bit_count()
 
 
 def _words(text: str) -> list[str]:
-    """Return the words as thefuzz reads them: lower-case letters and digits, without characters 128 to 255."""
+    """Return the words of a text as thefuzz does: in lower case, without the characters 128 to 255."""
     return "".join(letter if letter.isalnum() else " " for letter in text.translate(_NOT_ASCII).lower()).split()
 
 
@@ -53,11 +54,11 @@ _NOT_ASCII = dict.fromkeys(range(128, 256))
 
 
 SATURATION, LENGTH = 1.5, 0.75
-"""``k1`` and ``b``: how soon repeating a word stops counting, and how much long texts are penalized."""
+"""The parameters ``k1`` and ``b`` of BM25: the influence of repeated words, and the penalty for long texts."""
 
 
 class BM25:
-    """An index of texts, each given as its words."""
+    """An index that ranks texts by a query (Okapi BM25). Each text is a sequence of words."""
 
     def __init__(self, texts: Sequence[Sequence[str]]) -> None:
         self._count, total = len(texts), sum(map(len, texts))
@@ -68,7 +69,7 @@ class BM25:
                 self._weights.setdefault(word, {})[position] = count / (count + norm)
 
     def scores(self, words: Collection[str]) -> list[float]:
-        """Return the score of each text, in order. Words that no text contains are ignored."""
+        """Return the score of each text for a query, in the order of the texts."""
         scores = [0.0] * self._count
         for word in words:
             weights = self._weights.get(word, {})

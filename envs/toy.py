@@ -1,6 +1,6 @@
 """A toy environment for documentation and tests: boxes, things, and a table to put them on.
 
-The task's type and seed determine an episode. It takes microseconds and needs no package.
+An episode depends only on the type and the seed of its task. It takes microseconds and needs no package.
 """
 
 import copy
@@ -11,8 +11,8 @@ from typing import Any, ClassVar
 from pydantic import BaseModel, JsonValue
 
 from planbook.envs.base import Environment, action, query
-from planbook.envs.preconditions import UNKNOWN, Change, Deed, Fact, Given, Need, Preconditions
-from planbook.envs.selection import chosen_split, chosen_types, in_turn, read_seeded_id
+from planbook.envs.preconditions import UNKNOWN, ArgValue, Change, Contract, Fact, Need, Preconditions
+from planbook.envs.selection import chosen_split, chosen_types, interleave, read_seeded_id
 from planbook.envs.types import Observation, Selection, Task, Verdict
 
 THINGS = ("apple", "book", "coin", "key", "lamp", "pen", "ring", "spoon")
@@ -51,41 +51,39 @@ class Toy(Environment):
         chosen_split(selection, cls.splits, cls.name)
         seeds = selection.seeds or DEFAULT_SEEDS
         types = chosen_types(selection, cls.types, cls.name)
-        return list(in_turn(([cls._task(kind, seed) for seed in seeds] for kind in types), selection.limit))
+        return list(interleave(([cls._task(kind, seed) for seed in seeds] for kind in types), selection.limit))
 
     @classmethod
     def _task(cls, kind: str, seed: int) -> Task:
-        wanted = random.Random(f"{kind}/{seed}").sample(THINGS, 2 if kind == "fetch_two" else 1)
-        goal = f"put the {' and the '.join(wanted)} on the table"
-        params: dict[str, JsonValue] = {"things": list[JsonValue](wanted)}
+        things = random.Random(f"{kind}/{seed}").sample(THINGS, 2 if kind == "fetch_two" else 1)
+        goal = f"put the {' and the '.join(things)} on the table"
+        params: dict[str, JsonValue] = {"things": list[JsonValue](things)}
         return Task(id=f"{kind}/{seed}", env=cls.name, split="all", type=kind, goal=goal, params=params, seed=seed)
 
     @classmethod
     def preconditions(cls, task: Task, options: BaseModel | None = None) -> Preconditions:
-        """Return the preconditions; what is in a box is unknown."""
-        boxes = _boxes_of(random.Random(f"layout/{task.id}"))
+        """Return the preconditions. The agent does not know in advance which things are in which box."""
+        boxes = _draw_boxes(random.Random(f"layout/{task.id}"))
 
-        def open_box(box: Given) -> Deed:
+        def open_box(box: ArgValue) -> Contract:
             if box is not UNKNOWN and box not in boxes:
-                return Deed(impossible=f"there is no {box}")
-            return Deed(changes=[Change(Fact("opened", (box,)), True)], sure=True)
+                return Contract(impossible=f"there is no {box}")
+            return Contract(changes=[Change(Fact("opened", (box,)), True)], sure=True)
 
-        def take(thing: Given, box: Given) -> Deed:
+        def take(thing: ArgValue, box: ArgValue) -> Contract:
             if thing is not UNKNOWN and thing not in THINGS:
-                return Deed(impossible=f"nothing is called {thing}")
+                return Contract(impossible=f"nothing is called {thing}")
             empty = Need.equal(HOLDING, "nothing", "{now} is held then")
             opened = Need.equal(Fact("opened", (box,)), True, f"{box} was not opened")
             inside = Need.equal(Fact("place", (thing,)), box, f"{thing} is {{now}} then")
-            return Deed(
-                [empty, opened, inside], [Change(HOLDING, thing), Change(Fact("place", (thing,)), "in hand")], sure=True
-            )
+            changes = [Change(HOLDING, thing), Change(Fact("place", (thing,)), "in hand")]
+            return Contract([empty, opened, inside], changes, sure=True)
 
-        def put(thing: Given) -> Deed:
-            some = Need.that(HOLDING, lambda now: now != "nothing", "nothing is held then")
-            this = Need.equal(HOLDING, thing, "{now} is held then")
-            return Deed(
-                [some, this], [Change(HOLDING, "nothing"), Change(Fact("place", (thing,)), "on the table")], sure=True
-            )
+        def put(thing: ArgValue) -> Contract:
+            holding = Need.satisfies(HOLDING, lambda now: now != "nothing", "nothing is held then")
+            held = Need.equal(HOLDING, thing, "{now} is held then")
+            changes = [Change(HOLDING, "nothing"), Change(Fact("place", (thing,)), "on the table")]
+            return Contract([holding, held], changes, sure=True)
 
         return Preconditions(
             {"open": open_box, "take": take, "put": put},
@@ -96,15 +94,15 @@ class Toy(Environment):
 
     def begin(self, task: Task) -> Observation:
         """Distribute the things among four to eight boxes, and return the first observation."""
-        dice = random.Random(f"layout/{task.id}")
-        self._boxes = {box: [] for box in _boxes_of(dice)}
+        rng = random.Random(f"layout/{task.id}")
+        self._boxes = {box: [] for box in _draw_boxes(rng)}
         for thing in THINGS:
-            self._boxes[dice.choice(sorted(self._boxes))].append(thing)
+            self._boxes[rng.choice(sorted(self._boxes))].append(thing)
         self._open, self._table, self._holding = set(), [], "nothing"
         return Observation(f"{self.scene()} Your task is to: {task.goal}.")
 
     def scene(self) -> str:
-        """Return the boxes, without the task."""
+        """Return a sentence that lists the boxes."""
         return f"You see {', '.join(self._boxes)} and a table."
 
     @action("agent.open('box_2') -> 'You open box_2. In it, you see key.'")
@@ -141,7 +139,7 @@ class Toy(Environment):
         return list(self._table)
 
     def state(self) -> str:
-        """Return what is in hand and on the table."""
+        """Return two sentences that say what is in hand and what is on the table."""
         return f"You hold {self._holding}. On the table: {', '.join(self._table) or 'nothing'}."
 
     def attribute_values(self) -> Mapping[str, JsonValue]:
@@ -149,12 +147,12 @@ class Toy(Environment):
         return {"holding": self._holding}
 
     def verdict(self) -> Verdict:
-        """Return solved if every wanted thing is on the table. The score is the share of them that are there."""
-        wanted = self.task.params["things"] if self.task else []
-        if not isinstance(wanted, list) or not wanted:
+        """Return solved if every thing of the task is on the table. The score is the share that is there."""
+        things = self.task.params["things"] if self.task else []
+        if not isinstance(things, list) or not things:
             return Verdict(False, 0.0)
-        done = sum(thing in self._table for thing in wanted)
-        return Verdict(done == len(wanted), done / len(wanted))
+        done = sum(thing in self._table for thing in things)
+        return Verdict(done == len(things), done / len(things))
 
     def _save(self) -> object:
         return copy.deepcopy((self._boxes, self._open, self._table, self._holding))
@@ -163,5 +161,5 @@ class Toy(Environment):
         self._boxes, self._open, self._table, self._holding = copy.deepcopy(native)
 
 
-def _boxes_of(dice: random.Random) -> list[str]:
-    return [f"box_{number}" for number in range(1, dice.randint(4, 8) + 1)]
+def _draw_boxes(rng: random.Random) -> list[str]:
+    return [f"box_{number}" for number in range(1, rng.randint(4, 8) + 1)]

@@ -1,4 +1,4 @@
-"""The data types of environments: tasks, selections, actions, observations, verdicts, snapshots."""
+"""The data types that environments and planbook exchange: tasks, actions, observations, verdicts and others."""
 
 import inspect
 from collections.abc import Callable, Collection, Mapping
@@ -25,55 +25,55 @@ class Task(BaseModel):
     split: str
     """The split that the task belongs to, such as ``train``."""
     type: str
-    """The task type. Skills, procedures and results are kept by type."""
+    """The task type. Skills, procedures and results are stored for each type."""
     goal: str
     """The goal as a sentence."""
     params: dict[str, JsonValue] = Field(default_factory=dict)
-    """The parameters of the goal, for plans; JSON."""
+    """The parameters of the goal as JSON, for plans that solve tasks of this type."""
     seed: int = 0
     """The seed that determines all randomness in the episode."""
 
 
 class EnvironmentOptions(BaseModel):
-    """Base of the options of an environment."""
+    """The base class of an environment's options."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     @classmethod
     def read(cls, options: BaseModel | None) -> Self:
-        """Return a caller's options as this class; None gives the defaults."""
+        """Return a caller's options as an instance of this class, or the defaults if ``options`` is None."""
         return options if isinstance(options, cls) else cls.model_validate(options.model_dump() if options else {})
 
 
 class NoOptions(EnvironmentOptions):
-    """The options of an environment that has none."""
+    """The options of an environment that has no options."""
 
 
 class Selection(BaseModel):
-    """A selection of an environment's tasks, as on the command line.
-
-    ``limit`` is the maximum number of tasks (None: all), the first of the list. Most environments list tasks of each
-    type in turn. ``seeds`` is for environments that make tasks from a type and a seed. ``ids``, if set, overrides all
-    else.
-    """
+    """A selection of an environment's tasks, as the command line describes it."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     split: str | None = None
+    """None for the environment's first split."""
     limit: int | None = Field(default=None, ge=1)
+    """The number of tasks to take from the start of the list, or None for all. Most lists have the types in turn."""
     types: tuple[str, ...] = ()
+    """The task types. Empty for all types."""
     seeds: tuple[int, ...] = ()
+    """The seeds, for environments that make a task from a type and a seed."""
     ids: tuple[str, ...] = ()
+    """The ids of tasks. If not empty, the other fields are ignored."""
 
 
 @dataclass(frozen=True, slots=True)
 class Action:
-    """One call of an action, with all arguments by position."""
+    """One call of an action."""
 
     name: str
     """The name of the action, without ``agent.``."""
     args: tuple[JsonValue, ...] = ()
-    """All arguments, including keyword arguments and defaults."""
+    """All arguments by position, including those that were passed by keyword or left at their defaults."""
 
     def __str__(self) -> str:
         return f"{self.name}({', '.join(map(repr, self.args))})"
@@ -81,44 +81,44 @@ class Action:
 
 @dataclass(frozen=True, slots=True)
 class Observation:
-    """The result of an action. Unless ``structured`` or ``failed``, the plan receives ``text``.
-
-    ``accepted`` means that the action took effect, ``terminated`` that the environment's episode ended with it,
-    ``truncated`` that the environment cut the episode short (at its limit of time or steps), ``lasting`` that the
-    action changed something that ``restore`` does not bring back (what a web server has stored). ``structured`` means
-    that the text is JSON, and that the plan receives its value; ``failed`` that the plan gets a RuntimeError with the
-    text.
-    """
+    """The result of an action."""
 
     text: str
+    """What the plan receives as the result of its call, unless ``structured`` or ``failed`` is set."""
     accepted: bool = True
+    """True if the action took effect."""
     terminated: bool = False
+    """True if the action ended the environment's episode."""
     truncated: bool = False
+    """True if the environment cut the episode short, because of its limit of time or steps."""
     lasting: bool = False
+    """True if ``restore`` cannot undo a change that the action made, such as data stored on a web server."""
     structured: Annotated[bool, Field(exclude_if=lambda structured: not structured)] = False
+    """True if the text is JSON. The plan receives its value."""
     failed: Annotated[bool, Field(exclude_if=lambda failed: not failed)] = False
+    """True if the call failed. In the plan it raises a RuntimeError with the text."""
 
     @classmethod
     def refused(cls, reason: object) -> Self:
-        """Return the observation of an action that changed nothing, with the reason."""
+        """Return the observation of an action that changed nothing, with the reason why."""
         return cls(f"Nothing happens: {str(reason).removesuffix('.')}.", accepted=False)
 
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """The environment's judgement. Plans never see it."""
+    """The environment's judgement of a state. Plans never see it."""
 
     solved: bool
-    """Whether the task is solved: what every table of results counts."""
+    """True if the task is solved. Tables of results count solved tasks."""
     score: float
-    """Partial credit from 0 to 1, reported with ``solved``."""
+    """Partial credit, from 0 to 1."""
     fault: Annotated[str, Field(exclude=True)] = ""
-    """The error that a judge raised, and where, if an error counts as not solved. It becomes the ending's message."""
+    """The error of a judge whose errors count as "not solved", and its place. It becomes the message of the episode."""
 
 
 @dataclass(frozen=True)
 class ActionSpec:
-    """Name, typed function, documentation and example of an action or a query."""
+    """The specification of an action or a query: its name, typed function, documentation and example."""
 
     name: str
     function: Callable[..., Any]
@@ -127,42 +127,47 @@ class ActionSpec:
 
     @cached_property
     def signature(self) -> inspect.Signature:
-        """The signature as the plan sees it, without ``self``."""
+        """The signature that plans see, without ``self``."""
         full = inspect.signature(self.function, eval_str=True)
         return full.replace(parameters=list(full.parameters.values())[1:])
 
     def bind(self, *args: JsonValue, **kwargs: JsonValue) -> Action:
-        """Return the action of this call. Raises TypeError as a Python call would."""
+        """Return the action that a call takes. Raises TypeError for wrong arguments, as a Python call does."""
         bound = self.signature.bind(*args, **kwargs)
         bound.apply_defaults()
         return Action(self.name, tuple(bound.arguments.values()))
 
 
-class Offered(NamedTuple):
-    """The actions and queries that plans may call, by name."""
+class Offer(NamedTuple):
+    """The actions and queries that an environment offers to plans. Both fields map names to specifications."""
 
     actions: Mapping[str, ActionSpec]
     queries: Mapping[str, ActionSpec]
 
-    def only(self, names: Collection[str]) -> "Offered":
-        """Return the actions of these names, and no queries."""
-        return Offered({name: spec for name, spec in self.actions.items() if name in names}, {})
+    def only(self, names: Collection[str]) -> "Offer":
+        """Return the offer with only these actions, and without queries."""
+        return Offer({name: spec for name, spec in self.actions.items() if name in names}, {})
 
 
 @dataclass(frozen=True, slots=True)
 class Requirement:
-    """Something that an environment needs on the machine: what was found (None: nothing), and how to get it."""
+    """Something that an environment needs on this machine, such as a package or a browser."""
 
     name: str
     found: str | None
+    """What was found, such as a folder or a version, or None if nothing was found."""
     remedy: str
+    """How to install it."""
 
 
 @dataclass(frozen=True, slots=True)
 class Snapshot:
-    """A state to return to: the actions that led to it, and the environment's copy, if it can make a cheap one."""
+    """A state of an episode that can be restored."""
 
     task: Task
     history: tuple[tuple[Action, Observation], ...]
+    """The actions that led to the state, with their observations."""
     last: Observation
+    """The last observation."""
     native: object = None
+    """The environment's own copy of the state, or None if it cannot make a cheap one."""

@@ -1,7 +1,7 @@
-"""Read YAML as plain values, with the line of each place. Anchors, aliases and tags are refused.
+"""Read YAML as plain values, and find the line of each value. Anchors, aliases and tags are refused.
 
-An alias repeats a value, so a short file could expand to any size; a tag can name any Python object. Graphs and
-task files need neither.
+They are not safe: an alias repeats a value, so that a short file could expand to any size, and a tag can name any
+Python object. The files that planbook reads (graphs of prompts, task files) need neither.
 """
 
 from collections.abc import Iterator
@@ -14,19 +14,21 @@ from ruamel.yaml.constructor import DuplicateKeyError
 from ruamel.yaml.error import MarkedYAMLError, YAMLError
 from ruamel.yaml.events import AliasEvent, CollectionEndEvent, CollectionStartEvent, DocumentStartEvent, NodeEvent
 
-Where = tuple[str | int, ...]
-"""The keys and indices that lead to a place in the file."""
+YamlPath = tuple[str | int, ...]
+"""The keys and indices that lead to a value in the file."""
 MAX_DEPTH = 30
-"""Maximum levels of nesting."""
+"""Maximum number of nested levels."""
 MAX_CHARACTERS = 1_000_000
-"""Maximum characters in a file."""
+"""Maximum number of characters in a file."""
 
 
 class FileFault(NamedTuple):
-    """One fault in a file. Lines count from 1; ``where`` is a dotted path, empty for the whole file."""
+    """One fault in a file."""
 
     line: int
+    """Counted from 1."""
     where: str
+    """The path to the faulty value, such as ``nodes.plan.after[2]``. Empty for the whole file."""
     message: str
 
     def __str__(self) -> str:
@@ -34,15 +36,17 @@ class FileFault(NamedTuple):
 
 
 class YamlFile(NamedTuple):
-    """The value of a file; ``marked`` is the same value with ruamel's line numbers."""
+    """The value of a file."""
 
     value: Any
+    """The value as JSON."""
     marked: Any
+    """The value as ruamel reads it, with line numbers."""
 
-    def line(self, where: Where) -> int:
-        """Return the line of a place, or of the nearest place around it."""
+    def line(self, path: YamlPath) -> int:
+        """Return the line of the value at a path, or of the closest value around it if there is none."""
         value, line = self.marked, 1
-        for key in where:
+        for key in path:
             if isinstance(value, CommentedMap) and key in value:
                 line = value.lc.key(key)[0] + 1
             elif isinstance(value, CommentedSeq) and isinstance(key, int) and key < len(value):
@@ -52,13 +56,13 @@ class YamlFile(NamedTuple):
             value = value[key]
         return int(line)
 
-    def fault(self, where: Where, message: str) -> FileFault:
-        """Return a fault at a place."""
-        return FileFault(self.line(where), dotted(where), message)
+    def fault(self, path: YamlPath, message: str) -> FileFault:
+        """Return a fault of the value at a path."""
+        return FileFault(self.line(path), dotted(path), message)
 
 
 def read_yaml(text: str) -> YamlFile | list[FileFault]:
-    """Return the value of a text, or its faults if it cannot be read at all."""
+    """Return the value of a YAML text, or its faults if it cannot be read."""
     if len(text) > MAX_CHARACTERS:
         return [FileFault(1, "", f"the file has {len(text):,} characters; at most {MAX_CHARACTERS:,} are allowed")]
     try:
@@ -71,14 +75,14 @@ def read_yaml(text: str) -> YamlFile | list[FileFault]:
         return [FileFault(mark.line + 1 if mark else 1, "", f"{name} is used twice; leave one out, or rename it")]
     except MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
-        why = " ".join(filter(None, (error.context, error.problem)))
-        return [FileFault(mark.line + 1 if mark else 1, "", f"this is not YAML: {why}")]
+        reason = " ".join(filter(None, (error.context, error.problem)))
+        return [FileFault(mark.line + 1 if mark else 1, "", f"this is not YAML: {reason}")]
     except (YAMLError, ValueError, LookupError) as error:
         return [FileFault(1, "", f"this is not YAML: {str(error).splitlines()[0]}")]
 
 
 def _refused_parts(text: str) -> Iterator[FileFault]:
-    """Yield the refused parts, from the events alone: no value is built yet."""
+    """Yield a fault for each part that is refused. It needs only the parser's events, so no value is built."""
     depth, documents = 0, 0
     for event in YAML(typ="safe", pure=True).parse(StringIO(text)):
         line = event.start_mark.line + 1
@@ -102,7 +106,7 @@ _ONE_DOCUMENT = "a second document begins here; write one to a file"
 
 
 def _plain(value: Any) -> Any:
-    """Return ruamel's value as JSON. Dates, and numbers that JSON does not have, become strings."""
+    """Return a value as JSON. Values that JSON does not have, such as dates and infinity, become strings."""
     if isinstance(value, dict):
         return {str(key): _plain(item) for key, item in value.items()}
     if isinstance(value, list | tuple):
@@ -116,6 +120,6 @@ def _plain(value: Any) -> Any:
     return str(value)
 
 
-def dotted(where: Where) -> str:
-    """Return a place as messages write it, counting from 1: nodes.plan.after[2]."""
-    return "".join(f"[{part + 1}]" if isinstance(part, int) else f".{part}" for part in where).lstrip(".")
+def dotted(path: YamlPath) -> str:
+    """Return a path as messages show it, with indices from 1, such as ``nodes.plan.after[2]``."""
+    return "".join(f"[{part + 1}]" if isinstance(part, int) else f".{part}" for part in path).lstrip(".")

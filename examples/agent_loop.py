@@ -1,4 +1,4 @@
-"""The sandbox in an agent loop that uses nothing else of planbook: a chat whose code can do no harm.
+"""An agent loop that uses only the sandbox of planbook: a chat in which the model's code can do no harm.
 
 OPENAI_API_KEY=... python examples/agent_loop.py MODEL "Which fruits start with p?"
 """
@@ -37,7 +37,7 @@ answer(text: str): """
 
 
 def loop(model: str, question: str, turns: int = 5) -> str:
-    """Let the model write code, run it, and show the model the result, until it answers."""
+    """Let the model write code, run the code, and show the model the result, until it gives an answer."""
     client = OpenAI()
     chat: list[ChatCompletionMessageParam] = [
         {"role": "system", "content": SYSTEM},
@@ -51,8 +51,8 @@ def loop(model: str, question: str, turns: int = 5) -> str:
             result = session.run(code)
             if answers:
                 return answers[-1]
-            happened = f"Output: {result.output}\nValue: {result.value!r}\n{result.fault or ''}"
-            chat += [{"role": "assistant", "content": reply}, {"role": "user", "content": happened}]
+            observation = f"Output: {result.output}\nValue: {result.value!r}\n{result.fault or ''}"
+            chat += [{"role": "assistant", "content": reply}, {"role": "user", "content": observation}]
     return "no answer"
 
 

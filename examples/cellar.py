@@ -13,7 +13,7 @@ class Cellar(Environment):
 
     @classmethod
     def tasks(cls, selection: Selection, options: object = None) -> list[Task]:
-        """List all tasks; planbook applies --split, --types and --task."""
+        """Return all tasks. planbook applies --split, --types and --task."""
         return [cls.task_of(seed, "train" if seed < 6 else "test") for seed in range(10)]
 
     @classmethod
@@ -26,9 +26,9 @@ class Cellar(Environment):
 
     def begin(self, task: Task) -> Observation:
         """Set up a task. Its seed determines everything random."""
-        dice = random.Random(task.seed)
-        self.bottles = {wine: dice.randrange(1, 5) for wine in ("riesling", "merlot")}
-        self.room, self.carried, self.wanted = 0, "nothing", task.params["wine"]
+        rng = random.Random(task.seed)
+        self.bottles = {wine: rng.randrange(1, 5) for wine in ("riesling", "merlot")}
+        self.room, self.carried, self.goal_wine = 0, "nothing", task.params["wine"]
         return Observation(self.look())
 
     @action("agent.walk('east') -> 'You are in room 1. You see riesling.'")
@@ -54,8 +54,8 @@ class Cellar(Environment):
         return 6
 
     def look(self) -> str:
-        here = [wine for wine, room in self.bottles.items() if room == self.room and wine != self.carried]
-        return f"You are in room {self.room}. You see {', '.join(here) or 'nothing'}."
+        visible = [wine for wine, room in self.bottles.items() if room == self.room and wine != self.carried]
+        return f"You are in room {self.room}. You see {', '.join(visible) or 'nothing'}."
 
     def attribute_values(self) -> dict[str, int]:
         return {"room": self.room}
@@ -64,5 +64,5 @@ class Cellar(Environment):
         return f"You are in room {self.room} and carry {self.carried}."
 
     def verdict(self) -> Verdict:
-        solved = self.room == 0 and self.carried == self.wanted
+        solved = self.room == 0 and self.carried == self.goal_wine
         return Verdict(solved, float(solved))

@@ -1,4 +1,4 @@
-"""Two Gymnasium environments for planbook: a common adapter, and the details of each."""
+"""Two Gymnasium environments for planbook, and the adapter class that they share."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar, Literal
@@ -10,7 +10,7 @@ from planbook.envs import Environment, Observation, Selection, Task, Verdict, ac
 
 
 class Gymnasium(Environment):
-    """Adapter: a subclass names the environment, words its observations, and offers its actions."""
+    """An adapter. A subclass names the Gymnasium environment, puts its states into words, and defines actions."""
 
     gym_id: ClassVar[str]
     gym_options: ClassVar[Mapping[str, Any]] = {}
@@ -27,25 +27,25 @@ class Gymnasium(Environment):
     def tasks(cls, selection: Selection, options: BaseModel | None = None) -> Sequence[Task]:
         """Make a task for each seed."""
         (kind,) = cls.types
-        seeds = [int(each.rpartition("/")[2]) for each in selection.ids] or selection.seeds or range(5)
+        seeds = [int(task_id.rpartition("/")[2]) for task_id in selection.ids] or selection.seeds or range(5)
         return [
             Task(id=f"{kind}/{seed}", env=cls.name, split="all", type=kind, goal=cls.goal, seed=seed) for seed in seeds
         ]
 
     def begin(self, task: Task) -> Observation:
-        """Reset with the task's seed, which determines everything random."""
+        """Reset the environment with the task's seed, which determines everything random."""
         self.reward = 0.0
         state, _ = self.gym.reset(seed=task.seed)
-        return Observation(self.words(state))
+        return Observation(self.describe(state))
 
     def step(self, number: int) -> Observation:
-        """Take an action by its number."""
+        """Take the action that has this number in Gymnasium."""
         state, reward, terminated, truncated, _ = self.gym.step(number)
         self.reward += float(reward)
-        return Observation(self.words(state), terminated=terminated, truncated=truncated)
+        return Observation(self.describe(state), terminated=terminated, truncated=truncated)
 
-    def words(self, state: Any) -> str:
-        """Return an observation in words."""
+    def describe(self, state: Any) -> str:
+        """Describe a state in words, for the agent."""
         raise NotImplementedError
 
     def measures(self) -> Mapping[str, float]:
@@ -67,8 +67,8 @@ class FrozenLake(Gymnasium):
     gym_id, gym_options = "FrozenLake-v1", {"is_slippery": False}
     goal = "reach the goal, G, without stepping into a hole, H"
 
-    def words(self, state: Any) -> str:
-        """Say where the agent is, and show the map."""
+    def describe(self, state: Any) -> str:
+        """Describe where the agent is, and show the map."""
         rows = ["".join(map(bytes.decode, row)) for row in self.gym.unwrapped.desc]
         return f"You are in row {state // 4}, column {state % 4}. The map: {' '.join(rows)}"
 
@@ -78,7 +78,7 @@ class FrozenLake(Gymnasium):
         return self.step(("left", "down", "right", "up").index(direction))
 
     def verdict(self) -> Verdict:
-        """Judge by the reward, which only the goal gives."""
+        """Judge by the reward, which is given only at the goal."""
         return Verdict(self.reward == 1, self.reward)
 
 
@@ -90,11 +90,11 @@ class Taxi(Gymnasium):
     goal = "bring the passenger to the destination"
     landmarks: ClassVar[Sequence[str]] = ("red (0, 0)", "green (0, 4)", "yellow (4, 0)", "blue (4, 3)")
 
-    def words(self, state: Any) -> str:
-        """Say where taxi, passenger and destination are."""
+    def describe(self, state: Any) -> str:
+        """Describe where the taxi, the passenger and the destination are."""
         row, column, passenger, destination = self.gym.unwrapped.decode(state)
-        where = [*self.landmarks, "in the taxi"][passenger]
-        return f"Taxi: ({row}, {column}). Passenger: {where}. Destination: {self.landmarks[destination]}."
+        location = [*self.landmarks, "in the taxi"][passenger]
+        return f"Taxi: ({row}, {column}). Passenger: {location}. Destination: {self.landmarks[destination]}."
 
     @action("agent.drive('south') -> 'Taxi: (1, 0). Passenger: red (0, 0). Destination: blue (4, 3).'")
     def drive(self, direction: Literal["south", "north", "east", "west"]) -> Observation:

@@ -1,4 +1,4 @@
-"""Learning without a model: functions that answer what `build` and `formulate` ask about examples/cellar.py.
+"""Learn without a model: these functions answer the prompts of `build` and `formulate` for examples/cellar.py.
 
 planbook build --env examples/cellar.py --split train --tasks-per-type 3 --out runs/cellar \\
     --model planner=scripted:examples/learn_cellar.py:planner --model scripted:examples/learn_cellar.py:builder
@@ -40,14 +40,14 @@ Rules: rule_0
 
 
 def planner(messages: Sequence[Message], sampling: Sampling) -> str:
-    """Answer with a plan for the task, or with the procedure when a success is to be generalised."""
+    """Answer with a plan for the task, or with a procedure if the prompt asks to generalise a successful plan."""
     if "Turn this code into a procedure" in messages[-1].content:
         return block(PROCEDURE)
     return block(f"{PROCEDURE}\n\nsolve(agent, task)\n")
 
 
 def builder(messages: Sequence[Message], sampling: Sampling) -> str:
-    """Judge an episode that went wrong; edit the rules after any other."""
+    """Judge an episode that went wrong. After any other episode, edit the rules."""
     question = messages[-1].content
     if "Verdict: Imperfect Rules" in question:
         return "Verdict: Imperfect Rules"
@@ -55,10 +55,10 @@ def builder(messages: Sequence[Message], sampling: Sampling) -> str:
 
 
 def formulator(messages: Sequence[Message], sampling: Sampling) -> str:
-    """Arrange the rules in a manual by name; planbook fills in their texts."""
+    """Arrange the rules in a manual by their names. planbook fills in their texts."""
     return MANUAL
 
 
 def block(code: str) -> str:
-    """Return code as a model writes it."""
+    """Return code in a Markdown block, as a model writes it."""
     return f"```python\n{code.strip()}\n```"

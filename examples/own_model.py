@@ -1,4 +1,6 @@
-"""A custom model class: Ollama's chat API, which is not OpenAI's, with token counts and errors.
+"""A model class of your own. This one uses Ollama's chat API, which differs from OpenAI's.
+
+It reports token counts and errors to planbook. Run it with a model and the address of its server:
 
 python examples/own_model.py llama3.2 http://localhost:11434
 """
@@ -13,17 +15,17 @@ from planbook.planner import Message, ModelError, OnText, Reply, Sampling, Usage
 
 
 class Ollama:
-    """A model behind Ollama. Several threads may call it at once, since it keeps nothing between calls."""
+    """A model that Ollama serves. Several threads may call it at the same time, since it has no state."""
 
     def __init__(self, model: str, address: str) -> None:
         self.name, self._model, self._address = f"ollama:{model}", model, address
 
     def complete(self, messages: Sequence[Message], sampling: Sampling, on_text: OnText | None = None) -> Reply:
-        """Ask for a reply. It comes in one piece, which is passed to ``on_text``."""
+        """Ask the model for a reply. It arrives in one piece, which is passed to ``on_text``."""
         body = {
             "model": self._model,
             "stream": False,
-            "messages": [{"role": each.role, "content": each.content} for each in messages],
+            "messages": [{"role": message.role, "content": message.content} for message in messages],
             "options": {"temperature": sampling.temperature, "num_predict": sampling.max_tokens, "seed": sampling.seed},
         }
         request = urllib.request.Request(f"{self._address}/api/chat", json.dumps(body).encode())
@@ -40,7 +42,7 @@ class Ollama:
 
 
 if __name__ == "__main__":
-    played = planbook.run(env="toy", split="all:2", planner="react", model=Ollama(*sys.argv[1:]), budget={"calls": 20})
-    print(played)
-    for episode in played.episodes:
+    run = planbook.run(env="toy", split="all:2", planner="react", model=Ollama(*sys.argv[1:]), budget={"calls": 20})
+    print(run)
+    for episode in run.episodes:
         print(episode["task"], episode["outcome"], episode["calls"])

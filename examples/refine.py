@@ -3,25 +3,25 @@ from typing import Self
 
 from pydantic import Field
 
-from planbook.planner import Episode, Figures, Method, Options, Payload, Played, Prompts, action_docs
+from planbook.planner import Episode, Figures, Method, Options, Payload, PlayedEpisode, Prompts, action_docs
 
 PROMPTS = Prompts.of(
     plan="""Task: {{ goal }}
 {{ scene }}
-{% for each in docs.actions %}agent.{{ each.name }}{{ each.signature }}: {{ each.doc }}
+{% for action in docs.actions %}agent.{{ action.name }}{{ action.signature }}: {{ action.doc }}
 {% endfor %}Write Python that does it.""",
     refine="Look at your plan again, and write it better.",
 )
 
 
 class RefineOptions(Options):
-    """Options are fields; --planner-option times=2 sets one."""
+    """The method's options. --planner-option times=2 sets one of them."""
 
     times: int = Field(default=1, ge=0, description="How often a plan is revised before it is run.")
 
 
 class Draft(Payload):
-    """A part of the method's own structure, for reports."""
+    """One revision of the plan, as reports show it."""
 
     span = "draft"
 
@@ -34,7 +34,7 @@ class Draft(Payload):
 
 
 class Drafts(Figures):
-    """What the method counts over a run; --json lists it under ``key``."""
+    """Statistics of the method over a whole run. --json lists them under ``key``."""
 
     key = "drafts"
 
@@ -42,11 +42,11 @@ class Drafts(Figures):
     mean_lines: float
 
     @classmethod
-    def count(cls, episodes: Sequence[Played]) -> Self | None:
-        drafts = [draft for played in episodes for draft in played.held(Draft)]
+    def count(cls, episodes: Sequence[PlayedEpisode]) -> Self | None:
+        drafts = [draft for played in episodes for draft in played.payloads(Draft)]
         return cls(drafts=len(drafts), mean_lines=sum(d.lines for d in drafts) / len(drafts)) if drafts else None
 
-    def tell(self) -> Iterable[str]:
+    def describe(self) -> Iterable[str]:
         yield f"Revised: {self.drafts} drafts of {self.mean_lines:.1f} lines."
 
 

@@ -1,9 +1,16 @@
-"""Write manuals from learned rules, and read the shipped procedures, demonstrations and starts of each environment.
+"""Write manuals from learned rules, and read and write libraries of knowledge.
 
-- ``formulator`` asks a model for the outline of a ``manual``. ``markdown`` renders, parses and shortens manuals;
-  ``coverage`` finds what they leave out.
-- ``knowledge`` reads and writes the files of a library; ``library`` reads procedures and the demonstrations for models;
-  ``start`` reads the knowledge with which a building run begins. ``errors`` defines the exceptions.
+The folders in this package are the shipped library. There is one for each environment, with procedures, demonstrations
+and the starting knowledge of building runs.
+
+- ``formulator``: asks a model to arrange rules into the sections of a manual.
+- ``manual``: the structure of a manual, that is, its sections and the ids of the rules in them.
+- ``markdown``: writes a manual as Markdown, reads it back, and shortens it.
+- ``coverage``: finds task types without rules, and rules that nobody cites.
+- ``knowledge``: reads and writes everything that was learned, as the files of a library.
+- ``library``: reads procedures, and the demonstrations that models are shown.
+- ``start``: reads the knowledge with which a building run begins.
+- ``errors``: the exceptions.
 """
 
 if __name__ == "manuals":
@@ -11,13 +18,13 @@ if __name__ == "manuals":
 
 from typing import TYPE_CHECKING
 
-from planbook import lazily
+from planbook import lazy_getattr
 
 if TYPE_CHECKING:
     from planbook.manuals.coverage import Coverage, coverage_table, goals_of, measure_coverage
     from planbook.manuals.errors import ManualsError
     from planbook.manuals.formulator import PROMPTS, formulate
-    from planbook.manuals.knowledge import MANUAL_FILE, read_knowledge, replace_files, standalone, write_knowledge
+    from planbook.manuals.knowledge import MANUAL_FILE, read_knowledge, replace_files, standalone_code, write_knowledge
     from planbook.manuals.library import (
         DEMONSTRATIONS_FOLDER,
         SHIPPED,
@@ -28,10 +35,10 @@ if TYPE_CHECKING:
         module_procedures,
     )
     from planbook.manuals.manual import Manual, Section
-    from planbook.manuals.markdown import excerpt, parse, render, within
-    from planbook.manuals.start import Start, read_start, types_to_build_on, usual_starts
+    from planbook.manuals.markdown import excerpt, parse, render, shorten
+    from planbook.manuals.start import Start, default_starts, read_start, types_to_build_on
 else:
-    __getattr__ = lazily(__name__)
+    __getattr__ = lazy_getattr(__name__)
 
 __all__ = [
     "DEMONSTRATIONS_FOLDER",
@@ -47,6 +54,7 @@ __all__ = [
     "Section",
     "Start",
     "coverage_table",
+    "default_starts",
     "excerpt",
     "existing_demonstrations",
     "formulate",
@@ -58,9 +66,8 @@ __all__ = [
     "read_start",
     "render",
     "replace_files",
-    "standalone",
+    "shorten",
+    "standalone_code",
     "types_to_build_on",
-    "usual_starts",
-    "within",
     "write_knowledge",
 ]

@@ -1,16 +1,18 @@
-"""Gaps in a manual: task types without a success process, rules that nobody cites, and rules that cite missing ones.
+"""Find gaps in learned rules: task types without a rule, rules that nobody cites, and rules that cite missing ones.
 
-Rules do not state their task types. They are derived from a rule's scope, its first sentence, which says what the rule
-is for. The report states the grounds:
+A task type is covered if a success process (a rule on how tasks are solved) is for it. Rules do not state their task
+types, so these are derived from a rule's scope: its first sentence, which says what the rule is for. A type is
 
-- *named*: the scope names the type itself, as ``pick_two_obj``, ``pick-two-obj`` or ``pick two obj``.
-- *likely*: it names no type, but uses some of the type's words. If a word of any type stands before the scope's
-  colon, only the words before it count. A type's words are those of its name and those that most of its sample goals
-  share; its own words are those that no other type has. The scope must use one of its own words. If it has none (the
-  words of ``pick_and_place`` are all words of other types, too), the scope must use any of its words, and no word that
-  is another type's own.
+- *named* if a scope contains its name, as ``pick_two_obj``, ``pick-two-obj`` or ``pick two obj``,
+- *likely* to be covered if a scope names no type, but uses words of this one,
+- *missing* otherwise.
 
-*Likely* is a guess, shown with the words on which it is based. Types without a rule of either kind are missing.
+The words of a type are those of its name, and those that most of its sample goals share. Its own words are those that
+no other type has. For *likely*, the scope must use one of the type's own words. If the type has none (the words of
+``pick_and_place`` are all words of other types, too), the scope must use any word of the type, but none of another
+type's own words. If a scope has a colon, and a word of any type before it, only the words before the colon count.
+
+*Likely* is a guess. It is reported with the words on which it is based.
 """
 
 import re
@@ -21,7 +23,7 @@ from typing import Literal
 from pydantic import BaseModel, ConfigDict
 
 from planbook.envs import Task
-from planbook.rules import Rule, RuleType, cites
+from planbook.rules import Rule, RuleType, cited_ids
 
 Grounds = Literal["named", "likely", "missing"]
 COMMON_WORDS = frozenset(
@@ -30,11 +32,11 @@ COMMON_WORDS = frozenset(
 )
 """Words that say little about a task."""
 SHARED = 0.6
-"""A word counts as a type's if at least this share of the type's sample goals have it."""
+"""A word belongs to a type if at least this share of the type's sample goals contain it."""
 
 
 class CoveredType(BaseModel):
-    """A task type and its success rules; ``words`` are those on which a *likely* match is based."""
+    """A task type, and the success processes for it. ``words`` are those on which a *likely* match is based."""
 
     model_config = ConfigDict(frozen=True)
 
@@ -45,7 +47,10 @@ class CoveredType(BaseModel):
 
 
 class Coverage(BaseModel):
-    """``never_cited`` lists rules that no planner cited; ``dangling`` maps rules to the unknown ids that they cite."""
+    """The coverage of task types by rules.
+
+    ``never_cited`` lists the rules that no planner cited. ``dangling`` maps rules to the unknown ids that they cite.
+    """
 
     model_config = ConfigDict(frozen=True)
 
@@ -55,30 +60,33 @@ class Coverage(BaseModel):
 
     @property
     def missing(self) -> tuple[str, ...]:
-        """Task types without a success rule."""
-        return tuple(each.type for each in self.types if each.grounds == "missing")
+        """The task types without a success process."""
+        return tuple(covered.type for covered in self.types if covered.grounds == "missing")
 
 
 def measure_coverage(rules: Iterable[Rule], goals: Mapping[str, Sequence[str]], cited: Mapping[str, int]) -> Coverage:
-    """Compare rules with task types. ``goals`` has sample goals by type; ``cited`` counts citations by rule id."""
-    every = list(rules)
-    scopes = {rule.id: scope_of(rule) for rule in every if rule.type is RuleType.SUCCESS_PROCESS}
+    """Compare rules with task types.
+
+    ``goals`` maps each type to sample goals. ``cited`` maps rule ids to the number of times that planners cited them.
+    """
+    all_rules = list(rules)
+    scopes = {rule.id: scope_of(rule) for rule in all_rules if rule.type is RuleType.SUCCESS_PROCESS}
     words = {kind: _words_of(kind, goals[kind]) for kind in goals}
-    named = {id: [kind for kind in goals if _names(scope, kind)] for id, scope in scopes.items()}
+    named = {id: [kind for kind in goals if _contains_name(scope, kind)] for id, scope in scopes.items()}
     type_words = frozenset().union(*words.values())
     unnamed = {id: _scope_words(scope, type_words) for id, scope in scopes.items() if not named[id]}
     whole_words = {_stem(word): word for scope in scopes.values() for word in re.findall(r"[a-z]+", scope.lower())}
-    ids = {rule.id for rule in every}
-    dangling = {rule.id: tuple(id for id in cites(rule) if id not in ids) for rule in every}
+    ids = {rule.id for rule in all_rules}
+    dangling = {rule.id: tuple(id for id in cited_ids(rule) if id not in ids) for rule in all_rules}
     return Coverage(
         types=tuple(_covered(kind, named, unnamed, words, whole_words) for kind in goals),
-        never_cited=tuple(rule.id for rule in every if not cited.get(rule.id)),
+        never_cited=tuple(rule.id for rule in all_rules if not cited.get(rule.id)),
         dangling={id: unknown for id, unknown in dangling.items() if unknown},
     )
 
 
 def goals_of(tasks: Iterable[Task]) -> dict[str, list[str]]:
-    """Return the goals of tasks by type, without the values of their params."""
+    """Return a dict from task types to the goals of their tasks. Values of params are left out of the goals."""
     goals: dict[str, list[str]] = {}
     for task in tasks:
         values = set(re.findall(r"\w+", str(list(task.params.values()))))
@@ -88,7 +96,7 @@ def goals_of(tasks: Iterable[Task]) -> dict[str, list[str]]:
 
 
 def scope_of(rule: Rule) -> str:
-    """Return the rule's own statement of what it is for: its first sentence, at most its first paragraph."""
+    """Return what a rule says that it is for: its first sentence, or its first paragraph if that is shorter."""
     return re.split(r"(?<=[.!?])\s|\n\s*\n", rule.content.strip(), maxsplit=1)[0]
 
 
@@ -101,13 +109,13 @@ def _covered(
 ) -> CoveredType:
     if naming := tuple(id for id, kinds in named.items() if kind in kinds):
         return CoveredType(type=kind, grounds="named", rule_ids=naming)
-    own = {each: _own_words(each, words) for each in words}
-    others = frozenset().union(*(own[each] for each in words if each != kind))
+    own = {type: _own_words(type, words) for type in words}
+    others = frozenset().union(*(own[type] for type in words if type != kind))
     significant = own[kind] or words[kind]
     shared = {id: used & significant for id, used in unnamed.items() if own[kind] or not used & others}
     if likely := {id: common for id, common in shared.items() if common}:
-        every = tuple(whole_words[stem] for stem in sorted(frozenset().union(*likely.values())))
-        return CoveredType(type=kind, grounds="likely", rule_ids=tuple(likely), words=every)
+        common_words = tuple(whole_words[stem] for stem in sorted(frozenset().union(*likely.values())))
+        return CoveredType(type=kind, grounds="likely", rule_ids=tuple(likely), words=common_words)
     return CoveredType(type=kind, grounds="missing")
 
 
@@ -115,8 +123,8 @@ def _own_words(kind: str, words: Mapping[str, frozenset[str]]) -> frozenset[str]
     return words[kind].difference(*(words[other] for other in words if other != kind))
 
 
-def _names(scope: str, kind: str) -> bool:
-    """Return True if the scope has the type's whole name, not only as part of a longer name."""
+def _contains_name(scope: str, kind: str) -> bool:
+    """Return True if the scope contains the name of the type as a whole name, not as part of a longer one."""
     name = r"[\s_-]".join(map(re.escape, re.split(r"[\s_-]", kind)))
     return re.search(rf"(?<![\w-]){name}(?![\w-])", scope, re.IGNORECASE) is not None
 
@@ -127,12 +135,15 @@ def _words_of(kind: str, goals: Sequence[str]) -> frozenset[str]:
 
 
 def _words(text: str) -> frozenset[str]:
-    """Return the stems of the significant words: ``putting`` and ``put`` are equal, as are ``place`` and ``placed``."""
+    """Return the stems of the significant words, so that ``put`` matches ``putting``, and ``place`` ``placed``."""
     return frozenset(map(_stem, frozenset(re.findall(r"[a-z]+", text.lower())) - COMMON_WORDS))
 
 
 def _scope_words(scope: str, type_words: frozenset[str]) -> frozenset[str]:
-    """Return a scope's words; only those before its colon if a type has one of these, as in ``When heating: look``."""
+    """Return the words of a scope.
+
+    If a word before its colon is a word of a type, as in ``When heating: look``, only the words before it are returned.
+    """
     before = _words(scope.partition(":")[0])
     return before if before & type_words else _words(scope)
 
@@ -142,7 +153,7 @@ def _stem(word: str) -> str:
 
 
 def coverage_table(coverage: Coverage) -> str:
-    """Return the report in Markdown, with columns aligned for terminals."""
+    """Return the coverage as a Markdown table, aligned for terminals, and three lines about the gaps."""
     heading, rows = ("task type", "success process", "rules"), [*map(_row, coverage.types)]
     widths = [max(map(len, column)) for column in zip(heading, *rows, strict=True)]
     rows = [heading, ("-" * widths[0], "-" * widths[1], "-" * widths[2]), *rows]

@@ -1,10 +1,10 @@
 """The exceptions of the manuals package.
 
 ManualsError
-├── BadStart      starting knowledge that does not exist or is unusable
-├── BadManual     a manual that cannot be written or read
-├── BadKnowledge  a library's files that cannot be read, or knowledge that cannot be written
-└── TooLong       a manual that is too long even without all that may be left out
+├── BadStart      the starting knowledge does not exist, or is unusable
+├── BadManual     a manual cannot be written or read
+├── BadKnowledge  a library's files cannot be read, or knowledge cannot be written to them
+└── TooLong       a manual is too long, even without the parts that may be left out
 """
 
 
@@ -13,16 +13,16 @@ class ManualsError(Exception):
 
 
 class BadStart(ManualsError):
-    """Starting knowledge that does not exist or is unusable; the message says which and why."""
+    """The starting knowledge does not exist, or is unusable. The message says which knowledge, and why."""
 
 
 class BadManual(ManualsError):
-    """A manual that cannot be written or read; the message names the line, or the rules."""
+    """A manual cannot be written or read. The message names the line, or the rules."""
 
 
 class BadKnowledge(ManualsError):
-    """A library's files that cannot be read, or knowledge that cannot be written; the message names the file."""
+    """A library's files cannot be read, or knowledge cannot be written to them. The message names the file."""
 
 
 class TooLong(ManualsError):
-    """A manual that is too long for its reader even without all that may be left out."""
+    """A manual is too long for its reader, even without the parts that may be left out."""

@@ -1,8 +1,9 @@
-"""The formulator (AutoManual, section 3.4): turn rules into a manual that is read from beginning to end.
+"""The formulator (AutoManual, section 3.4): a model that turns rules into a manual to be read from beginning to end.
 
-In the paper, the formulator writes out every rule again, including its code, and can change or forget parts of it.
-Ours returns only structure and prose, and names rules by id; ``planbook.manuals.markdown`` inserts the rules. Thus
-their text and code stay unchanged, and none is missing.
+In the paper, the formulator writes every rule again, including its code, so it can change or forget parts of a rule.
+Here it writes only an outline: titles, some prose, and the ids of the rules in each section.
+``planbook.manuals.markdown`` then inserts the rules. So no rule is missing, and the text and code of the rules are
+unchanged.
 """
 
 import re
@@ -26,14 +27,15 @@ _MARKUP = r"\s*_`'\"<>[\]"
 _ITEM = re.compile(
     rf"[{_MARKUP}(+-]*(?:\d+[.)])?(?P<ids>(?:[{_MARKUP}),;&]|and\b|{_ASIDE}|rule_\d+\b)+)", re.IGNORECASE
 )
-"""The beginning of an item in a list of rules, up to the first other word. An aside without ids may follow an id."""
+"""Matches the beginning of an item in a list of rules: ids, and remarks in parentheses, up to the first other word."""
 
 
 def read_outline(text: str, ids: Collection[str]) -> Manual:
-    """Return the manual that a reply outlines; text before its title is dropped.
+    """Return the manual that a reply outlines. Text before its title is dropped.
 
     Headings inside a section become bold lines, since a manual uses headings for its own structure. Raises ValueError
-    with all faults: no title, no section, sections without rules, and rules that are missing, repeated or unknown.
+    if there is no title or section, if a section has no rules, or if rules are missing, repeated or unknown. The
+    message lists all faults.
     """
     try:
         manual = _outlined(list(_parts(list(pieces(_unwrapped(text))))))
@@ -53,19 +55,19 @@ def _outlined(parts: Sequence[Sequence[Piece]]) -> Manual:
 
 
 def _unwrapped(text: str) -> str:
-    """Return the outline without a code fence that encloses it."""
+    """Return the outline without the code fence around it, if there is one."""
     wrapped = _WRAPPED.search(text.replace("\r\n", "\n"))
     return wrapped[2] if wrapped else text.replace("\r\n", "\n")
 
 
-def _parts(every: Sequence[Piece]) -> Iterator[list[Piece]]:
+def _parts(reply: Sequence[Piece]) -> Iterator[list[Piece]]:
     """Yield the part with the title, then each section.
 
-    Everything before the last title is dropped: it is the model's notes.
+    Everything before the last title is dropped, since it consists of the model's notes.
     """
-    titles = [index for index, piece in enumerate(every) if _level(piece) == 1]
+    titles = [index for index, piece in enumerate(reply) if _level(piece) == 1]
     part: list[Piece] = []
-    for piece in every[titles[-1] if titles else len(every) :]:
+    for piece in reply[titles[-1] if titles else len(reply) :]:
         if part and _level(piece) == 2:
             yield part
             part = []
@@ -86,7 +88,7 @@ def _heading(piece: Piece) -> str:
 
 
 def _section(part: Sequence[Piece]) -> Section:
-    """Return a section: its title, its prose, and the ids after ``Rules:``, on that line or in a list below it."""
+    """Return a section. The ids of its rules follow ``Rules:``, on the same line or in a list. All else is prose."""
     ids: list[str] = []
     prose: list[Piece] = []
     in_list = False
@@ -104,7 +106,10 @@ def _section(part: Sequence[Piece]) -> Section:
 
 
 def _listed_ids(line: str) -> Sequence[str] | None:
-    """Return the ids on a line such as ``**Rules in this section:** rule_1``; () for a bare ``Rules:``, else None."""
+    """Return the ids on a line such as ``**Rules in this section:** rule_1``, or () for a bare ``Rules:``.
+
+    Return None for any other line.
+    """
     match = _RULES.fullmatch(line)
     if match is None:
         return None
@@ -114,7 +119,7 @@ def _listed_ids(line: str) -> Sequence[str] | None:
 
 
 def _first_ids(text: str) -> Sequence[str]:
-    """Return the ids with which a list or an item of a list begins."""
+    """Return the ids at the beginning of a list, or of an item of a list."""
     item = _ITEM.match(text)
     return citations(item["ids"]) if item else ()
 
@@ -133,11 +138,11 @@ def _faults(manual: Manual, ids: Collection[str]) -> Iterator[str]:
 
 
 PROMPTS = Prompts(Path(__file__).parent / "templates")
-"""The templates of the Formulator, by path."""
+"""The prompt templates of the formulator. They are looked up by their paths in the folder ``templates``."""
 FORMULATOR = "formulator"
 WORDS_PER_TOKEN = 0.7
 FEWEST_WORDS = 80
-"""Number of words that the formulator may always write, however long the rules are."""
+"""The number of words that the formulator may write even if the rules alone are too long."""
 
 
 def formulate(
@@ -148,11 +153,11 @@ def formulate(
     *,
     tokens: int | None = None,
 ) -> Manual:
-    """Ask for a manual of these rules, each of them in exactly one section.
+    """Ask for a manual in which each rule is in exactly one section.
 
-    ``tokens`` is the desired length of the whole manual. The formulator is told how many words of prose fit beside the
-    rules; only ``planbook.manuals.markdown.within`` enforces the limit. Raises UnusableReply if no reply places all
-    rules, BadManual if there are no rules, and the errors of ``Scope.ask``.
+    ``tokens`` is the desired length of the whole manual. The formulator is only told how many words of prose it may
+    write; ``planbook.manuals.markdown.shorten`` enforces the limit. Raises BadManual if there are no rules,
+    UnusableReply if no reply is a valid outline, and the other errors of ``Scope.ask``.
     """
     if not rules:
         raise BadManual("there are no rules for a manual; build some first")
@@ -170,7 +175,10 @@ def formulate(
 
 
 def prose_words(rules: str, tokens: int) -> int:
-    """Return how many words of prose fit beside the rules, rounded down to tens; at least ``FEWEST_WORDS``."""
+    """Return how many words of prose a manual may have in addition to the rules.
+
+    The number is rounded down to a multiple of ten, and is at least ``FEWEST_WORDS``.
+    """
     room = int((tokens - estimate_tokens(rules)) * WORDS_PER_TOKEN)
     return max(FEWEST_WORDS, room // 10 * 10)
 

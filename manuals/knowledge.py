@@ -1,13 +1,16 @@
-"""A library: knowledge of an environment as a folder of files that people can read and edit, ``FOLDER/ENVIRONMENT/``.
+"""Read and write a library: the knowledge of an environment as files that people can read and edit.
 
-    rules.json                  the rules, with their validation logs
-    manual.md                   the manual; its text overrides that of rules.json
-    skills.json, reflections.json   by task type
-    types.json                  the found task types
-    example.md                  the starting example
-    procedures/TYPE.py          a procedure for each task type
+The files are in the folder ``LIBRARY/ENVIRONMENT``:
 
-A missing file is an empty part. Other files in the folder are left alone.
+    rules.json            the rules, with their validation logs
+    manual.md             the manual; the text of its rules overrides that of rules.json
+    skills.json           the skill for each task type
+    reflections.json      the reflection for each task type
+    types.json            the found task types
+    example.md            the starting example
+    procedures/TYPE.py    the procedure for each task type
+
+If a file is missing, that part of the knowledge is empty. Other files in the folder are not touched.
 """
 
 import json
@@ -31,19 +34,20 @@ from planbook.sandbox import parse as parse_python
 
 LOG = logging.getLogger(__name__)
 RULES, MANUAL_FILE, EXAMPLE = "rules.json", "manual.md", "example.md"
-"""Files of a library, below the folder of the environment."""
+"""Names of files in the folder of an environment."""
 SKILLS, REFLECTIONS, PROCEDURES = "skills.json", "reflections.json", "procedures"
-"""The other files besides TYPES_FILE, and the folder of procedures."""
+"""Names of further files, and of the folder of procedures. The name of the file of types is ``TYPES_FILE``."""
 Part = TypeVar("Part")
 _USES = re.compile(r"^[ \t]*uses:.*?(?:\n|(?=\"{3}|'{3}))", re.MULTILINE)
-"""The line of a procedure's header that names helper files; not the quotes that may end it."""
+"""Matches the line of a procedure's header that names helper files, without the quotes that may follow it."""
 
 
 def read_knowledge(folder: Path, environment: type[Environment], options: BaseModel | None = None) -> Knowledge:
-    """Return the knowledge of an environment in a library. Raises BadKnowledge, which says which file to correct.
+    """Return the knowledge of an environment in a library.
 
-    The manual takes precedence: without ``rules.json``, the rules are those of the manual; with it, they have the
-    manual's text and the validation logs and checks of ``rules.json``.
+    The manual takes precedence. If there is no ``rules.json``, the rules are read from the manual. If there are both,
+    the rules get their text from the manual, and their validation logs and checks from ``rules.json``. Raises
+    BadKnowledge if a file has to be corrected.
     """
     if not folder.is_dir():
         raise BadKnowledge(f"{folder} is not a folder; a library is a folder with one folder for each environment")
@@ -67,10 +71,10 @@ def read_knowledge(folder: Path, environment: type[Environment], options: BaseMo
 
 
 def write_knowledge(folder: Path, knowledge: Knowledge) -> None:
-    """Write the knowledge of an environment to a library; remove the files of empty parts and of other procedures.
+    """Write the knowledge of an environment to a library, in place of the knowledge that is there.
 
-    The files are written with ``replace_files``. A procedure that uses helper files is written with their code
-    included. Raises BadKnowledge, also if the rules of the manual differ from those of the knowledge.
+    Files of empty parts and of old procedures are removed. A procedure that uses helper files is written together with
+    their code. Raises BadKnowledge if the manual does not match the rules, or if a file cannot be written.
     """
     environment = knowledge.environment
     if not environment or Path(environment).name != environment:
@@ -91,7 +95,7 @@ def write_knowledge(folder: Path, knowledge: Knowledge) -> None:
 
 
 def _read_text(path: Path) -> str | None:
-    """Return the exact text of a file; None if it does not exist."""
+    """Return the text of a file with its line endings unchanged, or None if the file does not exist."""
     try:
         return path.read_bytes().decode("utf-8")
     except FileNotFoundError:
@@ -127,17 +131,17 @@ def _rules(home: Path, manual: str) -> tuple[Rule, ...]:
 
 def _check_unique_ids(path: Path, rules: Sequence[Rule]) -> None:
     try:
-        RuleBook.of(rules)
+        RuleBook.from_rules(rules)
     except ValueError as error:
         raise BadKnowledge(f"{path}: {error}; correct the ids") from error
 
 
 def _check_same_ids(home: Path, stored: Sequence[str], in_manual: Sequence[str]) -> None:
-    only = {
+    unmatched = {
         RULES: [id for id in stored if id not in in_manual],
         MANUAL_FILE: [id for id in in_manual if id not in stored],
     }
-    if faults := [f"only in {name}: {', '.join(ids)}" for name, ids in only.items() if ids]:
+    if faults := [f"only in {name}: {', '.join(ids)}" for name, ids in unmatched.items() if ids]:
         raise BadKnowledge(
             f"{home}: {RULES} and {MANUAL_FILE} hold different rules ({'; '.join(faults)}). Delete {MANUAL_FILE} and "
             f"formulate again to keep those of {RULES}, or delete {RULES} to keep those of the manual, "
@@ -146,7 +150,7 @@ def _check_same_ids(home: Path, stored: Sequence[str], in_manual: Sequence[str])
 
 
 def _check_manual(path: Path, knowledge: Knowledge) -> None:
-    """Raise BadKnowledge if the manual differs from the rules, since it could not be read back."""
+    """Raise BadKnowledge if the manual differs from the rules, since the library could then not be read back."""
     _check_unique_ids(path.with_name(RULES), knowledge.rules)
     if not knowledge.manual.strip():
         return
@@ -171,7 +175,11 @@ def _procedures(folder: Path, environment: type[Environment], options: BaseModel
 
 
 def _usable(library: ProcedureLibrary, under_options: ProcedureLibrary) -> dict[str, Procedure]:
-    """Return the procedures that pass the check, except those that need actions removed by the options."""
+    """Return the procedures of a library, except those that need actions that the options remove.
+
+    ``under_options`` is the same library, checked with the options of the environment. Raises BadProcedure if a
+    procedure does not pass the check even without them.
+    """
     procedures, left_out = dict[str, Procedure](), list[str]()
     for kind in library.files:
         try:
@@ -190,14 +198,14 @@ def _procedure_files(procedures: Mapping[str, Procedure]) -> dict[str, str]:
         name = f"{PROCEDURES}/{re.sub(r'[^A-Za-z0-9_]', '_', kind)}.py"
         if name in files:
             raise BadKnowledge(f"{name} would hold two procedures, one of them for {kind}")
-        files[name] = standalone(procedure, kind)
+        files[name] = standalone_code(procedure, kind)
     return files
 
 
-def standalone(procedure: Procedure, kind: str = "") -> str:
-    """Return the procedure's code with its helpers' code and a header that refers to no other file.
+def standalone_code(procedure: Procedure, kind: str = "") -> str:
+    """Return a procedure's code together with that of its helpers, under a header that refers to no other file.
 
-    Raises BadKnowledge if the code cannot stand alone, or is not for the task type ``kind``.
+    Raises BadKnowledge if the code cannot be used without other files, or is not for the task type ``kind``.
     """
     kind = kind or procedure.type
     code = _with_helpers(procedure) if procedure.helpers else procedure.code
@@ -227,14 +235,15 @@ def _to_json(value: Sequence[Any] | Mapping[str, Any]) -> str:
 
 
 TEMPORARY = ".new"
-"""Suffix of a file's name while it is being written."""
+"""Suffix of the name of a file while it is being written."""
 
 
 def replace_files(folder: Path, files: Mapping[str, str]) -> None:
-    """Write the texts to the files of these names in a folder; an empty text removes its file.
+    """Write files in a folder. ``files`` maps their names to their texts; an empty text removes the file.
 
-    All files are first written under temporary names, then renamed one after the other. An error while writing changes
-    nothing, and if the process is killed, each file is either old or new. Raises BadKnowledge.
+    All files are first written under temporary names, and then renamed one after the other. So an error while writing
+    leaves all files unchanged, and if the process is killed, each file has either its old or its new text. Raises
+    BadKnowledge if a file cannot be written.
     """
     written: list[Path] = []
     try:

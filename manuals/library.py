@@ -1,13 +1,14 @@
-"""Libraries of procedures and demonstrations: the shipped one, and the user's own folders.
+"""Read procedures and demonstrations from libraries: the shipped one, and folders of the user.
 
-A library is a folder with one folder for each environment, in which ``procedures/`` holds the procedures, and
-``helpers/`` the plan code that several of them use. A file holds one procedure, ``def solve(agent, task)``, or is a
-module with several: its docstring has their common header lines, and each procedure is a function whose docstring adds
-its ``type:``. A function for several types has one such line for each, with the summary of that type after a dash.
+A library has a folder for each environment. In it, ``procedures/`` holds the procedures, and ``helpers/`` the plan code
+that several procedures use. A file in ``procedures/`` has one of two forms. It may hold a single procedure, the
+function ``solve(agent, task)``. Or it may be a module with several procedures. The module's docstring then has the
+header lines that they share, and each procedure is a function whose docstring has a line ``type: TYPE``. A function for
+several types has a line ``type: TYPE - SUMMARY`` for each.
 
-A planning method shows demonstrations to its models: ``ENVIRONMENT/demonstrations/NAME.md`` for every task, or
-``ENVIRONMENT/demonstrations/NAME/TYPE.md`` for tasks of one type. Comments (``<!-- ... -->``), which name the task that
-an example plays, are not shown.
+Demonstrations are examples that a planning method shows to its models. The file is
+``ENVIRONMENT/demonstrations/NAME/TYPE.md`` for tasks of one type, or ``ENVIRONMENT/demonstrations/NAME.md`` for all
+tasks. Comments (``<!-- ... -->``) are not shown. They name the task that an example plays.
 """
 
 import ast
@@ -25,57 +26,60 @@ from planbook.sandbox import Fault
 from planbook.sandbox import parse as parse_python
 
 SHIPPED = Path(__file__).parent
-"""The folder of the shipped library: procedures, demonstrations and learned knowledge, by environment."""
+"""The folder of the shipped library: procedures, demonstrations and learned knowledge for each environment."""
 TYPES_FILE = "types.json"
-"""The file of the found task types in a library, below the folder of the environment."""
+"""Name of the file with the found task types, in the folder of an environment."""
 _TYPE = re.compile(r"^\s*type: (\S+)(?: - (.+))?$", re.MULTILINE)
 _SHARED = re.compile(r"^\s*(world|source|uses): (.+)$", re.MULTILINE)
 
 
 class ProcedureLibrary:
-    """The procedures for one environment, except for the types ``without``; each is checked when it is needed."""
+    """The procedures for an environment, except those for ``excluded_types``. Each is checked when it is used."""
 
     def __init__(
         self,
         environment: type[Environment],
         folder: Path = SHIPPED,
         options: BaseModel | None = None,
-        without: Collection[str] = (),
+        excluded_types: Collection[str] = (),
     ) -> None:
         self.environment, self.folder, self.options = environment, folder / environment.name / "procedures", options
-        self._without = frozenset(without)
+        self._excluded_types = frozenset(excluded_types)
         self._recalls: dict[str, Recall] = {}
 
     @cached_property
     def _by_type(self) -> Mapping[str, tuple[Path, Procedure]]:
         files = sorted(self.folder.glob("*.py"))
-        every = ((path, each) for path in files for each in module_procedures(path) or [read_procedure(path)])
-        return {each.type: (path, each) for path, each in every if each.type not in self._without}
+        found = ((path, each) for path in files for each in module_procedures(path) or [read_procedure(path)])
+        return {each.type: (path, each) for path, each in found if each.type not in self._excluded_types}
 
     @cached_property
     def files(self) -> Mapping[str, Path]:
-        """Task type to the file that holds its procedure."""
+        """Maps each task type to the file that holds its procedure."""
         return {kind: path for kind, (path, _) in self._by_type.items()}
 
     def procedure(self, task_type: str) -> Procedure | None:
-        """Return the procedure for a task type, or None. Raises BadProcedure if it does not pass the check."""
+        """Return the procedure for a task type, or None if there is none.
+
+        Raises BadProcedure if it does not pass the check.
+        """
         return self.checked(task_type) if task_type in self.files else None
 
     def checked(self, task_type: str) -> Procedure:
-        """Return the procedure of a task type that has one. Raises BadProcedure if it does not pass the check."""
+        """Return the procedure for a task type that has one. Raises BadProcedure if it does not pass the check."""
         return checked_procedure(self._by_type[task_type][1], self.environment, self.options)
 
     def recall(self, task: Task) -> Recall:
-        """Return the procedure for the task's type, if there is one."""
+        """Return a recall with the procedure for the task's type, if there is one."""
         if task.type not in self._recalls:
             self._recalls[task.type] = Recall(procedure=self.procedure(task.type))
         return self._recalls[task.type]
 
 
 def module_procedures(path: Path) -> list[Procedure]:
-    """Return the procedures of a module that has several, each with its own complete code; [] for any other file.
+    """Return the procedures of a module that has several, each with all the code that it needs.
 
-    Raises BadProcedure.
+    Return an empty list for any other file. Raises BadProcedure if a procedure of the module is invalid.
     """
     try:
         text = path.read_text(encoding="utf-8")
@@ -97,7 +101,7 @@ def _docstring(node: ast.stmt) -> str:
 
 
 def _split_out(text: str, tree: ast.Module, function: ast.stmt) -> Iterator[tuple[str, str]]:
-    """Yield each task type of a function, with the text of a file that has only the procedure for this type."""
+    """Yield each task type of a function, and the text of a file that would hold only the procedure for this type."""
     docstring = _docstring(function)
     header = {**dict(_SHARED.findall(ast.get_docstring(tree) or "")), **dict(_SHARED.findall(docstring))}
     body = _body(text, tree, function)
@@ -108,13 +112,13 @@ def _split_out(text: str, tree: ast.Module, function: ast.stmt) -> Iterator[tupl
 
 
 def _body(text: str, tree: ast.Module, function: ast.stmt) -> str:
-    """Return the function as ``solve``, with the statements of the module that it needs, in their order."""
+    """Return the function under the name ``solve``, with the statements of the module that it needs, in their order."""
     needed, pending = set[int](), [function]
     while pending:
         node = pending.pop()
         needed.add(id(node))
-        names = {each.id for each in ast.walk(node) if isinstance(each, ast.Name)}
-        pending += [each for each in tree.body if id(each) not in needed and names & _bound_names(each)]
+        names = {name.id for name in ast.walk(node) if isinstance(name, ast.Name)}
+        pending += [other for other in tree.body if id(other) not in needed and names & _bound_names(other)]
     code, previous = "", None
     for node in tree.body:
         if id(node) in needed:
@@ -134,21 +138,21 @@ def _bound_names(node: ast.stmt) -> set[str]:
 
 
 def _line_ends_before(node: ast.stmt, previous: ast.stmt | None) -> int:
-    """Return the number of newlines between two statements, so that functions have two blank lines around them."""
+    """Return the number of newlines to write before a statement, so that there are two blank lines around functions."""
     if isinstance(node, ast.FunctionDef) or isinstance(previous, ast.FunctionDef):
         return 3 if previous else 2
     return 1 if previous and type(previous) is type(node) else 2 if previous else 1
 
 
 def _source(text: str, node: ast.stmt) -> str:
-    """Return the lines of a statement, including decorators and a comment at the end of the last line."""
+    """Return the lines of a statement, including its decorators and a comment at the end of its last line."""
     lines = text.split("\n")
     first = min([node.lineno, *(each.lineno for each in getattr(node, "decorator_list", ()))])
     return "\n".join(lines[first - 1 : node.end_lineno])
 
 
 def _as_solve(text: str, node: ast.stmt) -> str:
-    """Return the lines of a procedure's function, named ``solve`` and without its docstring."""
+    """Return the lines of a procedure's function, renamed to ``solve`` and without its docstring."""
     assert isinstance(node, ast.FunctionDef)
     head, *lines = _source(text, node).split("\n")
     docstring = node.body[0]
@@ -162,7 +166,7 @@ _COMMENT = re.compile(r"<!--.*?-->\n?", re.DOTALL)
 
 
 def existing_demonstrations(environment: str, names: Sequence[str], library: Path = SHIPPED) -> tuple[str, ...]:
-    """Return the names of demonstrations that exist for an environment, at least for some task types."""
+    """Return those of the names for which an environment has demonstrations, at least for some task types."""
     folders = [folder / environment / DEMONSTRATIONS_FOLDER for folder in (library, SHIPPED)]
     return tuple(
         name
@@ -172,13 +176,16 @@ def existing_demonstrations(environment: str, names: Sequence[str], library: Pat
 
 
 class DemonstratingMemory:
-    """A memory that also recalls demonstrations; those of the library take precedence over shipped ones."""
+    """A memory that also recalls demonstrations. Those of the library take precedence over shipped ones."""
 
     def __init__(self, memory: Memory, names: Sequence[str], library: Path = SHIPPED) -> None:
         self._memory, self._names, self._libraries = memory, tuple(names), (library, SHIPPED)
 
     def recall(self, task: Task) -> Recall:
-        """Return the recall with demonstrations but without a procedure. Raises BadKnowledge for an unreadable file."""
+        """Return what the inner memory recalls, with demonstrations and without a procedure.
+
+        Raises BadKnowledge if the file of a demonstration cannot be read.
+        """
         texts = {name: self._find(task, name) for name in self._names}
         demonstrations = {name: text for name, text in texts.items() if text}
         return self._memory.recall(task).model_copy(update={"demonstrations": demonstrations, "procedure": None})

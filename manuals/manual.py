@@ -1,7 +1,7 @@
-"""The manual as a value: prose in sections, and the assignment of rules to sections. Rules are kept elsewhere.
+"""The structure of a manual: sections with prose and the ids of rules. The rules themselves are stored elsewhere.
 
-``pieces`` splits Markdown into lines and fenced code blocks without any loss. Only ``\\n`` ends a line; a ``\\r`` or
-another control character is part of its line.
+``pieces`` splits Markdown into lines and fenced code blocks without losing anything. Only ``\\n`` ends a line. A
+``\\r`` or another control character is part of the line.
 """
 
 import re
@@ -17,9 +17,10 @@ _HEADING = re.compile(r" {0,3}(#{1,6})(?:[ \t]|$)")
 
 
 class Piece(NamedTuple):
-    """A line, or a whole fenced code block with its opening and closing lines.
+    """A line of Markdown, or a whole fenced code block with its opening and closing lines.
 
-    ``number`` is that of its first line, from 1. ``info`` is the info string of a block; None for a line.
+    ``number`` is the number of the first line, from 1. ``info`` is the info string of a code block (the text after the
+    opening fence), or None for a line.
     """
 
     number: int
@@ -38,7 +39,7 @@ class Piece(NamedTuple):
 
 
 def pieces(text: str) -> Iterator[Piece]:
-    """Yield the pieces of a text. Raises ValueError for an unclosed fence."""
+    """Yield the pieces of a text. Raises ValueError if a code fence is not closed."""
     lines = text.split("\n")
     start = 0
     while start < len(lines):
@@ -51,13 +52,13 @@ def pieces(text: str) -> Iterator[Piece]:
 
 
 def heading_level(line: str) -> int:
-    """Return the number of ``#`` of a heading, 0 for any other line."""
+    """Return the number of ``#`` at the beginning of a heading, or 0 for any other line."""
     match = _HEADING.match(line)
     return len(match[1]) if match else 0
 
 
 def _match_opening(line: str) -> re.Match[str] | None:
-    """Match the opening line of a fenced code block. After its backticks, it must have no others."""
+    """Match the opening line of a fenced code block. A fence of backticks must not be followed by another backtick."""
     match = _OPENING.fullmatch(line)
     return None if match is None or (match["fence"][0] == "`" and "`" in match["info"]) else match
 
@@ -71,7 +72,7 @@ def _fence_length(lines: list[str], start: int, fence: str) -> int:
 
 
 LEFT_OUT = "[left out for length]"
-"""Marks a gap in a shortened view; outside of code, no line of a whole manual ends with it."""
+"""Marks a gap in a shortened manual. In a complete manual, no line ends with it, except in code."""
 
 _READER = MarkdownIt("commonmark")
 
@@ -99,18 +100,21 @@ def _prose(text: str) -> str:
 
 
 def _is_closed(prose: str) -> bool:
-    """Return True if a Markdown parser, whose rules for fences differ from ours, sees a heading after the prose."""
+    """Return True if the prose leaves no fence or HTML block open, according to a full Markdown parser.
+
+    That parser's rules for fences differ from those of ``pieces``. It must see a heading that follows the prose.
+    """
     last = _READER.parse(f"{prose}\n\n### after\n")[-3:]
     return last[0].tag == "h3" and last[0].level == 0
 
 
 Title = Annotated[str, AfterValidator(_title)]
 Prose = Annotated[str, AfterValidator(_prose)]
-"""Markdown without open blocks and without headings of the first three levels, which are the manual's own."""
+"""Markdown without unclosed blocks, and without headings of the first three levels, which structure the manual."""
 
 
 class Section(BaseModel):
-    """Rules that belong together. ``introduction`` has the key points that they have in common."""
+    """Rules that belong together. ``introduction`` sums up what they have in common."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -120,7 +124,7 @@ class Section(BaseModel):
 
 
 class Manual(BaseModel):
-    """Title, overview and sections, in reading order: from easy to difficult."""
+    """The title, overview and sections of a manual. The sections lead from easy to difficult."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -135,18 +139,18 @@ class Manual(BaseModel):
 
 
 def placement_faults(manual: Manual, ids: Iterable[str]) -> list[str]:
-    """Return why the sections do not name each of these rules exactly once; empty if they do."""
+    """Return the reasons why the sections do not name each of these rules exactly once, or [] if they do."""
     known, named = list(ids), Counter(manual.rule_ids)
     faults = {
         "in no section": [id for id in known if id not in named],
         "named more than once": [id for id, times in named.items() if times > 1],
         "not among the rules": [id for id in named if id not in known],
     }
-    return [f"{fault}: {', '.join(which)}" for fault, which in faults.items() if which]
+    return [f"{fault}: {', '.join(faulty)}" for fault, faulty in faults.items() if faulty]
 
 
 def error_message(error: ValueError) -> str:
-    """Return the message of an error, without pydantic's additions."""
+    """Return the message of an error, without what pydantic adds to it."""
     if isinstance(error, ValidationError):
         return error.errors()[0]["msg"].removeprefix("Value error, ")
     return str(error)

@@ -5,18 +5,19 @@ r"""Write a manual as Markdown and read it back; the rules stay the same, byte f
     ## Section
     Introduction, with its key points.
     ### rule_3 (Success Process)
-    The rule's content, as prose; if a Markdown reader would change any of it, in a fence marked ``text``.
+    The content of the rule.
     Builds on rule_1, rule_2.
     Example:
     ```python
     ...
     ```
 
-A fence is longer than any run of backticks inside it, so that no text needs escapes. Only ``\n`` ends a line; a file
-in which an editor made every line end in ``\r\n`` is read as if it had ``\n``. Validation logs are never written,
-since planners see the manual.
+If Markdown would change the content of a rule, for example by dropping asterisks, the content is put in a code fence
+marked ``text``. A fence is longer than any sequence of backticks inside it, so no text needs to be escaped. Only ``\n``
+ends a line. But if every line of a file ends in ``\r\n``, as some editors write it, it is read as if it had ``\n``.
+Validation logs are never written, since planners see the manual.
 
-``within`` shortens a manual for a reader with little room, ``excerpt`` for one task.
+``shorten`` shortens a manual to a number of tokens. ``excerpt`` keeps only the rules that one task needs.
 """
 
 import re
@@ -49,20 +50,24 @@ _MARKUP = re.compile(r"[\\*|~$]|<(?=[A-Za-z/!?])|&(?=\w+;|#)|\](?=[(\[:])|(?<!\w
 _BEGINS_PLAINLY = re.compile(r" {0,3}(?:[-+] |\d{1,9}[.)] )?(?!\d{1,9}[.)](?: |$))(?:[^\W_]|[\"'(`])")
 
 
-class LeftOut(NamedTuple):
-    """Parts that a shortened view leaves out: the examples of rules, by id, and the introductions of all sections."""
+class Omissions(NamedTuple):
+    """The parts that a shortened manual leaves out.
+
+    ``examples`` holds the ids of rules whose examples are left out. If ``introductions`` is set, those of
+    all sections are left out.
+    """
 
     examples: Collection[str] = ()
     introductions: bool = False
 
 
-WHOLE = LeftOut()
+NO_OMISSIONS = Omissions()
 
 
-def render(manual: Manual, rules: Iterable[Rule], left_out: LeftOut = WHOLE) -> str:
+def render(manual: Manual, rules: Iterable[Rule], left_out: Omissions = NO_OMISSIONS) -> str:
     """Return the manual as Markdown. Raises BadManual unless its sections name each rule exactly once.
 
-    Parts that are left out are marked; such a view cannot be read back.
+    Omitted parts are marked. A manual with omitted parts cannot be read back.
     """
     by_id = {rule.id: rule for rule in rules}
     if faults := placement_faults(manual, by_id):
@@ -76,7 +81,7 @@ def render(manual: Manual, rules: Iterable[Rule], left_out: LeftOut = WHOLE) -> 
 
 
 def render_rule(rule: Rule, *, example: bool = True) -> str:
-    """Return one rule as a manual shows it. Raises BadManual for an invalid id."""
+    """Return one rule as Markdown. Raises BadManual if the id of the rule, or of one that it builds on, is invalid."""
     try:
         for id in (rule.id, *rule.builds_on):
             rule_number(id)
@@ -99,7 +104,7 @@ def _fenced(text: str, info: str) -> str:
 
 
 def _is_plain(content: str) -> bool:
-    """Return True if the content stays the same as prose, for Markdown readers and for ``parse``."""
+    """Return True if content can be written as prose: neither Markdown nor ``parse`` changes it."""
     lines = content.split("\n")
     return bool(lines[0] and lines[-1]) and all(not line or _is_plain_line(line) for line in lines)
 
@@ -115,7 +120,7 @@ def _is_plain_line(line: str) -> bool:
 
 
 class _Part(NamedTuple):
-    """A heading and the text up to the next one."""
+    """A heading, and the text between it and the next one."""
 
     line: int
     level: int
@@ -124,9 +129,9 @@ class _Part(NamedTuple):
 
 
 def parse(text: str) -> tuple[Manual, tuple[Rule, ...]]:
-    """Return the manual and its rules, in reading order and without logs.
+    """Return the manual and its rules, in reading order and without validation logs.
 
-    Raises BadManual, which names the line or quotes the prose at fault.
+    Raises BadManual if the text is not a valid manual. The message names the line, or quotes the prose.
     """
     try:
         return _read(list(_parts(_unix_lines(text.removeprefix("\ufeff")))))
@@ -139,18 +144,18 @@ def _unix_lines(text: str) -> str:
 
 
 def _parts(text: str) -> Iterator[_Part]:
-    every = list(pieces(text))
-    if gap := next(filter(_marks_gap, every), None):
+    lines = list(pieces(text))
+    if gap := next(filter(_marks_gap, lines), None):
         raise ValueError(f"line {gap.number}: {LEFT_OUT}: this is a shortened view of a manual; use the full manual")
-    heads = [n for n, piece in enumerate(every) if piece.info is None and heading_level(piece.text) in (1, 2, 3)]
-    first = heads[0] if heads else len(every)
-    if not heads or heading_level(every[first].text) != 1 or _prose(every[:first]):
+    heads = [n for n, piece in enumerate(lines) if piece.info is None and heading_level(piece.text) in (1, 2, 3)]
+    first = heads[0] if heads else len(lines)
+    if not heads or heading_level(lines[first].text) != 1 or _prose(lines[:first]):
         raise ValueError("line 1: a manual begins with its title, '# TITLE'")
-    for head, following in zip(heads, [*heads[1:], len(every)], strict=True):
-        line, level = every[head].text.strip(), heading_level(every[head].text)
+    for head, next_head in zip(heads, [*heads[1:], len(lines)], strict=True):
+        line, level = lines[head].text.strip(), heading_level(lines[head].text)
         if not line[level:].strip():
-            raise ValueError(f"line {every[head].number}: a heading without a title")
-        yield _Part(every[head].number, level, line[level:].strip(), every[head + 1 : following])
+            raise ValueError(f"line {lines[head].number}: a heading without a title")
+        yield _Part(lines[head].number, level, line[level:].strip(), lines[head + 1 : next_head])
 
 
 def _marks_gap(piece: Piece) -> bool:
@@ -197,7 +202,7 @@ def _rule(part: _Part) -> Rule:
 
 
 def _split(body: Sequence[Piece]) -> Mapping[str, list[Piece]]:
-    """Return the pieces of a rule's body, grouped by the keyword before them; "" is the key of the rule's content."""
+    """Return a dict that maps each keyword in a rule's body to the pieces from there on. The content's key is ""."""
     groups: dict[str, list[Piece]] = {"": [], BUILDS_ON: [], EXAMPLE: []}
     current = ""
     for piece in body:
@@ -254,19 +259,20 @@ LEAST_IMPORTANT_FIRST: Sequence[RuleType | None] = (
     RuleType.SUCCESS_PROCESS,
     RuleType.USEFUL_HELPER_METHOD,
 )
-"""Rule types in the order in which examples are dropped. A helper method's example is its code, so it comes last."""
+"""The order in which examples are dropped, by rule type. A helper method's example is its code, so it comes last."""
 
 
-def within(manual: Manual, rules: Iterable[Rule], tokens: int | None, cited: Mapping[str, int] | None = None) -> str:
-    """Return the manual as Markdown in at most ``tokens`` estimated tokens; None means no limit.
+def shorten(manual: Manual, rules: Iterable[Rule], tokens: int | None, cited: Mapping[str, int] | None = None) -> str:
+    """Return the manual as Markdown, shortened to ``tokens`` estimated tokens if necessary. None means no limit.
 
-    Examples are dropped first: by type, in the order of ``LEAST_IMPORTANT_FIRST``; within a type, those of the rules
-    that planners cited least, and of these the longest. Introductions come next. The content of rules is never dropped,
-    and each gap is marked. Raises TooLong if that is not enough, BadManual like ``render``.
+    Examples are dropped first, in the order of ``LEAST_IMPORTANT_FIRST``. Within a type, the examples of the least
+    cited rules go first, and among these the longest. ``cited`` maps rule ids to the number of citations. The
+    introductions go last. The content of rules is never dropped, and each gap is marked. Raises TooLong if the manual
+    is still too long, or BadManual like ``render``.
     """
-    every = list(rules)
-    for left_out in _views(every, cited or {}):
-        text = render(manual, every, left_out)
+    all_rules = list(rules)
+    for left_out in _omissions(all_rules, cited or {}):
+        text = render(manual, all_rules, left_out)
         length = estimate_tokens(text)
         if tokens is None or length <= tokens:
             return text
@@ -277,9 +283,9 @@ def within(manual: Manual, rules: Iterable[Rule], tokens: int | None, cited: Map
 
 
 def excerpt(text: str, rules: Sequence[Rule]) -> str:
-    """Return the manual with only the given rules, in their wording, which may be shorter than the manual's.
+    """Return the manual with only the given rules. Their text replaces that in the manual, and may be shorter.
 
-    Raises BadManual.
+    Raises BadManual if the text is not a valid manual, or lacks one of the rules.
     """
     manual, _ = parse(text)
     ids = {rule.id for rule in rules}
@@ -291,12 +297,12 @@ def excerpt(text: str, rules: Sequence[Rule]) -> str:
     return render(manual.model_copy(update={"sections": not_empty}), rules)
 
 
-def _views(rules: Sequence[Rule], cited: Mapping[str, int]) -> Iterator[LeftOut]:
-    """Yield what to leave out for each view, from the whole manual to the shortest."""
+def _omissions(rules: Sequence[Rule], cited: Mapping[str, int]) -> Iterator[Omissions]:
+    """Yield what to leave out, from nothing to everything that may be left out."""
     ids = [rule.id for rule in sorted(rules, key=lambda rule: _importance(rule, cited)) if rule.example]
     for count in range(len(ids) + 1):
-        yield LeftOut(frozenset(ids[:count]))
-    yield LeftOut(frozenset(ids), introductions=True)
+        yield Omissions(frozenset(ids[:count]))
+    yield Omissions(frozenset(ids), introductions=True)
 
 
 def _importance(rule: Rule, cited: Mapping[str, int]) -> tuple[int, int, int]:

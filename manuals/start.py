@@ -1,9 +1,9 @@
-"""Starting knowledge for a build: an example of a simple task, and the few rules that it shows.
+"""Starts: the knowledge with which a building run begins, that is, an example of a simple task, and a few rules.
 
-A start is a folder with ``example.md``, the example that planners see, and ``rules.json``, a list of rules. Shipped
-starts are in ``manuals/ENVIRONMENT/start/NAME``. The first line of an example may name the task that it plays, as
-``<!-- task: ID -->``; that line is not shown, and the task must not be used in tests. A subfolder ``without_helpers``
-has both files for runs without helper methods.
+A start is a folder with ``example.md``, the example that planners see, and ``rules.json``, a list of the rules that the
+example uses. Shipped starts are in ``manuals/ENVIRONMENT/start/NAME``. The first line of an example may name the task
+that it plays, as ``<!-- task: ID -->``. Planners do not see this line, and must not be tested on that task. A subfolder
+``without_helpers`` has both files for runs without helper methods.
 """
 
 import re
@@ -23,9 +23,12 @@ DEFAULT_STARTS: Mapping[str, Mapping[str, tuple[str, ...]]] = {
     "miniwob": {"": ("search-engine", "click-menu", "enter-date", "social-media-some"), "feedback": ("search-engine",)},
     "toy": {"": ("fetch",)},
 }
-"""Starts of AutoManual's experiments (section 4, appendix D), by environment and split; "" is for all other splits."""
+"""Maps environment and split to the starts of AutoManual's experiments (section 4, appendix D).
+
+The key "" stands for all splits that are not listed.
+"""
 TEST_ONLY_TYPES: Mapping[str, tuple[str, ...]] = {"miniwob": ("email-inbox-nl-turk", "email-inbox-forward-nl-turk")}
-"""Task types, by environment, that are used only for tests since they resemble others (appendix D)."""
+"""Maps environments to task types that are used only in tests, since they resemble other types (appendix D)."""
 
 _RULES = TypeAdapter(tuple[Rule, ...])
 _TASK = re.compile(r"<!-- task: (\S+) -->\n")
@@ -33,7 +36,7 @@ _ID = re.compile(r"\brule_\d+\b")
 
 
 class Start(Learned):
-    """Knowledge before the first task. ``tasks`` lists the ids of the tasks that the example plays."""
+    """The knowledge before the first task. ``tasks`` lists the ids of the tasks that the example plays."""
 
     example: str = ""
     rules: tuple[Rule, ...] = ()
@@ -45,30 +48,31 @@ def starts(environment_name: str) -> tuple[str, ...]:
     return tuple(sorted(path.parent.name for path in (SHIPPED / environment_name / "start").glob(f"*/{EXAMPLE}")))
 
 
-def usual_starts(environment_name: str, split: str = "") -> tuple[str, ...]:
-    """Return the default starts for a build on a split; () if there are none."""
+def default_starts(environment_name: str, split: str = "") -> tuple[str, ...]:
+    """Return the names of the default starts for building on a split, or () if there are none."""
     by_split = DEFAULT_STARTS.get(environment_name, {})
     return by_split.get(split, by_split.get("", ()))
 
 
 def types_to_build_on(environment_name: str, types: Sequence[str]) -> tuple[str, ...]:
-    """Return those of the types that a build may use: all but ``TEST_ONLY_TYPES``."""
+    """Return those of the types that building may use: all except ``TEST_ONLY_TYPES``."""
     return tuple(kind for kind in types if kind not in TEST_ONLY_TYPES.get(environment_name, ()))
 
 
 def read_start(environment_name: str, names: Sequence[str], *, helpers: bool = True) -> Start:
-    """Join the named starts: examples in order, rules renumbered. Without names, the start is empty.
+    """Read the named starts, and join them into one: the examples in order, and the rules with new numbers.
 
-    A name is that of a shipped start, or the path of a folder. Without ``helpers``, the version for runs without helper
-    methods is read, if there is one. Raises BadStart.
+    A name is that of a shipped start, or the path of a folder. If there are no names, the start is empty. If
+    ``helpers`` is False, the version for runs without helper methods is read, if there is one. Raises BadStart if a
+    start does not exist or is invalid, or is named twice.
     """
     if repeated := [name for name, count in Counter(names).items() if count > 1]:
         raise BadStart(f"the start {repeated[0]!r} is named more than once")
     joined = Start()
     for name in names:
         folder = _folder(environment_name, name)
-        without = folder / WITHOUT_HELPERS
-        added = _renumbered(_read(folder if helpers or not without.is_dir() else without), first=len(joined.rules))
+        bare = folder / WITHOUT_HELPERS
+        added = _renumbered(_read(folder if helpers or not bare.is_dir() else bare), first=len(joined.rules))
         example = f"{joined.example}\n{added.example}" if joined.example else added.example
         joined = Start(example=example, rules=joined.rules + added.rules, tasks=joined.tasks + added.tasks)
     return joined
@@ -84,7 +88,7 @@ def _folder(environment_name: str, name: str) -> Path:
 
 
 def _read(folder: Path) -> Start:
-    """Return the start in a folder. Raises BadStart."""
+    """Return the start in a folder. Raises BadStart if it cannot be read or is invalid."""
     try:
         example, rules_json = ((folder / name).read_text(encoding="utf-8") for name in (EXAMPLE, RULES))
         rules = _RULES.validate_json(rules_json)
@@ -98,7 +102,7 @@ def _read(folder: Path) -> Start:
 
 
 def _check_ids(rules: Sequence[Rule], path: Path) -> None:
-    """Raise BadStart unless ids count up from rule_0 and rules build only on earlier ones."""
+    """Raise BadStart unless the ids are rule_0, rule_1 and so on, and each rule builds only on earlier ones."""
     for number, rule in enumerate(rules):
         if rule.id != f"rule_{number}":
             raise BadStart(f"{path}: rule {number} has the id {rule.id!r}; ids are rule_0, rule_1 and so on, in order")
@@ -107,16 +111,16 @@ def _check_ids(rules: Sequence[Rule], path: Path) -> None:
 
 
 def _renumbered(start: Start, first: int) -> Start:
-    """Return the start with its rules numbered from ``first``; ids in its texts change as well."""
-    new = {rule.id: f"rule_{number}" for number, rule in enumerate(start.rules, first)}
+    """Return the start with its rules numbered from ``first``. The ids in its texts are changed, too."""
+    new_ids = {rule.id: f"rule_{number}" for number, rule in enumerate(start.rules, first)}
 
     def renamed(text: str) -> str:
-        return _ID.sub(lambda match: new.get(match[0], match[0]), text)
+        return _ID.sub(lambda match: new_ids.get(match[0], match[0]), text)
 
     rules = [
         rule.model_copy(
             update={
-                "id": new[rule.id],
+                "id": new_ids[rule.id],
                 **{name: renamed(getattr(rule, name)) for name in ("content", "example", "check")},
                 **{name: tuple(map(renamed, getattr(rule, name))) for name in ("log", "builds_on")},
             }

@@ -6,16 +6,17 @@ The stable public interface is the functions ``run``, ``build`` and ``test``, wh
 
 This package puts the parts together.
 
-- Input: the fields of ``config`` and ``settings`` are the options of the command line (``options``,
-  ``option_values``), the keyword arguments of the ``api``, and what a run records. ``cli`` loads the ``commands``.
-- Runs on disk: ``runs`` are folders, each with a ``store`` of events, its ``spending`` and its ``inputs``.
-  ``resuming`` compares the inputs before a run is resumed or repeated.
-- Playing and learning: ``workers`` play episodes with the ``knowledge`` of the run, ``replay`` plays them again,
-  ``learning`` learns from them, ``graphs`` runs prompt graphs alone.
-- Results: ``results`` computes them; ``compare`` compares runs, ``papers`` compares them with publications.
-- Output: the ``terminal``, the page of ``report``, the browser during the run (``watching``), and files for other
-  programs (``export``). ``wording`` formats figures, outcomes and events; ``writing`` writes files, ``console`` prints.
-- ``errors`` defines the errors and exit codes of the command line. ``lazily`` loads a package's modules on demand.
+- Input: each setting is declared once, as a field in ``config`` or ``settings``. ``options`` and ``option_values`` turn
+  these fields into command-line options, the ``api`` into keyword arguments. ``cli`` loads and calls the ``commands``.
+- Runs on disk: ``runs`` creates and opens the folder of a run. Its ``store`` holds the events, from which ``spending``
+  computes the cost. ``inputs`` records digests of all that the run depends on; ``resuming`` compares them later.
+- Playing and learning: ``workers`` play episodes with the ``knowledge`` from earlier runs, ``learning`` learns from
+  episodes, ``replay`` plays recorded ones again and compares, ``graphs`` runs prompt graphs without an environment.
+- Results: ``results`` computes them, ``compare`` compares runs, ``papers`` compares runs with publications.
+- Output: ``terminal`` prints, ``report`` writes an HTML page, ``watching`` shows a run in the browser while it is
+  played, ``export`` writes files for other programs, and ``serving`` offers an environment to MCP clients. ``wording``
+  formats numbers, outcomes and events as text; ``writing`` writes files atomically; ``console`` has the consoles.
+- ``errors`` defines the errors and exit codes of the command line.
 
 Imports go one way: ``pyproject.toml`` has the order, and a test checks it.
 """
@@ -27,11 +28,10 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 
-def lazily(package: str) -> Callable[[str], Any]:
-    """Return the ``__getattr__`` of a package whose public names are imported below ``if TYPE_CHECKING``.
+def lazy_getattr(package: str) -> Callable[[str], Any]:
+    """Return a ``__getattr__`` for a package that imports its public names below ``if TYPE_CHECKING``.
 
-    Type checkers and readers see plain imports. At run time, each module is imported when one of its names is first
-    used.
+    Type checkers and readers see plain imports. At run time, a module is imported when one of its names is first used.
     """
 
     def load(name: str) -> Any:
@@ -50,7 +50,7 @@ def lazily(package: str) -> Callable[[str], Any]:
 
 @cache
 def _modules_by_name(package: str) -> dict[str, str]:
-    """Return the module of each name that is imported for type checkers."""
+    """Return a dict that maps each name imported for type checkers to its module."""
     import ast  # sandbox workers use none of these names, and so skip this import
     from pathlib import Path
 
@@ -68,7 +68,7 @@ def _modules_by_name(package: str) -> dict[str, str]:
 if TYPE_CHECKING:
     from planbook.api import PlayedRun, build, run, test
 else:
-    __getattr__ = lazily(__name__)
+    __getattr__ = lazy_getattr(__name__)
 
 __all__ = ["PlayedRun", "build", "run", "test"]
 

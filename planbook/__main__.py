@@ -4,7 +4,7 @@ import sys
 
 
 def main() -> None:
-    """Run the command line. Ctrl-C ends it without a traceback, also while it is imported."""
+    """Run the command line. Ctrl-C ends it without a traceback, even while modules are still being imported."""
     try:
         from planbook import cli
 

@@ -68,7 +68,7 @@ class PlayedRun:
 
     @property
     def summary(self) -> dict[str, Any]:
-        """The summary, as ``planbook run --json`` prints it; ``seconds`` is that of all invocations."""
+        """The summary, as ``planbook run --json`` prints it, but ``seconds`` covers all invocations of the run."""
         return self.results.summary().model_dump(mode="json")
 
     @property
@@ -119,7 +119,7 @@ def run(*, verbose: bool = False, **settings: Any) -> PlayedRun:
     - ``planner``: by default "procedures"; ``planner_options`` and ``env_options`` are mappings.
     - ``split`` ("valid_unseen:20"), ``types``, ``seeds`` ("0-9", or numbers), ``tasks`` (ids), ``repeats``.
     - ``model``: a name, such as "openai:NAME" or "recorded:FILE", or an object with the Model protocol, which may be
-      called from several threads and is recorded as ``object:NAME``; or ``models``, a mapping by role.
+      called from several threads and is recorded as ``object:NAME``; or ``models``, which maps roles to models.
     - ``sampling``: a mapping such as {"temperature": 0.7}, or one for each role.
     - ``actions``, ``limits``, ``budget`` (calls, tokens, actions, seconds, money in dollars), ``timeouts`` (seconds).
     - ``jobs``, ``executor``: how many episodes are played at the same time, and where.
@@ -177,7 +177,7 @@ def _play(play: Callable[[Settings], tuple[int, Summary]], arguments: dict[str, 
 
 
 def _settings(arguments: dict[str, Any]) -> Settings:
-    """Return the arguments as settings. Objects become the names under which they are recorded. Raises BadArgument."""
+    """Return the arguments as settings, with objects replaced by the names to record. Raises BadArgument."""
     values = {name: value for name, value in arguments.items() if value is not None}
     if "model" in values:
         if "models" in values:
@@ -221,11 +221,11 @@ def _model_name(model: Any) -> str:
     return register_model(model)
 
 
-def _signature(*without_groups: str) -> inspect.Signature:
-    """Return the signature that help shows: settings as keyword arguments, without those of some groups."""
+def _signature(*excluded_groups: str) -> inspect.Signature:
+    """Return the signature that ``help`` shows: a keyword argument for each setting outside the excluded groups."""
     defaults = {"env": "", "planner": "", "model": None}
     for name, field in Settings.model_fields.items():
-        if (option := option_of(name, field)) and option.group not in without_groups:
+        if (option := option_of(name, field)) and option.group not in excluded_groups:
             defaults[name] = field.get_default(call_default_factory=True)
     keyword = inspect.Parameter.KEYWORD_ONLY
     parameters = [

@@ -1,6 +1,6 @@
-"""Entry point of the command line. Lists the commands, and turns errors into one line and an exit code.
+"""Entry point of the command line. Lists the commands, and turns each error into one line and an exit code.
 
-Each command is in a module of ``commands`` or in ``graphs``, which is loaded when the command is called.
+A command's module, in ``commands`` or ``graphs``, is loaded when the command is called.
 """
 
 import gc
@@ -33,11 +33,11 @@ COMMANDS: Mapping[str, Mapping[str, tuple[str, str]]] = {
         "skills": ("commands.exchanging", "Write procedures as SKILL.md folders, and verify them."),
     },
     "Look": {
-        "report": ("commands.looking", "Write runs as one HTML page."),
-        "watch": ("commands.looking", "Show a run in the browser while it is played."),
-        "show": ("commands.looking", "Print one episode."),
-        "compare": ("commands.looking", "Compare runs over the same tasks."),
-        "stats": ("commands.looking", "Show any number of runs in one table."),
+        "report": ("commands.viewing", "Write runs as one HTML page."),
+        "watch": ("commands.viewing", "Show a run in the browser while it is played."),
+        "show": ("commands.viewing", "Print one episode."),
+        "compare": ("commands.viewing", "Compare runs over the same tasks."),
+        "stats": ("commands.viewing", "Show any number of runs in one table."),
         "export": ("commands.exchanging", "Write episodes for other tools."),
         "import": ("commands.exchanging", "Make a run from exported episodes."),
     },
@@ -51,7 +51,7 @@ COMMANDS: Mapping[str, Mapping[str, tuple[str, str]]] = {
         "bench": ("commands.inspection", "Measure planbook and its peers."),
     },
 }
-"""The module and summary of each command, by subject; so `planbook --help` need not load the modules."""
+"""Maps subjects to commands, and each command to its module and summary, so that `planbook --help` loads no module."""
 
 
 class Commands(click.Group):
@@ -73,7 +73,7 @@ class Commands(click.Group):
         gc.freeze()
         gc.enable()
         show_log("planbook")
-        return next(each for each in loaded if isinstance(each, click.Command) and each.name == cmd_name)
+        return next(value for value in loaded if isinstance(value, click.Command) and value.name == cmd_name)
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]

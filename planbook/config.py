@@ -1,8 +1,8 @@
-"""The configuration of a run: the fields of run.json's ``config``, most of which are command-line options, too.
+"""The configuration of a run, which run.json has as ``config``. Most of its fields are also command-line options.
 
-Each field is declared once: in ``Playing`` if it is recorded as it was given, in ``Building`` if it is about learning,
-in ``Invocation`` if it may change on resume. ``Config`` is recorded and compared. A command or a caller gives
-``planbook.settings.Settings``, which makes a ``Config``.
+Each field is declared once: in ``PlayingSettings`` if it is recorded as it was given, in ``BuildingSettings`` if it is
+about learning, or in ``InvocationSettings`` if it may change on resume. From the ``Settings`` of a command or a caller
+follows the ``Config`` of the run.
 """
 
 import json
@@ -28,7 +28,7 @@ NO_MODEL = "none"
 SourceOfTypes = Literal["found", "given"]
 FOUND: SourceOfTypes = "found"
 GIVEN: SourceOfTypes = "given"
-"""Source of task types: found from the plans that solve the tasks, or given by the environment."""
+"""Source of task types: found in the plans that solve the tasks, or given by the environment."""
 UNTYPED = frozenset({"", "task"})
 """Placeholder types of tasks in environments without task types."""
 Executor = Literal["threads", "processes", "ray"]
@@ -38,15 +38,15 @@ Executor = Literal["threads", "processes", "ray"]
 
 
 def _split_role(text: str, separator: str) -> tuple[str, str]:
-    """Return the role that an option names, else DEFAULT_ROLE, and the rest of the text."""
+    """Return the role that an option names (by default, DEFAULT_ROLE), and the text after it."""
     role, found, rest = text.partition(separator)
     return (role, rest) if found and role.isidentifier() else (DEFAULT_ROLE, text)
 
 
-def by_role(values: str | Iterable[str] | Mapping[str, str]) -> dict[str, str]:
-    """Return models by role: a mapping without ``none``, texts with it, as it may override the model of a run.
+def models_by_role(values: str | Iterable[str] | Mapping[str, str]) -> dict[str, str]:
+    """Return a dict that maps roles to models: a mapping without the models ``none``, or texts (ROLE=MODEL) with them.
 
-    Raises BadArgument for two models of one role, and for a role with ``none`` if the model for all roles would answer.
+    Raises BadArgument if a role has two models, or if it has ``none`` but the model for all roles would answer for it.
     """
     if isinstance(values, Mapping):
         models = {role: model for role, model in values.items() if model != NO_MODEL}
@@ -77,7 +77,7 @@ def _sampling_by_role(values: Any) -> dict[str, Any]:
 
 
 def reader(read: Callable[[Any], Any]) -> BeforeValidator:
-    """Return a validator that calls ``read``, but leaves a single value to pydantic, such as a model or a number."""
+    """Return a validator that calls ``read`` for texts and collections, and leaves any other value to pydantic."""
     return BeforeValidator(
         lambda value: read(value) if isinstance(value, Iterable) and not isinstance(value, BaseModel) else value
     )
@@ -95,13 +95,13 @@ def split_names(value: Any) -> Any:
 Names = Annotated[tuple[str, ...], BeforeValidator(split_names)]
 
 
-class Fields(BaseModel):
+class SettingsModel(BaseModel):
     """Base class of the models of settings."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
 
-class Playing(Fields):
+class PlayingSettings(SettingsModel):
     """Settings for playing episodes."""
 
     planner: str = option(
@@ -150,7 +150,7 @@ class Playing(Fields):
         Option("Library"),
         ge=100,
     )
-    models: Annotated[dict[str, str], reader(by_role)] = option(
+    models: Annotated[dict[str, str], reader(models_by_role)] = option(
         {},
         "The model that answers: openai:NAME, recorded:FILE, exchange:DIR, scripted:FILE.py:NAME or none; for all "
         "roles or for one.",
@@ -180,7 +180,7 @@ class Playing(Fields):
     )
 
 
-class Building(Fields):
+class BuildingSettings(SettingsModel):
     """Settings for building rules (AutoManual, appendix D)."""
 
     start: Names = option(
@@ -216,8 +216,8 @@ class Building(Fields):
     )
 
 
-class Invocation(Fields):
-    """Settings of one invocation, all of which may change on resume; None keeps the setting of the run."""
+class InvocationSettings(SettingsModel):
+    """Settings of one invocation. All of them may change when a run is resumed; None keeps the run's setting."""
 
     jobs: int = option(1, "Number of episodes to play at the same time.", Option("Running", on_resume=True), ge=1)
     executor: Executor = option(
@@ -249,7 +249,7 @@ class Invocation(Fields):
     )
 
 
-class Given(Fields):
+class EpisodeSource(SettingsModel):
     """A source of a building run's episodes: a run's folder, or a file.
 
     ``sha256`` is the digest of its episodes as JSON Lines: the same for the run and for any file exported from it.
@@ -260,31 +260,31 @@ class Given(Fields):
     episodes: int
 
 
-class Learning(Building):
+class LearningSettings(BuildingSettings):
     """Settings for building rules, as a run records them."""
 
-    given: tuple[Given, ...] = Field(default=(), exclude_if=lambda given: not given)
-    """Sources that the episodes are copied from; empty if they are played."""
+    given: tuple[EpisodeSource, ...] = Field(default=(), exclude_if=lambda given: not given)
+    """Where the episodes are copied from; empty if the run plays them itself."""
 
 
-class Config(Playing):
-    """The recorded configuration of a run, which is resumed only with an equal one.
+class Config(PlayingSettings):
+    """The recorded configuration of a run. The run can only be resumed with an equal one.
 
-    ``models`` and ``sampling`` are by role; ``default`` stands for all other roles.
+    ``models`` and ``sampling`` map roles to their values; the role ``default`` stands for all roles that have no entry.
     """
 
     selection: Selection = Selection()
     actions: int = Field(ge=0)
     """Maximum number of actions of an episode."""
     after: int | None = Field(default=None, ge=0)
-    """With a building run as library: use its knowledge after this many episodes."""
+    """If the library is a building run (`planbook build`), use what it had learned after this many episodes."""
     paper: str = Field(default="", exclude_if=lambda paper: not paper)
     """The paper whose settings are the defaults (``--paper``)."""
     types: SourceOfTypes = Field(default="given", exclude_if=lambda types: types == GIVEN)
-    """Source of task types and params: the environment, or plans and goals; then the environment's are hidden."""
+    """Where task types and params come from: the environment, or plans and goals, which hides the environment's own."""
     goals: dict[str, str] = Field(default_factory=dict, exclude_if=lambda goals: not goals)
-    """Other wordings of goals, by task id; planners get them instead of the environment's."""
-    learning: Learning | None = None
+    """Maps task ids to other wordings of their goals. Planners get these instead of the environment's."""
+    learning: LearningSettings | None = None
     """Settings for building rules; None if nothing is learned."""
 
     @property
@@ -300,7 +300,7 @@ class Config(Playing):
 
     @property
     def copies(self) -> bool:
-        """True if rules are built from copied episodes, and none are played."""
+        """True if the run learns from copied episodes, and plays none."""
         return self.learning is not None and bool(self.learning.given)
 
     @property
@@ -319,11 +319,11 @@ class Config(Playing):
         return self.environment.Options.model_validate(self.env_options)
 
 
-def by_dotted_name(value: Any, name: str = "") -> Iterator[tuple[str, str]]:
-    """Yield nested settings as pairs of dotted name and text; empty ones are left out."""
+def flatten_settings(value: Any, name: str = "") -> Iterator[tuple[str, str]]:
+    """Yield nested settings as pairs (dotted name, text), without empty collections and None."""
     if isinstance(value, Mapping):
         for key, inner in value.items():
-            yield from by_dotted_name(inner, f"{name}.{key}" if name else str(key))
+            yield from flatten_settings(inner, f"{name}.{key}" if name else str(key))
     elif isinstance(value, list | tuple):
         if value:
             yield name, ", ".join(map(str, value))
@@ -331,17 +331,17 @@ def by_dotted_name(value: Any, name: str = "") -> Iterator[tuple[str, str]]:
         yield name, str(value)
 
 
-def differing_names(one: Any, other: Any, name: str = "") -> Iterator[str]:
+def differing_names(first: Any, second: Any, name: str = "") -> Iterator[str]:
     """Yield the dotted names of the parts in which two values differ, such as ``selection.seeds``.
 
-    Lists of mappings are compared item by item, as in ``rounds.0.number``; any other list is one part.
+    Lists of mappings are compared item by item, as in ``rounds.0.number``; any other list is first part.
     """
-    if isinstance(one, Mapping) and isinstance(other, Mapping):
-        parts = {key: (one.get(key), other.get(key)) for key in {**one, **other}}
-    elif _are_mappings(one) and _are_mappings(other) and len(one) == len(other):
-        parts = dict(enumerate(zip(one, other, strict=True)))
+    if isinstance(first, Mapping) and isinstance(second, Mapping):
+        parts = {key: (first.get(key), second.get(key)) for key in {**first, **second}}
+    elif _are_mappings(first) and _are_mappings(second) and len(first) == len(second):
+        parts = dict(enumerate(zip(first, second, strict=True)))
     else:
-        yield from [name] if one != other else []
+        yield from [name] if first != second else []
         return
     for key, (left, right) in parts.items():
         yield from differing_names(left, right, f"{name}.{key}" if name else str(key))
@@ -351,15 +351,15 @@ def _are_mappings(value: Any) -> bool:
     return isinstance(value, list | tuple) and all(isinstance(item, Mapping) for item in value)
 
 
-def chosen_options(config: Config, environment: str) -> dict[str, JsonValue]:
-    """Return all options of the method, including those that depend on the environment of that name.
+def effective_options(config: Config, environment: str) -> dict[str, JsonValue]:
+    """Return all options of the planning method, including defaults that depend on the environment, given by its name.
 
-    If the method is not known (``known_method``), no longer takes these options, or lacks a file, returns them as
-    recorded.
+    The recorded options are returned unchanged if the method is not known here (``known_method``), no longer takes
+    them, or lacks a file.
     """
     try:
         options = known_method(config.planner).options
-        return options.model_validate(config.planner_options).in_force(environment)
+        return options.model_validate(config.planner_options).effective_values(environment)
     except (PlannerError, ValidationError):
         return config.planner_options
 
@@ -373,7 +373,7 @@ class PaperSettings(NamedTuple):
     sampling: Mapping[str, JsonValue] = {}
     actions: int | None = None
     without: tuple[str, ...] = ()
-    learning: Learning | None = None
+    learning: LearningSettings | None = None
 
     def facts(self) -> dict[str, JsonValue]:
         """Return the settings as JSON."""

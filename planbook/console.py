@@ -1,4 +1,4 @@
-"""Consoles for human-readable output, and tables of figures: a column of names, then right-aligned figures."""
+"""Consoles for human-readable output, and tables with a column of names, followed by right-aligned figures."""
 
 import json
 import re
@@ -19,7 +19,7 @@ from rich.table import Table
 from rich.text import Text
 
 from planbook.planner import Grid
-from planbook.wording import harmless
+from planbook.wording import escape_control
 
 PLAIN_WIDTH = 110
 """Width, in columns, of output that is not a terminal."""
@@ -59,10 +59,10 @@ class FigureTable(Table):
         narrow.box, narrow.collapse_padding, narrow.pad_edge = box.SIMPLE_HEAD, True, False
         dash = "-" if options.ascii_only else "\N{EN DASH}"
         for column in narrow.columns:
-            figures = column.justify == "right"
+            has_figures = column.justify == "right"
             column.header = re.sub(r" (?!%)", "\n", str(column.header))
-            column.no_wrap, column.overflow = figures, "fold"
-            if figures:
+            column.no_wrap, column.overflow = has_figures, "fold"
+            if has_figures:
                 column._cells = [str(cell).replace("% to ", dash) for cell in column._cells]
         return narrow
 
@@ -87,13 +87,13 @@ def right_aligned(
 
 
 def table_of(grid: Grid) -> Table:
-    """Return a grid as a table, with a line above its row ``all``."""
+    """Return a grid as a table, with a line above the row ``all``, which sums up the others."""
     table = right_aligned(grid.name, grid.columns, title=grid.title)
     for row in grid.rows:
-        total = row[0] == ALL and len(grid.rows) > 1
-        if total:
+        is_total = row[0] == ALL and len(grid.rows) > 1
+        if is_total:
             table.add_section()
-        table.add_row(*row, style="bold" if total else None)
+        table.add_row(*row, style="bold" if is_total else None)
     return table
 
 
@@ -110,12 +110,12 @@ class SafeConsole(Console):
 
     def render_str(self, text: str, **options: Any) -> Text:
         """Render a text with its control characters escaped."""
-        return super().render_str(harmless(text), **options)
+        return super().render_str(escape_control(text), **options)
 
     def render(self, renderable: RenderableType, options: ConsoleOptions | None = None) -> Iterator[Segment]:
-        """Render anything; what rich itself tells the terminal to do is not text and stays."""
+        """Render anything with its text escaped. Control codes that rich itself writes are not text, and are kept."""
         for segment in super().render(renderable, options):
-            yield segment if segment.control else segment._replace(text=harmless(segment.text))
+            yield segment if segment.control else segment._replace(text=escape_control(segment.text))
 
     @property
     def quiet(self) -> bool:
@@ -153,9 +153,9 @@ def quiet() -> AbstractContextManager[None]:
 
 @contextmanager
 def ending_in_json() -> Iterator[None]:
-    """Leave standard output to a JSON object: what is printed until the block ends goes to standard error.
+    """Reserve standard output for a JSON object: until the block ends, everything is printed to standard error.
 
-    Tools and judges of a user's module may print, too.
+    This includes what the user's own code prints, for example tools and judges.
     """
     with _switched_on(_JSON), redirect_stdout(sys.stderr):
         yield

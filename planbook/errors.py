@@ -34,7 +34,7 @@ class ClusterLost(PlanbookError):
 
 
 REPORTED = (PlanbookError, EnvsError, PlannerError, RulesError, ManualsError, SandboxError)
-"""Errors that are reported in one line; any other is a bug and keeps its traceback."""
+"""Errors that are reported in one line. Any other error is a bug, and is shown with its traceback."""
 
 EXIT_CODES: Mapping[type[Exception], int] = {
     MissingRequirement: MISSING,

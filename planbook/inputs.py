@@ -1,6 +1,7 @@
-"""The inputs of a run with their digests, recorded when it begins: data, prompts, knowledge, models, prices and seeds.
+"""Digests of what a run depends on: data, prompts, knowledge, models and prices. Seeds are recorded with them.
 
-``inputs`` collects them; ``planbook.runs.changes`` compares them. ``run.json`` records versions next to them.
+``current_inputs`` collects them when a run begins or is resumed; ``planbook.runs.changes`` compares them. ``run.json``
+also records the versions of the software.
 """
 
 import ast
@@ -15,25 +16,24 @@ from planbook.config import RECORDINGS, Config
 from planbook.envs import Task, file_digest, folder_digest, known_environments, texts_digest
 from planbook.knowledge import PROCEDURES
 from planbook.manuals import DEMONSTRATIONS_FOLDER, SHIPPED
-from planbook.planner import DEFAULT_ROLE, METHODS, Sampling, is_method_file, method, registered_methods
-from planbook.planner import PROMPTS as PLANNER
-from planbook.planner import SHIPPED_PRICES as PRICES
+from planbook.planner import DEFAULT_ROLE, METHODS, SHIPPED_PRICES, Sampling, is_method_file, method, registered_methods
+from planbook.planner import PROMPTS as PLANNER_PROMPTS
 from planbook.runs import CONFIG_FILE, PROMPT_DIGITS, Run, RunInputs, is_run
 
-EVERYWHERE = ("repair.j2", "action_docs.j2")
-"""Templates of every method that asks a model."""
-LEARNING = ("automanual/conclu*.j2", "trajectory.j2")
-"""The planner's templates that learning from an episode needs, whichever method played it."""
-CODE = ("procedures", "helpers")
-TEXTS = ("rules.json", "manual.md", "skills.json", "reflections.json", "types.json", "example.md")
-"""Files of an environment in a library; see ``planbook.manuals.knowledge``."""
+COMMON_TEMPLATES = ("repair.j2", "action_docs.j2")
+"""Templates that every method uses if it asks a model."""
+LEARNING_TEMPLATES = ("automanual/conclu*.j2", "trajectory.j2")
+"""The planner's templates that are used to learn from an episode, whichever method played it."""
+CODE_FOLDERS = ("procedures", "helpers")
+TEXT_FILES = ("rules.json", "manual.md", "skills.json", "reflections.json", "types.json", "example.md")
+"""Files that a library has for an environment; see ``planbook.manuals.knowledge``."""
 
 
-def inputs(config: Config, tasks: Sequence[Task], prices: Path | None = None) -> RunInputs:
+def current_inputs(config: Config, tasks: Sequence[Task], prices: Path | None = None) -> RunInputs:
     """Return the inputs that a run of these tasks would have now.
 
-    Reads the files of the tasks: about 0.3 ms per game of ALFWorld, one second for the 3,553 of its training split.
-    Raises EnvsError, ManualsError, PlannerError, BadRun.
+    This reads the files of the tasks, which takes about 0.3 ms per game of ALFWorld, or one second for the 3,553 games
+    of its training split. Raises EnvsError, ManualsError, PlannerError or BadRun if an input cannot be read.
     """
     return RunInputs(
         data=data_digests(config, tasks),
@@ -46,7 +46,7 @@ def inputs(config: Config, tasks: Sequence[Task], prices: Path | None = None) ->
 
 
 def inputs_of_graph(config: Config, prices: Path | None = None) -> RunInputs:
-    """Return the inputs of passes of a prompt graph; the graph itself is in the configuration."""
+    """Return the inputs of a run of a prompt graph, apart from the graph itself, which is in the configuration."""
     return RunInputs(
         prompts=graph_templates(),
         models=model_digests(config),
@@ -70,7 +70,7 @@ def data_digests(config: Config, tasks: Sequence[Task]) -> dict[str, str]:
 
 
 def model_digests(config: Config) -> dict[str, str]:
-    """Return the digests of recordings and scripts. A recording that the run itself extends has none of its own."""
+    """Return the digests of recordings and scripts. Recordings that the run itself extends are left out."""
     digests = {spec: _model_digest(spec) for spec in sorted(set(config.models.values()))}
     return {spec: digest for spec, digest in digests.items() if digest}
 
@@ -93,20 +93,20 @@ def _digest_if_file(path: Path) -> str:
 
 def price_digests(config: Config, prices: Path | None) -> dict[str, str]:
     """Return the digest of the price table if a model is asked."""
-    return {"price table": file_digest(prices or PRICES)} if config.models else {}
+    return {"price table": file_digest(prices or SHIPPED_PRICES)} if config.models else {}
 
 
 def seeds_of(config: Config) -> dict[str, int | None]:
-    """Return the run's own seed, and those sent to models in the first repeat. Each further repeat adds 1 to these."""
+    """Return the run's own seed, and the seeds sent to models in the first repeat; each later repeat adds 1 to them."""
     seeds: dict[str, int | None] = {"run": config.seed}
-    by_role = {DEFAULT_ROLE: Sampling(), **config.sampling} if config.models else {}
-    for role, sampling in by_role.items():
+    roles = {DEFAULT_ROLE: Sampling(), **config.sampling} if config.models else {}
+    for role, sampling in roles.items():
         seeds[f"sampling of {role}"] = None if sampling.seed is None else sampling.seed + config.seed
     return seeds
 
 
 def prompt_digests(config: Config) -> dict[str, str]:
-    """Return the digests of the templates and graphs of all roles, and of a method's code unless planbook ships it."""
+    """Return the digests of all templates and graphs, and of the method's code unless it ships with planbook."""
     strategy = method(config.planner)
     options = strategy.options.model_validate(config.planner_options)
     digests: dict[str, str] = {}
@@ -117,23 +117,23 @@ def prompt_digests(config: Config) -> dict[str, str]:
     elif config.planner not in METHODS:
         digests |= package_digests(registered_methods()[config.planner].value, "method")
     if strategy.roles:
-        digests |= _template_digests({**PLANNER.files(*EVERYWHERE), **strategy.templates})
+        digests |= _template_digests({**PLANNER_PROMPTS.files(*COMMON_TEMPLATES), **strategy.templates})
     if config.learning is not None:
-        from planbook.manuals import PROMPTS as MANUALS
-        from planbook.rules import PROMPTS as RULES
+        from planbook.manuals import PROMPTS as MANUALS_PROMPTS
+        from planbook.rules import PROMPTS as RULES_PROMPTS
 
-        digests |= _template_digests(PLANNER.files(*EVERYWHERE, *LEARNING))
-        digests |= _template_digests({**RULES.files(), **MANUALS.files()})
-    if texts := options.texts(config.environment.name):
+        digests |= _template_digests(PLANNER_PROMPTS.files(*COMMON_TEMPLATES, *LEARNING_TEMPLATES))
+        digests |= _template_digests({**RULES_PROMPTS.files(), **MANUALS_PROMPTS.files()})
+    if texts := options.prompt_sources(config.environment.name):
         digests |= graph_templates() | {name: texts_digest([text])[:PROMPT_DIGITS] for name, text in texts.items()}
     return digests
 
 
 def graph_templates() -> dict[str, str]:
     """Return the digests of the templates that every prompt graph needs besides its own prompts."""
-    from planbook.planner import GRAPH_PROMPTS as GRAPHS  # few runs have a graph
+    from planbook.planner import GRAPH_PROMPTS  # few runs have a graph
 
-    return _template_digests({**GRAPHS.files("*.j2"), **PLANNER.files("repair.j2")})
+    return _template_digests({**GRAPH_PROMPTS.files("*.j2"), **PLANNER_PROMPTS.files("repair.j2")})
 
 
 def _template_digests(files: Mapping[str, Path]) -> dict[str, str]:
@@ -141,7 +141,10 @@ def _template_digests(files: Mapping[str, Path]) -> dict[str, str]:
 
 
 def knowledge_digests(config: Config) -> dict[str, str]:
-    """Return the digests of the library, the starts and the demonstrations. Raises BadStart, BadRun."""
+    """Return the digests of the library, of the examples that learning starts from, and of the demonstrations.
+
+    Raises BadStart or BadRun if one of them cannot be read.
+    """
     digests = _library_digests(config)
     if names := _start_names(config):
         digests["start"] = texts_digest([knowledge.start_of(config, names).model_dump_json()])
@@ -153,14 +156,14 @@ def _library_digests(config: Config) -> dict[str, str]:
     if is_run(folder):
         return _learned_digests(config, folder)
     home = folder / config.environment.name
-    digests = {name: folder_digest(home / name, ("*.py",)) for name in CODE if (home / name).is_dir()}
+    digests = {name: folder_digest(home / name, ("*.py",)) for name in CODE_FOLDERS if (home / name).is_dir()}
     if config.planner == PROCEDURES:
         return digests
-    return digests | {name: file_digest(home / name) for name in TEXTS if (home / name).is_file()}
+    return digests | {name: file_digest(home / name) for name in TEXT_FILES if (home / name).is_file()}
 
 
 def _learned_digests(config: Config, folder: Path) -> dict[str, str]:
-    """Return the digests of a building run's knowledge after ``config.after`` tasks; it may know more by now."""
+    """Return the digests of what a building run (`planbook build`) knew after ``config.after`` tasks."""
     with closing(Run.open(folder)) as run:
         if run.config.learning is None:
             return {}
@@ -171,14 +174,14 @@ def _learned_digests(config: Config, folder: Path) -> dict[str, str]:
 
 
 def _start_names(config: Config) -> tuple[str, ...]:
-    """Return the names of the starts that the run may use: its own, else the default ones if it asks a model."""
+    """Return the names of the examples that the run starts from: its own, or the default ones if it asks a model."""
     if config.learning is not None:
         return config.learning.start
     if not method(config.planner).roles:
         return ()
-    from planbook.manuals import usual_starts
+    from planbook.manuals import default_starts
 
-    return usual_starts(config.environment.name, config.selection.split or "")
+    return default_starts(config.environment.name, config.selection.split or "")
 
 
 def _demonstration_digests(config: Config) -> dict[str, str]:
@@ -197,7 +200,7 @@ def _demonstration_files(folders: Iterable[Path], name: str) -> Iterable[str]:
 
 
 def module_digests(file: Path, owner: str) -> dict[str, str]:
-    """Return the digests of modules and packages in the file's folder that it imports, directly or indirectly."""
+    """Return the digests of all modules and packages in the file's own folder that it imports, even indirectly."""
     digests: dict[str, str] = {}
     open_files = [file.resolve()]
     while open_files:
@@ -222,7 +225,7 @@ def package_digests(entry_point: str, owner: str) -> dict[str, str]:
 
 
 def _find_module(folder: Path, name: str) -> Path | None:
-    """Return the module's file or the package's folder; None if there is none or an installed one comes first."""
+    """Return the module's file or the package's folder; None if there is none, or if an installed one hides it."""
     if name == "planbook" or name in sys.stdlib_module_names:
         return None
     for path in (folder / name / "__init__.py", folder / f"{name}.py", folder / name):

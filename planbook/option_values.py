@@ -1,7 +1,7 @@
-"""Options as data: model fields as options, their validation, their description, and NAME=VALUE texts.
+"""Validate and describe options, which are fields of pydantic models.
 
-Model fields that are declared with ``option`` are options of the command line. Options of planners and environments
-are fields of their own models, given as NAME=VALUE. Both are validated and described here.
+Fields that are declared with ``option`` are options of the command line. Planners and environments have models of
+their own, whose fields are given as NAME=VALUE.
 """
 
 import json
@@ -22,19 +22,19 @@ from planbook.sandbox import nearest_names
 Validated = TypeVar("Validated", bound=BaseModel)
 
 NULL = "null"
-"""None, as it is written on the command line."""
+"""The text for None on the command line."""
 NAMES: Mapping[object, str] = {NoneType: NULL, str: "text", int: "number", float: "number", Path: "path"}
 SHAPES: Mapping[object, str] = {list: "[{}, ...]", tuple: "[{}, ...]", dict: "{{{}: {}, ...}}"}
-"""Formats of collections, which are written as JSON, by type."""
+"""Maps the types of collections to their formats; collections are written as JSON."""
 BOUNDS = {"ge": "from", "gt": "above", "le": "to", "lt": "below"}
 WITHOUT_VALUE = {"extra_forbidden": "there is no such option", "missing": "this has to be given"}
-"""Messages of errors that are not about a value, by pydantic's type of error."""
+"""Maps pydantic's types of errors that are not about a value to messages."""
 IN_JSON = {
     "tuple_type": """{flag} '{name}=["ONE", "TWO"]'""",
     "list_type": """{flag} '{name}=["ONE", "TWO"]'""",
     "dict_type": """{flag} '{name}={{"NAME": "VALUE"}}'""",
 }
-"""Examples of collections, by pydantic's type of error."""
+"""Maps pydantic's types of errors to examples of the collection that is missing."""
 
 
 # The fields of a model as options of the command line
@@ -42,7 +42,7 @@ IN_JSON = {
 
 @dataclass(frozen=True)
 class Option:
-    """Marks a field as an option. If ``many``, it may be given several times; if ``on_resume``, it may then change."""
+    """Marks a field as a command-line option: ``many`` allows several values, ``on_resume`` a change on resume."""
 
     group: str
     flag: str = ""
@@ -60,7 +60,7 @@ def option(default: Any, text: str, details: Option, **constraints: Any) -> Any:
 
 
 def option_of(name: str, field: FieldInfo) -> Option | None:
-    """Return the option of a field, with its flag; None if the field is not an option."""
+    """Return the option that a field is marked with, including its flag; None if the field is not an option."""
     details = next((item for item in field.metadata if isinstance(item, Option)), None)
     return details and Option(**{**vars(details), "flag": details.flag or f"--{name.replace('_', '-')}"})
 
@@ -90,7 +90,7 @@ def pairs(values: str | Iterable[str] | Mapping[str, Any], flag: str) -> dict[st
 def validate(model: type[Validated], values: Mapping[str, Any], flag: str = "") -> Validated:
     """Return the values as an instance of the model. Raises BadArgument, which lists every fault.
 
-    ``flag`` is the option that takes the values as NAME=VALUE; without it, each field is its own option.
+    ``flag`` is the option that takes the values as NAME=VALUE; if empty, each field is an option of its own.
     """
     try:
         return model.model_validate(values)
@@ -124,13 +124,13 @@ def _describe_fault(model: type[BaseModel], loc: list[str | int], error: ErrorDe
     if field is None:
         return f"{name}: {error['msg']}" if name else error["msg"]
     value = str(error["input"]) if details else json.dumps(error["input"], ensure_ascii=False, default=str)
-    message = f"{name}: {value} does not fit; it takes {values_of(field)}"
+    message = f"{name}: {value} does not fit; it takes {describe_values(field)}"
     example = IN_JSON.get(error["type"])
     return f"{message}, so write {example.format(flag=flag, name=name)}" if example and flag else message
 
 
 def _model_in(annotation: Any) -> type[BaseModel] | None:
-    """Return the model of a field's value, or of the values of its mapping."""
+    """Return the pydantic model in a type such as ``Model | None`` or ``dict[str, Model]``; None if there is none."""
     for part in (annotation, *get_args(annotation)):
         if isinstance(part, type) and issubclass(part, BaseModel):
             return part
@@ -147,17 +147,17 @@ def options_table(options: type[BaseModel], flag: str) -> Table:
         table.add_column(column, no_wrap=column == "name", overflow="fold")
     for name, field in options.model_fields.items():
         default = "must be given" if field.is_required() else json.dumps(default_of(field), ensure_ascii=False)
-        table.add_row(name, values_of(field), default, field.description or "")
+        table.add_row(name, describe_values(field), default, field.description or "")
     return table
 
 
 def option_facts(options: type[BaseModel]) -> dict[str, JsonValue]:
-    """Return the rows of ``options_table`` for ``--json``."""
+    """Return what ``options_table`` shows, for ``--json``."""
     return {name: _facts(field) for name, field in options.model_fields.items()}
 
 
 def _facts(field: FieldInfo) -> dict[str, JsonValue]:
-    facts: dict[str, JsonValue] = {"values": values_of(field), "description": field.description}
+    facts: dict[str, JsonValue] = {"values": describe_values(field), "description": field.description}
     return facts if field.is_required() else {**facts, "default": default_of(field)}
 
 
@@ -167,7 +167,7 @@ def default_of(field: FieldInfo) -> JsonValue:
     return value
 
 
-def values_of(field: FieldInfo) -> str:
+def describe_values(field: FieldInfo) -> str:
     """Describe the values that an option takes, as they are written on the command line."""
     kinds = list(_describe_types(field.annotation))
     bounds = [

@@ -35,7 +35,7 @@ CommandResult = tuple[int, BaseModel | Mapping[str, Any]]
 
 
 def JSON(body: Callable[..., CommandResult]) -> Body:  # noqa: N802 - like the options
-    """Add ``--json`` to a function that returns an exit code and a result; the result is printed last."""
+    """Add ``--json`` to a command whose function returns an exit code and a result. The result is printed last."""
 
     @click.option("--json", "as_json", is_flag=True, help="Print the result as one JSON object, on the last line.")
     @wraps(body)
@@ -64,7 +64,7 @@ def _heading(option: click.Option) -> str:
 
 
 class Command(click.Command):
-    """A command whose help lists its options by heading: its own first, those of the output last."""
+    """A command whose help groups the options: the command's own come first, those about output last."""
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the options of each heading."""
@@ -76,9 +76,9 @@ class Command(click.Command):
 
 
 def options(*names: str, planner: str = "") -> Callable[[Body], Body]:
-    """Add the options of the named groups and fields; the command gets those that the user gave, as ``settings``.
+    """Add the options of the named groups and fields to a command.
 
-    ``planner`` is the command's default planning method.
+    The command's function gets those that the user gave as ``settings``. ``planner`` is the default planning method.
     """
     fields = [
         (field_name, field, option)
@@ -92,8 +92,8 @@ def options(*names: str, planner: str = "") -> Callable[[Body], Body]:
         def call_with_settings(**values: Any) -> Any:
             source, default = click.get_current_context().get_parameter_source, click.core.ParameterSource.DEFAULT
             chosen = {name: values.pop(name) for name, _, _ in fields}
-            given = {name: value for name, value in chosen.items() if source(name) is not default}
-            return body(settings=Settings.of(**given), **values)
+            explicit = {name: value for name, value in chosen.items() if source(name) is not default}
+            return body(settings=Settings.of(**explicit), **values)
 
         command: Body = call_with_settings
         for name, field, option in reversed(fields):

@@ -1,6 +1,6 @@
-"""Replay a run: play its episodes again and compare each with its recording. Nothing is written.
+"""Replay a run: play its episodes again, and compare each with its recording. Nothing is written.
 
-The comparison finds the first difference, and whether only names of objects differ.
+The comparison finds the first difference, and whether the episodes differ only in the names of objects.
 """
 
 import queue
@@ -25,46 +25,46 @@ from planbook.planner import (
     play,
 )
 from planbook.runs import Entry, Run, last_path, recorded_endings
-from planbook.wording import describe, outcome_of, why
-from planbook.workers import EpisodeWorker, Hosting, RepeatedModel, Steering, in_threads, replies_by_place, workers_of
+from planbook.wording import describe, outcome_of, reason_of
+from planbook.workers import EpisodeWorker, Execution, ReplyRepeater, Switches, in_threads, replies_by_place, workers_of
 
 OnComparison = Callable[[Entry, "Comparison"], None]
 Events = Mapping[Any, Body]
-"""Events of an episode by scope, kind and number."""
+"""Maps (scope, kind, number) to the body of that event of an episode."""
 NOT_COMPARED = ("heard", "versions", "sitting", "control")
 """Kinds of events that do not describe the course of an episode."""
 NUMBER = re.compile(r"\d+")
 
 
-def is_renaming(before: Events, after: Events, ids: str) -> bool:
-    """Return whether one consistent one-to-one renaming of ids turns the first episode into the second.
+def is_renaming(recorded: Events, replayed: Events, ids: str) -> bool:
+    """Return whether one consistent one-to-one renaming of ids turns the recorded episode into the replayed one.
 
     A renaming changes only the numbers in a name. ``ids`` is the pattern of the names that the environment declares; if
     it is empty, nothing is a renaming.
     """
     if not ids:
         return False
-    one, other = (
+    then, now = (
         {key: _essential(key[1], body) for key, body in events.items() if key[1] not in NOT_COMPARED}
-        for events in (before, after)
+        for events in (recorded, replayed)
     )
-    return one.keys() == other.keys() and _Renaming(ids).fits(one, {key: other[key] for key in one})
+    return then.keys() == now.keys() and _Renaming(ids).fits(then, {key: now[key] for key in then})
 
 
 def _essential(kind: str, body: Any) -> Any:
-    """Return the part of an event that is compared: of a model call, the prompt and the text of the reply."""
+    """Return the part of an event that is compared. For a model call, this is the prompt and the text of the reply."""
     if kind != "ask":
         return body
     return body["role"], body["template"], body["messages"], body["reply"]["text"]
 
 
 class _Renaming:
-    """Pairs of names found so far, in both directions."""
+    """The pairs of old and new names found so far, in both directions."""
 
     def __init__(self, ids: str) -> None:
         self._ids = re.compile(rf"(?<!\w)({ids})(?!\w)")
-        self._now: dict[str, str] = {}
-        self._then: dict[str, str] = {}
+        self._new_names: dict[str, str] = {}
+        self._old_names: dict[str, str] = {}
 
     def fits(self, then: Any, now: Any) -> bool:
         """Return whether two values are the same except for names, and the names agree with earlier pairs."""
@@ -73,13 +73,13 @@ class _Renaming:
         if isinstance(then, list | tuple) and isinstance(now, list | tuple):
             return len(then) == len(now) and all(map(self.fits, then, now))
         if isinstance(then, str) and isinstance(now, str):
-            one, other = self._ids.split(then), self._ids.split(now)
-            return one[::2] == other[::2] and all(map(self._fits_name, one[1::2], other[1::2]))
+            old, new = self._ids.split(then), self._ids.split(now)  # text, id, text, id, ..., text
+            return old[::2] == new[::2] and all(map(self._fits_name, old[1::2], new[1::2]))
         return bool(then == now)
 
-    def _fits_name(self, then: str, now: str) -> bool:
-        same_kind = NUMBER.sub("#", then) == NUMBER.sub("#", now)
-        return same_kind and self._now.setdefault(then, now) == now and self._then.setdefault(now, then) == then
+    def _fits_name(self, old: str, new: str) -> bool:
+        same_kind = NUMBER.sub("#", old) == NUMBER.sub("#", new)
+        return same_kind and self._new_names.setdefault(old, new) == new and self._old_names.setdefault(new, old) == old
 
 
 class Sameness(StrEnum):
@@ -90,14 +90,14 @@ class Sameness(StrEnum):
     """The episode differs only in ids that the environment declares, each renamed in the same way throughout."""
     DIFFERENT = "different"
     NOT_COMPARED = "not compared"
-    """The episode has no recorded ending, was BROKEN or NOT_RUN, or cannot be played in the environment now."""
+    """The episode has no recorded ending, was BROKEN or NOT_RUN, or can no longer be played in the environment."""
 
 
 class Comparison(BaseModel):
-    """One replayed episode. ``event`` names the first difference: the kind of event, and its number in the round.
+    """One replayed episode. ``event`` names the first difference: the kind of event, and its number within the attempt.
 
-    ``then`` and ``now`` are the endings, if only one of them is a success. After the first difference the recorded
-    replies answer the model calls; if they do not suffice, ``now`` alone is set and says so.
+    ``then`` and ``now`` describe the recorded and the new ending, if only one of them is a success. Recorded replies
+    also answer the model calls after the first difference; if they run out, only ``now`` is set, and says so.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -111,14 +111,14 @@ class Comparison(BaseModel):
 
     def __str__(self) -> str:
         changed = f"\n  the verdict changed: {self.then}, now {self.now}" if self.then else ""
-        ends = changed or (f"\n  the verdict now is {self.now}" if self.now else "")
-        return f"{self.sameness}, at {self.event}\n  expected: {self.expected}\n  actual:   {self.actual}{ends}"
+        endings = changed or (f"\n  the verdict now is {self.now}" if self.now else "")
+        return f"{self.sameness}, at {self.event}\n  expected: {self.expected}\n  actual:   {self.actual}{endings}"
 
 
 class Recording:
-    """A read-only journal: an event that it does not have is a difference.
+    """A read-only journal. An event that it does not contain is a difference.
 
-    Spans are not compared: they follow from the other events.
+    Spans, which group the events of a method, are not compared: they follow from the other events.
     """
 
     def __init__(self, recorded: Events) -> None:
@@ -135,7 +135,7 @@ class Recording:
 
 
 class NewEvents(MemoryJournal):
-    """A journal of the new events. From the recording it returns only what the planner recalled."""
+    """A journal that collects the new events. From the recording, it takes only what the planner recalled."""
 
     def __init__(self, recorded: Events) -> None:
         super().__init__()
@@ -149,9 +149,9 @@ class NewEvents(MemoryJournal):
         return body
 
 
-def replay_run(run: Run, on_comparison: OnComparison, hosting: Hosting) -> bool:
-    """Play every recorded episode again in threads and compare it; return False if Ctrl-C stopped the replay."""
-    entries, endings, steering = run.entries(), recorded_endings(run), Steering()
+def replay_run(run: Run, on_comparison: OnComparison, execution: Execution) -> bool:
+    """Play every recorded episode again, in threads, and compare it. Returns False if Ctrl-C stopped the replay."""
+    entries, endings, switches = run.entries(), recorded_endings(run), Switches()
     waiting: queue.SimpleQueue[Entry] = queue.SimpleQueue()
     compared: queue.SimpleQueue[tuple[Entry, Comparison]] = queue.SimpleQueue()
     for entry in entries:
@@ -160,7 +160,7 @@ def replay_run(run: Run, on_comparison: OnComparison, hosting: Hosting) -> bool:
     def replay_waiting(notify: Callable[[], None]) -> None:
         with open_worker() as worker, suppress(queue.Empty):
             while True:
-                if steering.stopped:
+                if switches.stopped:
                     raise EpisodeStopped
                 entry = waiting.get_nowait()
                 compared.put((entry, replay_episode(run, entry, worker, endings.get(entry.index))))
@@ -170,9 +170,9 @@ def replay_run(run: Run, on_comparison: OnComparison, hosting: Hosting) -> bool:
         while not compared.empty():
             on_comparison(*compared.get())
 
-    count = min(hosting.jobs if run.config.environment.parallel else 1, len(entries))
-    with workers_of(run, hosting.unsafe_no_sandbox, steering, silent=True) as open_worker:
-        return in_threads(count, replay_waiting, steering.stop, report)
+    count = min(execution.jobs if run.config.environment.parallel else 1, len(entries))
+    with workers_of(run, execution.unsafe_no_sandbox, switches, silent=True) as open_worker:
+        return in_threads(count, replay_waiting, switches.stop, report)
 
 
 def replay_episode(run: Run, entry: Entry, worker: EpisodeWorker, ending: Ending | None) -> Comparison:
@@ -196,7 +196,7 @@ def replay_episode(run: Run, entry: Entry, worker: EpisodeWorker, ending: Ending
 
 
 def describe_mismatch(mismatch: JournalMismatch) -> Comparison:
-    """Describe a difference in words."""
+    """Return a comparison that describes the first difference in words."""
     bodies = (mismatch.recorded, mismatch.actual)
     expected, actual = (describe(mismatch.kind, body) for body in bodies)
     if expected == actual:  # the difference is in a part that the words omit
@@ -212,9 +212,9 @@ def describe_mismatch(mismatch: JournalMismatch) -> Comparison:
 def _with_ending(
     run: Run, entry: Entry, path: str, worker: EpisodeWorker, recorded: Events, comparison: Comparison
 ) -> Comparison:
-    """Play the episode to its end with the recorded replies, and add a changed verdict or a renaming of ids."""
+    """Play the episode to its end with the recorded replies. Add the verdicts if they differ, or note a renaming."""
     roles, journal = worker.roles, NewEvents(recorded)
-    model = RepeatedModel(replies_by_place(path, run.store.events(path)))
+    model = ReplyRepeater(replies_by_place(path, run.store.events(path)))
     worker.drop_environment()
     worker.roles = Roles(lambda role: model, run.config.sampling)
     try:
@@ -229,7 +229,7 @@ def _with_ending(
     changed: dict[str, Any] = {}
     then = Ending.model_validate(recorded[path, "outcome", 0])
     if then.outcome.solved != ending.outcome.solved:
-        changed = {name: f"{outcome_of(each)}{why(each)}" for name, each in (("then", then), ("now", ending))}
+        changed = {name: f"{outcome_of(end)}{reason_of(end)}" for name, end in (("then", then), ("now", ending))}
     elif is_renaming(recorded, journal.events, run.config.environment.object_ids):
         changed = {"sameness": Sameness.RENAMED}
     return comparison.model_copy(update=changed)

@@ -1,4 +1,4 @@
-"""Checks before a run is resumed, repeated or forked, for inputs that have changed or are missing."""
+"""Check for changed or missing inputs before a run is resumed, repeated or forked."""
 
 from collections.abc import Mapping, Sequence
 from contextlib import closing
@@ -7,60 +7,60 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from pydantic import BaseModel, JsonValue, ValidationError
 
-from planbook.config import Config, by_role
+from planbook.config import Config, models_by_role
 from planbook.console import ERRORS
 from planbook.envs import Selection, Task, validation_faults
 from planbook.errors import BadArgument, BadRun
-from planbook.inputs import inputs
-from planbook.knowledge import RETRIEVAL, learned_at, learning_path
+from planbook.inputs import current_inputs
+from planbook.knowledge import RETRIEVAL, learned_event, learning_path
 from planbook.learning.tasks import tasks_of
-from planbook.planner import Body, Budget, EventKind, Step, call_of, method
+from planbook.planner import Body, Budget, EventKind, Step, format_call, method
 from planbook.runs import (
     Entry,
     Fork,
     InputChange,
     Run,
     RunInputs,
+    change_path_in_model,
     changed_versions,
     changes,
     decisive_changes,
     last_path,
-    model_named,
     recorded_endings,
     versions,
 )
 from planbook.wording import counted, listed
-from planbook.workers import Hosting
+from planbook.workers import Execution
 
 if TYPE_CHECKING:
     from planbook.planner import GivenCode
 
 MADE_OF = "made_of"
-"""Key of all current inputs in the event of an invocation that found changes, or the original inputs again."""
+"""Key of the current inputs in the event of an invocation that found them changed, or back in their original state."""
 PUT_BACK = "put back what it was played with"
 
 
-def notice_changes(run: Run, hosting: Hosting, *, again: bool = False) -> Body:
+def notice_changes(run: Run, execution: Execution, *, plays_again: bool = False) -> Body:
     """Print what has changed since the run began, and return what the invocation records about it.
 
-    Raises BadRun if new episodes would be mixed with old ones (``_would_mix``), and either data, prompts or knowledge
-    have changed since, or planbook's release has. ``Hosting.allow_changed`` accepts such inputs, now and later, but
-    not another release.
+    Raises BadRun if new episodes would be added to old ones that were played with other data, prompts or knowledge, or
+    with another release of planbook. ``Execution.allow_changed`` accepts other inputs, now and in later
+    invocations, but never another release. ``plays_again`` says that ended episodes will be played again.
     """
     if run.is_new:
         return {}
-    _refuse_other_release(run, again)
-    now = inputs(run.config, [entry.task for entry in run.entries()], hosting.prices or run.prices)
-    other_inputs, other_versions = changes(run.made_of, now), changed_versions(run.versions, versions())
+    _refuse_other_release(run, plays_again)
+    current = current_inputs(run.config, [entry.task for entry in run.entries()], execution.prices or run.prices)
+    other_inputs, other_versions = changes(run.made_of, current), changed_versions(run.versions, versions())
     if other_versions:
         ERRORS.print(f"This run began with other versions: {_join(other_versions)}.", style="yellow", markup=False)
     if other_inputs:
         message = f"This run began with other inputs: {_join(other_inputs)}."
         ERRORS.print(message, style="yellow", markup=False, soft_wrap=True)
     if (
-        (refused := decisive_changes(changes(_latest_inputs(run), now)))
-        and not hosting.allow_changed
-        and _would_mix(run, again)
+        (refused := decisive_changes(changes(_latest_inputs(run), current)))
+        and not execution.allow_changed
+        and _would_mix(run, plays_again)
     ):
         raise BadRun(
             f"{run.folder} was played with inputs that have changed since ({_join(refused)}), so its next episodes "
@@ -68,14 +68,14 @@ def notice_changes(run: Run, hosting: Hosting, *, again: bool = False) -> Body:
             f"`planbook rerun {run.folder}`; or continue anyway: `planbook run --resume {run.folder} --allow-changed`"
         )
     recorded: list[JsonValue] = [str(change) for change in (*other_versions, *other_inputs)]
-    is_news = recorded or changes(_latest_inputs(run), now)  # if not recorded, the original inputs are back
-    return {"changed": recorded, MADE_OF: now.model_dump(mode="json")} if is_news else {}
+    is_news = recorded or changes(_latest_inputs(run), current)  # if not recorded, the original inputs are back
+    return {"changed": recorded, MADE_OF: current.model_dump(mode="json")} if is_news else {}
 
 
-def _refuse_other_release(run: Run, again: bool) -> None:
+def _refuse_other_release(run: Run, plays_again: bool) -> None:
     """Raise BadRun for an unfinished run of another release of planbook, whose sandbox runs plans differently."""
     then, now = run.versions.get("planbook", ""), versions()["planbook"]
-    if _release(then) != _release(now) and _would_mix(run, again):
+    if _release(then) != _release(now) and _would_mix(run, plays_again):
         raise BadRun(
             f"{run.folder} was begun by planbook {then or 'of an unknown version'}, whose sandbox runs plans "
             f"differently from that of planbook {now}. Play it again: `planbook rerun {run.folder}`; or resume it with "
@@ -91,21 +91,21 @@ def _join(found: list[InputChange]) -> str:
     return "; ".join(map(str, found))
 
 
-def _would_mix(run: Run, again: bool) -> bool:
-    """Return whether old and new episodes would mix: some have begun, and some are left, or are played ``again``."""
+def _would_mix(run: Run, plays_again: bool) -> bool:
+    """Return whether new episodes would be added to old ones: some have begun, and others are open or played again."""
     kinds: tuple[EventKind, ...] = ("task", "learnt")
     begun = any(event.scope.startswith(("task/", "learn/")) for event in run.store.events(kind=kinds))
-    return begun and (again or _is_unfinished(run))
+    return begun and (plays_again or _is_unfinished(run))
 
 
 def _is_unfinished(run: Run) -> bool:
     if run.config.learning is None:
         return len(recorded_endings(run)) < len(run.entries())
-    return any(learned_at(run, learning_path(entry)) is None for entry in run.entries())
+    return any(learned_event(run, learning_path(entry)) is None for entry in run.entries())
 
 
 def _latest_inputs(run: Run) -> RunInputs | None:
-    """Return the inputs that were recorded last: on a resume that found changes, else when the run began."""
+    """Return the inputs that were recorded last: when a resume found changes, or else when the run began."""
     rows: Any = run.store.events("run", "sitting")
     recorded = [row.body[MADE_OF] for row in rows if MADE_OF in row.body]
     return RunInputs.model_validate(recorded[-1]) if recorded else run.made_of
@@ -133,22 +133,23 @@ class Repeat(NamedTuple):
 def prepare_repeat(folder: Path, models: Mapping[str, str], *, recorded: bool, prices: Path | None) -> Repeat:
     """Prepare to play a run again. Raises BadRun if something that it needs is missing.
 
-    ``models`` override the run's own, by role; with ``recorded``, all other roles are answered from the run's record.
+    ``models`` maps roles to models that replace the run's own. If ``recorded``, the run's record answers all other
+    roles.
     """
     with closing(Run.open(folder)) as run:
         if run.imported:
             raise BadRun(f"{run.folder} was imported, and not played here; repeat the run that it was exported from")
         config = check_config(run.config, folder)
-        before = [entry.task for entry in run.entries() if entry.repeat == 0]
-        tasks = _current_tasks(config, before, folder)
-        own = dict.fromkeys(config.models, f"recorded:{folder.resolve()}") if recorded else config.models
-        given = {role: model_named(model, Path.resolve) for role, model in models.items()}
-        config = config.model_copy(update={"models": by_role({**own, **given})})
+        old_tasks = [entry.task for entry in run.entries() if entry.repeat == 0]
+        tasks = _current_tasks(config, old_tasks, folder)
+        own_models = dict.fromkeys(config.models, f"recorded:{folder.resolve()}") if recorded else config.models
+        new_models = {role: change_path_in_model(model, Path.resolve) for role, model in models.items()}
+        config = config.model_copy(update={"models": models_by_role({**own_models, **new_models})})
         prices = prices or run.prices
-        now = inputs(config, tasks, prices)
-        found = [*changed_versions(run.versions, versions()), *changes(run.made_of, now)]
+        current = current_inputs(config, tasks, prices)
+        found = [*changed_versions(run.versions, versions()), *changes(run.made_of, current)]
         lines = [str(change) for change in found if change.part != "models" or config.models == run.config.models]
-        lines += [f"task: {old.id} has changed" for old, new in zip(before, tasks, strict=True) if old != new]
+        lines += [f"task: {old.id} has changed" for old, new in zip(old_tasks, tasks, strict=True) if old != new]
         if config.models != run.config.models:
             lines.append(f"models: {_format_models(run.config.models)}, now {_format_models(config.models)}")
         return Repeat(config, tasks, run.file.budget, tuple(lines), run.is_played, prices, run.forked)
@@ -162,8 +163,8 @@ def prepare_fork(
 ) -> Repeat:
     """Prepare to continue an episode from an action with another plan, other models or less knowledge.
 
-    An episode of a building run gets the knowledge that the run had before it. Raises BadArgument if the episode has
-    fewer than ``at`` actions, or if a plan is given and the last of them ended the episode.
+    An episode of a building run gets the knowledge that the run had when the episode began. Raises BadArgument if the
+    episode has fewer than ``at`` actions, or if a plan is given but action ``at`` ended the episode.
     """
     from planbook.compare.reruns import kept_steps
     from planbook.planner import read_trajectory
@@ -185,8 +186,8 @@ def prepare_fork(
             raise BadArgument(
                 f"--at {at}: action {at} ended the episode, so the plan would never run; give a smaller number"
             )
-        before = "\n".join(map(_repeated, kept))
-        code = plan.model_copy(update={"before": before})
+        prefix = "\n".join(map(_code_to_repeat, kept))
+        code = plan.model_copy(update={"before": prefix})
         new |= {"planner": "code", "planner_options": code.model_dump(mode="json")}
         change.append(f"--plan {plan.source}")
     if config.models != models:
@@ -203,14 +204,14 @@ def prepare_fork(
     return repeat._replace(config=config.model_copy(update=new), tasks=tasks, forked=fork)
 
 
-def _repeated(step: Step) -> str:
-    """Return plan code that takes an action again; one that failed raises an error, as it did then."""
-    call = call_of(step.action)
+def _code_to_repeat(step: Step) -> str:
+    """Return plan code that repeats a recorded action. If the action failed, the code ignores its error."""
+    call = format_call(step.action)
     return f"try:\n    {call}\nexcept RuntimeError:\n    pass" if step.observation.failed else call
 
 
-def keep_recall(run: Run, fork: Fork) -> None:
-    """Copy the knowledge that the original episode recalled to a forked one, unless the fork leaves out a part."""
+def copy_recall(run: Run, fork: Fork) -> None:
+    """Copy to a fork the knowledge that the original episode recalled, unless the fork leaves out a part of it."""
     if fork.without:
         return
     with closing(Run.open(Path(fork.run))) as original:
@@ -221,14 +222,14 @@ def keep_recall(run: Run, fork: Fork) -> None:
 
 
 def is_deterministic(config: Config) -> bool:
-    """Return True if playing again gives the same episodes: all model replies, if any, are recorded."""
+    """Return whether playing again gives the same episodes: all model replies, if there are any, are recorded."""
     return all(spec.startswith("recorded:") and "+" not in spec for spec in config.models.values())
 
 
 def check_config(config: Config, folder: Path) -> Config:
-    """Return the configuration if everything it names still exists.
+    """Return the configuration if everything that it names still exists.
 
-    Raises BadRun, UnknownEnvironment, UnknownStrategy.
+    Raises BadRun, UnknownEnvironment or UnknownStrategy for what does not.
     """
     for name in (config.env, config.planner):
         path = Path(name.removeprefix("module:").partition(":")[0])
@@ -253,20 +254,21 @@ def _check_options(model: type[BaseModel], options: Mapping[str, Any], owner: st
         raise BadRun(f"{folder}: {owner} no longer takes these options ({faults}); {PUT_BACK}") from error
 
 
-def _current_tasks(config: Config, before: Sequence[Task], folder: Path) -> list[Task]:
-    """Return the tasks of the run as their environment has them now, in order. Raises BadRun for a missing task.
+def _current_tasks(config: Config, old_tasks: Sequence[Task], folder: Path) -> list[Task]:
+    """Return the tasks of the run as their environment defines them now, in order. Raises BadRun for a missing task.
 
-    A run with copied episodes has the tasks of its sources, which must not have changed (BadArgument, BadRun).
+    If the run's episodes were copied, returns the tasks of the sources. Raises BadArgument or BadRun if these have
+    changed.
     """
     if config.copies:
         return list(tasks_of(config))
-    now = {task.id: task for task in tasks_of(config)}
-    if missing := [task.id for task in before if task.id not in now]:
+    current = {task.id: task for task in tasks_of(config)}
+    if missing := [task.id for task in old_tasks if task.id not in current]:
         raise BadRun(
             f"{folder} cannot be repeated: {config.environment.name} no longer has the task {listed(missing, 1)} in "
             "this selection; put back the data that it was played on"
         )
-    return [now[task.id] for task in before]
+    return [current[task.id] for task in old_tasks]
 
 
 def _format_models(models: Mapping[str, str]) -> str:

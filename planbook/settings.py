@@ -18,15 +18,15 @@ from planbook.config import (
     LIBRARIES,
     NO_PAPER,
     UNTYPED,
-    Building,
+    BuildingSettings,
     Config,
-    Invocation,
-    Learning,
+    InvocationSettings,
+    LearningSettings,
     Names,
     PaperSettings,
-    Playing,
+    PlayingSettings,
     SourceOfTypes,
-    by_role,
+    models_by_role,
     split_names,
 )
 from planbook.envs import Environment, Selection, load_environment, validation_faults
@@ -34,19 +34,19 @@ from planbook.errors import BadArgument
 from planbook.manuals import TYPES_FILE
 from planbook.option_values import Option, option, option_of, validate
 from planbook.planner import DEFAULT_ROLE, Sampling, method
-from planbook.runs import RunFile, file_named, is_run, model_named
-from planbook.workers import Hosting
+from planbook.runs import RunFile, change_path_in_model, change_path_in_name, is_run
+from planbook.workers import Execution
 
 
 def _numbers_of(flag: str) -> Callable[[Any], Any]:
-    """Return a function that reads A-B, N, or several with commas. It raises BadArgument."""
+    """Return a function that parses A-B, N, or several of them with commas. It raises BadArgument."""
 
-    def read(value: Any) -> Any:
+    def parse(value: Any) -> Any:
         if isinstance(value, str):
             return tuple(_expand_ranges(value, flag)) if value else ()
         return tuple(value) if isinstance(value, Iterable) else (value,)
 
-    return read
+    return parse
 
 
 def _expand_ranges(text: str, flag: str) -> Iterable[int]:
@@ -68,8 +68,8 @@ def _as_tuple(value: Any) -> Any:
     return (value,) if isinstance(value, str | Path) else value
 
 
-class Settings(Playing, Building, Invocation):
-    """The settings that a command or a caller gives; ``model_fields_set`` names those that were given."""
+class Settings(PlayingSettings, BuildingSettings, InvocationSettings):
+    """The settings of a command or a Python caller; ``model_fields_set`` names those that were given explicitly."""
 
     paper_actions: bool = option(
         False, "Only the actions of the papers; the same as -o paper_actions=true.", Option("Environment")
@@ -152,13 +152,13 @@ class Settings(Playing, Building, Invocation):
     def refuse(self, source: str, names: Collection[str]) -> None:
         """Raise BadArgument if any of these fields was given although ``source`` decides them."""
         fields = type(self).model_fields
-        given = [name for name in fields if name in names and self.was_given(name)]
-        if given:
-            flags = ", ".join(details.flag for name in given if (details := option_of(name, fields[name])))
+        refused = [name for name in fields if name in names and self.was_given(name)]
+        if refused:
+            flags = ", ".join(details.flag for name in refused if (details := option_of(name, fields[name])))
             raise BadArgument(f"{source} already says what is played; leave out {flags}")
 
     def refuse_fixed(self, source: str) -> None:
-        """Raise BadArgument if a field was given that cannot change once a run has begun."""
+        """Raise BadArgument if a field was given that cannot change after a run has begun."""
         fields = type(self).model_fields
         self.refuse(
             source, {name for name in fields if (details := option_of(name, fields[name])) and not details.on_resume}
@@ -166,9 +166,9 @@ class Settings(Playing, Building, Invocation):
 
     # Objects that follow from the fields
 
-    def hosting(self) -> Hosting:
-        """Return the settings of workers, budget and sandbox."""
-        return Hosting(**{name: getattr(self, name) for name in Invocation.model_fields})
+    def execution(self) -> Execution:
+        """Return the settings that say how and where episodes are played."""
+        return Execution(**{name: getattr(self, name) for name in InvocationSettings.model_fields})
 
     def environment(self) -> type[Environment]:
         """Return the class of the environment. Raises BadArgument, UnknownEnvironment."""
@@ -182,7 +182,7 @@ class Settings(Playing, Building, Invocation):
         return validate(self.environment().Options, {**paper.env_options, **self.env_options, **actions}, "--option")
 
     def with_learned_library(self) -> Self:
-        """Return the settings with the library that a shipped run learned, if there is one and no library was given."""
+        """Return the settings with the shipped learned library, if there is one and no other library was given."""
         if self.was_given("library") or not (LIBRARIES[LEARNED_LIBRARY] / self.environment().name).is_dir():
             return self
         return self.model_copy(update={"library": LEARNED_LIBRARY})
@@ -196,9 +196,10 @@ class Settings(Playing, Building, Invocation):
         return paper_settings(planner, self.env, self.split.partition(":")[0], self.chosen_types, building=building)
 
     def with_default_tasks(self, seeds: range, count: int, splits: tuple[str, ...]) -> Self:
-        """Return the settings with a split and seeds where none are given.
+        """Return the settings with a split and seeds, if none were given.
 
-        The split is the first of ``splits`` that exists; ``count`` seeds are drawn from ``seeds``, with the run's seed.
+        The split is the first of ``splits`` that exists. The run's seed determines which ``count`` of the ``seeds`` are
+        drawn.
         """
         environment, options = self.environment(), self.environment_options()
         known = environment.task_splits(options)
@@ -213,7 +214,7 @@ class Settings(Playing, Building, Invocation):
         if colon and not (count.isdecimal() and int(count) > 0):
             raise BadArgument(f"--split {self.split}: after the colon comes a number of tasks, for example {name}:20")
         limit = int(count) if count else None
-        ids = self.tasks or tuple(self.other_goals())
+        ids = self.tasks or tuple(self.reworded_goals())
         return Selection(split=name or None, limit=limit, types=self.chosen_types, seeds=self.seeds, ids=ids)
 
     @property
@@ -222,9 +223,10 @@ class Settings(Playing, Building, Invocation):
         return tuple(name for name in self.types if name not in (FOUND, GIVEN))
 
     def source_of_types(self, *, building: bool) -> SourceOfTypes:
-        """Return the source of task types: by default that of the library, or FOUND to build on tasks without types.
+        """Return the source of task types.
 
-        Raises BadArgument.
+        By default it is the source that the library used, or FOUND if the run learns from tasks without types. Raises
+        BadArgument if the settings contradict each other.
         """
         if building and self.per_type and FOUND in self.types:
             raise BadArgument("--per-type keeps rules by given types; leave it out with --types found")
@@ -240,8 +242,8 @@ class Settings(Playing, Building, Invocation):
         can_find = building and not self.per_type
         return FOUND if can_find and set(environment.task_types(self.environment_options())) <= UNTYPED else GIVEN
 
-    def other_goals(self) -> dict[str, str]:
-        """Return the other wordings of goals by task id. Raises BadArgument."""
+    def reworded_goals(self) -> dict[str, str]:
+        """Read the file of ``goals``: return a dict that maps task ids to other wordings. Raises BadArgument."""
         if self.goals is None:
             return {}
         try:
@@ -251,32 +253,33 @@ class Settings(Playing, Building, Invocation):
         goals: dict[str, str] = {}
         for number, line in enumerate(lines, 1):
             if line.strip():
-                place = f"--goals {self.goals}:{number}"
-                wording = _read_goal(line, place)
+                source = f"--goals {self.goals}:{number}"
+                wording = _read_goal(line, source)
                 if wording.task in goals:
-                    raise BadArgument(f"{place}: {wording.task} is used twice; write a file for each of its wordings")
+                    raise BadArgument(f"{source}: {wording.task} is used twice; write a file for each of its wordings")
                 goals[wording.task] = wording.goal
         if not goals:
             raise BadArgument(f"--goals {self.goals} has no goals; write one JSON object per line")
         return goals
 
-    def learning(self, split: str = "") -> Learning:
-        """Return the settings for building rules; the default start is that for the chosen split, else for ``split``.
+    def learning(self, split: str = "") -> LearningSettings:
+        """Return the settings for building rules. Raises BadArgument, UnknownEnvironment.
 
-        Raises BadArgument, UnknownEnvironment.
+        If no examples to start from were given, the defaults for the chosen split are used, or those for ``split`` if
+        none was chosen.
         """
-        values = {name: getattr(self, name) for name in Building.model_fields}
+        values = {name: getattr(self, name) for name in BuildingSettings.model_fields}
         if not self.was_given("start"):
-            from planbook.manuals import usual_starts
+            from planbook.manuals import default_starts
 
-            values["start"] = usual_starts(self.environment().name, self.split or split)
-        return Learning(**values)
+            values["start"] = default_starts(self.environment().name, self.split or split)
+        return LearningSettings(**values)
 
     def config(self, planner: str, options: Mapping[str, JsonValue] = {}, *, building: bool = False) -> Config:
-        """Return the configuration of a run. ``planner`` is used if none was chosen.
+        """Return the configuration of a run. ``planner`` is the default planning method.
 
-        Settings that were given override ``options`` of the planner, and these override the paper's settings. Raises
-        BadArgument, UnknownEnvironment, UnknownStrategy.
+        Settings that were given override the planner's ``options``, which override the paper's settings. Raises
+        BadArgument, UnknownEnvironment or UnknownStrategy for a wrong setting.
         """
         planner = self.planner or planner
         environment, paper = self.environment(), self.paper_settings(planner, building=building)
@@ -286,13 +289,13 @@ class Settings(Playing, Building, Invocation):
         chosen = {**paper.options, **options, **self.planner_options, **first}
         if len(self.after) > 1:
             raise BadArgument("--after N,N: a learning curve is played by `planbook test`; give one number")
-        unchanged = {name: getattr(self, name) for name in Playing.model_fields}
+        unchanged = {name: getattr(self, name) for name in PlayingSettings.model_fields}
         return Config(
             **unchanged
             | {
-                "planner": file_named(planner, Path.resolve),
+                "planner": change_path_in_name(planner, Path.resolve),
                 "planner_options": validate(options_model, chosen, "--planner-option").model_dump(mode="json"),
-                "env": file_named(self.env, Path.resolve),
+                "env": change_path_in_name(self.env, Path.resolve),
                 "env_options": self.environment_options(paper).model_dump(mode="json"),
                 "library": self._absolute_library(),
                 "models": {role: absolute_model(model) for role, model in self.models.items()},
@@ -304,11 +307,11 @@ class Settings(Playing, Building, Invocation):
             after=next(iter(self.after), None),
             paper=paper.paper,
             types=self.source_of_types(building=building),
-            goals=self.other_goals(),
+            goals=self.reworded_goals(),
         )
 
     def _absolute_library(self) -> str:
-        """Return the library's name if it ships, else its absolute path. Raises BadArgument."""
+        """Return the library's name if it ships with planbook, or else its absolute path. Raises BadArgument."""
         if self.library in LIBRARIES:
             return self.library
         folder = Path(self.library).resolve()
@@ -317,39 +320,42 @@ class Settings(Playing, Building, Invocation):
         return str(folder)
 
     def sampling_by_role(self, defaults: Mapping[str, JsonValue] = {}) -> dict[str, Sampling]:
-        """Return the sampling of each role: given for the role, else for all roles, else ``defaults``."""
+        """Return a dict that maps each role to its sampling parameters.
+
+        Parameters given for a role override those given for all roles, which override the ``defaults``.
+        """
         roles = {role: sampling.model_dump(exclude_unset=True) for role, sampling in self.sampling.items()}
         if defaults:
             roles[DEFAULT_ROLE] = {**defaults, **roles.get(DEFAULT_ROLE, {})}
         shared = roles.get(DEFAULT_ROLE, {})
         sampling = {role: validate(Sampling, {**shared, **own}, "--sampling") for role, own in roles.items()}
-        for role, given in sampling.items():
-            if given.max_tokens and given.max_tokens >= given.context:
+        for role, parameters in sampling.items():
+            if parameters.max_tokens and parameters.max_tokens >= parameters.context:
                 raise BadArgument(
-                    f"--sampling: max_tokens of the {role} role is {given.max_tokens}, which leaves no room for a "
-                    f"prompt in its context of {given.context}; give a smaller one, or the model's true context=N"
+                    f"--sampling: max_tokens of the {role} role is {parameters.max_tokens}, which leaves no room for a "
+                    f"prompt in its context of {parameters.context}; give a smaller one, or the model's true context=N"
                 )
         return sampling
 
 
 def absolute_model(model: str) -> str:
     """Return a model's name with the absolute path of its file or folder, if it has one."""
-    return model_named(model, Path.resolve)
+    return change_path_in_model(model, Path.resolve)
 
 
-class _OtherGoal(BaseModel):
+class _RewordedGoal(BaseModel):
     model_config = ConfigDict(strict=True, extra="forbid")
 
     task: str
     goal: str
 
 
-def _read_goal(line: str, place: str) -> _OtherGoal:
+def _read_goal(line: str, source: str) -> _RewordedGoal:
     try:
-        return _OtherGoal.model_validate_json(line)
+        return _RewordedGoal.model_validate_json(line)
     except ValidationError as error:
         faults = "; ".join(validation_faults(error))
-        raise BadArgument(f'{place}: write {{"task": ID, "goal": TEXT}}: {faults}') from error
+        raise BadArgument(f'{source}: write {{"task": ID, "goal": TEXT}}: {faults}') from error
 
 
-__all__ = ["Settings", "absolute_model", "by_role", "split_names"]
+__all__ = ["Settings", "absolute_model", "models_by_role", "split_names"]

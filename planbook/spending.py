@@ -6,19 +6,19 @@ from pathlib import Path
 from typing import Any
 
 from planbook.errors import BadArgument
-from planbook.planner import Budget, Prices, Reply, Spent, add_cost
+from planbook.planner import Budget, Prices, Reply, Spending, add_cost
 from planbook.store import Event
 
-Price = Callable[[str, Reply], float | None]
+Pricing = Callable[[str, Reply], float | None]
 FREE = ("scripted", "exchange", "recorded")
 """Kinds of models that cost nothing."""
 SECONDS = "seconds"
-"""Key of the seconds played so far, in the event that ends an invocation or begins a pause."""
+"""Key of the seconds played so far, in an event that ends an invocation or begins a pause."""
 RECORDING = re.compile(r"^(recorded:.+?\+(?=[a-z]+:))+", re.DOTALL)
 
 
-def prices_from(path: Path | None) -> Price:
-    """Return a function that prices replies in US dollars, by this table or the shipped one. Raises BadPrices."""
+def prices_from(path: Path | None) -> Pricing:
+    """Return a function that prices replies in US dollars, by the given or the shipped table. Raises BadPrices."""
     table = Prices.load(path)
 
     def price(model: str, reply: Reply) -> float | None:
@@ -29,12 +29,12 @@ def prices_from(path: Path | None) -> Price:
 
 
 def without_recording(model: str) -> str:
-    """Return the model that answers what is not recorded: openai:NAME for recorded:FILE+openai:NAME."""
+    """Return a model's name without recordings, for example openai:NAME for recorded:FILE+openai:NAME."""
     return RECORDING.sub("", model)
 
 
 def check_money(models: Iterable[str], budget: Budget | None, path: Path | None) -> None:
-    """Raise BadArgument if money is limited and a model has no price, BadPrices if the table cannot be read."""
+    """Raise BadArgument if money is limited but a model has no price, or BadPrices if the table cannot be read."""
     if budget is None or budget.money is None:
         return
     table = Prices.load(path)
@@ -50,8 +50,8 @@ def check_money(models: Iterable[str], budget: Budget | None, path: Path | None)
 class PlayedTime:
     """The seconds during which a run was played, without pauses.
 
-    The event that ends an invocation has the seconds so far; a killed process recorded none, and its time counts from
-    its first event to its last.
+    The event that ends an invocation of a command records the seconds so far. A process that was killed has no such
+    event; its time counts from its first event to its last.
     """
 
     seconds = 0.0
@@ -62,20 +62,20 @@ class PlayedTime:
     def take(self, event: Event) -> None:
         """Read the next event."""
         body: Any = event.body
-        is_bound = event.kind == "sitting"
-        begins = is_bound and "over" not in body
+        is_boundary = event.kind == "sitting"
+        begins = is_boundary and "over" not in body
         if self._last is not None and not begins:
             self.seconds += max(0.0, event.at - self._last)
-        if is_bound:
+        if is_boundary:
             self.seconds = body.get(SECONDS, self.seconds)
         if begins or self._last is not None:
             latest = event.at if begins else max(self._last or 0.0, event.at)  # times of threads and machines overlap
-            self._last = None if is_bound and not begins else latest
+            self._last = None if is_boundary and not begins else latest
 
 
-def spent_so_far(events: Iterable[Event], price: Price) -> Spent:
-    """Return the spending of events, and the time during which they were recorded."""
-    spent, played = Spent(), PlayedTime()
+def spent_so_far(events: Iterable[Event], price: Pricing) -> Spending:
+    """Return the spending that the events record, and the time during which the run was played."""
+    spent, played = Spending(), PlayedTime()
     for event in events:
         played.take(event)
         spent = add_cost(spent, event.kind, event.body, price)

@@ -1,10 +1,10 @@
-"""Wording of counts, figures, outcomes and events in all output, and escaping of text from outside."""
+"""Format counts, numbers, outcomes and events for all output, and escape text from outside."""
 
 import re
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
-from planbook.planner import NOT_JUDGED, Cell, Ending, FeedbackKind, Step, call_of
+from planbook.planner import NOT_JUDGED, Cell, Ending, FeedbackKind, Step, format_call
 
 NO_FIGURE = "-"
 """Shown in place of a missing figure."""
@@ -20,23 +20,23 @@ def counted(number: int, singular: str, plural: str = "") -> str:
 
 
 def listed(names: Iterable[str], limit: int) -> str:
-    """Return the first names, and the number of the rest."""
-    every = list(names)
-    more = len(every) - limit
-    return f"{', '.join(every[:limit])}{f' and {more} more' if more > 0 else ''}"
+    """Return the first ``limit`` names, and how many more there are: a, b and 3 more."""
+    all_names = list(names)
+    more = len(all_names) - limit
+    return f"{', '.join(all_names[:limit])}{f' and {more} more' if more > 0 else ''}"
 
 
 def fixed(figure: float | None, digits: int) -> str:
-    """Return a figure with a fixed number of digits after the point."""
+    """Return a number with a fixed number of digits after the decimal point, or "-" for None."""
     return NO_FIGURE if figure is None else f"{figure:.{digits}f}"
 
 
 def interval(low: float, high: float) -> str:
-    """Return the bounds of a share, in percent."""
+    """Return the bounds of an interval of fractions, in percent."""
     return f"{low:.1%} to {high:.1%}"
 
 
-def clock(seconds: float) -> str:
+def format_clock(seconds: float) -> str:
     """Return hours (if any), minutes and seconds: 1:02:03, 2:03."""
     minutes, rest = divmod(int(seconds), 60)
     hours, minutes = divmod(minutes, 60)
@@ -48,8 +48,11 @@ _CONTROL = re.compile(
 )
 
 
-def harmless(text: str) -> str:
-    """Return the text with control characters escaped, also those of bidirectional text: it cannot steer a terminal."""
+def escape_control(text: str) -> str:
+    """Return the text with control characters escaped, including those that change the direction of writing.
+
+    Such a text cannot change the state of a terminal.
+    """
     return text if text.isprintable() else _CONTROL.sub(lambda char: repr(char[0])[1:-1], text)
 
 
@@ -69,7 +72,7 @@ def in_words(cause: str) -> str:
 
 
 def outcome_of(ending: Ending) -> str:
-    """Return the outcome in a few words; a task that was not judged or was skipped is not called a failure."""
+    """Return the outcome in a few words. A task that was not judged, or was skipped, is not called a failure."""
     return {NOT_JUDGED: UNJUDGED, TYPE_SOLVED: SKIPPED}.get(ending.cause) or in_words(ending.outcome.value)
 
 
@@ -84,8 +87,8 @@ def first_line(message: str) -> str:
     return message.partition("\n")[0]
 
 
-def why(ending: Ending) -> str:
-    """Return the reason for a failure in parentheses: the message, else the cause. Empty if solved."""
+def reason_of(ending: Ending) -> str:
+    """Return the reason for a failure in parentheses: its message, or its cause if it has none. Empty if solved."""
     reason = first_line(ending.message) or cause_of(ending)
     return f" ({reason})" if ending.cause and reason else ""
 
@@ -100,7 +103,7 @@ NOTHING = "nothing (the recording ends here)"
 
 
 def describe(kind: str, body: Any) -> str:
-    """Describe an event in words; without words for its kind, return its body as text."""
+    """Describe an event in words, or return its body as text if there are no words for its kind."""
     if body is None:
         return NOTHING
     return DESCRIBED[kind](body) if kind in DESCRIBED else str(body)
@@ -112,7 +115,7 @@ def _task(body: Any) -> str:
 
 def _act(body: Any) -> str:
     step = Step.model_validate(body)
-    return f"  line {step.line}: {call_of(step.action)} -> {step.observation.text}"
+    return f"  line {step.line}: {format_call(step.action)} -> {step.observation.text}"
 
 
 def _cell(body: Any) -> str:
@@ -126,8 +129,8 @@ def _outcome(body: Any) -> str:
     after = f"after {counted(ending.actions, 'action')}{score_of(ending)}"
     if ending.cause == NOT_JUDGED:
         return f"{outcome_of(ending)}; {ending.message} ({after})"
-    return f"{outcome_of(ending)}{why(ending)} {after}"
+    return f"{outcome_of(ending)}{reason_of(ending)} {after}"
 
 
 DESCRIBED: Mapping[str, Callable[[Any], str]] = {"task": _task, "act": _act, "cell": _cell, "outcome": _outcome}
-"""The words for each kind of event that has them."""
+"""Maps kinds of events to functions that describe an event's body in words."""

@@ -1,4 +1,4 @@
-"""Atomic writing of files: under a temporary name beside the final path, and renamed when complete."""
+"""Write files atomically: under a temporary name in the same folder, and renamed when complete."""
 
 import os
 from collections.abc import Iterator
@@ -11,8 +11,8 @@ TEMPORARY = ".new"
 
 
 @contextmanager
-def whole(path: Path) -> Iterator[BinaryIO]:
-    """Open a file that replaces ``path`` when the block ends without an error. Raises OSError."""
+def open_atomic(path: Path) -> Iterator[BinaryIO]:
+    """Open a temporary file that replaces ``path`` when the block ends without an error. Raises OSError."""
     if path.exists() and not path.is_file():  # a device or a pipe, which must not be replaced
         with path.open("wb") as file:
             yield file
@@ -26,7 +26,7 @@ def whole(path: Path) -> Iterator[BinaryIO]:
         temporary.unlink(missing_ok=True)
 
 
-def write_whole(path: Path, text: str) -> None:
+def write_atomically(path: Path, text: str) -> None:
     """Write a text atomically, in UTF-8. Raises OSError."""
-    with whole(path) as file:
+    with open_atomic(path) as file:
         file.write(text.encode("utf-8"))

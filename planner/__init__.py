@@ -1,28 +1,37 @@
 """Play episodes: ask models for plans, run the plans in the sandbox, and record every step.
 
-Protocols
+An episode is one attempt at one task. A planning method (a strategy) decides what to ask the models and which code to
+run. Everything that happens is written to a journal, so that an interrupted run can be resumed.
 
-- ``journal``: ``Journal``, where an episode records its events. ``budget``: ``Ledger``, where a run counts its costs.
-- ``memory``: ``Memory``, the knowledge that an episode recalls.
-- ``models``: ``Model``, which answers questions.
-- ``strategies``: ``Strategy``, a planning method, with its ``Options``, ``Figures``, and the ``Payload`` of its spans.
+The parts that can be replaced
 
-An episode
+- ``journal``: the protocol ``Journal``, which stores the events of an episode.
+- ``memory``: the protocol ``Memory``, which provides knowledge about a task.
+- ``budget``: the limits of a run, and the protocol ``Ledger``, which counts what the run has spent.
+- ``models``: the protocol ``Model``, and models behind servers, in recordings and in scripts.
+- ``strategies``: the protocol ``Strategy`` and the methods that ship. Its module "base" plays an episode with a method,
+  "code" finds stored code for a goal, and "automanual" draws conclusions from an episode.
 
-- ``episode`` has the verbs that methods use, ``scope`` those that only ask. ``frames`` are the namespaces of plan code,
-  ``spans`` record the structure of a method.
-- ``agent`` describes an environment's actions to plans and prompts; ``dry_runs`` checks plans by their preconditions.
-- ``roles`` ask models within a ``budget``; ``prompts`` renders templates, ``rendered`` keeps the digest of their data.
-- ``thought`` reads plans from replies, ``streaming`` runs them while they are written (``reply_stream``).
-- ``feedback`` reports the result of a plan, ``ending`` that of the episode.
-- ``trajectory`` reads the record of an episode. ``types`` holds the records, ``errors`` the exceptions.
-- ``procedure``: stored plan code.
+Playing an episode
 
-Packages inside
+- ``episode``: what a method can do in an episode, such as asking for a plan and running it.
+- ``frames``: the namespaces in which plan code runs.
+- ``agent``: the environment's actions, as functions for plans and as documentation for prompts.
+- ``dry_runs``: check a plan against the preconditions of its actions before it runs.
+- ``feedback``: the result of a piece of plan code. ``ending``: the result of the episode.
 
-- ``models``: servers, recordings, scripts. ``graph``: prompt graphs.
-- ``strategies``: the methods that ship; the module "base" plays an episode with one, "code" also matches goals with
-  found types, and "automanual" draws conclusions.
+Asking models
+
+- ``roles``: the model for each kind of question. ``scope``: ask a model, and record the reply in the journal.
+- ``prompts``: render templates. ``rendered``: texts that know the data they were made from.
+- ``thought``: read the plan in a reply. ``reply_stream`` and ``streaming``: run the plan while the reply arrives.
+- ``graph``: several questions that depend on each other, described in a YAML file.
+
+Records
+
+- ``types``: the records of an episode. ``spans``: a method's record of its own structure.
+- ``trajectory``: read a whole episode back from its events.
+- ``procedure``: stored plan code for a type of task. ``errors``: the exceptions.
 """
 
 if __name__ == "planner":
@@ -30,21 +39,21 @@ if __name__ == "planner":
 
 from typing import TYPE_CHECKING
 
-from planbook import lazily
+from planbook import lazy_getattr
 
 if TYPE_CHECKING:
     from planbook.planner.agent import (
         AGENT,
         TASK,
         action_docs,
-        call_of,
+        format_call,
         function_heads,
         function_signatures,
         functions_to_check,
         plan_attributes,
-        seen_task,
+        plan_task,
     )
-    from planbook.planner.budget import Allows, Amount, Budget, Meter, Spent, add_cost, amount_of, cost_of
+    from planbook.planner.budget import AllowsCall, Amount, Budget, Meter, Spending, add_cost, amount_of, cost_of
     from planbook.planner.dry_runs import KnownState
     from planbook.planner.ending import NOT_JUDGED
     from planbook.planner.episode import Episode
@@ -71,12 +80,12 @@ if TYPE_CHECKING:
     from planbook.planner.graph.file import SHIPPED_GRAPHS, graph_faults, graph_of, graph_path, graph_text, read_graph
     from planbook.planner.graph.graph import Graph
     from planbook.planner.graph.node import GraphFile, GraphNode
-    from planbook.planner.graph.templating import nearest, value_text
+    from planbook.planner.graph.templating import suggestion, value_text
     from planbook.planner.graph.traverse import GRAPH_PROMPTS, run_pass
     from planbook.planner.journal import Body, EventKind, Journal, MemoryJournal
     from planbook.planner.memory import Match, MatchCandidate, Memory, NoMemory, Recall
     from planbook.planner.models.answers import ScriptedModel, pass_on
-    from planbook.planner.models.context import prompt_block, unmarked
+    from planbook.planner.models.context import prompt_block, without_block_marks
     from planbook.planner.models.recordings import (
         RecordedMessage,
         RecordedModel,
@@ -86,9 +95,9 @@ if TYPE_CHECKING:
         read_recording,
     )
     from planbook.planner.models.registry import load_model, register_model
-    from planbook.planner.models.tokens import SHIPPED_PRICES, Prices, estimate_tokens, usage_of_cut
+    from planbook.planner.models.tokens import SHIPPED_PRICES, Prices, estimate_tokens, partial_usage
     from planbook.planner.models.types import Message, Model, OnText, Reply, Sampling, Usage, journal_place, request_key
-    from planbook.planner.models.waiting import USUAL_TIMEOUTS, Stopped, Timeouts, never_stopped
+    from planbook.planner.models.waiting import USUAL_TIMEOUTS, IsStopped, Timeouts, never_stopped
     from planbook.planner.procedure import (
         Procedure,
         checked_procedure,
@@ -98,7 +107,7 @@ if TYPE_CHECKING:
         read_procedure,
     )
     from planbook.planner.prompts import PROMPTS, Prompt, Prompts, fence_around
-    from planbook.planner.rendered import Rendered, Text
+    from planbook.planner.rendered import RenderedText, Text
     from planbook.planner.roles import DEFAULT_ROLE, NO_MODELS, PLANNER_ROLE, Roles, as_json, no_model
     from planbook.planner.scope import NO_ANSWER, Scope
     from planbook.planner.spans import (
@@ -119,7 +128,7 @@ if TYPE_CHECKING:
         Grid,
         Method,
         Options,
-        Played,
+        PlayedEpisode,
         Strategy,
         mean_of,
         play,
@@ -131,7 +140,7 @@ if TYPE_CHECKING:
     from planbook.planner.trajectory import (
         TRAJECTORY_SCHEMA,
         Call,
-        Recalled,
+        RecordedRecall,
         Rewind,
         Round,
         RunFacts,
@@ -139,8 +148,8 @@ if TYPE_CHECKING:
         TrajectoryRow,
         in_reading_order,
         read_trajectory,
+        render_trajectory,
         rows_of,
-        tell_trajectory,
     )
     from planbook.planner.types import (
         ERROR_KINDS,
@@ -154,7 +163,7 @@ if TYPE_CHECKING:
         Step,
     )
 else:
-    __getattr__ = lazily(__name__)
+    __getattr__ = lazy_getattr(__name__)
 
 __all__ = [
     "AGENT",
@@ -178,7 +187,7 @@ __all__ = [
     "TASK",
     "TRAJECTORY_SCHEMA",
     "USUAL_TIMEOUTS",
-    "Allows",
+    "AllowsCall",
     "Amount",
     "BadProcedure",
     "Body",
@@ -205,6 +214,7 @@ __all__ = [
     "GraphFile",
     "GraphNode",
     "Grid",
+    "IsStopped",
     "Journal",
     "JournalFailed",
     "JournalMismatch",
@@ -226,19 +236,19 @@ __all__ = [
     "Payload",
     "Plan",
     "PlannerError",
-    "Played",
+    "PlayedEpisode",
     "Prices",
     "Procedure",
     "Prompt",
     "Prompts",
     "Recall",
-    "Recalled",
     "RecordedMessage",
     "RecordedModel",
+    "RecordedRecall",
     "RecordedReplies",
     "RecordedReply",
     "RecordedSpan",
-    "Rendered",
+    "RenderedText",
     "Reply",
     "Rewind",
     "Roles",
@@ -249,9 +259,8 @@ __all__ = [
     "ScriptedModel",
     "Span",
     "Spans",
-    "Spent",
+    "Spending",
     "Step",
-    "Stopped",
     "Strategy",
     "Text",
     "Timeouts",
@@ -268,7 +277,6 @@ __all__ = [
     "as_json",
     "as_plan",
     "bulky_fields",
-    "call_of",
     "checked_procedure",
     "code_of",
     "conclude",
@@ -277,6 +285,7 @@ __all__ = [
     "explain_missing",
     "fence_around",
     "figures_of",
+    "format_call",
     "function_heads",
     "function_signatures",
     "functions_to_check",
@@ -293,12 +302,13 @@ __all__ = [
     "load_model",
     "mean_of",
     "method",
-    "nearest",
     "never_stopped",
     "no_model",
     "parse_procedure",
+    "partial_usage",
     "pass_on",
     "plan_attributes",
+    "plan_task",
     "play",
     "procedure_faults",
     "prompt_block",
@@ -308,14 +318,13 @@ __all__ = [
     "read_trajectory",
     "register_model",
     "registered_methods",
+    "render_trajectory",
     "request_key",
     "rows_of",
     "run_pass",
-    "seen_task",
     "spans_in",
-    "tell_trajectory",
-    "unmarked",
-    "usage_of_cut",
+    "suggestion",
     "value_text",
     "whole_graph",
+    "without_block_marks",
 ]

@@ -1,4 +1,7 @@
-"""Action docs: the actions and queries of an environment as methods of ``agent``, for plans and for prompts."""
+"""The actions and queries of an environment, as functions for plan code and as documentation for prompts.
+
+Plan code reaches them as methods of ``agent``. A query reads the environment's state and changes nothing.
+"""
 
 import ast
 import json
@@ -8,7 +11,7 @@ from typing import Protocol
 
 from pydantic import BaseModel, JsonValue
 
-from planbook.envs import Action, ActionSpec, Environment, Observation, Offered, Task
+from planbook.envs import Action, ActionSpec, Environment, Observation, Offer, Task
 from planbook.sandbox import parse_source
 
 AGENT = "agent"
@@ -18,21 +21,21 @@ TASK = "task"
 
 
 class CallFunction(Protocol):
-    """Carries out one call of plan code."""
+    """Carries out one call that plan code makes."""
 
     def __call__(self, spec: ActionSpec, /, *args: JsonValue, **kwargs: JsonValue) -> JsonValue:
-        """Return the answer that the plan receives."""
+        """Return the value that the plan receives."""
 
 
 def plan_function(spec: ActionSpec, call: CallFunction) -> Callable[..., object]:
-    """Return an action or query as a callable for the sandbox, with the signature that plan code sees."""
+    """Return a callable for the sandbox that calls an action or query. Plan code sees the signature in ``spec``."""
     function = partial(call, spec)
     vars(function)["__signature__"] = spec.signature
     return function
 
 
-def seen_task(task: Task, observation: Observation) -> dict[str, JsonValue]:
-    """Return the ``task`` that plan code sees; ``observation`` is the one that the reset returned."""
+def plan_task(task: Task, observation: Observation) -> dict[str, JsonValue]:
+    """Return the value of ``task`` in plan code. ``observation`` is the one that the reset returned."""
     fields = task.model_dump(mode="json", include={"id", "type", "goal", "params"})
     return {**fields, "observation": observation.text}
 
@@ -45,8 +48,8 @@ def plan_value(observation: Observation) -> JsonValue:
     return value
 
 
-def plan_functions(offer: Offered, act: CallFunction, answer: CallFunction) -> dict[str, Callable[..., object]]:
-    """Return the functions that an environment's plans may call, by dotted name.
+def plan_functions(offer: Offer, act: CallFunction, answer: CallFunction) -> dict[str, Callable[..., object]]:
+    """Return a dict that maps the dotted name of each action and query to a function for plan code.
 
     ``act`` carries out actions, and ``answer`` answers queries.
     """
@@ -56,14 +59,14 @@ def plan_functions(offer: Offered, act: CallFunction, answer: CallFunction) -> d
 
 
 def plan_attributes(environment: type[Environment]) -> tuple[str, ...]:
-    """Return the dotted names of the attributes that an environment's plans may read."""
+    """Return the dotted names of the attributes that plans may read in this environment."""
     return tuple(f"{AGENT}.{name}" for name in environment.attributes)
 
 
 def functions_to_check(
     environment: type[Environment], options: BaseModel | None = None
 ) -> dict[str, Callable[..., object]]:
-    """Return the functions for a static check. They only have signatures: a call raises RuntimeError."""
+    """Return the functions of plan code for a static check. They have signatures; calling one raises RuntimeError."""
     return plan_functions(environment.offered(options), _not_callable, _not_callable)
 
 
@@ -72,7 +75,7 @@ def _not_callable(spec: ActionSpec, /, *args: JsonValue, **kwargs: JsonValue) ->
 
 
 class ActionDoc(BaseModel):
-    """The documentation of an action or query, for prompts."""
+    """The documentation of one action or query, for prompts."""
 
     name: str
     signature: str
@@ -81,7 +84,10 @@ class ActionDoc(BaseModel):
 
 
 class ActionDocs(BaseModel):
-    """The documentation of everything that plans may use. ``attributes`` are pairs of name and meaning."""
+    """The documentation of everything that plans may use, for prompts.
+
+    ``attributes`` holds a pair of name and meaning for each attribute. ``helpers`` is the code of helper functions.
+    """
 
     actions: tuple[ActionDoc, ...]
     queries: tuple[ActionDoc, ...]
@@ -90,9 +96,9 @@ class ActionDocs(BaseModel):
 
 
 def action_docs(environment: type[Environment], options: BaseModel | None = None, goal: str = "") -> ActionDocs:
-    """Return the action docs of an environment under these options.
+    """Return the documentation of an environment's actions, queries, attributes and helpers.
 
-    An environment with many actions may list only those that fit the goal.
+    An environment with many actions may list only those that are useful for the goal.
     """
     offer = environment.listed(options, goal)
     return ActionDocs(
@@ -104,14 +110,14 @@ def action_docs(environment: type[Environment], options: BaseModel | None = None
 
 
 def function_heads(code: str) -> str:
-    """Return the signatures and docstrings of the functions in code; the code itself if it holds anything else."""
+    """Return the signatures and docstrings of the functions in code, or the code if it holds more than functions."""
     parts = parse_source(code).body
     functions = [part for part in parts if isinstance(part, ast.FunctionDef)]
     return "\n\n".join(map(_head, functions)) if len(functions) == len(parts) else code.strip()
 
 
 def function_signatures(code: str, names: Collection[str]) -> list[str]:
-    """Return the signatures of the functions in code whose names are in ``names``, such as ``find(agent, name)``."""
+    """Return the signatures, such as ``find(agent, name)``, of those functions in the code that have these names."""
     functions = (part for part in parse_source(code).body if isinstance(part, ast.FunctionDef))
     return [f"{part.name}({ast.unparse(part.args)})" for part in functions if part.name in names]
 
@@ -124,12 +130,12 @@ def _head(function: ast.FunctionDef) -> str:
 
 
 def action_docs_of(environment: Environment) -> ActionDocs:
-    """Return the action docs of an environment that is being played."""
+    """Return the documentation for the task that is being played in this environment."""
     return action_docs(type(environment), environment.options, environment.task.goal if environment.task else "")
 
 
-def call_of(action: Action) -> str:
-    """Return an action as a call in plan code."""
+def format_call(action: Action) -> str:
+    """Return an action as plan code would call it, such as ``agent.open('box')``."""
     return f"{AGENT}.{action}"
 
 

@@ -1,6 +1,8 @@
-"""The budget of a whole run, across all roles. The amounts spent follow from the recorded events.
+"""The budget of a run: limits on its calls, tokens, money, actions and seconds.
 
-A ledger counts the amounts that a run has spent on model calls and has reserved for calls in progress.
+A meter enforces the budget and counts what the run spends. Before each call of a model, it reserves the highest
+possible cost of the call in a ledger, which all processes of the run share. What was spent can always be computed
+again from the recorded events.
 """
 
 import math
@@ -31,28 +33,31 @@ class Amount:
         return Amount(self.calls + other.calls, self.tokens + other.tokens, self.money + other.money)
 
 
-Allows = Callable[[Amount, Amount], bool]
-"""Takes the amounts spent and reserved by other calls. Returns True if one more call may begin now."""
+AllowsCall = Callable[[Amount, Amount], bool]
+"""Takes the amount spent and the amount that other calls have reserved. Returns True if another call may begin."""
 
 
 class Ledger(Protocol):
-    """The account of a run, shared by its threads and, in the run's store, by its processes."""
+    """The account of a run. All its threads share it, and all its processes if it is in the run's store."""
 
-    def reserve(self, call: str, most: Amount, allows: Allows) -> bool:
-        """Reserve an amount for a call, in one atomic step, if ``allows`` returns True. Return True if it did."""
+    def reserve(self, call: str, amount: Amount, allows: AllowsCall) -> bool:
+        """Call ``allows`` and, if it returns True, reserve an amount for a call. Return the result of ``allows``.
+
+        Both happen in one atomic step.
+        """
 
     def settle(self, call: str, spent: Amount) -> None:
-        """Replace the reservation of a call by its cost."""
+        """Replace the reservation of a call by the amount that it has cost."""
 
     def release(self, call: str) -> None:
-        """Drop the reservation of a call, if it still has one."""
+        """Remove the reservation of a call, if there still is one."""
 
-    def act(self, number: int) -> int:
-        """Count actions. Return the number of actions that all users of the account have taken so far."""
+    def count_actions(self, number: int) -> int:
+        """Add a number of actions. Return the number that all processes of the run have taken so far."""
 
 
 class Budget(Record):
-    """Limits of a run; None means no limit. ``money`` is in US dollars."""
+    """The limits of a run. None means that there is no limit. ``money`` is in US dollars."""
 
     calls: int | None = Field(default=None, ge=0)
     tokens: int | None = Field(default=None, ge=0)
@@ -60,10 +65,13 @@ class Budget(Record):
     actions: int | None = Field(default=None, ge=0)
     seconds: float | None = Field(default=None, ge=0)
     formulator: float | None = Field(default=None, ge=0, lt=1, exclude_if=lambda share: share is None)
-    """Share of each limit, except that on actions, that is reserved for writing the manual of a build."""
+    """Share of the limits that is reserved for the last stage of ``planbook build``, which writes the manual.
+
+    It applies to every limit except the one on actions.
+    """
 
     def manual_share(self, name: str) -> float:
-        """Return the part of a limit that is reserved for the manual; a whole number of calls or tokens."""
+        """Return the part of a limit that is reserved for the manual. Calls and tokens are rounded down."""
         limit = getattr(self, name)
         if not self.formulator or limit is None or name == "actions":
             return 0
@@ -71,18 +79,18 @@ class Budget(Record):
         return share if name in ("money", "seconds") else int(share)
 
 
-class Spent(Record):
-    """The amounts spent in a run or any part of it. Two can be added.
+class Spending(Record):
+    """What a run, or a part of it, has spent. Two of these can be added.
 
-    ``prompt``, ``cached`` (included in ``prompt``) and ``completion`` are tokens; ``estimated`` is True if a server did
-    not count some of them. ``money`` is None if a price is unknown. Replies from a recording count with their tokens,
-    but cost nothing; ``replayed`` is their number.
+    ``prompt``, ``cached`` and ``completion`` are numbers of tokens; ``cached`` tokens are included in ``prompt``.
+    ``estimated`` is True if a server did not count some of the tokens. ``money`` is None if a price is unknown.
+    ``replayed`` is the number of replies that came from a recording: their tokens are counted, but they cost nothing.
     """
 
     calls: int = 0
     replayed: int = 0
     reworded: int = 0
-    """Number of recorded replies to a prompt with the same data in other words."""
+    """Number of replies from a recording whose prompt has the same data, but a different wording."""
     shortened: int = 0
     """Number of calls whose prompt was cut to fit the context."""
     stopped: int = 0
@@ -94,7 +102,7 @@ class Spent(Record):
     money: float | None = 0.0
     actions: int = 0
     waited: float = 0.0
-    """Seconds that models took to answer, summed over the calls."""
+    """Sum of the seconds that each call took."""
     seconds: float = 0.0
     """Wall-clock seconds during which the run was played."""
 
@@ -103,33 +111,33 @@ class Spent(Record):
         """Number of prompt and completion tokens."""
         return self.prompt + self.completion
 
-    def __add__(self, other: "Spent") -> "Spent":
-        summable = Spent.model_fields.keys() - {"estimated", "money"}
+    def __add__(self, other: "Spending") -> "Spending":
+        summable = Spending.model_fields.keys() - {"estimated", "money"}
         sums = {name: getattr(self, name) + getattr(other, name) for name in summable}
         money = None if self.money is None or other.money is None else self.money + other.money
-        return Spent(**sums, estimated=self.estimated or other.estimated, money=money)
+        return Spending(**sums, estimated=self.estimated or other.estimated, money=money)
 
 
 class Meter:
-    """Counts the amounts that all threads of a run spend, and enforces the budget.
+    """Counts what all threads of a run spend, and enforces the budget.
 
-    ``price`` returns the cost of a reply in dollars, or None if the model's price is unknown. ``spent`` holds the
-    amounts of earlier invocations. Before a call, its highest possible cost is reserved in the ``ledger``, which all
-    processes of a run share; a budget that limits calls, tokens, money or actions needs one. So calls, tokens and money
-    stay within the budget. Concurrent episodes may exceed a limit on actions by those taken at the same moment.
+    ``price`` returns the cost of a reply in dollars, or None if the model's price is unknown. ``spent`` is what earlier
+    invocations of the run have spent. The ``ledger`` is required if the budget limits calls, tokens, money or actions.
+    Calls, tokens and money never exceed the budget, because the highest possible cost of each call is reserved before
+    the call. The limit on actions may be exceeded slightly if several episodes act at the same time.
     """
 
     def __init__(
         self,
         budget: Budget | None = None,
-        spent: Spent | None = None,
+        spent: Spending | None = None,
         price: Callable[[str, Reply], float | None] = lambda model, reply: 0.0,
         ledger: Ledger | None = None,
     ) -> None:
         self.budget, self._price = budget or Budget(), price
-        self._before, self._own = spent or Spent(), Spent()
-        self._lock, self._seconds = threading.Lock(), self._before.seconds
-        self._begun: float | None = time.monotonic()
+        self._earlier, self._own = spent or Spending(), Spending()
+        self._lock, self._seconds = threading.Lock(), self._earlier.seconds
+        self._started_at: float | None = time.monotonic()
         self._shared = ledger
         self._thread = threading.local()
         self._formulating = False
@@ -137,24 +145,24 @@ class Meter:
         """Number of actions of all processes, as the ledger last reported it."""
 
     @property
-    def spent(self) -> Spent:
-        """The amounts spent so far, earlier invocations included."""
+    def spent(self) -> Spending:
+        """What the run has spent so far, including earlier invocations."""
         with self._lock:
-            return (self._before + self._own).model_copy(update={"seconds": self._elapsed()})
+            return (self._earlier + self._own).model_copy(update={"seconds": self._elapsed()})
 
     def stop_clock(self) -> None:
-        """Stop counting seconds, because the run is paused."""
+        """Stop counting seconds while the run is paused."""
         with self._lock:
-            self._seconds, self._begun = self._elapsed(), None
+            self._seconds, self._started_at = self._elapsed(), None
 
     def start_clock(self) -> None:
         """Resume counting seconds."""
         with self._lock:
-            self._seconds, self._begun = self._elapsed(), time.monotonic()
+            self._seconds, self._started_at = self._elapsed(), time.monotonic()
 
     @contextmanager
     def formulating(self) -> Iterator[None]:
-        """Allow the part reserved for the manual to be spent."""
+        """Allow spending the part of the budget that is reserved for the manual."""
         self._formulating = True
         try:
             yield
@@ -162,20 +170,21 @@ class Meter:
             self._formulating = False
 
     def check_time(self) -> None:
-        """Raise BudgetEnded if the seconds are used up."""
+        """Raise BudgetEnded if the run has used up its seconds."""
         self._check_limit("seconds", self.spent.seconds)
 
     @contextmanager
-    def call(self, model: str, most: Usage, wait: Callable[[], None] = lambda: None) -> Iterator[None]:
-        """Reserve the highest possible cost of a call until its reply is recorded or it fails. Raises BudgetEnded.
+    def call(self, model: str, max_usage: Usage, wait: Callable[[], None] = lambda: None) -> Iterator[None]:
+        """Reserve the highest possible cost of a call until its reply is recorded or the call fails.
 
-        While only the reservations of other calls are in the way, ``wait`` is called repeatedly.
+        ``wait`` is called repeatedly while the budget would suffice without the reservations of other calls. Raises
+        BudgetEnded if the budget does not suffice for the call.
         """
         self.check_time()
         if not self.limits_calls:
             yield
             return
-        key, amount = journal_place(), self._amount(model, most)
+        key, amount = journal_place(), self._amount(model, max_usage)
         while not self._ledger.reserve(key, amount, lambda spent, reserved: self._allows(amount, spent, reserved)):
             wait()
             self.check_time()
@@ -199,13 +208,13 @@ class Meter:
 
     @property
     def _is_asking(self) -> bool:
-        """True if this thread is already asking a model: a streaming plan may ask another."""
+        """True if this thread is already asking a model. A plan that runs while it arrives may ask another model."""
         return getattr(self._thread, "is_asking", False)
 
     def _allows(self, call: Amount, spent: Amount, reserved: Amount) -> bool:
-        """Return True if a call may begin now. Raises BudgetEnded if it never may.
+        """Return True if a call may begin now, or False if it has to wait. Raises BudgetEnded if it can never begin.
 
-        A thread that is already asking never waits, since others may wait for it.
+        A thread that is already asking a model never waits, because other threads may be waiting for it.
         """
         self._check_call(call, spent + reserved if self._is_asking else spent)
         try:
@@ -233,7 +242,7 @@ class Meter:
         return 0 if self._formulating else self.budget.manual_share(name)
 
     def _manual_note(self, name: str) -> str:
-        """Describe the part reserved for the manual, if there is one."""
+        """Return a note on the part that is reserved for the manual, or "" if there is none."""
         share = self._manual_share(name)
         return f" ({_amount_text(name, share)} kept for the manual)" if share else ""
 
@@ -241,13 +250,13 @@ class Meter:
         return Amount(1, usage.total, self._price(model, Reply(text="", usage=usage)) or 0.0)
 
     def before_action(self) -> None:
-        """Allow one action, or raise BudgetEnded."""
+        """Raise BudgetEnded if the budget allows no further action."""
         spent = self.spent
         self._check_limit("actions", max(spent.actions, self._actions))
         self._check_limit("seconds", spent.seconds)
 
     def count(self, kind: EventKind, body: Body) -> None:
-        """Count a new event."""
+        """Count the cost of a new event."""
         cost = cost_of(kind, body, self._price)
         if cost is None:
             return
@@ -256,21 +265,21 @@ class Meter:
         if cost.calls and self.limits_calls:
             self._ledger.settle(journal_place(), amount_of(cost))
         if cost.actions and self.budget.actions is not None:
-            self._actions = self._ledger.act(cost.actions)
+            self._actions = self._ledger.count_actions(cost.actions)
 
     @property
-    def own(self) -> Spent:
-        """The amounts that this process has spent, earlier invocations excluded."""
+    def spent_here(self) -> Spending:
+        """What this process has spent, without earlier invocations."""
         with self._lock:
             return self._own
 
-    def recount(self, spent: Spent) -> None:
-        """Replace the amounts spent so far, except the time."""
+    def recount(self, spent: Spending) -> None:
+        """Set what the run has spent so far. The time is not changed."""
         with self._lock:
-            self._before, self._own = spent, Spent()
+            self._earlier, self._own = spent, Spending()
 
     def _elapsed(self) -> float:
-        return self._seconds + (0.0 if self._begun is None else time.monotonic() - self._begun)
+        return self._seconds + (0.0 if self._started_at is None else time.monotonic() - self._started_at)
 
     def _check_limit(self, name: str, amount: float) -> None:
         limit = getattr(self.budget, name)
@@ -280,13 +289,16 @@ class Meter:
             raise BudgetEnded(message, self._larger(name, amount, limit or 1))
 
     def _larger(self, name: str, spent: float, more: float = 0) -> str:
-        """Return a larger limit, as an option. It leaves at least half of ``more`` besides the manual's share."""
+        """Return a larger limit with which to continue, such as ``calls=120``.
+
+        In addition to the amount spent and the manual's share, it has room for at least half of ``more``.
+        """
         share = self.budget.formulator or 0
         return _option(name, max(2 * getattr(self.budget, name), spent + more, (spent + more / 2) / (1 - share)))
 
 
 def _option(name: str, limit: float) -> str:
-    """Return a limit, rounded up, in the form of the option ``--budget``."""
+    """Return a limit, rounded up, as a value for the option ``--budget``, such as ``calls=120``."""
     scale = 10_000 if name == "money" else 1
     return f"{name}={math.ceil(round(limit * scale, 4)) / scale:.12g}"
 
@@ -303,25 +315,25 @@ def _number(name: str, amount: float) -> str:
     return f"{round(amount, 2):,.12g}" if name == "seconds" else f"{amount:,}"
 
 
-def amount_of(spent: Spent) -> Amount:
-    """Return the amount spent on model calls. An unknown price counts as zero."""
+def amount_of(spent: Spending) -> Amount:
+    """Return the part of the spending that model calls caused. An unknown price counts as zero."""
     return Amount(spent.calls, spent.tokens, spent.money or 0.0)
 
 
-def add_cost(spent: Spent, kind: str, body: Any, price: Callable[[str, Reply], float | None]) -> Spent:
-    """Return the amount spent after one more event."""
+def add_cost(spent: Spending, kind: str, body: Any, price: Callable[[str, Reply], float | None]) -> Spending:
+    """Return the spending, including the cost of one more event."""
     cost = cost_of(kind, body, price)
     return spent if cost is None else spent + cost
 
 
-def cost_of(kind: str, body: Any, price: Callable[[str, Reply], float | None]) -> Spent | None:
-    """Return the cost of an event; None if events of this kind cost nothing."""
+def cost_of(kind: str, body: Any, price: Callable[[str, Reply], float | None]) -> Spending | None:
+    """Return the cost of an event, or None if events of this kind cost nothing."""
     if kind == "act":
-        return Spent(actions=bool(body["counted"]))
+        return Spending(actions=bool(body["counted"]))
     if kind != "ask":
         return None
     reply = Reply.model_validate(body["reply"])
-    return Spent(
+    return Spending(
         calls=1,
         replayed=reply.replayed,
         reworded=reply.reworded,

@@ -1,4 +1,8 @@
-"""Dry runs: check a plan's actions against their declared preconditions before the first is taken."""
+"""Dry runs: check the actions of a plan against their declared preconditions, before any action is taken.
+
+The sandbox's dry run walks through the code of a plan without running it. This module tells it what is known about the
+environment's state, and what each action would change.
+"""
 
 import inspect
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -13,16 +17,20 @@ from planbook.planner.errors import environment_errors
 from planbook.planner.types import Step
 from planbook.sandbox import UNKNOWN, Fault, Impossible, dry_run
 
-_PLAIN: Mapping[object, type | tuple[type, ...]] = {str: str, int: int, float: (int, float), bool: bool}
+_SIMPLE_TYPES: Mapping[object, type | tuple[type, ...]] = {str: str, int: int, float: (int, float), bool: bool}
 
 
 EARLIER_CELLS = 0
-"""Line number that stands for earlier cells."""
+"""The line number for code of earlier cells. A cell is a piece of plan code that is run in one go."""
 
 
 @dataclass(frozen=True)
 class KnownState:
-    """The known part of the environment's state, in the form that the sandbox's dry run needs."""
+    """What is known about the environment's state, in the form that the sandbox's dry run needs.
+
+    ``declared`` are the preconditions and effects that the environment declares. ``specs`` maps the name of each action
+    to its description.
+    """
 
     declared: Preconditions = field(compare=False)
     specs: Mapping[str, ActionSpec] = field(compare=False)
@@ -31,43 +39,46 @@ class KnownState:
     def act(
         self, path: str, args: Sequence[object], kwargs: Mapping[str, object], line: int
     ) -> "tuple[KnownState, Impossible | None]":
-        """Return the state after a call, and the reason why the call cannot succeed; None if it may succeed.
+        """Return the state after a call, and the reason why the call cannot succeed, or None if it may succeed.
 
-        Queries change nothing; functions outside ``agent`` may change anything.
+        Queries change nothing. Functions that do not belong to ``agent`` may change anything.
         """
         owner, _, name = path.rpartition(".")
         if owner != AGENT:
-            return self.forgotten(), None
+            return self.after_unknown_actions(), None
         if name not in self.specs:
             return self, None
         arguments = _arguments(self.specs[name], args, kwargs)
         if arguments is None:
             return self, None
-        deed = self.declared.deed(name, arguments)
-        if deed is None:
-            return self.forgotten(), None
-        after, refusal = self.beliefs.after(deed, line)
+        contract = self.declared.contract(name, arguments)
+        if contract is None:
+            return self.after_unknown_actions(), None
+        after, refusal = self.beliefs.after(contract, line)
         call = str(Action(name, tuple(arguments)))
-        impossible = Impossible(call, refusal.why, tuple(filter(None, refusal.since))) if refusal else None
+        impossible = Impossible(call, refusal.reason, tuple(filter(None, refusal.lines))) if refusal else None
         return KnownState(self.declared, self.specs, after), impossible
 
-    def either(self, other: "KnownState") -> "KnownState":
-        """Return what is known if either state may be the actual one."""
+    def merged_with(self, other: "KnownState") -> "KnownState":
+        """Return what is known if either of the two states may be the actual one."""
         return KnownState(self.declared, self.specs, self.beliefs.either(other.beliefs))
 
-    def forgotten(self) -> "KnownState":
-        """Return a state in which nothing changeable is known."""
+    def after_unknown_actions(self) -> "KnownState":
+        """Return a state in which nothing is known that an action could have changed."""
         return KnownState(self.declared, self.specs, Beliefs({}, {}))
 
     def attribute(self, path: str) -> object:
-        """Return the value of an attribute of ``agent``; UNKNOWN unless only one value is possible."""
+        """Return the value of an attribute of ``agent``, or UNKNOWN if several values are possible."""
         fact = self.declared.attributes.get(path.rpartition(".")[2])
-        values = self.beliefs.of(fact).values if fact else None
+        values = self.beliefs.belief(fact).values if fact else None
         return next(iter(values)) if values is not None and len(values) == 1 else UNKNOWN
 
 
 def _arguments(spec: ActionSpec, args: Sequence[object], kwargs: Mapping[str, object]) -> list[JsonValue] | None:
-    """Return the arguments by position; None if they do not fit. A value of the wrong type counts as unknown."""
+    """Return the arguments in the order of the parameters, or None if they do not fit the signature.
+
+    An argument of the wrong type counts as unknown.
+    """
     try:
         bound = spec.signature.bind(*args, **kwargs)
     except TypeError:
@@ -77,13 +88,13 @@ def _arguments(spec: ActionSpec, args: Sequence[object], kwargs: Mapping[str, ob
 
 
 def _argument(parameter: inspect.Parameter, value: object) -> JsonValue:
-    expected = _PLAIN.get(parameter.annotation)
+    expected = _SIMPLE_TYPES.get(parameter.annotation)
     fits = value is not UNKNOWN and (expected is None or isinstance(value, expected))
     return value if fits else UNKNOWN_ARGUMENT  # type: ignore[return-value]
 
 
 def known_after(environment: Environment, declared: Preconditions, steps: Iterable[Step]) -> KnownState:
-    """Return the state that is known after an episode's steps."""
+    """Return what is known about the environment's state after these steps of an episode."""
     known = KnownState(declared, environment.offer.actions, Beliefs.at_start(declared))
     for step in steps:
         if not step.undone and step.observation.accepted:
@@ -91,7 +102,7 @@ def known_after(environment: Environment, declared: Preconditions, steps: Iterab
     return known
 
 
-def dry_run_of(
+def make_dry_run(
     environment: Environment,
     task: Task,
     functions: Mapping[str, Callable[..., object]],
@@ -99,15 +110,17 @@ def dry_run_of(
     steps: Callable[[], Iterable[Step]],
     *,
     helpers: str = "",
-    ran: Sequence[str] = (),
+    executed_code: Sequence[str] = (),
 ) -> Callable[[str], list[Fault]]:
-    """Return a function that finds the actions of an episode's next cell that are certain to fail when reached.
+    """Return a function that takes the code of the next cell and returns a fault for each action that cannot succeed.
 
-    ``steps`` returns the steps before the cell; ``plan_task`` is the ``task`` of plan code. ``helpers`` are those of
-    the frame, and ``ran`` grows by each cell that runs in it. The function finds nothing if no preconditions are
-    declared. Raises MissingRequirement, and EpisodeBroken for other errors of the environment.
+    The function finds nothing if the environment declares no preconditions. Each time it is called, it calls ``steps``
+    for the steps before the cell, and reads from ``executed_code`` the code of the cells that have run by then.
+    ``plan_task`` is the value of ``task`` in plan code. ``helpers`` is the code of the helper functions that the cell
+    may call, in addition to those of the environment. Raises MissingRequirement if this machine lacks something that
+    the environment needs, or EpisodeBroken for other errors of the environment.
     """
-    with environment_errors(but=MissingRequirement):
+    with environment_errors(except_for=MissingRequirement):
         declared = environment.preconditions(task, environment.options)
 
     @environment_errors()  # the preconditions may be functions of the environment
@@ -121,7 +134,7 @@ def dry_run_of(
             attributes=plan_attributes(type(environment)),
             values={TASK: plan_task},
             helpers=[environment.helpers, helpers],
-            earlier=ran,
+            earlier=executed_code,
         )
         return list(result.faults)
 

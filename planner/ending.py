@@ -1,4 +1,8 @@
-"""The ending of an episode, from the environment's verdict and the feedback of the cells."""
+"""The ending of an episode. It follows from the environment's verdict and from the feedback of the cells.
+
+A cell is a piece of plan code that is run in one go. A round is the part of an episode between two resets of the
+environment.
+"""
 
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
@@ -7,23 +11,23 @@ from planbook.envs import Verdict
 from planbook.planner.types import Ending, Feedback, FeedbackKind, Outcome
 
 NO_PLAN = "no_plan"
-"""Cause of a failure without a single cell."""
+"""Cause of a failure if the episode has no cells."""
 NOT_JUDGED = "not_judged"
-"""Cause if the environment's episode ended, but the environment cannot judge whether the task was solved."""
+"""Cause of a failure if the environment ended its episode, but cannot judge whether the task was solved."""
 
 
 class Judgement(NamedTuple):
-    """The environment's judgement of a round. Of several rounds, the one with the highest ``rank`` counts."""
+    """The environment's judgement of one round. If there are several, the one with the highest ``rank`` counts."""
 
     verdict: Verdict = Verdict(False, 0.0)
     milestones: tuple[str, ...] = ()
     measures: Mapping[str, float] = {}
     unjudged: str = ""
-    """The result in words, if the environment does not judge the task."""
+    """The result in words if the environment does not judge the task, otherwise empty."""
 
     @property
     def rank(self) -> tuple[bool, float, int]:
-        """The sort key for the best round."""
+        """The sort key. The best round has the highest."""
         return self.verdict.solved, self.verdict.score, len(self.milestones)
 
 
@@ -32,9 +36,9 @@ def ending_of(
 ) -> Ending:
     """Return the ending for the current state. ``used_up`` is True if an action was refused because none was left.
 
-    ``incomplete`` is the number of whole plans that ran to their end without doing the task.
+    ``incomplete`` is the number of plans that should have done the whole task, but ran to their end without doing it.
     """
-    errors = _errors(feedbacks) + incomplete
+    errors = _count_errors(feedbacks) + incomplete
     outcome, cause = _outcome(judgement.verdict, feedbacks, errors, used_up=used_up)
     is_done = cause == FeedbackKind.DONE
     fault = judgement.verdict.fault if is_done or cause == FeedbackKind.UNFINISHED else ""
@@ -51,9 +55,9 @@ def ending_of(
 
 
 def broken_ending(message: str, feedbacks: Sequence[Feedback] = (), actions: int = 0) -> Ending:
-    """Return the ending of an episode that failed through no fault of the plan."""
+    """Return the ending of an episode that failed because of the environment or the engine, not because of the plan."""
     cause = Outcome.BROKEN.value
-    errors = _errors(feedbacks)
+    errors = _count_errors(feedbacks)
     return Ending(outcome=Outcome.BROKEN, cause=cause, message=message, actions=actions, error_steps=errors)
 
 
@@ -65,5 +69,5 @@ def _outcome(verdict: Verdict, feedbacks: Sequence[Feedback], errors: int, *, us
     return Outcome.FAILURE, feedbacks[-1].kind.value if feedbacks else NO_PLAN
 
 
-def _errors(feedbacks: Sequence[Feedback]) -> int:
+def _count_errors(feedbacks: Sequence[Feedback]) -> int:
     return sum(feedback.is_error for feedback in feedbacks)

@@ -1,4 +1,4 @@
-"""An episode: the verbs that planning methods use."""
+"""An episode of a task, and what a planning method can do in it: ask for plans, run them, return to checkpoints."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -9,7 +9,7 @@ from itertools import islice
 from pydantic import JsonValue, TypeAdapter
 
 from planbook.envs import ActionSpec, Environment, MissingRequirement, Observation, Task, Verdict
-from planbook.planner.agent import AGENT, plan_functions, plan_value, seen_task
+from planbook.planner.agent import AGENT, plan_functions, plan_task, plan_value
 from planbook.planner.ending import Judgement, broken_ending, ending_of
 from planbook.planner.errors import (
     CellOver,
@@ -37,14 +37,14 @@ from planbook.sandbox import Sandbox
 
 OBSERVATION = TypeAdapter(Observation)
 MAX_REFUSED = 10
-"""Consecutive plans that fail the check before the episode ends: a model may repeat a fault, in ever longer prompts."""
+"""Number of consecutive plans that fail the check before the episode ends. A model may repeat a fault forever."""
 
 
 class Episode:
-    """One task, played until it is solved, given up or out of actions. Only plan code acts, through ``run``.
+    """One task, played until it is solved, given up or out of actions. Only plan code can act.
 
-    Everything is written to the journal. An episode whose journal already holds events must repeat them exactly. This
-    is how a run is resumed, and a recorded episode replayed.
+    Plan code is run in pieces, called cells. Everything that happens is written to the journal. If the journal already
+    holds events, the episode must repeat them exactly: this is how a run is resumed and a recorded episode replayed.
     """
 
     def __init__(
@@ -61,7 +61,7 @@ class Episode:
         guard: Callable[[], None] = lambda: None,
         task_changes: Mapping[str, JsonValue] | None = None,
     ) -> None:
-        """``task_changes`` replaces fields of the task, such as the goal, for everyone but the environment."""
+        """``task_changes`` maps fields of the task, such as the goal, to values that all but the environment see."""
         self.environment, self.settings, self.path = environment, settings, path
         self._own_task, self._task_changes = task, dict(task_changes or {})
         self.task = task.model_copy(update=self._task_changes)
@@ -70,11 +70,11 @@ class Episode:
         self.steps: list[Step] = []
         self.actions = 0
         self._incomplete = 0
-        """Number of the model's plans that ran to their end and left the task undone."""
+        """Number of plans from a model that ran to their end without doing the task."""
         self.whole_plans = False
-        """True if each plan should do the whole task. A plan that leaves it undone is then an error step."""
+        """True if each plan should do the whole task. A plan that does not is then counted as an error."""
         self.cells: list[Cell] = []
-        self._used_up, self._refused = False, 0
+        self._used_up, self._refused_plans = False, 0
         self._best: Judgement | None = None
         self._memory, self._guard = memory or NoMemory(), guard
         self._scope = Scope(journal, path, roles)
@@ -82,14 +82,14 @@ class Episode:
         functions = plan_functions(environment.offer, self._act, self._query)
         self._frames = Frames(sandbox, environment, settings.limits, functions, guard)
 
-    # The verbs.
+    # What methods do.
 
     def begin(self) -> Observation:
-        """Reset the environment. Some environments know the goal and params of the task only now.
+        """Reset the environment and return the first observation. Some environments define the goal only now.
 
-        Raises MissingRequirement if this machine lacks something, EpisodeOver if there is nothing to do.
+        Raises MissingRequirement if this machine lacks something it needs, or EpisodeOver if there is nothing to do.
         """
-        with environment_errors(but=MissingRequirement):
+        with environment_errors(except_for=MissingRequirement):
             self.observation = self.environment.reset(self._own_task)
         self._own_task = self.environment.task or self._own_task
         self.task = self._own_task.model_copy(update=self._task_changes)
@@ -103,9 +103,9 @@ class Episode:
         return self.observation
 
     def new_round(self) -> Observation:
-        """Reset the environment and start over in a fresh namespace. Actions taken so far stay counted.
+        """Reset the environment and begin a new round in a fresh namespace. Earlier actions still count.
 
-        The best verdict of all rounds counts.
+        The episode gets the verdict on its best round.
         """
         self._best = self._judgement()
         self.close()
@@ -114,13 +114,13 @@ class Episode:
         return self.begin()
 
     def recall(self, match: Match | None = None) -> Recall:
-        """Return the memory's knowledge about the task, or about tasks of the matched type.
+        """Return the memory's knowledge about the task or, if ``match`` is given, about tasks of the matched type.
 
-        Without ``match``, the memory is queried once; later calls read the journal.
+        Without ``match``, the memory is asked only once. Later calls return the answer that is in the journal.
         """
         scope = self._round.child("matched") if match else self._scope
         task = self.task.model_copy(update={"type": match.type, "params": match.params}) if match else self.task
-        recalled = scope.once("recall", lambda: self._memory.recall(task).model_dump(mode="json"))
+        recalled = scope.get_or_record("recall", lambda: self._memory.recall(task).model_dump(mode="json"))
         return Recall.model_validate(recalled)
 
     def ask(
@@ -132,12 +132,12 @@ class Episode:
         sample: Sample = FIRST_SAMPLE,
         **variables: object,
     ) -> Answer[Plan]:
-        """Ask a model for a plan and return it, with the conversation so far; nothing is run.
+        """Ask a model for a plan. Return the plan and the conversation so far. Nothing is run.
 
-        ``role`` is one of ``Method.roles``, ``prompt`` a template, and ``variables`` are exactly those that it uses.
-        ``history`` is the conversation to continue (``Answer.history``); without it, a new one begins. A
-        different ``sample`` asks for a different reply to the same prompt. A reply without usable code may be repaired
-        twice. If no reply is usable, a cell of kind PARSE is recorded, and NoPlan is raised.
+        ``role`` is one of ``Method.roles``. ``prompt`` is a template, and ``variables`` are exactly those that it uses.
+        ``history`` is the conversation to continue (``Answer.history``). By default, a new one begins. A different
+        ``sample`` asks for a different reply to the same prompt. If a reply has no usable code, the model is asked to
+        repair it, at most twice. If no reply is usable, a cell of the kind PARSE is recorded, and NoPlan is raised.
         """
         frame = self._innermost()
         try:
@@ -146,17 +146,17 @@ class Episode:
             raise self.no_plan(role, str(unusable)) from unusable
 
     def no_plan(self, source: str, problem: str) -> NoPlan:
-        """Record a cell of kind PARSE, since there is no code to run, and return the error to raise."""
+        """Record a cell of the kind PARSE, because there is no code to run. Return the error that the caller raises."""
         self._close_cell(self._innermost(), "", source, Thought(), reply_feedback(problem, self.environment))
         return NoPlan(problem)
 
     def run(
         self, code: str, *, source: str = "plan", thought: Thought | None = None, actions: int | None = None
     ) -> Feedback:
-        """Check one cell of plan code and run it in the innermost frame. Raises EpisodeOver if the episode ends in it.
+        """Check a cell and run it in the innermost frame. Raises EpisodeOver if the episode ends while the cell runs.
 
-        ``source`` is the origin of the code; ``thought`` is the text that came with it. The cell ends before it takes
-        more than ``actions`` actions; a cell that is ended early leaves no definitions.
+        ``source`` names the origin of the code, and ``thought`` is the text that came with it. The cell is ended when
+        it tries to take more than ``actions`` actions. What a cell has defined is forgotten if it is ended early.
         """
         frame = self._innermost()
         frame.begin_cell(actions, len(self.steps))
@@ -187,15 +187,15 @@ class Episode:
     ) -> PlanResult:
         """Ask a model for a plan and run it, like ``ask`` and ``run``. Return the feedback and the conversation.
 
-        If the episode streams, each statement runs as soon as it has arrived, and the reply is stopped after a
-        statement that fails, is refused or ends the cell. In the conversation, a mark follows the statement at which
-        the plan ended, if code comes after it.
+        With ``settings.stream``, each statement runs as soon as it has arrived. The reply is stopped after a statement
+        that fails, is refused or ends the cell. If the reply holds more code after the statement at which the plan
+        ended, the conversation has a note between the two.
         """
         frame = self._innermost()
         frame.begin_cell(actions, len(self.steps))
 
-        def new_reader(note: RecordPiece) -> StreamingPlan:
-            return StreamingPlan(frame, role, note, waits=not self.settings.stream)
+        def new_reader(record: RecordPiece) -> StreamingPlan:
+            return StreamingPlan(frame, role, record, needs_whole_reply=not self.settings.stream)
 
         try:
             answer = frame.scope.stream(role, prompt, new_reader, history=history, sample=sample, **variables)
@@ -234,10 +234,11 @@ class Episode:
         *,
         dry_run: bool = False,
     ) -> Iterator[Frame]:
-        """Open a namespace for the cells run inside. It holds the actions, and the given functions and helpers.
+        """Open a frame: a namespace for the cells that are run inside the ``with`` block.
 
-        A function with the name of an action replaces it; such a frame has no dry run. ``task`` overrides fields of the
-        plan's ``task``. With ``dry_run``, cells whose actions cannot succeed are refused, regardless of the settings.
+        It holds the actions, the functions, and what the code of ``helpers`` defines. A function with the name of an
+        action replaces the action, and such a frame has no dry run. ``task`` overrides fields of the plan's ``task``.
+        With ``dry_run``, cells whose actions cannot succeed are refused, even if the settings do not say so.
         """
         scope = self.current_scope.child(name)
         frame = self._open_frame(scope, functions or {}, helpers, task or {}, dry_run or self.settings.dry_run)
@@ -247,16 +248,16 @@ class Episode:
             self._frames.close(frame)
 
     def mark(self) -> Mark:
-        """Return a mark of the current moment: the environment and the innermost frame."""
+        """Return a mark: a checkpoint of the environment and the innermost frame, to which ``rewind`` can return."""
         frame = self._innermost()
         with environment_errors():
             snapshot = self.environment.snapshot()
         return Mark(frame.path, frame.new_mark(), snapshot, frame.session.mark(), frame.names, len(self.steps))
 
     def rewind(self, mark: Mark) -> Observation:
-        """Restore environment and namespace to a mark of this frame. Later steps are marked as undone, but still count.
+        """Return to a mark of the innermost frame. The steps since then are marked as undone, but they still count.
 
-        Raises WrongMark for a mark of another frame, and for one that an earlier rewind has undone.
+        Raises WrongMark if the mark belongs to another frame, or if an earlier rewind has undone it.
         """
         frame = self._innermost()
         if mark.path != frame.path:
@@ -267,8 +268,7 @@ class Episode:
             observation = self.environment.restore(mark.environment)
         frame.session.rewind(mark.session)
         frame.names = mark.names
-        undone = [step.model_copy(update={"undone": True}) for step in self.steps[mark.steps :]]
-        self.steps[mark.steps :] = undone
+        self.steps[mark.steps :] = [step.model_copy(update={"undone": True}) for step in self.steps[mark.steps :]]
         self._round.record("rewind", path=frame.path, steps=mark.steps)
         return observation
 
@@ -276,7 +276,7 @@ class Episode:
 
     @property
     def feedbacks(self) -> Sequence[Feedback]:
-        """The feedback of every cell of every round."""
+        """The feedback of all cells, in all rounds."""
         return [cell.feedback for cell in self.cells]
 
     def verdict(self) -> Verdict:
@@ -286,35 +286,35 @@ class Episode:
     def _judgement(self) -> Judgement:
         environment = self.environment
         with environment_errors():
-            now = Judgement(
+            current = Judgement(
                 environment.verdict(),
                 tuple(environment.milestones()),
                 environment.finite_measures(),
                 environment.unjudged(),
             )
-        return now if self._best is None else max(self._best, now, key=lambda judgement: judgement.rank)
+        return current if self._best is None else max(self._best, current, key=lambda judgement: judgement.rank)
 
     def ending(self) -> Ending:
         """Return the ending for the current state and the environment's verdict."""
         used_up, incomplete = self._used_up, self._incomplete if self.whole_plans else 0
         ending = ending_of(self._judgement(), self.feedbacks, self.actions, used_up=used_up, incomplete=incomplete)
-        if ending.outcome is Outcome.FAILURE and self._refused == MAX_REFUSED:
+        if ending.outcome is Outcome.FAILURE and self._refused_plans == MAX_REFUSED:
             return ending.model_copy(update={"message": f"{MAX_REFUSED} plans in a row did not pass the check"})
         return ending
 
     def broken(self, message: str) -> Ending:
-        """Return the ending of an episode that failed through no fault of the plan."""
+        """Return the ending for a failure of the environment or the engine, which the plan is not to blame for."""
         return broken_ending(message, self.feedbacks, self.actions)
 
     def claim(self, done: bool | None, by: str) -> None:
-        """Record that the method considers the whole task done, or not done; None withdraws an earlier claim.
+        """Record the method's opinion on whether the whole task is done. None withdraws an earlier claim.
 
-        Audits compare claims with the verdict.
+        ``by`` names the author. The statistics compare claims with the environment's verdict.
         """
-        self.current_scope.note(Claim(done=done, by=by))
+        self.current_scope.record_instant(Claim(done=done, by=by))
 
     def span(self, payload: AnyPayload) -> Span[AnyPayload]:
-        """Begin a span of the method: ``with episode.span(...) as span``, or end it with ``span.end()``."""
+        """Begin a span: an entry in the method's record of its own structure. ``with`` or ``span.end()`` ends it."""
         return self.current_scope.span(payload)
 
     @property
@@ -372,29 +372,29 @@ class Episode:
     def _open_frame(
         self, scope: Scope, functions: Functions, helpers: str, changes: Mapping[str, JsonValue], dry_run: bool
     ) -> Frame:
-        task = {**seen_task(self.task, self.observation), **changes}
+        task = {**plan_task(self.task, self.observation), **changes}
         seed = f"{self.settings.seed}/{self.task.id}{scope.path.removeprefix(self.path)}"
         frame = self._frames.open(scope, task, seed, functions, helpers)
         if dry_run and not any(name.startswith(f"{AGENT}.") for name in functions):
-            from planbook.planner.dry_runs import dry_run_of  # few runs check their cells in this way
+            from planbook.planner.dry_runs import make_dry_run  # loaded only if needed, since few runs use it
 
-            check_with = partial(dry_run_of, self.environment, self._own_task, frame.functions, task)
-            frame.dry_run = check_with(lambda: self.steps[: frame.first_step], helpers=helpers, ran=frame.ran)
+            create = partial(make_dry_run, self.environment, self._own_task, frame.functions, task, helpers=helpers)
+            frame.dry_run = create(lambda: self.steps[: frame.first_step], executed_code=frame.executed_code)
         return frame
 
     def _steps_of_cell(self, frame: Frame) -> CellSteps:
-        """Return the steps of the frame's cell, and of the frames opened in it."""
+        """Return the steps of the running cell, including those in frames that were opened by it."""
         earlier = islice(reversed(self.steps), len(self.steps) - frame.first_step, None)
-        before = next((step.observation for step in earlier if not step.undone), self.observation)
-        return CellSteps(self.environment, self.steps[frame.first_step :], before)
+        previous = next((step.observation for step in earlier if not step.undone), self.observation)
+        return CellSteps(self.environment, self.steps[frame.first_step :], previous)
 
     def _close_cell(self, frame: Frame, code: str, source: str, thought: Thought, feedback: Feedback) -> Feedback:
         cell = Cell(scope=frame.path, number=frame.cells, source=source, code=code, thought=thought, feedback=feedback)
         self._round.record("cell", **cell.model_dump(mode="json"))
         frame.cells += 1
         self.cells.append(cell)
-        if self._refused < MAX_REFUSED:  # else a plan that this cell's code ran has ended the episode
-            self._refused = self._refused + 1 if feedback.kind is FeedbackKind.CHECK else 0
-            if self._refused == MAX_REFUSED:
+        if self._refused_plans < MAX_REFUSED:  # otherwise a nested plan has already ended the episode
+            self._refused_plans = self._refused_plans + 1 if feedback.kind is FeedbackKind.CHECK else 0
+            if self._refused_plans == MAX_REFUSED:
                 raise EpisodeOver(f"{MAX_REFUSED} plans in a row did not pass the check.")
         return feedback

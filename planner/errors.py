@@ -3,26 +3,26 @@
 PlannerError
 ├── BadProcedure     a procedure file that cannot be read or does not pass the check
 ├── UnknownStrategy  no planning method with that name
-├── WrongMark        a rewind to a mark of another frame, or to one that was undone
+├── WrongMark        a rewind to a mark (a checkpoint) that belongs to another frame, or no longer exists
 ├── GraphError       a prompt graph that cannot be traversed, or an edit of one that is refused
-│   └── BadGraphFile     a graph file with faults, all of them in the message
+│   └── BadGraphFile     a graph file with faults; the message lists all of them
 ├── UnusableReply    a model's reply held nothing usable, even after repairs
-└── ModelError       a model did not answer: the run stops there, and can be resumed
+└── ModelError       a model did not answer: the run stops, and can be resumed
     ├── UnknownModel      no model with that name, or its name cannot be read
-    ├── ModelRefused      the server will never take this request: key, model name, parameters
+    ├── ModelRefused      the server will never accept this request: a wrong key, model name or parameter
     ├── ContextExceeded   the prompt is longer than the model accepts
     ├── ModelUnavailable  the server did not answer, after every retry
     └── NotRecorded       the recording has no answer to this prompt
 
-BaseException: these unwind the host's stack through nested plans, which cannot catch them
-├── CellOver         a function that plan code called ended its cell; the episode continues
-├── FunctionError    carries an error of a method's own function past the plan that called it
+BaseException: plan code cannot catch these, so they leave any number of nested plans
+├── CellOver         a function that plan code called ended the running piece of code; the episode continues
+├── FunctionError    carries an error of a function of the planning method past the plan that called it
 ├── EpisodeOver      the episode ended
 │   ├── RoundOver        the environment's episode ended; another round may begin
 │   └── NoPlan           no model gave a plan that could be run
-├── EpisodeBroken    the environment or the engine failed: counted BROKEN
-├── EpisodeStopped   the user stopped the run: the episode is resumed later
-├── BudgetEnded      the run's budget is used up: the episode may be resumed later
+├── EpisodeBroken    the environment or the engine failed: the episode counts as BROKEN
+├── EpisodeStopped   the user stopped the run: the episode can be resumed later
+├── BudgetEnded      the run's budget is used up: the episode can be resumed with a larger one
 ├── JournalMismatch  an event differs from the recorded one
 └── JournalFailed    an event could not be written: the run cannot continue
 """
@@ -34,7 +34,7 @@ from typing import TYPE_CHECKING
 
 from pydantic import JsonValue
 
-from planbook.envs import EnvsError, raised_at
+from planbook.envs import EnvsError, error_location
 
 if TYPE_CHECKING:
     from planbook.planner.models.types import Message
@@ -53,7 +53,7 @@ class UnknownStrategy(PlannerError):
 
 
 class WrongMark(PlannerError):
-    """A rewind to a mark of another frame, or to one that an earlier rewind has undone."""
+    """A rewind to a mark (a checkpoint) that belongs to another frame, or that an earlier rewind has removed."""
 
 
 class GraphError(PlannerError):
@@ -61,13 +61,13 @@ class GraphError(PlannerError):
 
 
 class BadGraphFile(GraphError):
-    """A graph file with faults; the message lists all of them, one on each line."""
+    """A graph file with faults. The message lists all of them, each on its own line."""
 
 
 class UnusableReply(PlannerError):
     """A model's reply held nothing usable, even after repairs.
 
-    ``conversation`` holds the messages, the last reply included; it is empty if the model could not be asked.
+    ``conversation`` holds the messages, including the last reply. It is empty if the model could not be asked.
     """
 
     def __init__(self, message: str, conversation: Sequence["Message"] = ()) -> None:
@@ -76,7 +76,7 @@ class UnusableReply(PlannerError):
 
 
 class ModelError(PlannerError):
-    """A model did not answer: the run stops there, and can be resumed."""
+    """A model did not answer. The run stops, and can be resumed."""
 
 
 class UnknownModel(ModelError):
@@ -84,7 +84,7 @@ class UnknownModel(ModelError):
 
 
 class ModelRefused(ModelError):
-    """The server will never take this request: a wrong key, model name or parameter."""
+    """The server will never accept this request, because of a wrong key, model name or parameter."""
 
 
 class ContextExceeded(ModelError):
@@ -100,11 +100,11 @@ class NotRecorded(ModelError):
 
 
 class CellOver(BaseException):
-    """A function that plan code called ended the cell, as if the cell had run to its end."""
+    """A function that plan code called ended the cell: the piece of code that was running. The episode continues."""
 
 
 class FunctionError(BaseException):
-    """Carries an error of a method's own function past the plan that called it."""
+    """Carries an error of a function of the planning method past the plan code that called it."""
 
     def __init__(self, error: Exception) -> None:
         self.error = error
@@ -116,7 +116,7 @@ class EpisodeOver(BaseException):
 
 
 class RoundOver(EpisodeOver):
-    """The environment's own episode ended. A method with rounds left may begin another."""
+    """The environment ended its own episode. A method that plays several rounds may begin the next one."""
 
 
 class NoPlan(EpisodeOver):
@@ -132,7 +132,7 @@ class EpisodeStopped(BaseException):
 
 
 class BudgetEnded(BaseException):
-    """The run's budget is used up. ``larger`` is a limit with which to continue, such as ``calls=120``."""
+    """The run's budget is used up. ``larger`` is a limit with which the run could continue, such as ``calls=120``."""
 
     def __init__(self, message: str = "", larger: str = "") -> None:
         self.larger = larger
@@ -145,11 +145,11 @@ class BudgetEnded(BaseException):
 
 
 class JournalFailed(BaseException):
-    """An event could not be written; ``__cause__`` is the error of the store."""
+    """An event could not be written. ``__cause__`` is the error of the store."""
 
 
 class JournalMismatch(BaseException):
-    """An event differs from the recorded one; both bodies are kept for the report."""
+    """An event of a resumed episode differs from the one that was recorded at its place. Both are kept here."""
 
     def __init__(self, scope: str, kind: str, number: int, recorded: JsonValue, actual: JsonValue) -> None:
         self.scope, self.kind, self.number, self.recorded, self.actual = scope, kind, number, recorded, actual
@@ -160,11 +160,11 @@ _PACKAGE = Path(__file__).parent
 
 
 @contextmanager
-def environment_errors(but: type[Exception] | tuple[()] = ()) -> Iterator[None]:
-    """Turn the environment's errors, except those of type ``but``, into EpisodeBroken. They never reach the plan."""
+def environment_errors(except_for: type[Exception] | tuple[()] = ()) -> Iterator[None]:
+    """Turn errors of the environment into EpisodeBroken, which plan code cannot catch, except those of this type."""
     try:
         yield
-    except but:
+    except except_for:
         raise
     except (Exception, SystemExit) as error:
         raise EpisodeBroken(environment_fault(error)) from error
@@ -173,10 +173,10 @@ def environment_errors(but: type[Exception] | tuple[()] = ()) -> Iterator[None]:
 def environment_fault(error: Exception | SystemExit) -> str:
     """Return the message for an error of the environment.
 
-    Except for EnvsError, it names the place where the error was raised, if known, and gives the traceback.
+    For any error but an EnvsError, it also names the place where the error was raised, and shows the traceback.
     """
     if isinstance(error, EnvsError):
         return f"{type(error).__name__}: {error}"
-    place, trace = raised_at(error, besides=[_PACKAGE])
+    place, trace = error_location(error, skipped_folders=[_PACKAGE])
     message = f"the environment raised {type(error).__name__}: {error}"
     return f"{message} ({place})\n{trace}" if place else message

@@ -1,50 +1,52 @@
-"""Feedback: the result of a cell as text, in one format for every method and environment."""
+"""Feedback: the result of a cell as text for the planner. All methods and environments use the same format.
+
+A cell is a piece of plan code that is run in one go.
+"""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
 from planbook.envs import Environment, Observation
-from planbook.planner.agent import call_of
+from planbook.planner.agent import format_call
 from planbook.planner.errors import environment_errors
-from planbook.planner.rendered import Rendered
+from planbook.planner.rendered import RenderedText
 from planbook.planner.types import Feedback, FeedbackKind, Step
 from planbook.sandbox import CellResult, Fault, FaultKind
 
 
 @dataclass(frozen=True)
 class CellSteps:
-    """The steps that a cell took; ``before`` is the observation before the first of them."""
+    """The steps that a cell took. ``previous`` is the observation before the first of them."""
 
     environment: Environment
     steps: Sequence[Step]
-    before: Observation
+    previous: Observation
 
-    def feedback(self, output: str, faults: Sequence[Fault], *parts: str) -> Rendered:
-        """Return the parts as one text, whose data are the steps, the output and the faults."""
+    def feedback(self, output: str, faults: Sequence[Fault], *parts: str) -> RenderedText:
+        """Join the parts to one text. Recordings identify it by the steps, the output and the faults."""
         steps = [(step.action, step.observation) for step in self.steps]
-        return Rendered.of("\n".join(part.rstrip() for part in parts if part), steps, self.before, output, faults)
+        return RenderedText.of("\n".join(part.rstrip() for part in parts if part), steps, self.previous, output, faults)
 
     @cached_property
     @environment_errors()
     def briefs(self) -> Sequence[str]:
-        """The observation of each action in a short form."""
-        befores = [self.before, *(step.observation for step in self.steps)]
-        return [
-            self.environment.brief(step.observation, before) for step, before in zip(self.steps, befores, strict=False)
-        ]
+        """The short form of each action's observation."""
+        previous = [self.previous, *(step.observation for step in self.steps)]
+        pairs = zip(self.steps, previous, strict=False)
+        return [self.environment.brief(step.observation, observation) for step, observation in pairs]
 
-    def report(self, output: str) -> Rendered:
-        """Return every action with its short observation, then the output."""
+    def report(self, output: str) -> RenderedText:
+        """Return a line for each action, with the short form of its observation, and then the output."""
         actions = [
-            f"{number}. {call_of(step.action)} -> {brief}"
+            f"{number}. {format_call(step.action)} -> {brief}"
             for number, (step, brief) in enumerate(zip(self.steps, self.briefs, strict=True), 1)
         ]
         printed = [f"Printed:\n{self.without_repeats(output)}"] if output else []
         return self.feedback(output, (), "\n".join([*actions, *printed]))
 
     def without_repeats(self, text: str) -> str:
-        """Return the text with a mark in place of each observation that the report already shows in full."""
+        """Return the text, with a short note in place of each observation that the report already shows in full."""
         marks = {
             brief: f"[what action {number} returned]"
             for number, (step, brief) in enumerate(zip(self.steps, self.briefs, strict=True), 1)
@@ -55,7 +57,7 @@ class CellSteps:
         return text
 
     def last_observation(self) -> str:
-        """Return the last observation in full; empty if the report already shows it."""
+        """Return the last observation in full, or "" if the report already shows it."""
         if not self.steps or self.briefs[-1] == (text := self.steps[-1].observation.text):
             return ""
         return f"What is there now:\n{text}"
@@ -64,7 +66,7 @@ class CellSteps:
 def faults_feedback(faults: Sequence[Fault], environment: Environment) -> Feedback:
     """Return the feedback for code that was refused before it ran."""
     listed = "\n".join(str(fault) for fault in faults)
-    text = Rendered.of(
+    text = RenderedText.of(
         f"The code was not run. Mend this first:\n{listed}\n{_state(environment)}", faults, environment.state()
     )
     return Feedback(kind=FeedbackKind.CHECK, text=text, line=faults[0].line, faults=tuple(faults))
@@ -73,20 +75,20 @@ def faults_feedback(faults: Sequence[Fault], environment: Environment) -> Feedba
 def reply_feedback(problem: str, environment: Environment) -> Feedback:
     """Return the feedback for a reply without usable code."""
     fault = Fault(FaultKind.CHECK, "reply", problem)
-    text = Rendered.of(f"Nothing was run: {problem}\n{_state(environment)}", environment.state())
+    text = RenderedText.of(f"Nothing was run: {problem}\n{_state(environment)}", environment.state())
     return Feedback(kind=FeedbackKind.PARSE, text=text, faults=(fault,))
 
 
-def rest_feedback(result: CellResult, faults: Sequence[Fault], ran_to: int, steps: CellSteps) -> Feedback:
-    """Return the feedback for code that ran up to a line, after which the rest was refused."""
+def part_feedback(result: CellResult, faults: Sequence[Fault], last_run_line: int, steps: CellSteps) -> Feedback:
+    """Return the feedback for code that ran up to a line. The code after that line was refused."""
     listed = "\n".join(str(fault) for fault in faults)
-    ending = f"The code ran up to line {ran_to}; what follows was not run. Mend this first:\n{listed}"
+    ending = f"The code ran up to line {last_run_line}; what follows was not run. Mend this first:\n{listed}"
     return _feedback(FeedbackKind.CHECK, ending, result.output, steps, faults)
 
 
-def cut_feedback(result: CellResult, ran_to: int, steps: CellSteps) -> Feedback:
-    """Return the feedback for code that broke off with its reply."""
-    ending = f"The reply broke off. Its code ran up to line {ran_to}; the task is not done yet."
+def cut_feedback(result: CellResult, last_run_line: int, steps: CellSteps) -> Feedback:
+    """Return the feedback for code that is incomplete, because the reply broke off within it."""
+    ending = f"The reply broke off. Its code ran up to line {last_run_line}; the task is not done yet."
     return _feedback(FeedbackKind.UNFINISHED, ending, result.output, steps)
 
 
@@ -100,7 +102,7 @@ def result_feedback(result: CellResult, steps: CellSteps) -> Feedback:
 
 
 def end_feedback(kind: FeedbackKind, ending: str, output: str, steps: CellSteps) -> Feedback:
-    """Return the feedback for code that was running when its cell or the episode was ended."""
+    """Return the feedback for code that was running when its cell or the episode was brought to an end."""
     faults = (Fault(FaultKind.LIMIT, "actions", ending),) if kind is FeedbackKind.LIMIT else ()
     text = steps.feedback(output, faults, steps.report(output), ending, _state(steps.environment))
     return Feedback(kind=kind, text=text, faults=faults, output=output)

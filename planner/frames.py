@@ -1,4 +1,8 @@
-"""Frames: the namespaces in which an episode's plan code runs, one nested in another."""
+"""Frames: the namespaces in which the plan code of an episode runs.
+
+A frame can be opened inside another one, for example for a subtask. A cell is a piece of plan code that is run in one
+go. Later cells of a frame can use the names that earlier ones defined.
+"""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -29,7 +33,11 @@ Functions = Mapping[str, Callable[..., object]]
 
 @dataclass(frozen=True)
 class Mark:
-    """A state to return to: the environment, the namespace, and the number of steps before it."""
+    """A checkpoint: a state of the environment and of a frame's namespace that an episode can return to.
+
+    ``path`` is the scope of the frame, and ``number`` identifies the mark in it. ``session`` is the sandbox's own mark.
+    ``names`` are the names that were defined, and ``steps`` is the number of the episode's steps before the mark.
+    """
 
     path: str
     number: int
@@ -41,7 +49,7 @@ class Mark:
 
 @dataclass
 class Frame:
-    """One sandbox session, and the names that are defined in it."""
+    """A sandbox session, with what plan code in it may use and has defined."""
 
     scope: Scope
     session: Session
@@ -50,14 +58,14 @@ class Frame:
     names: frozenset[str]
     modules: Sequence[str]
     cells: int = 0
-    ran: list[str] = field(default_factory=list)
-    """The code of the cells that may have left something in the namespace, without the helpers."""
+    executed_code: list[str] = field(default_factory=list)
+    """The code of the cells that may have defined something. It does not include the helpers."""
     dry_run: Callable[[str], list[Fault]] = lambda code: []
-    """Returns a fault for each action of a cell that cannot succeed; none if the frame has no dry run."""
+    """Takes the code of a cell, and returns a fault for each action that cannot succeed. By default, it finds none."""
     actions: int | None = None
-    """Number of actions that the running cell may still take; None if only the episode limits them."""
+    """Number of actions that the running cell may still take, or None if only the episode limits them."""
     first_step: int = 0
-    """Number of steps before the running cell."""
+    """Number of the episode's steps before the running cell."""
     _printed: int = 0
     _last_mark: int = 0
     _marks: list[int] = field(default_factory=list)
@@ -68,24 +76,24 @@ class Frame:
         return self.scope.path
 
     def new_mark(self) -> int:
-        """Add a mark and return its number."""
+        """Add a mark, and return its number."""
         self._last_mark += 1
         self._marks.append(self._last_mark)
         return self._last_mark
 
     def return_to(self, mark: int) -> bool:
-        """Forget the marks made after this one. Return False if an earlier return has undone this one."""
+        """Remove all later marks. Return False if the mark no longer exists, because an earlier rewind removed it."""
         if mark not in self._marks:
             return False
         del self._marks[self._marks.index(mark) + 1 :]
         return True
 
     def begin_cell(self, actions: int | None, first_step: int) -> None:
-        """Begin a cell. ``actions`` is the number that it may take; None if only the episode limits them."""
+        """Begin a cell that may take this number of actions. None means that only the episode limits them."""
         self.actions, self.first_step, self._printed = actions, first_step, 0
 
     def count_down(self, action: Action) -> None:
-        """Count one more action of the running cell. Raises CellOver if the cell has used up its actions."""
+        """Count an action that the running cell is about to take. Raises CellOver if the cell has none left."""
         if self.actions == 0:
             message = f"This code has taken all the actions that it may: {action} was not taken."
             raise CellOver(f"{message} What it defined is forgotten.")
@@ -93,35 +101,38 @@ class Frame:
             self.actions -= 1
 
     def newly_printed(self) -> str:
-        """Return the output of the running cell since the last call."""
+        """Return what the running cell has printed since the last call."""
         new = self.session.output[self._printed :]
         self._printed += len(new)
         return new
 
     def faults(self, code: str) -> list[Fault]:
-        """Return the faults that the check finds in the next cell, else those that the dry run finds."""
+        """Return the faults that the check finds in the next cell. If it finds none, return those of the dry run."""
         faults = check(code, self.functions, attributes=self.attributes, names=self.names, modules=self.modules)
         return faults or self.dry_run(code)
 
     def faults_of_part(self, code: str, names: frozenset[str]) -> list[Fault]:
-        """Return the faults of a part of the next cell; ``names`` are those defined before it."""
+        """Return the faults in a part of the next cell. ``names`` are the names that are defined before this part."""
         return check_part(code, self.functions, attributes=self.attributes, names=names, modules=self.modules)
 
     def run_part(self, cell: GrowingCell, code: str) -> Fault | None:
-        """Run the next part of a cell."""
+        """Run the next part of a cell. Return its fault, or None if it ran to its end."""
         with unwrap_method_errors():
             return cell.run(code)
 
     def add_names(self, code: str, result: CellResult) -> None:
-        """Add the names that a cell defined, for later cells. A cell that reached a limit leaves none."""
+        """Add the names that a cell has defined, for later cells. A cell that reached a limit defines nothing."""
         if result.fault is None or result.fault.kind is FaultKind.RAISED:
             self.names |= bound_names(code)
-            self.ran.append(code)
+            self.executed_code.append(code)
 
 
 @contextmanager
 def unwrap_method_errors() -> Iterator[None]:
-    """Raise the original error of a method's own function, after FunctionError carried it past the plan."""
+    """Raise the original error when plan code has called a function of the planning method that failed.
+
+    FunctionError has carried the error past the plan, which cannot catch it.
+    """
     try:
         yield
     except FunctionError as raised:
@@ -129,7 +140,7 @@ def unwrap_method_errors() -> Iterator[None]:
 
 
 class Frames:
-    """The open frames of an episode, the innermost last. Each has its own worker and namespace."""
+    """The open frames of an episode, from the outermost to the innermost. Each has its own worker process."""
 
     def __init__(
         self,
@@ -137,19 +148,19 @@ class Frames:
         environment: Environment,
         limits: Limits,
         functions: Functions,
-        meanwhile: Callable[[], None],
+        on_wait: Callable[[], None],
     ) -> None:
         self._sandbox, self._environment, self._limits, self._functions = sandbox, environment, limits, functions
-        self._meanwhile = meanwhile
+        self._on_wait = on_wait
         self._open: list[Frame] = []
 
     @property
     def innermost(self) -> Frame | None:
-        """The frame in which plan code runs now; None if none is open."""
+        """The frame in which plan code runs, or None if no frame is open."""
         return self._open[-1] if self._open else None
 
     def open(self, scope: Scope, task: JsonValue, seed: str, functions: Functions, helpers: str) -> Frame:
-        """Open a frame inside the innermost one. Raises EpisodeBroken if its helpers cannot be defined."""
+        """Open a frame inside the innermost one, and run its helpers' code. Raises EpisodeBroken if that code fails."""
         callables = {**self._functions, **{name: _wrap_errors(function) for name, function in functions.items()}}
         session = self._sandbox.session(
             callables,
@@ -157,7 +168,7 @@ class Frames:
             attributes=self._attributes,
             limits=self._limits,
             seed=seed,
-            meanwhile=self._meanwhile,
+            on_wait=self._on_wait,
         )
         environment = self._environment
         attributes = plan_attributes(type(environment))
@@ -174,7 +185,7 @@ class Frames:
         return frame
 
     def close(self, frame: Frame) -> None:
-        """Close a frame and all frames inside it."""
+        """Close a frame and all frames that were opened inside it."""
         while frame in self._open:
             self._open.pop().session.close()
 
@@ -189,9 +200,10 @@ class Frames:
 
 
 def _wrap_errors(function: Callable[..., object]) -> Callable[..., object]:
-    """Wrap a method's own function: it raises FunctionError, so that its errors do not count as the plan's.
+    """Wrap a function of the planning method, so that its errors become FunctionError, which plan code cannot catch.
 
-    If the model of a nested plan does not answer, the run must stop; the subtask has not failed.
+    Its errors are not errors of the plan. For example, if such a function asks a model and the model does not answer,
+    the run must stop, and no subtask has failed.
     """
 
     @wraps(function)

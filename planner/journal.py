@@ -1,4 +1,9 @@
-"""The journal: the record of an episode, with which a repeated episode is compared."""
+"""The journal: the record of an episode as a sequence of events.
+
+To resume an episode, its method is run again from the beginning. As long as the journal holds events, they are compared
+with those that occur, and replies are read from it. Events belong to scopes, which are places such as
+``task/17/round/0``.
+"""
 
 from collections.abc import Mapping
 from typing import Any, Literal, Protocol
@@ -28,7 +33,7 @@ EventKind = Literal[
     "branch",
     "node",
 ]
-"""The kind of an event. The last five were written by planbook 0.1, which had no spans."""
+"""The kinds of events. The last five were written by planbook 0.1, which had no spans."""
 Body = Mapping[str, JsonValue]
 """The data of an event, as JSON values."""
 
@@ -38,7 +43,7 @@ class RecordedEvent(Protocol):
 
     @property
     def scope(self) -> str:
-        """The scope of the event."""
+        """The place in the journal that the event belongs to."""
 
     @property
     def kind(self) -> str:
@@ -50,19 +55,19 @@ class RecordedEvent(Protocol):
 
 
 class Journal(Protocol):
-    """An append-only record, unique on (scope, kind, number)."""
+    """A record to which events can only be added. No two of them have the same scope, kind and number."""
 
     def get(self, scope: str, kind: EventKind, number: int) -> Body | None:
         """Return the body of a recorded event, or None."""
 
     def put(self, scope: str, kind: EventKind, number: int, body: Body) -> None:
-        """Add an event. It must survive the death of this process."""
+        """Add an event. It must not be lost if this process is killed."""
 
 
 def record(journal: Journal, scope: str, kind: EventKind, number: int, body: Body) -> None:
-    """Write an event, or compare it with the recorded one. This is how running a method again resumes it.
+    """Write an event or, if the journal already holds one at its place, compare the two.
 
-    Raises JournalMismatch and JournalFailed.
+    Raises JournalMismatch if they differ, or JournalFailed if the event cannot be written.
     """
     recorded = journal.get(scope, kind, number)
     if recorded is None:
@@ -72,13 +77,13 @@ def record(journal: Journal, scope: str, kind: EventKind, number: int, body: Bod
 
 
 def _data(body: Body) -> Body:
-    """Return an event without the wording of a cell's feedback, which follows from the rest of the record."""
+    """Return an event without the text of a cell's feedback, whose wording may change between versions."""
     feedback = body.get("feedback")
     return {**body, "feedback": {**feedback, "text": ""}} if isinstance(feedback, dict) else body
 
 
 def write(journal: Journal, scope: str, kind: EventKind, number: int, body: Body) -> None:
-    """Add an event. Raises JournalFailed, which no plan can catch, for any error of the journal."""
+    """Add an event. Raises JournalFailed, which plan code cannot catch, for any error of the journal."""
     try:
         journal.put(scope, kind, number, body)
     except Exception as error:

@@ -1,4 +1,7 @@
-"""Memory: the planner's access to rules, skills and procedures, by one query for each task."""
+"""Memory: what is known about tasks of a kind, such as rules, helper functions and procedures.
+
+An episode asks its memory once, at the beginning.
+"""
 
 from collections.abc import Mapping
 from typing import Protocol, Self
@@ -7,27 +10,27 @@ from pydantic import Field, JsonValue, model_validator
 
 from planbook.envs import Task
 from planbook.planner.procedure import Procedure
-from planbook.planner.rendered import Rendered, Text
+from planbook.planner.rendered import RenderedText, Text
 from planbook.planner.spans import Payload
 from planbook.planner.types import Record
 
 
 class MatchCandidate(Record):
-    """A found task type that a goal may belong to, as shown to a model."""
+    """A task type that a goal may belong to, in the form that a model is shown. Such types are found by learning."""
 
     name: str
     summary: str = ""
     params: tuple[str, ...] = ()
     goals: tuple[str, ...] = ()
-    """Goals of its examples."""
+    """The goals of the type's examples."""
     had: dict[str, tuple[JsonValue, ...]] = {}
-    """Values of the parameters in its examples."""
+    """Maps each parameter to its values in the type's examples."""
 
 
 class Match(Payload):
-    """The found task type of a goal, and the parameters that the goal gives to its procedure.
+    """The task type that a goal was found to belong to, and the parameters that the goal gives to its procedure.
 
-    If the match is not certain, ``candidates`` are the most similar types, the most similar first.
+    If the match is uncertain, ``candidates`` are the most similar types, beginning with the most similar one.
     """
 
     span = "match"
@@ -36,19 +39,19 @@ class Match(Payload):
     type: str = ""
     params: dict[str, JsonValue] = {}
     by: str = ""
-    """How it was matched: by ``pattern``, ``words`` or ``model``."""
+    """How the type was found: by ``pattern``, ``words`` or ``model``."""
     candidates: tuple[MatchCandidate, ...] = ()
     failed: str = ""
-    """Kind of the failure of the procedure; empty if it did not fail or was not run."""
+    """The kind of failure, if the procedure was run and failed. Otherwise empty."""
 
     @property
     def title(self) -> str:
-        """The type."""
+        """The name of the type."""
         return self.type or "no type"
 
     @property
     def status(self) -> str:
-        """``failed`` if the procedure failed, else empty."""
+        """``failed`` if the procedure failed, otherwise empty."""
         return self.failed and "failed"
 
 
@@ -58,27 +61,27 @@ class Recall(Record):
     text: Text = ""
     """Knowledge for the prompt."""
     data: str = Field(default="", exclude_if=lambda data: not data)
-    """Digest of the data that the text was made from; empty if unknown."""
+    """Digest of the data that the text was made from, or empty if unknown."""
     example: str = ""
-    """A solved task of the environment, which also shows the reply format."""
+    """A solved task of the environment as an example. It also shows the format of a reply."""
     helpers: str = ""
-    """Plan code that is run first, to define helpers in the namespace."""
+    """Plan code that is run first. It defines helper functions for later plan code."""
     rule_ids: tuple[str, ...] = ()
     procedure: Procedure | None = None
-    """Plan code with parameters that needs no model."""
+    """Plan code that does tasks of this type without a model, if there is any."""
     match: Match | None = Field(default=None, exclude_if=lambda match: match is None)
-    """Type of the goal and parameters of the procedure, if task types are found rather than given."""
+    """The type of the goal and the procedure's parameters. Set only if task types are learned from episodes."""
     check: str = Field(default="", exclude_if=lambda check: not check)
-    """Plan code that raises unless the post-conditions of the procedure hold."""
+    """Plan code that raises an exception unless the post-conditions of the procedure hold."""
     demonstrations: Mapping[str, str] = {}
-    """Demonstrations of the environment for the prompts of methods, by name."""
+    """Maps the names of demonstrations to their texts. Methods show them in their prompts."""
 
     @model_validator(mode="after")
     def _keep_digest(self) -> Self:
-        if isinstance(self.text, Rendered):
+        if isinstance(self.text, RenderedText):
             object.__setattr__(self, "data", self.text.data_digest)
         elif self.data:
-            object.__setattr__(self, "text", Rendered.known(self.text, self.data))
+            object.__setattr__(self, "text", RenderedText.known(self.text, self.data))
         return self
 
 

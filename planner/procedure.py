@@ -1,4 +1,7 @@
-"""Procedures: plan code with parameters, ``def solve(agent, task)``, that needs no model."""
+"""Procedures: stored plan code that does tasks of one type without asking a model.
+
+A procedure is a file that defines ``solve(agent, task)``. Its docstring begins with a header.
+"""
 
 import ast
 from pathlib import Path
@@ -14,8 +17,8 @@ from planbook.sandbox import Fault, bound_names, check_procedure, parse_source
 REQUIRED = ("world", "type", "source")
 OPTIONAL = ("uses",)
 LEARNED = "learnt from "
-"""First words of a procedure's source if a model wrote it."""
-FORM = """a procedure begins with a docstring: its summary, an empty line, then the header lines
+"""The header line ``source`` of a procedure that a model wrote begins with these words."""
+HEADER_FORM = """a procedure begins with a docstring: its summary, an empty line, then the header lines
     world: ENVIRONMENT
     type: TASK TYPE
     source: who or what wrote it
@@ -23,7 +26,7 @@ FORM = """a procedure begins with a docstring: its summary, an empty line, then 
 
 
 class Procedure(Record):
-    """A procedure file. ``code`` is the whole file, so that plan lines are lines of the file."""
+    """A procedure. ``code`` is the whole file, so that line numbers in messages are line numbers of the file."""
 
     name: str
     summary: str
@@ -35,27 +38,27 @@ class Procedure(Record):
 
     @property
     def is_learned(self) -> bool:
-        """True if a model wrote it for its type of task."""
+        """True if a model wrote it from its experience with tasks of the type."""
         return self.source.startswith(LEARNED)
 
 
 def parse_procedure(text: str, name: str, helpers_folder: Path | None = None) -> Procedure:
-    """Parse the text of a procedure file. Raises BadProcedure, which describes the header."""
-    header = _header(text, name)
+    """Parse the text of a procedure file. Raises BadProcedure, with an explanation, if the header is wrong."""
+    header = _header_lines(text, name)
     lines = (line.partition(":") for line in header[1:])
     fields = {key.strip(): value.strip() for key, colon, value in lines if colon}
     if missing := [key for key in REQUIRED if not fields.get(key)]:
-        raise BadProcedure(f"{name}: the header lacks {', '.join(missing)}; {FORM}")
+        raise BadProcedure(f"{name}: the header lacks {', '.join(missing)}; {HEADER_FORM}")
     if unknown := sorted(set(fields) - {*REQUIRED, *OPTIONAL}):
-        raise BadProcedure(f"{name}: the header has unknown lines {', '.join(unknown)}; {FORM}")
+        raise BadProcedure(f"{name}: the header has unknown lines {', '.join(unknown)}; {HEADER_FORM}")
     uses = fields["uses"].split(",") if "uses" in fields else ()
-    helpers = "\n\n".join(_helper(helper.strip(), name, helpers_folder) for helper in uses)
+    helpers = "\n\n".join(_read_helper(helper.strip(), name, helpers_folder) for helper in uses)
     required = {key: fields[key] for key in REQUIRED}
     return Procedure(name=name, summary=header[0], code=text, helpers=helpers, **required)
 
 
 def read_procedure(path: Path) -> Procedure:
-    """Read a procedure file. Its helper files are in the folder ``../helpers``. Raises BadProcedure."""
+    """Read a procedure file. Its helper files are in the folder ``../helpers``. Raises BadProcedure if that fails."""
     return parse_procedure(_read(path), path.name, path.parent.parent / "helpers")
 
 
@@ -69,7 +72,7 @@ def _read(path: Path) -> str:
 def checked_procedure(
     procedure: Procedure, environment: type[Environment], options: BaseModel | None = None
 ) -> Procedure:
-    """Return the procedure if it passes the check in the environment. Raises BadProcedure with all faults."""
+    """Return the procedure if it passes the static check. Otherwise raise BadProcedure, which lists all faults."""
     if procedure.environment != environment.name:
         raise BadProcedure(
             f"{procedure.name} is written for the environment {procedure.environment!r}, not {environment.name!r}"
@@ -84,7 +87,7 @@ def checked_procedure(
 def procedure_faults(
     code: str, environment: type[Environment], options: BaseModel | None = None, *, helpers: str = ""
 ) -> list[Fault]:
-    """Return all certain faults of a procedure's code in an environment. The code may lack its header."""
+    """Return the faults that the static check finds in a procedure's code. The code may lack its header."""
     names = bound_names(environment.helpers) | bound_names(helpers)
     return check_procedure(
         code, functions_to_check(environment, options), attributes=plan_attributes(environment), names=names
@@ -100,17 +103,17 @@ def is_procedure(text: str) -> bool:
     return any(isinstance(node, ast.FunctionDef) and node.name == "solve" for node in body)
 
 
-def _header(text: str, name: str) -> list[str]:
+def _header_lines(text: str, name: str) -> list[str]:
     try:
         docstring = ast.get_docstring(parse_source(text))
     except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
         raise BadProcedure(f"{name}: not Python: {error}") from error
     if not docstring:
-        raise BadProcedure(f"{name}: no header; {FORM}")
+        raise BadProcedure(f"{name}: no header; {HEADER_FORM}")
     return docstring.strip().splitlines()
 
 
-def _helper(helper: str, name: str, folder: Path | None) -> str:
+def _read_helper(helper: str, name: str, folder: Path | None) -> str:
     path = (folder / f"{helper}.py") if folder else None
     if path is None or not helper.isidentifier() or not path.is_file():
         raise BadProcedure(f"{name}: uses {helper!r}, but there is no helper file {path or helper}")

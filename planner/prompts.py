@@ -1,4 +1,4 @@
-"""Prompt templates: one file for each question."""
+"""Prompt templates. Each question to a model has its own template file."""
 
 import re
 from collections.abc import Mapping
@@ -10,40 +10,40 @@ from jinja2 import BaseLoader, DictLoader, Environment, FileSystemLoader, Strict
 
 from planbook.planner.models.context import blocks, prompt_block
 from planbook.planner.models.types import Message
-from planbook.planner.rendered import Rendered, data_of_named
+from planbook.planner.rendered import RenderedText, data_of_named
 
 _FENCE = re.compile(r"`{3,}")
 
 
 class Question(Protocol):
-    """A question for a model: a template, or any object with a name and a ``render`` method."""
+    """A question to a model: a template, or any object with a name and a ``render`` method."""
 
     @property
     def name(self) -> str:
-        """The name under which the question is recorded."""
+        """The name that the journal records for the question."""
 
     def render(self, **variables: object) -> str:
-        """Return the text."""
+        """Return the text of the question."""
 
 
 class Prompt:
-    """One template. It takes exactly the variables that it uses."""
+    """One template. Rendering it requires exactly the variables that it uses."""
 
     def __init__(self, environment: Environment, name: str) -> None:
         self._environment, self.name = environment, name
 
     @cached_property
     def variables(self) -> frozenset[str]:
-        """The variables of the template and of the templates that it includes."""
+        """The names of the variables that the template uses, including those of the templates that it includes."""
         return _variables(self._environment, self.name)
 
-    def render(self, **variables: object) -> Rendered:
-        """Return the text. Raises TypeError for a missing or an unused variable."""
+    def render(self, **variables: object) -> RenderedText:
+        """Return the text. Raises TypeError if a variable is missing, or if one is not used."""
         if self.variables != set(variables):
             missing, unused = self.variables - set(variables), set(variables) - self.variables
             raise TypeError(f"prompt {self.name}: missing {sorted(missing)}, unused {sorted(unused)}")
         text = self._environment.get_template(self.name).render(variables).strip()
-        return Rendered.of(text, data_of_named(variables))
+        return RenderedText.of(text, data_of_named(variables))
 
     def system(self, **variables: object) -> Message:
         """Return the text as a system message."""
@@ -51,7 +51,7 @@ class Prompt:
 
 
 class Prompts:
-    """The templates of a folder, by path without ``.j2``; or a few short ones, see ``of``."""
+    """The templates in a folder, such as ``prompts["planner/first"]`` for ``planner/first.j2``. See also ``of``."""
 
     def __init__(self, folder: Path | None, loader: BaseLoader | None = None) -> None:
         self._folder = folder
@@ -67,7 +67,7 @@ class Prompts:
 
     @classmethod
     def of(cls, **texts: str) -> "Prompts":
-        """Return templates from texts by name, for a method in a single file."""
+        """Return templates with these names and texts, for a method that is in a single file."""
         return cls(None, DictLoader({f"{name}.j2": text for name, text in texts.items()}))
 
     def __getitem__(self, name: str) -> Prompt:
@@ -77,7 +77,7 @@ class Prompts:
         return self._prompts[name]
 
     def files(self, *patterns: str) -> Mapping[str, Path]:
-        """Return the template files that match one of the patterns, by path in the folder. No patterns means all."""
+        """Return a dict that maps paths in the folder to the files that match one of the patterns, by default all."""
         if self._folder is None:
             return {}
         paths = {path for pattern in patterns or ("**/*.j2",) for path in self._folder.glob(pattern)}
@@ -85,13 +85,13 @@ class Prompts:
 
 
 def fence_around(*texts: str) -> str:
-    """Return a fence of backticks that is longer than any in the texts."""
+    """Return a fence of backticks that is longer than any fence in the texts."""
     longest = max((len(run) for text in texts for run in _FENCE.findall(text)), default=2)
     return "`" * (longest + 1)
 
 
 def fenced(text: str, info: str = "") -> str:
-    """Return a text in a fence that it cannot close. This is the filter ``fenced`` of templates."""
+    """Return a text in a code fence that nothing in the text can close. In templates, this is the filter ``fenced``."""
     fence = fence_around(text)
     return f"{fence}{info}\n{text}\n{fence}"
 
@@ -104,4 +104,4 @@ def _variables(environment: Environment, name: str) -> frozenset[str]:
 
 
 PROMPTS: Prompts = Prompts(Path(__file__).parent / "templates")
-"""The templates of the planner, by path."""
+"""The planner's own templates."""

@@ -1,7 +1,8 @@
-"""Rendered texts, each with a digest of its data, by which recordings find replies.
+"""Texts that know the data they were made from, so that recordings stay usable when prompts are reworded.
 
-A recorded reply belongs to the data of its prompt (``planbook.planner.models.recordings``). So the wording of
-templates, and the texts that describe an environment and its actions, can change without invalidating recordings.
+A recording finds the reply to a prompt by a digest of the prompt's data, such as the task and the observations, and not
+only by its text (``planbook.planner.models.recordings``). So templates and the descriptions of environments and actions
+can be reworded without making recordings useless.
 """
 
 import hashlib
@@ -13,9 +14,9 @@ from typing import Annotated, Any
 from pydantic import BaseModel, JsonValue, PlainSerializer, WrapValidator
 
 WORDING = frozenset({"about", "action_docs", "demonstrations", "examples", "fence", "hint", "message"})
-"""Variables and fields that hold wording rather than data: descriptions, advice, worked examples, fences."""
+"""Names of variables and fields that hold wording and not data: descriptions, advice, worked examples, fences."""
 PLACES = frozenset({"order", "path", "scope"})
-"""Fields that hold a place in a run; it differs between two runs of the same episode."""
+"""Names of fields that hold a place in a run. It may differ between two runs of the same episode."""
 
 
 def digest(text: str) -> str:
@@ -23,30 +24,30 @@ def digest(text: str) -> str:
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
 
 
-class Rendered(str):
-    """A text with the digest of its data. JSON keeps only the text."""
+class RenderedText(str):
+    """A text, with a digest of the data that it was made from. JSON keeps only the text."""
 
     data_digest: str
 
     @classmethod
-    def of(cls, text: str, *data: object) -> "Rendered":
-        """Return the text with the digest of these data."""
+    def of(cls, text: str, *data: object) -> "RenderedText":
+        """Return the text with a digest of these data."""
         return cls.known(text, digest_of(*data))
 
     @classmethod
-    def known(cls, text: str, data_digest: str) -> "Rendered":
-        """Return the text with a digest that is already known."""
+    def known(cls, text: str, data_digest: str) -> "RenderedText":
+        """Return the text with a digest that was computed before."""
         rendered = cls(text)
         rendered.data_digest = data_digest
         return rendered
 
 
 def _keep_rendered(value: Any, validate: Any) -> Any:
-    return value if isinstance(value, Rendered) else validate(value)
+    return value if isinstance(value, RenderedText) else validate(value)
 
 
 Text = Annotated[str, WrapValidator(_keep_rendered), PlainSerializer(str, return_type=str)]
-"""A field of a record that may hold a rendered text. The digest is kept until the record becomes JSON."""
+"""The type of a record's field that may hold a RenderedText. The digest is kept until the record becomes JSON."""
 
 
 def digest_of(*values: object) -> str:
@@ -55,11 +56,11 @@ def digest_of(*values: object) -> str:
 
 
 def data_of(value: object) -> JsonValue:
-    """Return the data in a value as JSON, without wording, places, empty fields and defaults.
+    """Return the data in a value as JSON, without wording, places, empty fields and fields with their default values.
 
-    A rendered text counts by its digest.
+    A RenderedText is represented by its digest.
     """
-    if isinstance(value, Rendered):
+    if isinstance(value, RenderedText):
         return value.data_digest
     if value is None or isinstance(value, str | int | float):
         return value
@@ -79,19 +80,19 @@ def data_of(value: object) -> JsonValue:
 
 
 def data_of_named(values: Mapping[str, object]) -> JsonValue:
-    """Return the data in named values without their names, so that fields and variables can be renamed."""
+    """Return the data in the values, without the names, so that fields and variables can be renamed."""
     data = (data_of(value) for name, value in values.items() if name not in WORDING | PLACES)
     return sorted((item for item in data if item not in (None, False, "", [], {})), key=digest_of)
 
 
 def _record(record: object, defaults: Mapping[str, object]) -> JsonValue:
-    """Return the data in the fields that differ from their defaults."""
+    """Return the data in those fields of a record that differ from their defaults."""
     wording_fields: frozenset[str] = getattr(record, "wording_fields", frozenset())
     values = {name: getattr(record, name) for name in defaults}
     return data_of_named(
         {
             name: value
             for name, value in values.items()
-            if value != defaults[name] and (name not in wording_fields or isinstance(value, Rendered))
+            if value != defaults[name] and (name not in wording_fields or isinstance(value, RenderedText))
         }
     )

@@ -1,4 +1,8 @@
-"""Streaming replies: read a reply while it arrives. The part acted upon is kept, even after a crash."""
+"""Read a reply of a model while it arrives.
+
+A reader may act on a part of the reply before the rest has arrived. That part is recorded first, so that the final
+reply contains it whatever happens later: the process may be killed, or the model may answer differently the next time.
+"""
 
 from collections.abc import Callable
 from time import monotonic
@@ -9,40 +13,40 @@ from planbook.sandbox import read_reply
 
 Read_co = TypeVar("Read_co", covariant=True)
 RecordPiece = Callable[[str], None]
-"""Records the next piece of a reply before it is acted upon."""
+"""Records the next piece of a reply. It is called before a reader acts on the piece."""
 
 
 class ReplyReader(Protocol[Read_co]):
-    """Reads one reply."""
+    """Reads one reply, piece by piece."""
 
     @property
-    def waits(self) -> bool:
-        """True if the reader needs the whole reply and gets no pieces while the model writes."""
+    def needs_whole_reply(self) -> bool:
+        """True if the reader gets no pieces while the model is writing, because it needs the whole reply."""
 
     @property
-    def ran(self) -> bool:
+    def has_acted(self) -> bool:
         """True once the reader has done something that cannot be undone."""
 
     @property
     def stopped_at(self) -> int | None:
-        """Number of characters up to the end of the line that ended the reply; None while more is wanted."""
+        """Number of characters up to the end of the line at which the reader stopped, or None if it did not stop."""
 
     @property
-    def failed(self) -> BaseException | None:
-        """The error that ended reading; None if none did."""
+    def error(self) -> BaseException | None:
+        """The error that made the reader stop, or None if there is none."""
 
     def feed(self, piece: str) -> bool:
-        """Take the next piece, of any length. Return False if no more is wanted. Never raises."""
+        """Take the next piece, of any length. Return False to stop the reply. It never raises an exception."""
 
     def read(self, reply: Reply) -> Read_co:
-        """Return the value of the whole reply. Raises ValueError for an unusable reply."""
+        """Return the value that the reader gets from the whole reply. Raises ValueError if the reply is unusable."""
 
-    def kept(self, reply: Reply) -> str:
-        """Return the part of the reply that the conversation keeps."""
+    def kept_part(self, reply: Reply) -> str:
+        """Return the text that later prompts show as the reply."""
 
 
 def broke_off(reply: Reply) -> bool:
-    """Return True if an incomplete reply may have ended inside its code, which is then not a whole plan."""
+    """Return True if a reply was cut off and may have ended inside its code, so that its plan is incomplete."""
     if reply.finish == "stop":
         return False
     whole = read_reply(reply.text)
@@ -50,60 +54,60 @@ def broke_off(reply: Reply) -> bool:
 
 
 class WholeReply(Generic[Read_co]):
-    """Reads a reply once it is complete."""
+    """Reads a reply only when it is complete."""
 
-    waits, ran, stopped_at, failed = True, False, None, None
+    needs_whole_reply, has_acted, stopped_at, error = True, False, None, None
 
     def __init__(self, read: Callable[[str], Read_co]) -> None:
         self._read = read
 
     def feed(self, piece: str) -> bool:
-        """Wait for the rest."""
+        """Do nothing until the reply is complete."""
         return True
 
     def read(self, reply: Reply) -> Read_co:
-        """Return the value of the reply. Raises ValueError."""
+        """Return the value of the reply. Raises ValueError if the reply is unusable."""
         if broke_off(reply):
             raise ValueError("the reply broke off inside its code")
         return self._read(reply.text)
 
-    def kept(self, reply: Reply) -> str:
+    def kept_part(self, reply: Reply) -> str:
         """Return the whole reply."""
         return reply.text
 
 
 class ReplyStream(Generic[Read_co]):
-    """Passes a model's reply on to its reader. The part acted upon is kept, whatever the model sends later.
+    """Passes a model's reply on to its reader.
 
-    ``before`` is the part that an earlier invocation acted upon before it was killed: the model must send the same
-    again, or the reply is ``contradicted``. If a stream breaks and restarts differently, the part acted upon
-    is kept and the rest is dropped.
+    The part that the reader has acted on stays in the reply, whatever the model sends later. If the connection breaks
+    and the model then sends a different reply, that reply is dropped. ``recorded`` is the part that an earlier
+    invocation acted on before it was killed. If the model does not begin with it again, ``contradicted`` becomes True.
     """
 
-    def __init__(self, new_reader: Callable[[], ReplyReader[Read_co]], before: str) -> None:
-        self._new_reader, self._before = new_reader, before
+    def __init__(self, new_reader: Callable[[], ReplyReader[Read_co]], recorded: str) -> None:
+        self._new_reader, self._recorded = new_reader, recorded
         self.reader = new_reader()
         self._text, self._surrogate, self._passed = "", "", 0
         self._seconds = 0.0
         self.contradicted = False
-        """True if the model now sends a different text from the one that an earlier invocation acted upon."""
+        """True if the model's reply does not begin with the part that an earlier invocation acted on."""
 
     def __call__(self, piece: str) -> bool:
-        """Pass on new text, once the part acted upon before has arrived again. Return False to stop the reply."""
+        """Take a piece, and pass on what is new to this and earlier invocations. Return False to stop the reply."""
         self._text += self._whole_characters(piece)
-        if not self._text.startswith(self._before[: len(self._text)]):
+        if not self._text.startswith(self._recorded[: len(self._text)]):
             return False
-        return len(self._text) < len(self._before) or self._pass_on()
+        return len(self._text) < len(self._recorded) or self._pass_on()
 
     def repeat(self, reply: Reply) -> None:
-        """Read a reply from the journal."""
-        self._before, self._text = "", reply.text
+        """Read a complete reply that comes from the journal."""
+        self._recorded, self._text = "", reply.text
         self._pass_on()
 
     def settle(self, reply: Reply) -> Reply:
-        """Return the final reply, fully read. Its seconds exclude those of the reader.
+        """Pass on the rest of the reply. Return the final reply, whose seconds do not include those of the reader.
 
-        A reply that was stopped ends with the line that stopped it, however it was cut into pieces.
+        If the reader stopped the reply, it ends with the line at which the reader stopped, whatever pieces came later.
         """
         reply = self._reconcile(reply.model_copy(update={"seconds": max(0.0, reply.seconds - self._seconds)}))
         stopped_at = self.reader.stopped_at
@@ -112,15 +116,15 @@ class ReplyStream(Generic[Read_co]):
         return reply.model_copy(update={"text": reply.text[:stopped_at], "finish": "cut"})
 
     def _reconcile(self, reply: Reply) -> Reply:
-        """Return the reply, fully read; or only the part already read, if the model now sends a different text."""
-        if reply.text.startswith(self._text[: self._passed] or self._before):
+        """Pass on the rest and return the reply. If it differs in the part that was acted on, return only that part."""
+        if reply.text.startswith(self._text[: self._passed] or self._recorded):
             self._text = reply.text
             self._pass_on()
             return reply
-        if not self._passed and self._before:
+        if not self._passed and self._recorded:
             self.contradicted = True
-            return reply.model_copy(update={"text": self._before, "finish": "cut"})
-        if not self.reader.ran:
+            return reply.model_copy(update={"text": self._recorded, "finish": "cut"})
+        if not self.reader.has_acted:
             self.reader, self._text, self._passed = self._new_reader(), reply.text, 0
             self._pass_on()
             return reply
@@ -134,7 +138,7 @@ class ReplyStream(Generic[Read_co]):
         return more
 
     def _whole_characters(self, piece: str) -> str:
-        """Return the piece after any high surrogate held back from the previous one. Hold back a trailing one."""
+        """Return the piece without a high surrogate at its end, which is kept and put before the next piece."""
         piece, self._surrogate = self._surrogate + piece, ""
         if piece and "\ud800" <= piece[-1] <= "\udbff":
             piece, self._surrogate = piece[:-1], piece[-1]

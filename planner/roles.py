@@ -1,4 +1,7 @@
-"""Roles: the models that answer questions, their sampling, and the JSON in their replies."""
+"""Roles: which model answers which kind of question, with which sampling. Also reads the JSON in replies.
+
+A role is a kind of question that a run asks, such as "planner" or "executor". Each can have its own model.
+"""
 
 import json
 import re
@@ -14,41 +17,41 @@ from pydantic import JsonValue
 
 from planbook.planner.budget import Meter
 from planbook.planner.errors import ModelError
-from planbook.planner.models.context import Fitted, fit, room
-from planbook.planner.models.reasoning import AfterReasoning, without_reasoning
+from planbook.planner.models.context import FittedPrompt, fit, prompt_limit
+from planbook.planner.models.reasoning import ReasoningFilter, without_reasoning
 from planbook.planner.models.tokens import max_usage
 from planbook.planner.models.types import Message, Model, OnText, Reply, Sampling
 
 Read = TypeVar("Read")
 DEFAULT_ROLE = "default"
-"""The role whose model and sampling apply to every role without its own."""
+"""The role whose model and sampling are used for all roles that have none of their own."""
 PLANNER_ROLE = "planner"
 """The role that plans in most methods."""
 REPAIRS = 2
-"""Number of times that a model is asked to repair an unusable reply."""
+"""How often a model is asked to repair an unusable reply."""
 POLL_SECONDS = 0.05
-"""Seconds between two checks of the budget, while a call waits for others to end."""
+"""Seconds between two checks of the budget while a call waits for other calls to end."""
 _MAX_BRACKETS = 10_000
 """Maximum number of brackets that are tried as the beginning of a JSON value."""
 _FIRST_KEY = re.compile(r'[\s\[{]*+"(?:[^"\\]|\\.)*+"\s*+')
-"""A JSON value up to its first key. If no colon follows, the quotes may belong to prose, such as ``Begin with {".``"""
+"""The beginning of a JSON value up to its first key. It may also be prose if no colon follows: ``Begin with {".``"""
 _FENCE = re.compile(r"^[ \t]*+(`{3,}+)([^`\n]*+)\n", re.MULTILINE)
 _KINDS: Mapping[type | None, tuple[str, str]] = {
     dict: ("{", "an object in braces, {...}"),
     list: ("[", "a list in brackets, [...]"),
     None: ("{[", "a value"),
 }
-"""The brackets that begin a JSON value of each kind, and its name in messages."""
+"""Maps each kind of JSON value to the brackets that it may begin with, and to its name in messages."""
 
 
 class Sample(NamedTuple):
-    """Index of the sample to draw for a prompt, and its temperature if it differs from the role's."""
+    """Which of several replies to the same prompt to ask for, and its temperature if it differs from the role's."""
 
     sample: int = 0
     temperature: float | None = None
 
     def apply(self, sampling: Sampling) -> Sampling:
-        """Return the role's sampling for this sample."""
+        """Return a role's sampling parameters, changed for this sample."""
         temperature = sampling.temperature if self.temperature is None else self.temperature
         return sampling.model_copy(update={"sample": self.sample, "temperature": temperature})
 
@@ -57,7 +60,7 @@ FIRST_SAMPLE = Sample()
 
 
 class Answer(NamedTuple, Generic[Read]):
-    """A usable reply. ``history`` is the conversation up to and including the reply."""
+    """A usable reply, and the value read from it. ``history`` is the conversation up to and including the reply."""
 
     value: Read
     reply: Reply
@@ -72,9 +75,10 @@ def as_text(text: str) -> str:
 
 
 class Roles:
-    """The models of a run by role. ``load`` returns a role's model when the role is asked.
+    """The models of a run and their sampling parameters.
 
-    ``guard`` is called before each call and may raise EpisodeStopped; ``meter`` enforces the budget.
+    ``load`` takes a role and returns its model; it is not called before the role is asked. ``guard`` is called before
+    each call of a model, and may raise EpisodeStopped. ``meter`` enforces the budget.
     """
 
     def __init__(
@@ -91,38 +95,37 @@ class Roles:
         self._meter, self._seed = meter or Meter(), seed
 
     def seeded(self, seed: int) -> "Roles":
-        """Return the same roles with ``seed`` added to that of each sampling, for a repeat of the same tasks."""
+        """Return the same roles with a number that is added to the seed of each sampling, for repeats of a task."""
         roles = copy(self)
         roles._seed = seed
         return roles
 
     def guarded(self, guard: Callable[[], None]) -> "Roles":
-        """Return the same roles with another guard before their own."""
+        """Return the same roles with another guard, which is called before their own."""
 
-        def both() -> None:
+        def both_guards() -> None:
             guard()
             self._guard()
 
         roles = copy(self)
-        roles._guard = both
+        roles._guard = both_guards
         return roles
 
     def sampling(self, role: str) -> Sampling:
-        """Return the sampling of a role."""
+        """Return the sampling parameters of a role."""
         sampling = self._sampling.get(role) or self._sampling.get(DEFAULT_ROLE) or Sampling()
         return sampling if sampling.seed is None else sampling.model_copy(update={"seed": sampling.seed + self._seed})
 
-    def fit(self, role: str, messages: Sequence[Message]) -> Fitted:
-        """Return the messages, cut to the role's context. Raises ContextExceeded."""
-        return fit(messages, room(self.sampling(role)))
+    def fit(self, role: str, messages: Sequence[Message]) -> FittedPrompt:
+        """Return the messages, shortened to the context of the role's model. Raises ContextExceeded if that fails."""
+        return fit(messages, prompt_limit(self.sampling(role)))
 
-    def reserved(self, role: str, messages: Sequence[Message]) -> AbstractContextManager[None]:
-        """Reserve the highest possible cost of a call until its reply is recorded.
+    def reserve_cost(self, role: str, messages: Sequence[Message]) -> AbstractContextManager[None]:
+        """Return a context manager that reserves the highest possible cost of a call until its reply is recorded.
 
-        Raises BudgetEnded, EpisodeStopped.
+        It raises BudgetEnded if the budget does not suffice, or EpisodeStopped if the run is stopped while it waits.
         """
-        most = max_usage(messages, self.sampling(role))
-        return self._meter.call(self._load(role).name, most, self._wait)
+        return self._meter.call(self._load(role).name, max_usage(messages, self.sampling(role)), self._wait)
 
     def _wait(self) -> None:
         self._guard()
@@ -135,18 +138,18 @@ class Roles:
         sample: Sample = FIRST_SAMPLE,
         on_text: OnText | None = None,
     ) -> tuple[Reply, str, Sampling]:
-        """Return the role's reply, the model's name, and the sampling.
+        """Ask the role's model. Return its reply, its name, and the sampling parameters.
 
-        Raises ModelError, BudgetEnded, EpisodeStopped.
+        Raises ModelError if the model does not answer, or EpisodeStopped if the run is stopped.
         """
         self._guard()
         model, sampling = self._load(role), sample.apply(self.sampling(role))
-        reply = model.complete(messages, sampling, on_text and AfterReasoning(on_text))
+        reply = model.complete(messages, sampling, on_text and ReasoningFilter(on_text))
         return without_reasoning(reply), model.name, sampling
 
 
 def no_model(role: str) -> Model:
-    """Raise ModelError: the run has no model for the role."""
+    """Raise ModelError, because the run has no model for the role."""
     raise ModelError(f"the {role} has no model to ask; name one with --model, for example --model openai:NAME")
 
 
@@ -158,14 +161,14 @@ NO_MODELS: Roles = Roles(no_model, {})
 
 
 def as_json(text: str, kind: type | None = None) -> JsonValue:
-    """Return the last JSON value of that kind in a reply; values in fences take precedence. Raises ValueError."""
+    """Return the last JSON value of a kind in a reply, preferably one in a code fence. Raises ValueError if none."""
     text = as_text(text)
     problems: list[tuple[int, str]] = []
-    fenced = (_whole(block, problems) for block in _fenced_blocks(text))
+    fenced = (_only_value(block, problems) for block in _fenced_blocks(text))
     candidates = [value for values in fenced for value in values if kind is None or isinstance(value, kind)]
-    candidates = candidates or (_whole(text, problems) if kind is None else [])
+    candidates = candidates or (_only_value(text, problems) if kind is None else [])
     openers, name = _KINDS[kind]
-    candidates = candidates or _bare(text, openers, problems)
+    candidates = candidates or _values_in_prose(text, openers, problems)
     if candidates:
         return candidates[-1]
     reason = f": {max(problems)[1]}" if problems else ""
@@ -173,9 +176,9 @@ def as_json(text: str, kind: type | None = None) -> JsonValue:
 
 
 def _fenced_blocks(text: str) -> Iterator[str]:
-    """Yield the contents of fenced blocks of JSON, or of no language.
+    """Yield the contents of code blocks whose language is JSON or not given.
 
-    If a fence is never closed, its closing fence is searched for only once.
+    If a fence is never closed, fences of its length are not searched for again.
     """
     unclosed, at = set[str](), 0
     while fence := _FENCE.search(text, at):
@@ -190,7 +193,7 @@ def _fenced_blocks(text: str) -> Iterator[str]:
             unclosed.add(fence[1])
 
 
-def _whole(text: str, problems: list[tuple[int, str]]) -> list[JsonValue]:
+def _only_value(text: str, problems: list[tuple[int, str]]) -> list[JsonValue]:
     try:
         value, end = _decode(text, len(text) - len(text.lstrip()))
     except _Unreadable as error:
@@ -202,8 +205,8 @@ def _whole(text: str, problems: list[tuple[int, str]]) -> list[JsonValue]:
     return [value]
 
 
-def _bare(text: str, openers: str, problems: list[tuple[int, str]]) -> list[JsonValue]:
-    """Return the JSON values in a text. If one cannot be read, the search goes on from the place of its fault."""
+def _values_in_prose(text: str, openers: str, problems: list[tuple[int, str]]) -> list[JsonValue]:
+    """Return the JSON values that are surrounded by prose. If one is faulty, the search continues after the fault."""
     values: list[JsonValue] = []
     opener, place = re.compile(f"[{re.escape(openers)}]"), 0
     for _ in range(_MAX_BRACKETS):
@@ -219,18 +222,18 @@ def _bare(text: str, openers: str, problems: list[tuple[int, str]]) -> list[Json
 
 
 class _Unreadable(ValueError):
-    """JSON that cannot be read. Its arguments are the place from which to search on, and the reason."""
+    """JSON that cannot be read. Its arguments are the position at which to continue the search, and the reason."""
 
 
 def _decode(text: str, start: int) -> tuple[JsonValue, int]:
-    """Return the JSON value that begins at ``start``, and its end."""
+    """Return the JSON value that begins at ``start``, and the position of its end."""
     faults: list[str] = []
-    decoder = json.JSONDecoder(object_pairs_hook=partial(_unique, faults), parse_constant=partial(_constant, faults))
+    decoder = json.JSONDecoder(object_pairs_hook=partial(_unique_keys, faults), parse_constant=partial(_refuse, faults))
     try:
         value, end = decoder.raw_decode(text, start)
     except json.JSONDecodeError as error:
         place = repr(text[error.pos : error.pos + 30]) if error.pos < len(text) else "the end of the text"
-        is_open = error.msg.startswith("Unterminated string")  # then it holds everything that follows
+        is_open = error.msg.startswith("Unterminated string")  # the string then holds everything that follows
         is_prose = error.msg.startswith("Expecting ':'") and _FIRST_KEY.fullmatch(text, start, error.pos)
         reason = f"{error.msg.removesuffix(' at')} at {place}"
         after_quote = text.find('"', start) + 1
@@ -242,11 +245,11 @@ def _decode(text: str, start: int) -> tuple[JsonValue, int]:
     return value, end
 
 
-def _unique(faults: list[str], pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    if twice := sorted(key for key, times in Counter(key for key, _ in pairs).items() if times > 1):
-        faults.append(f"the key {twice[0]!r} appears twice in one object")
+def _unique_keys(faults: list[str], pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    if repeated := sorted(key for key, times in Counter(key for key, _ in pairs).items() if times > 1):
+        faults.append(f"the key {repeated[0]!r} appears twice in one object")
     return dict(pairs)
 
 
-def _constant(faults: list[str], name: str) -> None:
+def _refuse(faults: list[str], name: str) -> None:
     faults.append(f"{name} is not a JSON number")

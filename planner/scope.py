@@ -1,4 +1,8 @@
-"""Scopes: numbered places in the journal. Events are recorded there, and read from there on a repeat."""
+"""Scopes: numbered places in the journal, which holds the events of an episode.
+
+An episode is resumed by running its method again. Each event finds its place in the journal by its scope, kind and
+number. If an event is already recorded there, it is compared with the new one, and a reply is read from the journal.
+"""
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -13,18 +17,19 @@ from planbook.planner.models.types import Message, PromptData, Reply, asking, da
 from planbook.planner.prompts import PROMPTS, Question
 from planbook.planner.reply_stream import RecordPiece, ReplyReader, ReplyStream, WholeReply
 from planbook.planner.roles import FIRST_SAMPLE, NO_MODELS, Answer, Roles, Sample
-from planbook.planner.spans import AnyPayload, Payload, Span, moment
+from planbook.planner.spans import AnyPayload, Payload, Span, instant_event
 
 Read = TypeVar("Read")
 NO_ANSWER = "(no answer)"
-"""Stands for an empty reply in the conversation, since some servers refuse empty messages."""
+"""Replaces an empty reply in the conversation, because some servers refuse empty messages."""
 
 
 class Scope:
-    """A place in the journal. Events of the same kind, and children of the same name, are numbered from 0.
+    """A place in the journal, with a path such as ``task/17/round/1``.
 
-    This is how a repeated episode finds its events again. An episode, each of its rounds and each frame has a scope.
-    Anything else that asks a model gets its own scope.
+    Events of the same kind are numbered from 0, and so are inner scopes of the same name. An episode has a scope, and
+    so has each of its rounds (between two resets of the environment) and frames (namespaces of plan code). Anything
+    else that asks a model has its own scope.
     """
 
     def __init__(self, journal: Journal, path: str, roles: Roles = NO_MODELS) -> None:
@@ -34,45 +39,45 @@ class Scope:
         self._templates: Counter[str] = Counter()
 
     @property
-    def asked(self) -> int:
-        """Number of replies received here, unusable ones included."""
+    def reply_count(self) -> int:
+        """Number of replies in this scope so far, including unusable ones."""
         return self._events["ask"]
 
     @property
-    def recorded_replies(self) -> int:
-        """Number of replies that the journal holds for this place, whether or not they have been read again."""
+    def recorded_reply_count(self) -> int:
+        """Number of replies that the journal holds for this scope, including those that have not been read yet."""
         return next(number for number in count() if self.journal.get(self.path, "ask", number) is None)
 
     def child(self, name: str) -> "Scope":
-        """Return the next child with that name: ``task/17/round/1``, then ``task/17/round/2``."""
+        """Return a new inner scope: first ``task/17/round/0``, then ``task/17/round/1``, and so on."""
         number = self._children[name]
         self._children[name] += 1
         return Scope(self.journal, f"{self.path}/{name}/{number}", self.roles)
 
     def record(self, kind: EventKind, **body: JsonValue) -> None:
-        """Write the next event of a kind, or compare it with the recorded one.
+        """Write the next event of a kind or, if it is already recorded, compare it with the recorded one.
 
-        Raises JournalMismatch, JournalFailed.
+        Raises JournalMismatch if the two differ, or JournalFailed if the event cannot be written.
         """
         record(self.journal, self.path, kind, self._next(kind), body)
 
     def span(self, payload: AnyPayload) -> Span[AnyPayload]:
-        """Begin a span: ``with scope.span(...) as span``, or end it with ``span.end()``."""
+        """Begin a span: an entry in the method's record of its own structure. ``with`` or ``span.end()`` ends it."""
         return Span(self._record_span, payload)
 
-    def note(self, payload: Payload) -> None:
-        """Record a span that begins and ends at once."""
-        self._record_span(moment(payload))
+    def record_instant(self, payload: Payload) -> None:
+        """Record a span that has no duration."""
+        self._record_span(instant_event(payload))
 
     def _record_span(self, body: Body) -> int:
         number = self._next("span")
         record(self.journal, self.path, "span", number, body)
         return number
 
-    def once(self, kind: EventKind, make: Callable[[], Body]) -> Body:
-        """Return the only event of a kind. The first call writes it; later calls read it from the journal.
+    def get_or_record(self, kind: EventKind, make: Callable[[], Body]) -> Body:
+        """Return the only event of a kind. If it is not in the journal yet, ``make`` it and write it.
 
-        Raises JournalFailed.
+        Raises JournalFailed if it cannot be written.
         """
         recorded = self.journal.get(self.path, kind, 0)
         if recorded is None:
@@ -90,13 +95,14 @@ class Scope:
         sample: Sample = FIRST_SAMPLE,
         **variables: object,
     ) -> Answer[Read]:
-        """Ask a model and read its reply. If the reply is recorded, the model is not asked again.
+        """Ask a model, or find the reply in the journal. Return the reply with the value that ``read`` gets from it.
 
-        ``read`` raises ValueError for an unusable reply. Its message is then sent to the model, which may repair its
-        reply up to ``Roles.repairs`` times; the conversation leaves unusable replies out. Raises UnusableReply after
-        the last repair or if the prompt does not fit the context, ModelError if no model answers, and BudgetEnded.
+        ``read`` raises ValueError for an unusable reply. The model then gets the message, and may repair its reply up
+        to ``Roles.repairs`` times. Unusable replies are not part of ``Answer.history``. Raises UnusableReply after the
+        last repair or if the prompt does not fit into the context, ModelError if the model does not answer, or
+        BudgetEnded if the budget does not suffice.
         """
-        return self.stream(role, prompt, lambda note: WholeReply(read), history=history, sample=sample, **variables)
+        return self.stream(role, prompt, lambda record: WholeReply(read), history=history, sample=sample, **variables)
 
     def stream(
         self,
@@ -108,10 +114,10 @@ class Scope:
         sample: Sample = FIRST_SAMPLE,
         **variables: object,
     ) -> Answer[Read]:
-        """Ask like ``ask``, but pass each reply to a reader while it arrives, unless the reader ``waits``.
+        """Ask like ``ask``, but pass each reply to a reader while it arrives, unless it ``needs_whole_reply``.
 
-        The reader records in the journal the pieces that it is about to act upon. It decides which part of the reply
-        the conversation keeps.
+        Before the reader acts on a piece, it records the piece in the journal. It also decides what later prompts show
+        as the reply.
         """
         question = (*history, Message(role="user", content=prompt.render(**variables)))
         messages, problem = question, ""
@@ -119,10 +125,10 @@ class Scope:
             reply, reader = self._reply(role, prompt.name, messages, sample, new_reader)
             try:
                 value = reader.read(reply)
-                return Answer(value, reply, (*question, _reply_message(reader.kept(reply))))
+                return Answer(value, reply, (*question, _reply_message(reader.kept_part(reply))))
             except ValueError as error:
                 problem = _problem(reply, str(error))
-            conversation = (*question, _reply_message(reader.kept(reply)))
+            conversation = (*question, _reply_message(reader.kept_part(reply)))
             messages = (*conversation, Message(role="user", content=PROMPTS["repair"].render(problem=problem)))
         raise UnusableReply(f"the {role} gave no usable reply to {prompt.name}: {problem}", conversation)
 
@@ -134,9 +140,10 @@ class Scope:
         sample: Sample,
         new_reader: Callable[[RecordPiece], ReplyReader[Read]],
     ) -> tuple[Reply, ReplyReader[Read]]:
-        """Return the next reply, fully read, from the journal if it is there.
+        """Return the next reply and its reader, which has read it. A recorded reply comes from the journal.
 
-        The pieces of a reply are recorded before the reply itself. Once that is recorded, they are ignored.
+        The pieces that a reader acts on are recorded before the whole reply is. As soon as the reply is recorded, they
+        are ignored.
         """
         try:
             fitted = self.roles.fit(role, messages)
@@ -153,15 +160,15 @@ class Scope:
         recorded: Any = self.journal.get(self.path, "ask", number)
         if recorded is not None:
             return self._recorded_reply(number, request, prompt_data, recorded, new_reader)
-        before = self._pieces_before(number)
-        stream = ReplyStream(lambda: new_reader(lambda text: self._record_piece(number, text)), before)
+        earlier = self._earlier_pieces(number)
+        stream = ReplyStream(lambda: new_reader(lambda text: self._record_piece(number, text)), earlier)
         question = asking(f"{role}: {template}", f"{self.path}/{number}", prompt_data)
-        with question, self.roles.reserved(role, fitted.messages):
-            on_text = None if stream.reader.waits else stream
+        with question, self.roles.reserve_cost(role, fitted.messages):
+            on_text = None if stream.reader.needs_whole_reply else stream
             reply, model, sampling = self.roles.complete(role, fitted.messages, sample, on_text)
             reply = stream.settle(reply)
-            if isinstance(stream.reader.failed, JournalMismatch | JournalFailed):
-                raise stream.reader.failed
+            if isinstance(stream.reader.error, JournalMismatch | JournalFailed):
+                raise stream.reader.error
             body: Body = {
                 **request,
                 "given": prompt_data.model_dump(),
@@ -184,14 +191,14 @@ class Scope:
         recorded: Any,
         new_reader: Callable[[RecordPiece], ReplyReader[Read]],
     ) -> tuple[Reply, ReplyReader[Read]]:
-        """Return the recorded reply, read again. Raises JournalMismatch if it answers another request.
+        """Return the recorded reply and its reader. Raises JournalMismatch if the reply answers another request.
 
-        The same data in other words are the same request. planbook 0.1 did not record the data.
+        A request with the same data in different words counts as the same. planbook 0.1 did not record the data.
         """
         may_be_reworded = recorded.get("given") in (None, prompt_data.model_dump())
         compared = request.keys() - {"messages"} if may_be_reworded else request.keys()
         if different := [key for key, value in request.items() if key in compared and recorded[key] != value]:
-            raise JournalMismatch(self.path, "ask", number, _only(recorded, different), _only(request, different))
+            raise JournalMismatch(self.path, "ask", number, _select(recorded, different), _select(request, different))
         stream = ReplyStream(lambda: new_reader(lambda text: self._record_piece(number, text, to_write=False)), "")
         stream.repeat(reply := Reply.model_validate(recorded["reply"]))
         return reply, stream.reader
@@ -201,8 +208,8 @@ class Scope:
         if to_write:
             record(self.journal, self.path, "heard", number, {"ask": ask, "text": text})
 
-    def _pieces_before(self, ask: int) -> str:
-        """Return the pieces of an unfinished reply that an earlier invocation recorded."""
+    def _earlier_pieces(self, ask: int) -> str:
+        """Return the part of an unfinished reply that an earlier invocation recorded."""
         bodies = (self.journal.get(self.path, "heard", number) for number in count(self._events["heard"]))
         pieces: Iterator[Any] = takewhile(lambda body: body is not None and body["ask"] == ask, bodies)
         return "".join(piece["text"] for piece in pieces)
@@ -217,13 +224,13 @@ def _reply_message(text: str) -> Message:
     return Message(role="assistant", content=text or NO_ANSWER)
 
 
-def _problem(reply: Reply, why: str) -> str:
+def _problem(reply: Reply, reason: str) -> str:
     endings = {
         "length": "the reply was cut off at its token limit; write a shorter one. ",
         "refused": "the reply was refused or empty. ",
     }
-    return f"{endings.get(reply.finish, '')}{why}"
+    return f"{endings.get(reply.finish, '')}{reason}"
 
 
-def _only(body: Any, keys: Sequence[str]) -> JsonValue:
+def _select(body: Any, keys: Sequence[str]) -> JsonValue:
     return {key: body.get(key) for key in keys}

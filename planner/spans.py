@@ -1,7 +1,7 @@
-"""Spans: a method's record of its own structure, such as a subtask, a goal, a branch or a node of a graph.
+"""Spans: a method's record of its own structure, such as its subtasks, goals, branches or nodes of a graph.
 
 A method writes ``with scope.span(Subtask(text=..., depth=2)) as span: ...; span.end(done=True)``. Reports, exports and
-the terminal draw any tree of spans from titles and statuses; figures group spans by name.
+the terminal show the spans as a tree, by their titles and statuses. Statistics group them by name.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -13,34 +13,34 @@ from pydantic import BaseModel, ConfigDict, Field, JsonValue
 from planbook.planner.journal import EventKind, RecordedEvent
 
 SPAN_BEGIN, SPAN_UPDATE, SPAN_END, SPAN_MOMENT = "begin", "update", "end", "moment"
-"""Values of a span event's ``at``; a moment begins and ends at once."""
+"""The values of ``at`` in an event of a span. A "moment" is the only event of a span that has no duration."""
 OLD_SPAN_KINDS: tuple[EventKind, ...] = ("subtask", "goal", "plan", "branch", "node")
-"""Event kinds of planbook 0.1. Each is the end of a span with that name."""
+"""Kinds of events that planbook 0.1 wrote. Each is read as a span of that name without duration."""
 
 
 class Payload(BaseModel):
-    """Base of the data in a span. A method registers its payloads in ``Method.spans``."""
+    """Base class for the data in a span. A method lists its payload classes in ``Method.spans``."""
 
     model_config = ConfigDict(frozen=True, use_attribute_docstrings=True)
 
     span: ClassVar[str]
-    """Name of the spans that hold this payload."""
+    """The name of the spans that have this payload."""
     bulky: ClassVar[frozenset[str]] = frozenset()
-    """Fields that figures do not need. They are dropped when a long run is counted."""
+    """Names of fields that statistics do not need. They are not loaded when the statistics of a run are computed."""
 
     @property
     def title(self) -> str:
-        """The span in one line."""
+        """A description of the span in one line."""
         return ""
 
     @property
     def status(self) -> str:
-        """The state in one word: empty while unknown, ``done``, ``failed`` or one of the method's own."""
+        """The state in one word: ``done``, ``failed``, a word of the method's own, or empty while it is unknown."""
         return ""
 
 
 class Claim(Payload):
-    """The method's opinion on whether the whole task is done. It holds until the next action or the next claim."""
+    """The method's opinion on whether the whole task is done. It is valid until the next action or the next claim."""
 
     span = "claim"
 
@@ -56,38 +56,38 @@ class Claim(Payload):
 
     @property
     def status(self) -> str:
-        """The claim as a status."""
+        """``done`` or ``failed``, or empty if the claim was withdrawn."""
         return status_of(self.done)
 
 
 def status_of(done: bool | None) -> str:
-    """Return the status of a result; empty for None."""
+    """Return the status of a span that is done or not: ``done`` or ``failed``, or empty for None."""
     return {True: "done", False: "failed", None: ""}[done]
 
 
-Write = Callable[[dict[str, JsonValue]], int]
-"""Adds a ``span`` event to a scope. Returns its number there."""
+WriteSpanEvent = Callable[[dict[str, JsonValue]], int]
+"""Adds an event of a span to a scope. Returns its number in the scope."""
 
 
 AnyPayload = TypeVar("AnyPayload", bound=Payload)
 
 
 class Span(Generic[AnyPayload]):
-    """A span that is being recorded. It can be updated after its end: a branch may be given up later."""
+    """A span that is being recorded. It can be updated after its end, for example when a branch is given up later."""
 
-    def __init__(self, write: Write, payload: AnyPayload) -> None:
+    def __init__(self, write: WriteSpanEvent, payload: AnyPayload) -> None:
         self._write, self.payload, self._ended = write, payload, False
         data = payload.model_dump(mode="json")
         self._number = write({"at": SPAN_BEGIN, "name": payload.span, **_head(payload), "data": data})
 
     def update(self, **changes: object) -> AnyPayload:
-        """Record the fields that have changed, if any, and return the payload."""
+        """Change fields of the payload, and record those that differ, if any. Return the payload."""
         if changed := self._apply(changes):
             self._write_change(SPAN_UPDATE, changed)
         return self.payload
 
     def end(self, **changes: object) -> AnyPayload:
-        """Record the end with the fields that have changed, and return the payload. Later calls only update."""
+        """Change fields of the payload, and record the end of the span. Return the payload. Later calls only update."""
         if self._ended:
             return self.update(**changes)
         self._ended = True
@@ -101,20 +101,20 @@ class Span(Generic[AnyPayload]):
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, _: TracebackType | None) -> None:
-        """End the span, unless an exception was raised in it: a stopped episode resumes inside the span."""
+        """End the span, unless an exception was raised in it: a stopped episode is resumed inside the span."""
         if error is None:
             self.end()
 
     def _apply(self, changes: Mapping[str, object]) -> dict[str, JsonValue]:
-        """Change the payload. Return the fields that now differ."""
+        """Change the payload. Return its fields that now have a different value."""
         before: dict[str, JsonValue] = self.payload.model_dump(mode="json")
         self.payload = type(self.payload).model_validate({**dict(self.payload), **changes})
         now: dict[str, JsonValue] = self.payload.model_dump(mode="json")
         return {name: value for name, value in now.items() if name not in before or before[name] != value}
 
 
-def moment(payload: Payload) -> dict[str, JsonValue]:
-    """Return the event of a span that begins and ends at once."""
+def instant_event(payload: Payload) -> dict[str, JsonValue]:
+    """Return the only event of a span that has no duration."""
     return {"at": SPAN_MOMENT, "name": payload.span, **_head(payload), "data": payload.model_dump(mode="json")}
 
 
@@ -133,9 +133,9 @@ class RecordedSpan(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid", use_attribute_docstrings=True)
 
     order: int = Field(ge=0)
-    """Moment of its beginning."""
+    """Its beginning, as a position in the sequence of the episode's events."""
     end: int | None = Field(default=None, ge=0)
-    """Moment of its end; None if it is still open, ``order`` if it began and ended at once."""
+    """Position of its end, or null if it is still open. It equals ``order`` if the span has no duration."""
     scope: str
     name: str
     title: str = ""
@@ -145,7 +145,7 @@ class RecordedSpan(BaseModel):
 
 
 class Spans:
-    """Assembles the spans of an episode from its events. ``left_out`` names fields to drop, by name of span."""
+    """Assembles the spans of an episode from its events. ``left_out`` maps names of spans to fields to leave out."""
 
     def __init__(self, left_out: Mapping[str, frozenset[str]] | None = None) -> None:
         self._left_out = left_out or {}
@@ -153,7 +153,7 @@ class Spans:
         self._numbers: dict[str, int] = {}
 
     def take(self, event: RecordedEvent, order: int) -> None:
-        """Take the next event, of any kind; ``order`` is its moment."""
+        """Read the next event, which may be of any kind. ``order`` is its position in the episode."""
         if event.kind in OLD_SPAN_KINDS:
             self._begin((event.scope, len(self._spans)), order, order, {"name": event.kind, "data": event.body})
         if event.kind != "span":

@@ -1,6 +1,7 @@
-"""Streaming plans: run each statement of a reply as soon as it is complete, up to the first fault.
+"""Run the plan in a reply while the reply arrives: each statement as soon as it is complete, up to the first fault.
 
-The same statements run, with the same result, however the reply is cut into pieces.
+It makes no difference in which pieces the reply arrives: the same statements run, with the same result. A cell is a
+piece of plan code that is run in one go. Here, it grows statement by statement.
 """
 
 import re
@@ -9,10 +10,10 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from planbook.planner.errors import CellOver, EpisodeBroken, EpisodeOver, JournalFailed, JournalMismatch
-from planbook.planner.feedback import CellSteps, cut_feedback, faults_feedback, rest_feedback, result_feedback
+from planbook.planner.feedback import CellSteps, cut_feedback, faults_feedback, part_feedback, result_feedback
 from planbook.planner.frames import Frame
 from planbook.planner.models.types import Message, Reply
-from planbook.planner.rendered import Rendered
+from planbook.planner.rendered import RenderedText
 from planbook.planner.reply_stream import RecordPiece, broke_off
 from planbook.planner.thought import as_plan, read_thought
 from planbook.planner.types import Feedback, Thought
@@ -32,15 +33,15 @@ from planbook.sandbox import (
 )
 
 NOT_RUN = "# [The plan ended here: nothing below was run.]"
-"""Marks in the conversation the point at which the plan of a reply ended."""
+"""Later prompts show this note in the reply, after the statement at which the plan ended."""
 _FENCE = re.compile(r"^[ \t]*(`{3,}|~{3,})", re.MULTILINE)
 STOPPING_ERRORS = CellOver, EpisodeOver, EpisodeBroken, JournalMismatch, JournalFailed, KeyboardInterrupt
-"""Errors that stop a reply.
+"""Errors after which the rest of the reply is not needed.
 
-After any other error the episode may resume, so the reply is received to its end and paid for once.
+After any other error, the episode may be resumed. So the whole reply is received and recorded, to pay for it only once.
 """
 _LONG_PLAN, _GROWTH_DIVISOR = 64, 16
-"""Beyond ``_LONG_PLAN`` lines, the whole plan is checked again only when it has grown by a sixteenth."""
+"""A plan is checked as a whole after each statement, but above ``_LONG_PLAN`` lines only when it has grown by 1/16."""
 REVISED = Fault(
     FaultKind.CHECK,
     "revised",
@@ -50,7 +51,7 @@ REVISED = Fault(
 
 
 class PlanResult(NamedTuple):
-    """The result of asking for a plan and running it. ``history`` is the conversation, the reply included."""
+    """The result of asking for a plan and running it. ``history`` is the conversation, including the reply."""
 
     feedback: Feedback
     history: tuple[Message, ...]
@@ -58,114 +59,116 @@ class PlanResult(NamedTuple):
 
 @dataclass(frozen=True)
 class StreamedPlan:
-    """The result of a reply whose plan ran while it arrived. ``code`` is the part of the plan that counts.
+    """The result of a plan that ran while its reply arrived.
 
-    ``refused`` holds the faults of the part after line ``ran_to``, which was not run; ``ran_to`` is 0 if nothing ran.
-    ``error`` is the exception that ended the cell, if any. ``cut`` is True if the reply broke off within the plan.
+    ``code`` is the plan up to the statement that ended it. ``last_run_line`` is the last line that was run, or 0. If
+    the code after it was refused, ``refused`` holds the faults. ``error`` is the exception that ended the cell, if any.
+    ``cut`` is True if the reply broke off within the plan.
     """
 
     code: str
     thought: Thought
     result: CellResult
     refused: Sequence[Fault] = ()
-    ran_to: int = 0
+    last_run_line: int = 0
     error: BaseException | None = None
     cut: bool = False
 
 
 def stream_feedback(streamed: StreamedPlan, steps: CellSteps) -> Feedback:
-    """Return the feedback for a plan that no exception ended."""
-    ran_to, result = streamed.ran_to, streamed.result
-    if streamed.refused and not ran_to:
+    """Return the feedback for a plan that was not ended by an exception."""
+    last_run_line, result = streamed.last_run_line, streamed.result
+    if streamed.refused and not last_run_line:
         return faults_feedback(streamed.refused, steps.environment)
     if streamed.refused:
-        return rest_feedback(result, streamed.refused, ran_to, steps)
-    return cut_feedback(result, ran_to, steps) if streamed.cut else result_feedback(result, steps)
+        return part_feedback(result, streamed.refused, last_run_line, steps)
+    return cut_feedback(result, last_run_line, steps) if streamed.cut else result_feedback(result, steps)
 
 
 class StreamingPlan:
-    """Reads one reply and runs its plan in a frame as one cell.
+    """Reads one reply and runs its plan in a frame (a namespace of plan code) as one cell.
 
-    Statements that only define something wait for one that acts: a reply without any is not a plan. A statement that
-    needs a later one, such as the definition of a name, waits for it, and so do all statements after it. A plan that
-    ``waits`` runs nothing before the whole plan has arrived and passed the check.
+    Statements that only define something are not run before one that does something has arrived, because a reply with
+    only definitions is not a plan. If a statement uses a name that is defined later, it is not run before the
+    definition has arrived, and neither are the statements after it. If the plan ``needs_whole_reply``, nothing is run
+    before the whole plan has arrived and passed the check.
     """
 
-    def __init__(self, frame: Frame, source: str, note: RecordPiece, *, waits: bool) -> None:
-        self._frame, self._source, self._note = frame, source, note
-        self.waits = waits
-        self._reply, self._text, self._noted = GrowingReply(), "", 0
+    def __init__(self, frame: Frame, source: str, record_piece: RecordPiece, *, needs_whole_reply: bool) -> None:
+        self._frame, self._source, self._record_piece = frame, source, record_piece
+        self.needs_whole_reply = needs_whole_reply
+        self._reply, self._text, self._recorded_chars = GrowingReply(), "", 0
         self._names = frame.names
         self._waiting: list[Statement] = []
         self._next_check = 0
-        """Line before which the code so far is not checked again."""
+        """Number of lines that the plan must reach before it is checked as a whole again."""
         self._cell: GrowingCell | None = None
-        self._ran_to = 0
-        self._stop: Statement | None = None
-        """The statement that ended the plan early; None if none did."""
+        self._last_run_line = 0
+        self._last_statement: Statement | None = None
+        """The statement that ended the plan early, or None if there is none."""
         self._refused: Sequence[Fault] = ()
-        self.failed: BaseException | None = None
+        self.error: BaseException | None = None
         self.stopped_at: int | None = None
-        self._whole: ReadReply | None = None
+        self._complete_reply: ReadReply | None = None
 
     @property
-    def ran(self) -> bool:
-        """True if any statement ran."""
+    def has_acted(self) -> bool:
+        """True if a statement was run."""
         return self._cell is not None
 
     def feed(self, piece: str) -> bool:
-        """Take the next piece and run the statements that are now complete. Return False once the plan has ended."""
-        if self.waits:
+        """Take the next piece, and run the statements that are complete. Return False if the rest is not needed."""
+        if self.needs_whole_reply:
             return True
         self._text += piece
-        for arrival in self._reply.add(piece) if self._stop is None else ():
+        for arrival in self._reply.add(piece) if self._last_statement is None else ():
             self._take(arrival.statements, arrival.chars)
-            if self._stop is not None:
-                if self.failed is None or isinstance(self.failed, STOPPING_ERRORS):
+            if self._last_statement is not None:
+                if self.error is None or isinstance(self.error, STOPPING_ERRORS):
                     self.stopped_at = arrival.chars
                 break
         return self.stopped_at is None
 
     def read(self, reply: Reply) -> StreamedPlan:
-        """Run the rest. Raises ValueError if nothing ran and the reply holds no plan that can be run."""
-        if self._stop is None:
+        """Run the rest of the plan. Raises ValueError if nothing was run and the reply has no plan that can be run."""
+        if self._last_statement is None:
             self._run_rest(reply)
-        if self._refused and not self.ran and self._refused[0].type == "syntax":
+        if self._refused and not self.has_acted and self._refused[0].type == "syntax":
             raise ValueError(str(self._refused[0]))
-        written = self._reply if self._whole is None else self._whole
+        written = self._reply if self._complete_reply is None else self._complete_reply
         lines = written.code.split("\n")
-        cut = self._whole is None and self._stop is None
-        last = self._stop.last_line if self._stop else self._ran_to if cut else len(lines)
-        code = "\n".join(lines if self.waits else lines[:last])
+        cut = self._complete_reply is None and self._last_statement is None
+        last = self._last_statement.last_line if self._last_statement else self._last_run_line if cut else len(lines)
+        code = "\n".join(lines if self.needs_whole_reply else lines[:last])
         return StreamedPlan(
             code=code,
             thought=read_thought("\n".join(code_lines(written.before))),
             result=self._result(code),
             refused=self._refused,
-            ran_to=self._ran_to,
-            error=self.failed,
+            last_run_line=self._last_run_line,
+            error=self.error,
             cut=cut,
         )
 
-    def kept(self, reply: Reply) -> str:
-        """Return the whole reply, with a mark between the statement that ended the plan and the code that was not run.
+    def kept_part(self, reply: Reply) -> str:
+        """Return the whole reply, with a note between the statement that ended the plan and the code that was not run.
 
-        The data of the text are the code that ran, so they are the same whether plans are streamed or not.
+        Recordings identify the text by the code that was run, which is the same whether plans are streamed or not.
         """
-        if self._stop is None:
+        if self._last_statement is None:
             return reply.text
-        last_line = self._stop.last_line
-        if self._whole is None:
+        last_line = self._last_statement.last_line
+        if self._complete_reply is None:
             ran = reply.text[: self._reply.chars_to(last_line)]
             fence = _FENCE.findall(ran)[-1:]
-            return Rendered.of("\n".join([ran, NOT_RUN, *fence]), ran)
-        end = chars_to_line(reply.text, self._whole.reply_line(last_line))
+            return RenderedText.of("\n".join([ran, NOT_RUN, *fence]), ran)
+        end = chars_to_line(reply.text, self._complete_reply.reply_line(last_line))
         ran, rest = reply.text[:end], reply.text[end:]
-        more_code = any(line.strip() for line in self._whole.code.split("\n")[last_line:])
-        return Rendered.of(f"{ran}\n{NOT_RUN}{rest}" if more_code else reply.text, ran)
+        more_code = any(line.strip() for line in self._complete_reply.code.split("\n")[last_line:])
+        return RenderedText.of(f"{ran}\n{NOT_RUN}{rest}" if more_code else reply.text, ran)
 
     def _take(self, statements: Sequence[Statement], chars: int) -> None:
-        """Check statements, and run those that are ready."""
+        """Check new statements, and run those that are ready."""
         faulty, faults = None, list[Fault]()
         for statement in statements:
             faults = self._frame.faults_of_part(statement.source, self._names)
@@ -177,13 +180,13 @@ class StreamingPlan:
         if ready := self._ready():
             del self._waiting[: len(ready)]
             self._run(ready, chars)
-        if self._stop is None and faulty is not None:
-            self._stop, self._refused = faulty, faults
+        if self._last_statement is None and faulty is not None:
+            self._last_statement, self._refused = faulty, faults
 
     def _ready(self) -> list[Statement]:
-        """Return the waiting statements that may run now: all before the first that needs a later one.
+        """Return the statements that can be run: those before the first one that needs code that has not arrived.
 
-        If none of these acts, none may run.
+        If all of them only define something, return none.
         """
         if not any(statement.acts for statement in self._waiting) or self._waiting[-1].last_line < self._next_check:
             return []
@@ -195,46 +198,46 @@ class StreamingPlan:
         return ready if any(statement.acts for statement in ready) else []
 
     def _run(self, statements: Sequence[Statement], chars: int | None = None) -> None:
-        """Run statements that the first ``chars`` characters of the reply have completed; None for the whole reply."""
+        """Run statements. They end within the first ``chars`` characters of the reply (None: the whole reply)."""
         statement = statements[0]
         try:
             if chars is not None:
-                self._note(self._text[self._noted : chars])
-                self._noted = chars
+                self._record_piece(self._text[self._recorded_chars : chars])
+                self._recorded_chars = chars
             if self._cell is None:
                 self._cell = self._frame.session.grow(self._source)
             for statement in statements:
-                self._ran_to = statement.last_line
+                self._last_run_line = statement.last_line
                 if self._frame.run_part(self._cell, statement.source):
-                    self._stop = statement
+                    self._last_statement = statement
                     return
-        except BaseException as error:  # not raised through the model, so that the reply is recorded first
-            self.failed, self._stop = error, statement
+        except BaseException as error:  # raised only after the reply is recorded
+            self.error, self._last_statement = error, statement
 
     def _run_rest(self, reply: Reply) -> None:
-        """Run the statements that the end of the reply has completed, if the whole plan passes the check."""
+        """Run the statements that have not been run when the reply ends, if the whole plan passes the check."""
         if reply.finish == "cut" or broke_off(reply):
-            if not self.ran:
+            if not self.has_acted:
                 raise ValueError("the reply broke off before anything could be run")
             return
-        self._whole = read_reply(reply.text)
-        lines = self._whole.code.split("\n")
-        if not self.ran:
+        self._complete_reply = read_reply(reply.text)
+        lines = self._complete_reply.code.split("\n")
+        if not self.has_acted:
             as_plan(reply.text)
-        elif lines[: self._ran_to] != self._reply.code.split("\n")[: self._ran_to]:
+        elif lines[: self._last_run_line] != self._reply.code.split("\n")[: self._last_run_line]:
             self._refused = (REVISED,)
-        elif self._whole.problem is not None:
-            self._refused = (self._whole.problem,)
-        rest = () if self._refused else statements_of(lines, self._ran_to)
+        elif self._complete_reply.problem is not None:
+            self._refused = (self._complete_reply.problem,)
+        rest = () if self._refused else statements_of(lines, self._last_run_line)
         if rest:
-            self._refused = self._frame.faults(self._whole.code)
+            self._refused = self._frame.faults(self._complete_reply.code)
         if rest and not self._refused:
             self._run(rest)
 
     def _result(self, code: str) -> CellResult:
         """Return the result of the cell so far."""
-        if self._cell is None or self.failed is not None:
+        if self._cell is None or self.error is not None:
             return CellResult()
         result = self._cell.finish()
-        self._frame.add_names("\n".join(code.split("\n")[: self._ran_to]), result)
+        self._frame.add_names("\n".join(code.split("\n")[: self._last_run_line]), result)
         return result

@@ -1,4 +1,7 @@
-"""The parts of a planner's reply: its code, and the segments before it (AutoManual, section 3.2)."""
+"""Read a planner's reply: its code, and the segments of the text before the code.
+
+The paper AutoManual (section 3.2) asks for these segments, such as the understanding of the situation and the plan.
+"""
 
 import re
 from collections.abc import Iterator
@@ -14,14 +17,14 @@ SEGMENTS = {
     "plan": "plan",
     "code": "code",
 }
-"""The first of these words in a heading names the segment that begins there."""
+"""Maps words in headings to the segments that they begin. The first of these words in a heading counts."""
 _SEGMENT = re.compile(rf"\b({'|'.join(SEGMENTS)})s?\b", re.IGNORECASE)
 _NUMBER = re.compile(r"\d{1,2}[.)]\s*")
 _MARKS = "#*_` \t"
 
 
 def as_plan(text: str) -> Plan:
-    """Return the thought and code of a reply. Raises ValueError if there is no code to run."""
+    """Return the text before the code and the code of a reply. Raises ValueError if there is no code to run."""
     reply = read_reply(text)
     if reply.problem is not None:
         raise ValueError(str(reply.problem))
@@ -33,7 +36,7 @@ def as_plan(text: str) -> Plan:
 
 
 def read_thought(text: str) -> Thought:
-    """Return the segments of the text before the code. Missing segments are empty."""
+    """Return the text before the code, with its segments. Missing segments are empty."""
     segments: dict[str, str] = {}
     for segment, body in _segments(text):
         segments[segment] = f"{segments.get(segment, '')}\n{body}".strip()
@@ -55,17 +58,17 @@ def _segments(text: str) -> Iterator[tuple[str, str]]:
 
 
 def _without_last_heading(text: str) -> str:
-    """Return the text without its last line, if that is the heading of the code."""
+    """Return the text without its last line if that line is the heading of the code."""
     lines = text.rstrip().splitlines()
     heading = _heading(lines[-1]) if lines else None
     return "\n".join(lines[:-1] if heading and not heading[1] else lines).strip()
 
 
 def _heading(line: str) -> tuple[str, str] | None:
-    """Return the words of a heading and the text after its colon; None for any other line.
+    """Return the words of a heading and the text after its colon, or None if the line is not a heading.
 
-    A line with marks (``### Plan``, ``**2. Plan:**``) is always a heading. A line without marks, or with text after the
-    colon, is one only if its words are exactly the name of a segment: ``2. Plan``, ``Rules: rule_3``.
+    A line that is marked as a heading (``### Plan``, ``**2. Plan:**``) is always one. A plain line, or one with text
+    after the colon, is a heading only if its words are exactly the name of a segment: ``2. Plan``, ``Rules: rule_3``.
     """
     stripped = line.strip()
     before, _, rest = stripped.partition(":")
@@ -79,6 +82,6 @@ def _heading(line: str) -> tuple[str, str] | None:
 
 
 def _does_something(code: str) -> bool:
-    """Return True if any statement is more than an import, a definition or a no-op."""
+    """Return True if at least one statement is more than an import, a definition or a no-op."""
     tree = parse(code)
     return isinstance(tree, Fault) or not only_defines(tree)

@@ -1,7 +1,7 @@
-"""The trajectory: a whole episode read back from its events.
+"""The trajectory: a whole episode, read back from its events.
 
-Prompts, learning, the report, ``show``, export, import and ``rerun`` use it, and `planbook export` writes its JSON.
-``order`` is a moment of the episode; everything is sorted by it. ``scope`` is the place:
+Prompts, learning, the report and several commands use it, and `planbook export` writes it as JSON. Each part has an
+``order``, its position in the sequence of the episode's events. A ``scope`` is a place in the episode: a round such as
 ``round/0``, or the namespace of a nested plan inside it, such as ``round/0/plan/1/execute/0``.
 """
 
@@ -23,11 +23,11 @@ from planbook.planner.types import Cell, Ending, Outcome, Record, Step
 
 OBSERVATION = TypeAdapter(Observation)
 TRAJECTORY_SCHEMA: Literal["planbook.trajectory/2"] = "planbook.trajectory/2"
-"""Format of trajectory files. This version reads no other."""
+"""The format of trajectory files. This version reads no other one."""
 
 
 class TrajectoryPart(Record):
-    """Base of the parts of a trajectory."""
+    """Base class of the parts of a trajectory."""
 
     model_config = ConfigDict(
         use_attribute_docstrings=True,
@@ -44,49 +44,49 @@ class RunFacts(TrajectoryPart):
     planner: str
     """The planning method."""
     config: dict[str, JsonValue] = {}
-    """The run's configuration as in its run.json, the seed included; empty if unknown."""
+    """The run's configuration, including the seed, as in its run.json. Empty if unknown."""
     begun: str = ""
     """Start time, in ISO 8601."""
     versions: dict[str, str] = {}
     """Versions of the installed packages."""
     environment: dict[str, str] = Field(default={}, alias="world")
-    """Components of the environment, such as versions of its data."""
+    """Facts about the environment's components, such as the versions of its data."""
 
 
-class Recalled(Recall):
+class RecordedRecall(Recall):
     """The knowledge that the planner received."""
 
     order: int = Field(ge=0)
 
 
 class Rewind(TrajectoryPart):
-    """A return of environment and namespace to an earlier moment of the round."""
+    """A return of the environment and the namespace to an earlier state of the round."""
 
     order: int = Field(ge=0)
     scope: str
     kept: int = Field(ge=0)
-    """Number of the round's steps before the moment returned to; the later ones are undone."""
+    """Number of the round's steps that remain valid. The later ones are undone."""
 
 
 class Round(TrajectoryPart):
     """The part of an episode between two resets of the environment."""
 
     wording_fields: ClassVar = frozenset({"rewinds", "task"})
-    """Left out of the digest: the steps say which of them were undone, and prompts name the task themselves."""
+    """Not part of the digest by which recordings find replies. Steps and prompts hold the same facts."""
 
     order: int = Field(default=0, ge=0)
-    """Moment of the reset."""
+    """Position of the reset."""
     number: int = Field(ge=0)
     """Number of the round, from 0."""
     observation: str = ""
     """The first observation."""
     task: Task | None = Field(default=None, exclude_if=lambda task: task is None)
-    """Set only if the task differs from the first round's."""
+    """The task, if it differs from that of the first round."""
     cells: tuple[Cell, ...] = ()
     steps: tuple[Step, ...] = ()
-    """Steps of all cells, in order; ``scope`` and ``cell`` name a step's cell.
+    """The steps of all cells, in order. The ``scope`` and ``cell`` of a step identify its cell.
 
-    A cell that never ended is not in ``cells``; only its steps are here.
+    A cell that did not end is not in ``cells``, but its steps are here.
     """
     rewinds: tuple[Rewind, ...] = ()
 
@@ -98,15 +98,15 @@ class Call(TrajectoryPart):
     scope: str
     role: str
     template: str
-    """Name of the prompt."""
+    """The name of the prompt."""
     model: str
     given: PromptData | None = Field(default=None, exclude_if=lambda given: given is None)
     """The data of the prompt, by which recordings find replies."""
     sampling: Sampling
     messages: tuple[Message, ...]
-    """All messages sent; empty if the episode was exported without prompts."""
+    """All messages that were sent. Empty if the episode was exported without prompts."""
     left_out: int = 0
-    """Number of messages left out of the history to fit the context."""
+    """Number of messages of the conversation that were left out to fit the context."""
     cut_characters: int = 0
     reply: Reply
 
@@ -116,19 +116,19 @@ class Trajectory(TrajectoryPart):
 
     schema_version: Literal["planbook.trajectory/2"] = Field(default=TRAJECTORY_SCHEMA, alias="schema")
     path: str = Field(default="", exclude=True)
-    """Scope of the episode in the journal that it was read from."""
+    """The scope of the episode in the journal from which it was read."""
     task: Task
-    """``id`` identifies it in its environment; ``params`` is the parsed goal."""
+    """The task. ``id`` identifies it in its environment, and ``params`` are the values parsed from its goal."""
     repeat: int = Field(default=0, ge=0)
-    """Repeat of the task in its run, from 0."""
+    """Number of the repeat of the task in its run, from 0."""
     run: RunFacts = RunFacts(planner="")
-    recall: Recalled | None = None
+    recall: RecordedRecall | None = None
     rounds: tuple[Round, ...] = ()
     spans: tuple[RecordedSpan, ...] = ()
     """The method's record of its own structure."""
     calls: tuple[Call, ...] = ()
     ending: Ending = Ending(outcome=Outcome.NOT_RUN)
-    """``outcome``, the ``cause`` if the task was not solved, and the ``verdict`` of the environment."""
+    """The outcome, the environment's verdict, and the cause if the task was not solved."""
 
     @property
     def knowledge(self) -> Text:
@@ -137,12 +137,12 @@ class Trajectory(TrajectoryPart):
 
     @property
     def helpers(self) -> str:
-        """Plan code that was run first, to define helpers."""
+        """The plan code that was run first, to define helper functions."""
         return self.recall.helpers if self.recall else ""
 
 
-class Shown(Record):
-    """The parts of an episode that prompts show, and by which recordings find replies."""
+class ShownEpisode(Record):
+    """The parts of an episode that prompts show. Recordings find replies by them."""
 
     task: Task
     knowledge: Text = ""
@@ -155,7 +155,7 @@ AnyEvent = TypeVar("AnyEvent", bound=RecordedEvent)
 
 
 def in_reading_order(events: Iterable[AnyEvent]) -> list[AnyEvent]:
-    """Return the events in reading order: a reply comes before the events that happened while it arrived."""
+    """Return the events in the order in which people read them: a reply before what happened while it arrived."""
     events = list(events)
     first_pieces: dict[tuple[str, int], int] = {}
     for order, event in enumerate(events):
@@ -173,23 +173,23 @@ def in_reading_order(events: Iterable[AnyEvent]) -> list[AnyEvent]:
 
 
 def read_trajectory(path: str, events: Iterable[RecordedEvent], task: Task | None = None) -> Trajectory:
-    """Read the episode at ``path``, finished or not, from the events of its scope and its rounds, in order.
+    """Read the episode whose scope is ``path`` from its events, which are in order. It may be unfinished.
 
-    ``task`` stands in for that of an episode that has not begun; without it, such an episode raises LookupError.
+    If the episode has not begun, return a trajectory with this ``task``, or raise LookupError if it is None.
     """
     reader = _Reader(path)
     own = (event for event in events if event.scope == path or event.scope.startswith(f"{path}/round/"))
     order = 0
     for event in in_reading_order(own):
         reader.take(order, event)
-        order += not is_update(event)  # an update is not a separate part
+        order += not is_update(event)  # an update of a span is not a part of its own
     if reader.task is None and task is None:
         raise LookupError(f"{path}: no episode has begun there")
     return reader.trajectory(task)
 
 
 class _Reader:
-    """Reads the events of an episode one by one."""
+    """Builds a trajectory from the events of an episode, one by one."""
 
     def __init__(self, path: str) -> None:
         self.task: Task | None = None
@@ -197,7 +197,7 @@ class _Reader:
         self._calls, self._fields = list[Call](), dict[str, Any]()
 
     def take(self, order: int, event: RecordedEvent) -> None:
-        """Read one event. Kinds that are not part of a trajectory are ignored."""
+        """Read one event. Events that are not part of a trajectory are ignored."""
         body = event.body
         self._spans.take(event, order)
         match event.kind:
@@ -215,12 +215,12 @@ class _Reader:
                 place = {"order": order, "scope": self._inner(event.scope)}
                 self._calls.append(Call.model_validate({**body, **place}))
             case "recall":
-                self._fields["recall"] = Recalled.model_validate({**body, "order": order})
+                self._fields["recall"] = RecordedRecall.model_validate({**body, "order": order})
             case "outcome":
                 self._fields["ending"] = Ending.model_validate(body)
 
     def trajectory(self, task: Task | None) -> Trajectory:
-        """Return the trajectory."""
+        """Return the trajectory of the events read so far. ``task`` is used if the episode has not begun."""
         rounds = tuple(map(Round.model_validate, self._rounds))
         spans = (span.model_copy(update={"scope": self._inner(span.scope)}) for span in self._spans.recorded())
         fields = self._fields | {"task": self.task or task, "spans": tuple(spans), "calls": tuple(self._calls)}
@@ -239,15 +239,15 @@ class _Reader:
         self._rounds[-1]["rewinds"].append(rewind)
 
     def _inner(self, scope: str) -> str:
-        """Return the scope relative to the episode, without the episode's place in the run."""
+        """Return the scope relative to the scope of the episode."""
         return scope.removeprefix(f"{self._path}/")
 
 
-def tell_trajectory(trajectory: Trajectory, *, thoughts: bool = True) -> str:
-    """Return the episode as text for a prompt: thought (optional), code and feedback of each cell."""
-    steps = [step for played in trajectory.rounds for step in played.steps]
+def render_trajectory(trajectory: Trajectory, *, thoughts: bool = True) -> str:
+    """Return the episode as text for a prompt: code, feedback and, optionally, the thought of each cell."""
+    steps = [step for round_ in trajectory.rounds for step in round_.steps]
     refused = sum(not step.observation.accepted for step in steps)
-    shown = Shown(**{name: getattr(trajectory, name) for name in Shown.model_fields})
+    shown = ShownEpisode(**{name: getattr(trajectory, name) for name in ShownEpisode.model_fields})
     return PROMPTS["trajectory"].render(trajectory=shown, thoughts=thoughts, taken=len(steps), refused=refused)
 
 
@@ -255,51 +255,51 @@ def tell_trajectory(trajectory: Trajectory, *, thoughts: bool = True) -> str:
 
 TrajectoryRow = tuple[str, EventKind, int, Body]
 """A journal event: scope, kind, number and body."""
-_Moment = tuple[int, str, EventKind, Body]
-"""A journal event with its order instead of its number: order, scope, kind and body."""
+_OrderedEvent = tuple[int, str, EventKind, Body]
+"""A journal event with its position in the episode: order, scope, kind and body."""
 
 
 def rows_of(trajectory: Trajectory, path: str) -> list[TrajectoryRow]:
-    """Return the events of the episode, in order, as if it had been played at ``path`` in a run."""
+    """Return the events of the episode, in order, as if it had been played in the scope ``path`` of a run."""
     numbers: Counter[tuple[str, EventKind]] = Counter()
     rows: list[TrajectoryRow] = []
-    for _, scope, kind, body in sorted(_moments(trajectory, path), key=itemgetter(0)):
+    for _, scope, kind, body in sorted(_ordered_events(trajectory, path), key=itemgetter(0)):
         rows.append((scope, kind, numbers[scope, kind], body))
         numbers[scope, kind] += 1
     return [*rows, (path, "outcome", 0, trajectory.ending.model_dump(mode="json"))]
 
 
-def _moments(trajectory: Trajectory, path: str) -> Iterable[_Moment]:
+def _ordered_events(trajectory: Trajectory, path: str) -> Iterable[_OrderedEvent]:
     if trajectory.recall is not None:
         yield trajectory.recall.order, path, "recall", trajectory.recall.model_dump(mode="json", exclude={"order"})
-    for played in trajectory.rounds:
-        yield from _round_moments(played, trajectory.task, path)
+    for round_ in trajectory.rounds:
+        yield from _round_events(round_, trajectory.task, path)
     for call in trajectory.calls:
         yield call.order, f"{path}/{call.scope}", "ask", call.model_dump(mode="json", exclude={"order", "scope"})
-    yield from _span_moments(trajectory.spans, path)
+    yield from _span_events(trajectory.spans, path)
 
 
-def _round_moments(played: Round, task: Task, path: str) -> Iterable[_Moment]:
-    scope = f"{path}/round/{played.number}"
-    own_task = (played.task or task).model_dump(mode="json")
-    observation = OBSERVATION.dump_python(Observation(played.observation), mode="json")
-    yield played.order, scope, "task", {"task": own_task, "observation": observation}
-    parts: list[Step | Cell] = [*played.steps, *played.cells]
+def _round_events(round_: Round, task: Task, path: str) -> Iterable[_OrderedEvent]:
+    scope = f"{path}/round/{round_.number}"
+    own_task = (round_.task or task).model_dump(mode="json")
+    observation = OBSERVATION.dump_python(Observation(round_.observation), mode="json")
+    yield round_.order, scope, "task", {"task": own_task, "observation": observation}
+    parts: list[Step | Cell] = [*round_.steps, *round_.cells]
     for part in parts:
         body = part.model_dump(mode="json", exclude={"order", "undone"})  # the rewind says which steps are undone
         kind: EventKind = "act" if isinstance(part, Step) else "cell"
         yield part.order or 0, scope, kind, {**body, "scope": f"{path}/{part.scope}"}
-    for rewind in played.rewinds:
+    for rewind in round_.rewinds:
         yield rewind.order, scope, "rewind", {"path": f"{path}/{rewind.scope}", "steps": rewind.kept}
 
 
-def _span_moments(spans: Sequence[RecordedSpan], path: str) -> Iterable[_Moment]:
-    """Yield the begin and end events of spans. An end names its beginning by its number in the scope."""
+def _span_events(spans: Sequence[RecordedSpan], path: str) -> Iterable[_OrderedEvent]:
+    """Yield the events at the beginning and end of spans. An end refers to the beginning by its number in the scope."""
     ends = [(span.end, span, SPAN_END) for span in spans if span.end not in (None, span.order)]
     begins = [(span.order, span, SPAN_MOMENT if span.end == span.order else SPAN_BEGIN) for span in spans]
     numbers: Counter[str] = Counter()
     begin_numbers: dict[tuple[str, int], int] = {}
-    for order, span, at in sorted([*begins, *ends], key=lambda moment: moment[0] or 0):
+    for order, span, at in sorted([*begins, *ends], key=lambda event: event[0] or 0):
         body: dict[str, Any] = {"at": at, "title": span.title, "status": span.status, "data": {}}
         if at == SPAN_END:
             body["of"] = begin_numbers[span.scope, span.order]

@@ -1,4 +1,7 @@
-"""The records of an episode: settings, steps, cells, feedback and ending."""
+"""The records of an episode: settings, steps, cells, feedback and ending.
+
+A step is one action. A cell is a piece of plan code that is run in one go; it may take any number of steps.
+"""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -13,44 +16,44 @@ from planbook.sandbox import Fault, Limits
 
 
 class FeedbackKind(StrEnum):
-    """The kind of a cell's result. It includes the values of ``FaultKind``."""
+    """The kind of result that a cell had. It includes the values of ``FaultKind``."""
 
     DONE = "done"
-    """The environment's episode is over."""
+    """The environment ended its episode."""
     UNFINISHED = "unfinished"
-    """The cell ended without an error; the task is not done."""
+    """The cell ended without an error, but the task is not done."""
     PARSE = "parse"
-    """No usable reply."""
+    """The model gave no usable reply."""
     CHECK = "check"
-    """The plan, or the rest of it, was refused before it ran."""
+    """The plan, or the part that had not run yet, was refused."""
     RAISED = "raised"
     """The plan raised an exception."""
     LIMIT = "limit"
-    """A limit of the sandbox stopped it, or one of the episode's limits ended the episode."""
+    """The plan exceeded a limit of the sandbox, or the episode ended because of one of its limits."""
 
 
 ERROR_KINDS = frozenset({FeedbackKind.PARSE, FeedbackKind.CHECK, FeedbackKind.RAISED, FeedbackKind.LIMIT})
-"""The kinds of feedback that count as an error of the plan."""
+"""The kinds of results that count as an error of the plan."""
 
 
 class Outcome(StrEnum):
-    """The outcome of an episode. Rates count every outcome in the denominator."""
+    """The outcome of an episode. The denominator of a success rate counts all outcomes."""
 
     DIRECT_SUCCESS = "direct_success"
-    """Solved, and no cell ended in an error."""
+    """The task was solved, and no cell ended in an error."""
     INDIRECT_SUCCESS = "indirect_success"
-    """Solved after at least one error."""
+    """The task was solved after at least one error."""
     FAILURE = "failure"
     OUT_OF_BUDGET = "out_of_budget"
-    """The episode's actions were used up."""
+    """The episode used up its actions."""
     BROKEN = "broken"
     """The engine or the environment failed, not the plan."""
     NOT_RUN = "not_run"
-    """The run ended first."""
+    """The run ended before the episode was played."""
 
     @property
     def played(self) -> bool:
-        """True if the episode counts for its method: it was neither broken nor left out."""
+        """True if the outcome says something about the method: the episode was played and is not broken."""
         return self not in (Outcome.BROKEN, Outcome.NOT_RUN)
 
     @property
@@ -60,34 +63,34 @@ class Outcome(StrEnum):
 
 
 class Record(BaseModel):
-    """Base of the records in a journal."""
+    """Base class of the records in a journal."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
 
 class Step(Record):
-    """One action. ``cell`` is the number of its cell in the scope, from 0; ``line`` is the plan line that called it."""
+    """One action. ``cell`` is the number of its cell in the scope, from 0. ``line`` is the plan line that called it."""
 
     order: int | None = Field(default=None, ge=0, exclude_if=lambda order: order is None)
-    """Its moment in the episode, if read back from the journal."""
+    """Its position in the sequence of the episode's events, if the step was read back from the journal."""
     scope: str
     cell: int
     line: int | None
     action: Action
     observation: Observation
     counted: bool = True
-    """False only in older runs, for actions that did not count towards the limit."""
+    """False for actions that did not count towards the limit. There are some only in older runs."""
     printed: str = ""
-    """The plan's output since the step before."""
+    """What the plan has printed since the previous step."""
     undone: bool = False
-    """True if a later rewind undid it; the step still counts."""
+    """True if a later rewind undid the step. It still counts towards the limit."""
 
 
 class Feedback(Record):
-    """The result of a cell, for the planner. ``line`` is the plan line of the first fault."""
+    """The result of a cell, as the planner sees it. ``line`` is the plan line of the first fault."""
 
     wording_fields: ClassVar = frozenset({"text"})
-    """Left out of the digest, since the steps and the other fields hold the data of the text."""
+    """Not part of the digest by which recordings find replies. The data of the text are in other fields."""
 
     kind: FeedbackKind
     text: Text
@@ -97,14 +100,14 @@ class Feedback(Record):
 
     @property
     def is_error(self) -> bool:
-        """True if the cell ended in an error. A plan that merely stopped early did not."""
+        """True if the cell ended in an error. A plan that only stopped early did not."""
         return self.kind in ERROR_KINDS
 
 
 class Thought(Record):
-    """The text before a planner's code. ``text`` is all of it; the other fields are its segments.
+    """The text before the code in a planner's reply. ``text`` is all of it; the other fields are its segments.
 
-    ``rule_ids`` are the rules that the planner says it considered.
+    ``rule_ids`` are the ids of the rules that the planner says it considered.
     """
 
     text: str = ""
@@ -116,17 +119,17 @@ class Thought(Record):
 
 
 class Plan(Record):
-    """A planner's reply: thought and code."""
+    """A planner's reply: the text before the code, and the code."""
 
     thought: Thought
     code: str
 
 
 class Cell(Record):
-    """One execution of plan code. ``source`` is the origin of the code: a role, a procedure, a file."""
+    """A piece of plan code that was run in one go. ``source`` is its origin: a role, a procedure or a file."""
 
     order: int | None = Field(default=None, ge=0, exclude_if=lambda order: order is None)
-    """The moment of its end, after its steps, if read back from the journal."""
+    """Position of its end, after its steps, in the sequence of events, if the cell was read back from the journal."""
     scope: str
     number: int
     source: str
@@ -136,7 +139,7 @@ class Cell(Record):
 
 
 class Ending(Record):
-    """The ending of an episode. ``cause`` is empty for a success, else the name of its row in the table of failures."""
+    """The ending of an episode. ``cause`` says why the task was not solved; reports count failures by it."""
 
     outcome: Outcome
     cause: str = ""
@@ -144,16 +147,19 @@ class Ending(Record):
     verdict: Verdict = Verdict(False, 0.0)
     actions: int = 0
     error_steps: int = 0
-    """Number of cells that ended in an error (AutoManual, table 3), and of whole plans that left the task undone."""
+    """Number of errors: cells that ended in an error, and plans that should have done the whole task, but did not.
+
+    This is the number of error steps in table 3 of the AutoManual paper.
+    """
     milestones: tuple[str, ...] = Field(default=(), exclude_if=lambda reached: not reached)
-    """Milestones reached, if the environment has any."""
+    """The milestones that were reached, if the environment has milestones."""
     measures: Mapping[str, float] = Field(default={}, exclude_if=lambda measured: not measured)
-    """Further measures of the environment."""
+    """Maps the names of the environment's own measures to their values."""
 
 
 @dataclass(frozen=True)
 class EpisodeSettings:
-    """The limits, the seed and the modes of an episode. ``actions`` is the limit over all rounds."""
+    """The limits, the seed and the modes of an episode. ``actions`` limits the actions of all rounds together."""
 
     actions: int
     limits: Limits = field(default_factory=Limits)
@@ -161,7 +167,7 @@ class EpisodeSettings:
     stream: bool = False
     """Run plans while the model is still writing them."""
     dry_run: bool = False
-    """Refuse a plan before its first action if the dry run finds actions that cannot succeed.
+    """Refuse a plan before its first action if a dry run finds an action that cannot succeed.
 
-    A plan that runs while it is written is refused only from the statement of such an action on.
+    If plans run while they are written, the statements before such an action are run, and only the rest is refused.
     """

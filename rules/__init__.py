@@ -1,16 +1,31 @@
 """Learn from trajectories: rules, skills, reflections and procedures.
 
-- ``types`` defines the records of what is learned. ``book`` holds the rules in force and counts their evidence.
-- ``edits`` defines the changes to rules and their history; ``draft`` applies a batch as a whole, or refuses it
-  and reports every fault. ``cases`` says who may change what; ``system`` offers the edits to a model's plan code.
-  ``obedience`` runs the checks that rules may carry.
-- ``builder`` asks for changes, as Builder and as Consolidator.
-- ``procedures`` generalises the code of a success and verifies it. ``helpers`` collects harmless functions that plans
-  may call.
-- ``found_types`` groups solved tasks by the shapes of their ``plans``, ``describing`` names the groups, ``matching``
-  finds the type of a goal.
-- ``memory`` recalls knowledge for a task, and can leave parts of it out (ablations); ``retrieval`` selects rules,
-  skills and reflections; ``telling`` renders them for prompts. ``errors`` defines the exceptions.
+Records
+    ``types``: rules, skills, reflections, found task types, and the knowledge that holds them all.
+    ``book``: the current rules, and how often each was cited and helped.
+
+Changing rules
+    ``builder``: prompts that ask a model to write rules (the Builder) or to merge and delete them (the Consolidator).
+    ``system``: the functions ``rule_system.write_rule(...)`` and so on, which the model's reply calls.
+    ``draft``: checks one reply's edits together, and accepts or refuses them as a whole.
+    ``edits``: the accepted changes, and their history.
+    ``cases``: which edits are allowed after which kind of episode.
+    ``obedience``: code that checks whether an episode followed a rule.
+
+Procedures and task types
+    ``procedures``: turns the code of a success into a procedure for its task type, and verifies it.
+    ``helpers``: collects safe functions from rules and skills, which every plan may call.
+    ``plans``: compares plans by their shape, which ignores names and constants.
+    ``found_types``: groups solved tasks whose plans have the same shape into task types.
+    ``describing``: asks a model to name these types.
+    ``matching``: finds the type of a new goal.
+
+Using knowledge
+    ``memory``: recalls the knowledge for a task; ablations leave parts of it out.
+    ``retrieval``: selects the rules, skills and reflections that fit a task.
+    ``rendering``: renders them for prompts.
+
+``errors`` defines the exceptions.
 """
 
 if __name__ == "rules":
@@ -18,7 +33,7 @@ if __name__ == "rules":
 
 from typing import TYPE_CHECKING
 
-from planbook import lazily
+from planbook import lazy_getattr
 
 if TYPE_CHECKING:
     from planbook.rules.book import (
@@ -26,24 +41,24 @@ if TYPE_CHECKING:
         Citation,
         Evidence,
         RuleBook,
-        cites,
-        count,
+        cited_ids,
+        count_evidence,
         evidence_table,
         rule_text,
-        useless,
+        useless_rules,
     )
     from planbook.rules.builder import BuilderSettings, build_rules, consolidate
-    from planbook.rules.cases import Blame, Form
+    from planbook.rules.cases import Blame, RuleForm
     from planbook.rules.describing import describe_type
     from planbook.rules.edits import Applied, History, new_lesson_ids
     from planbook.rules.errors import RulesError
-    from planbook.rules.found_types import MIN_EXAMPLES, Solved, procedure_code, with_solved
+    from planbook.rules.found_types import MIN_EXAMPLES, SolvedTask, procedure_code, with_solved_task
     from planbook.rules.matching import PATTERN, match
     from planbook.rules.memory import LearnedMemory, ablated, with_type
     from planbook.rules.obedience import check_problem, rules_obeyed
-    from planbook.rules.procedures import Verification, generalise, learned_procedure, verified
-    from planbook.rules.retrieval import admit, learn, rules_for
-    from planbook.rules.telling import PROMPTS, mark_optional_code, tell_environment, tell_manual, tell_rules
+    from planbook.rules.procedures import Verification, generalise, learned_procedure, verdict_of
+    from planbook.rules.rendering import PROMPTS, mark_optional_code, render_environment, render_manual, render_rules
+    from planbook.rules.retrieval import rules_for, with_conclusion, with_procedure
     from planbook.rules.types import (
         FoundType,
         Knowledge,
@@ -57,7 +72,7 @@ if TYPE_CHECKING:
         rule_number,
     )
 else:
-    __getattr__ = lazily(__name__)
+    __getattr__ = lazy_getattr(__name__)
 
 __all__ = [
     "MIN_EXAMPLES",
@@ -69,7 +84,6 @@ __all__ = [
     "BuilderSettings",
     "Citation",
     "Evidence",
-    "Form",
     "FoundType",
     "History",
     "Knowledge",
@@ -78,38 +92,39 @@ __all__ = [
     "Reflection",
     "Rule",
     "RuleBook",
+    "RuleForm",
     "RuleType",
     "RulesError",
     "Skill",
-    "Solved",
+    "SolvedTask",
     "Verification",
     "ablated",
-    "admit",
     "build_rules",
     "check_problem",
     "citations",
-    "cites",
+    "cited_ids",
     "consolidate",
-    "count",
+    "count_evidence",
     "describe_type",
     "evidence_table",
     "generalise",
-    "learn",
     "learned_procedure",
     "mark_optional_code",
     "match",
     "new_lesson_ids",
     "procedure_code",
     "read_type",
+    "render_environment",
+    "render_manual",
+    "render_rules",
     "rule_number",
     "rule_text",
     "rules_for",
     "rules_obeyed",
-    "tell_environment",
-    "tell_manual",
-    "tell_rules",
-    "useless",
-    "verified",
-    "with_solved",
+    "useless_rules",
+    "verdict_of",
+    "with_conclusion",
+    "with_procedure",
+    "with_solved_task",
     "with_type",
 ]

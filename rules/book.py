@@ -1,7 +1,7 @@
-"""The rules in force, and the evidence for each.
+"""The rule book: the current rules, and the evidence for each.
 
-Evidence counts the episodes in which planners cited a rule, and among these the solved ones and those in which the
-agent was not blamed for ignoring it.
+Planners cite rules by their ids. The evidence for a rule counts the episodes that cited it. It also counts how many of
+them were solved, and in how many the Builder (the model that writes rules) did not blame the agent for ignoring it.
 """
 
 from collections.abc import Iterable, Mapping
@@ -15,17 +15,17 @@ from planbook.rules.types import Learned, Rule, citations, rule_id, rule_number
 
 
 class RuleBook(Learned):
-    """The rules in force, in the order of their numbers.
+    """The current rules, in the order of their numbers.
 
-    ``next_number`` is above every number ever assigned, including those of deleted rules.
+    ``next_number`` is greater than every number ever assigned, including those of deleted rules.
     """
 
     active: tuple[Rule, ...] = ()
     next_number: int = 0
 
     @classmethod
-    def of(cls, initial: Iterable[Rule]) -> Self:
-        """Return a new book with these rules. Raises ValueError for an invalid or repeated id."""
+    def from_rules(cls, initial: Iterable[Rule]) -> Self:
+        """Return a new book with these rules. Raises ValueError if an id is invalid or repeated."""
         rules = sorted(initial, key=lambda rule: rule_number(rule.id))
         numbers = [rule_number(rule.id) for rule in rules]
         if repeated := sorted({number for number in numbers if numbers.count(number) > 1}):
@@ -34,40 +34,40 @@ class RuleBook(Learned):
 
     @property
     def ids(self) -> tuple[str, ...]:
-        """The ids of the rules in force."""
+        """The ids of the current rules."""
         return tuple(rule.id for rule in self.active)
 
     def rule(self, id: str) -> Rule:
-        """Return the rule with that id. Raises UnknownRule."""
+        """Return the rule with this id. Raises UnknownRule if there is none."""
         for rule in self.active:
             if rule.id == id:
                 return rule
-        raise UnknownRule(self.why_unknown(id))
+        raise UnknownRule(self.unknown_reason(id))
 
     def was_assigned(self, id: str) -> bool:
-        """Return True if the id was given to a rule, even to one that was refused."""
+        """Return True if the id was ever assigned to a rule, even to one that was then refused or deleted."""
         try:
             return rule_number(id) < self.next_number
         except ValueError:
             return False
 
-    def why_unknown(self, id: str) -> str:
-        """Return the message for an id without a rule."""
+    def unknown_reason(self, id: str) -> str:
+        """Return a message that explains why no rule has this id."""
         reason = f"{id} was deleted, undone or refused" if self.was_assigned(id) else f"there is no {id}"
         return f"{reason}; the rules are {', '.join(self.ids)}" if self.active else f"{reason}; the book is empty"
 
     def cited_by(self, id: str) -> tuple[str, ...]:
         """Return the ids of the other rules that cite this one."""
-        return tuple(rule.id for rule in self.active if rule.id != id and id in cites(rule))
+        return tuple(rule.id for rule in self.active if rule.id != id and id in cited_ids(rule))
 
 
-def cites(rule: Rule) -> tuple[str, ...]:
-    """Return the ids in a rule's content and example, and those of the rules that it builds on; its log is ignored."""
+def cited_ids(rule: Rule) -> tuple[str, ...]:
+    """Return the ids of the rules that a rule names in its content or example, or builds on. Its log is ignored."""
     return tuple(dict.fromkeys((*citations(f"{rule.content}\n{rule.example}"), *rule.builds_on)))
 
 
 def rule_text(rule: Rule) -> str:
-    """Return a complete rule as plain lines, for people and for diffs."""
+    """Return a rule with all its attributes as plain text, for people and for diffs."""
     lines = [rule.id + (f" ({rule.type})" if rule.type else ""), *_block("", rule.content)]
     if rule.example:
         lines += ["  example:", *_block("  ", rule.example)]
@@ -88,9 +88,9 @@ _COLUMNS = ("rule", "type", "cited", "without blame", "solved")
 
 
 class Citation(Learned):
-    """The ids of the rules that the plans of one episode cited.
+    """The rules that the plans of one episode cited.
 
-    ``blamed_agent`` holds the ids of those that the agent ignored, according to the Builder.
+    ``blamed_agent`` holds the ids of the cited rules that, according to the Builder, the agent ignored.
     """
 
     episode: str
@@ -98,21 +98,22 @@ class Citation(Learned):
     solved: bool
     blamed_agent: frozenset[str] = frozenset()
     obeyed: dict[str, bool] = Field(default={}, exclude_if=lambda obeyed: not obeyed)
-    """Whether the episode followed each rule, by id; only rules whose check applies to the episode."""
+    """Maps the id of a rule to True if the episode followed it. Has only rules whose checks apply to the episode."""
 
 
 class Evidence(Learned):
-    """Counts of episodes for one rule. ``unblamed`` and ``solved`` each count some of the ``cited`` episodes.
+    """Counts of episodes for one rule.
 
-    ``unblamed`` counts episodes in which the Builder did not say that the agent ignored the rule. That does not prove
-    that the rule was followed: after a direct success, the Builder is not asked.
+    ``cited`` counts the episodes that cited the rule, and ``solved`` those of them that were solved. ``unblamed``
+    counts those in which the Builder did not say that the agent ignored the rule. This does not prove that the rule was
+    followed: after a direct success, the Builder is not asked.
     """
 
     cited: int = 0
     unblamed: int = 0
     solved: int = 0
     obedience: Obedience | None = Field(default=None, exclude_if=lambda obedience: obedience is None)
-    """The counts from the rule's check; None if the check applied to no episode."""
+    """The counts from the rule's check, or None if the check applied to no episode."""
 
     def __str__(self) -> str:
         measured = f"; by its check {self.obedience}" if self.obedience else ""
@@ -126,37 +127,37 @@ NO_EVIDENCE = Evidence()
 """The evidence of a rule that no episode has cited."""
 
 
-def count(citations: Iterable[Citation]) -> dict[str, Evidence]:
-    """Return the evidence for each rule, by id. If an episode has two records, the later one counts."""
+def count_evidence(citations: Iterable[Citation]) -> dict[str, Evidence]:
+    """Return a dict from rule ids to evidence. If an episode has two records, only the later one counts."""
     counted: dict[str, Evidence] = {}
     for citation in {citation.episode: citation for citation in citations}.values():
         for id in dict.fromkeys(citation.rule_ids):
-            before = counted.get(id, NO_EVIDENCE)
+            previous = counted.get(id, NO_EVIDENCE)
             counted[id] = Evidence(
-                cited=before.cited + 1,
-                unblamed=before.unblamed + (id not in citation.blamed_agent),
-                solved=before.solved + citation.solved,
-                obedience=before.obedience,
+                cited=previous.cited + 1,
+                unblamed=previous.unblamed + (id not in citation.blamed_agent),
+                solved=previous.solved + citation.solved,
+                obedience=previous.obedience,
             )
         for id, obeyed in citation.obeyed.items():
-            before = counted.get(id, NO_EVIDENCE)
-            counts = (before.obedience or Obedience()).after(obeyed=obeyed, solved=citation.solved)
-            counted[id] = before.model_copy(update={"obedience": counts})
+            previous = counted.get(id, NO_EVIDENCE)
+            counts = (previous.obedience or Obedience()).with_episode(obeyed=obeyed, solved=citation.solved)
+            counted[id] = previous.model_copy(update={"obedience": counts})
     return counted
 
 
-def useless(evidence: Mapping[str, Evidence]) -> dict[str, str]:
-    """Return the ids of rules that may be dropped according to their checks, with the reasons."""
-    counts = {id: each.obedience for id, each in evidence.items() if each.obedience}
-    return {id: obedience.why_useless for id, obedience in counts.items() if obedience.why_useless}
+def useless_rules(evidence: Mapping[str, Evidence]) -> dict[str, str]:
+    """Return a dict that maps each rule that may be dropped, according to its check, to the reason."""
+    counts = {id: row.obedience for id, row in evidence.items() if row.obedience}
+    return {id: obedience.useless_reason for id, obedience in counts.items() if obedience.useless_reason}
 
 
 def evidence_table(book: RuleBook, evidence: Mapping[str, Evidence]) -> str:
-    """Return the evidence of every rule in force, in columns."""
+    """Return a text table with the evidence for every current rule."""
     by_rule = [evidence.get(rule.id, NO_EVIDENCE) for rule in book.active]
     rows = [_COLUMNS, *map(_row, book.active, by_rule)]
-    if any(each.obedience for each in by_rule):
-        columns = [_OBEDIENCE_COLUMNS, *(each.obedience.cells if each.obedience else ("-",) * 4 for each in by_rule)]
+    if any(row.obedience for row in by_rule):
+        columns = [_OBEDIENCE_COLUMNS, *(row.obedience.cells if row.obedience else ("-",) * 4 for row in by_rule)]
         rows = [(*row, *more) for row, more in zip(rows, columns, strict=True)]
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     aligned = [f"<{width}" for width in widths[:2]] + [f">{width}" for width in widths[2:]]

@@ -1,7 +1,8 @@
 """The Builder and the Consolidator (AutoManual, section 3.3).
 
-The Builder turns an episode into rules; its prompts depend on the case of the episode. The Consolidator merges and
-deletes rules when there are too many. Both use ``BuilderSettings`` and ``Editor``.
+The Builder is the model that turns an episode into rules. Its prompts depend on the episode's case: whether it
+succeeded, and whether the rules or the agent caused its errors. The Consolidator is the model that merges and deletes
+rules when there are too many. Both answer with Python code that edits the rules, which ``Editor`` runs.
 """
 
 from collections.abc import Callable, Mapping
@@ -20,42 +21,43 @@ from planbook.planner import (
     Trajectory,
     UnusableReply,
     action_docs,
-    tell_trajectory,
+    render_trajectory,
 )
 from planbook.rules.book import Evidence, RuleBook
-from planbook.rules.cases import BUILDER, BUILDER_WITHOUT_CASES, CONSOLIDATOR, Blame, Case, Form, case_of, read_blame
+from planbook.rules.cases import BUILDER, BUILDER_ANY_CASE, CONSOLIDATOR, Blame, Case, RuleForm, case_of, read_blame
 from planbook.rules.edits import RuleChange
+from planbook.rules.rendering import PROMPTS
 from planbook.rules.system import EditResult, RuleSystem, Trajectories, Verify, run_edits
-from planbook.rules.telling import PROMPTS
 from planbook.rules.types import MEANINGS
 from planbook.sandbox import Sandbox, read_reply
 
 
 @dataclass(frozen=True)
 class BuilderSettings:
-    """Settings of rule management: the environment, the number and form of the rules, and the paper's ablations.
+    """Settings for building rules: the environment, the number and form of the rules, and the paper's ablations.
 
-    ``cooperation`` shows the Builder the agent's thoughts. ``cases`` gives it the instructions and permissions of the
-    episode's case; ``classification`` asks it first whether the rules or the agent caused the errors.
+    If ``cooperation`` is set, the Builder sees the agent's thoughts. If ``cases`` is set, its instructions and
+    permissions depend on the episode's case. If ``classification`` is set, it is first asked whether the rules or the
+    agent caused the errors.
     """
 
     environment: type[Environment]
     options: BaseModel
     max_rules: int = 12
-    form: Form = field(default_factory=Form)
+    form: RuleForm = field(default_factory=RuleForm)
     cooperation: bool = True
     cases: bool = True
     classification: bool = True
     verify: Verify | None = None
-    """Returns the problem with a rule's check; None accepts every check."""
+    """A function that returns the problem with a rule's check, or None to accept every check."""
 
     def system_message(self, name: str) -> Message:
-        """Return the system message that a template of ``PROMPTS`` renders, such as ``builder/system``."""
+        """Render a template of ``PROMPTS``, such as ``builder/system``, and return it as a system message."""
         text = PROMPTS[name].render(
             about=self.environment.about,
             action_docs=action_docs(self.environment, self.options),
             form=self.form,
-            types=[(kind.value, meaning) for kind, meaning in MEANINGS.items() if kind in self.form.offered],
+            types=[(kind.value, meaning) for kind, meaning in MEANINGS.items() if kind in self.form.allowed_types],
             max_rules=self.max_rules,
         )
         return Message(role="system", content=text)
@@ -64,7 +66,8 @@ class BuilderSettings:
 class Editor:
     """Runs the edits of each reply in a new rule system.
 
-    ``valid_part`` is the change made by the valid edits of the last rejected reply whose code could be read, or None.
+    If replies are rejected, ``valid_part`` is the change that the valid edits of the last one make on their own. A
+    reply whose code could not be read does not count. ``valid_part`` is None if there is no such change.
     """
 
     def __init__(self, sandbox: Sandbox, new_system: Callable[[], RuleSystem]) -> None:
@@ -72,7 +75,10 @@ class Editor:
         self.valid_part: RuleChange | None = None
 
     def read(self, reply: str) -> EditResult:
-        """Run the edits of a reply and return the result. Raises ValueError with the message for the model."""
+        """Run the edits of a reply and return the result.
+
+        Raises ValueError if the reply is rejected; its message is for the model.
+        """
         code = read_reply(reply)
         if code.problem is not None:
             raise ValueError(str(code.problem))
@@ -90,9 +96,10 @@ VALID_PART_APPLIED = " The valid calls before it were applied."
 
 @dataclass(frozen=True)
 class BuildResult:
-    """The Builder's result for an episode. ``change`` is None if no edits were accepted.
+    """The rules after the Builder has seen an episode. ``change`` is None if no edits were accepted.
 
-    ``note`` says why, or which edits were left out. ``analysis`` is the Builder's text on whose fault the errors were.
+    ``note`` explains why no edits were accepted, or which ones were left out. ``analysis`` is the Builder's explanation
+    of who caused the errors.
     """
 
     book: RuleBook
@@ -118,36 +125,36 @@ def build_rules(
     trajectory: Trajectory,
     conclusion: Conclusion,
     settings: BuilderSettings,
-    elsewhere: str = "",
+    other_failure: str = "",
 ) -> BuildResult:
-    """Show an episode to the Builder and apply its edits. Raises ModelError, BudgetEnded.
+    """Show an episode to the Builder and apply its edits. Raises ModelError or BudgetEnded if it cannot be asked.
 
-    If no reply with edits is usable, only the valid edits of the last one whose code could be read are applied;
-    without a usable verdict, none. ``elsewhere`` describes how the same approach failed in another scene; empty if that
-    is not known.
+    If no reply with edits is usable, only the valid edits of the last readable one are applied. If the Builder gives no
+    usable verdict on the errors, nothing is applied. ``other_failure`` describes how the same approach failed on
+    another task. It is empty if that is not known.
     """
     outcome = trajectory.ending.outcome
     if outcome in (Outcome.BROKEN, Outcome.NOT_RUN):
         return BuildResult(book, note="the episode teaches nothing about the environment")
-    prompt_values = _prompt_values(book, trajectory, conclusion, settings) | {"elsewhere": elsewhere}
+    prompt_values = _prompt_values(book, trajectory, conclusion, settings) | {"elsewhere": other_failure}
     classified: Classification | None = None
     try:
         if outcome is not Outcome.DIRECT_SUCCESS and settings.cases and settings.classification:
             classified = _classify(scope, prompt_values, settings)
         blame = classified.blame if classified else Blame.IMPERFECT_RULES
         case = case_of(outcome, blame) if settings.cases else None
-        permissions = (BUILDER[case] if case else BUILDER_WITHOUT_CASES).within(settings.form)
+        permissions = (BUILDER[case] if case else BUILDER_ANY_CASE).restricted_to(settings.form)
         context: dict[str, Any] = {"who": BUILDER_ROLE, "where": scope.path, "case": case, "verify": settings.verify}
         editor = Editor(sandbox, partial(RuleSystem, book, permissions, **context))
         change, note = _manage(scope, editor, case, classified, prompt_values, settings)
     except UnusableReply as unusable:
         return BuildResult(book, note=str(unusable), **_verdict_of(classified))
-    new_book, case = (change.on(book), case) if change else (book, None)
+    new_book, case = (change.apply_to(book), case) if change else (book, None)
     return BuildResult(new_book, change, case, note=note, **_verdict_of(classified))
 
 
 def _classify(scope: Scope, prompt_values: dict[str, Any], settings: BuilderSettings) -> Classification:
-    """Ask whose fault the errors were (listing 12), and return the verdict."""
+    """Ask the Builder who caused the errors (listing 12 of the paper), and return its verdict."""
     history = [settings.system_message("builder/system")]
     answer = scope.ask(BUILDER_ROLE, PROMPTS["builder/classify"], read=read_blame, history=history, **prompt_values)
     return Classification(answer.value, answer.reply.text, answer.history)
@@ -161,9 +168,9 @@ def _manage(
     prompt_values: dict[str, Any],
     settings: BuilderSettings,
 ) -> tuple[RuleChange | None, str]:
-    """Ask for the edits that the case calls for (listings 13 to 18); return the change and a note on what was left out.
+    """Ask for the edits that suit the case (listings 13 to 18); return the change, and a note on what was left out.
 
-    If even the last reply has faults, its valid calls are applied.
+    If even the last reply has faults, only its valid calls are applied.
     """
     values: dict[str, Any] = {"instructions": _instructions(case, settings)}
     if classified:
@@ -186,7 +193,7 @@ def _prompt_values(
         "rules": book.active,
         "max_rules": settings.max_rules,
         "episode": trajectory.path,
-        "trajectory": tell_trajectory(trajectory, thoughts=settings.cooperation),
+        "trajectory": render_trajectory(trajectory, thoughts=settings.cooperation),
         "conclusion": Conclusion(
             text=conclusion.text if settings.cooperation else "", code="" if repeated else conclusion.code
         ),
@@ -196,14 +203,14 @@ def _prompt_values(
 
 
 def _repeats(code: str, trajectory: Trajectory) -> bool:
-    """Return True if every line of the code is in the episode's plans or the functions defined beforehand."""
+    """Return True if every line of the code is in the episode's plans or in the helpers that they could use."""
     known = [trajectory.helpers, *(cell.code for played in trajectory.rounds for cell in played.cells)]
     known_lines = {line.strip() for text in known for line in text.splitlines()}
     return bool(code) and all(line.strip() in known_lines for line in code.splitlines() if line.strip())
 
 
 def _instructions(case: Case | None, settings: BuilderSettings) -> str:
-    """Return the instructions for the case; those of ``case_0`` are for the ablation without cases."""
+    """Return the instructions for the case, or those of ``case_0`` in the ablation without cases."""
     prompt = PROMPTS[f"builder/case_{case.number if case else 0}"]
     return prompt.render(**({"form": settings.form} if case else {}))
 
@@ -214,7 +221,7 @@ def _verdict_of(classified: Classification | None) -> dict[str, Any]:
 
 CONSOLIDATOR_ROLE: Final = "consolidator"
 MAX_ROUNDS = 4
-"""Maximum number of usable replies from the Consolidator between two episodes, so that consolidation always ends."""
+"""Maximum number of usable replies of the Consolidator after one episode. It makes sure that consolidation ends."""
 
 
 def consolidate(
@@ -225,15 +232,15 @@ def consolidate(
     trajectories: Trajectories,
     settings: BuilderSettings,
 ) -> tuple[RuleBook, tuple[RuleChange, ...]]:
-    """Reduce the rules towards ``max_rules``, as far as the Consolidator sees fit. Return the book and its changes.
+    """Let the Consolidator reduce the rules towards ``max_rules``. Return the new book and the changes made.
 
-    ``evidence`` is by rule id. If a reply is unusable, consolidation ends; earlier changes stay. Raises ModelError,
-    BudgetEnded.
+    ``evidence`` maps rule ids to their evidence. An unusable reply ends the consolidation; earlier changes are kept.
+    Raises ModelError or BudgetEnded if the model cannot be asked.
     """
     changes: list[RuleChange] = []
     history = [settings.system_message("consolidator/system")]
-    message, permissions = "", CONSOLIDATOR.within(settings.form)
-    for left in range(MAX_ROUNDS, 0, -1):
+    message, permissions = "", CONSOLIDATOR.restricted_to(settings.form)
+    for replies_left in range(MAX_ROUNDS, 0, -1):
         context: dict[str, Any] = {"who": CONSOLIDATOR_ROLE, "where": scope.path, "verify": settings.verify}
         editor = Editor(sandbox, partial(RuleSystem, book, permissions, trajectories, **context))
         try:
@@ -246,14 +253,14 @@ def consolidate(
                 max_rules=settings.max_rules,
                 evidence={rule.id: evidence[rule.id] for rule in book.active if rule.id in evidence},
                 message=message,
-                left=left,
+                left=replies_left,
             )
         except UnusableReply:
             break
         edited, history = answer.value, list(answer.history)
         if edited.change is not None and edited.change.touched:
             changes.append(edited.change)
-            book = edited.change.on(book)
+            book = edited.change.apply_to(book)
         if edited.stopped:
             break
         message = edited.message or "It printed nothing."

@@ -1,4 +1,7 @@
-"""Case-conditioned rule management (AutoManual, section 3.3): which edits are allowed after which episode."""
+"""Case-conditioned rule management (AutoManual, section 3.3): which edits of rules are allowed after which episode.
+
+The Builder is the model that writes rules after an episode. The Consolidator is the model that merges and deletes them.
+"""
 
 import re
 from collections.abc import Iterable, Mapping
@@ -20,7 +23,7 @@ class Blame(StrEnum):
 
 
 class Case(StrEnum):
-    """The five cases, in the paper's order."""
+    """The five kinds of episodes that the paper distinguishes, in its order."""
 
     DIRECT_SUCCESS = "direct success"
     INDIRECT_IMPERFECT_RULES = "indirect success, imperfect rules"
@@ -30,12 +33,12 @@ class Case(StrEnum):
 
     @property
     def number(self) -> int:
-        """The paper's number, from 1."""
+        """The number of the case in the paper, from 1."""
         return list(Case).index(self) + 1
 
 
 def case_of(outcome: Outcome, blame: Blame) -> Case:
-    """Return the case of an episode that was played to its end; ``blame`` does not matter after a direct success."""
+    """Return the case of an episode that was played to its end. After a direct success, ``blame`` is ignored."""
     if outcome is Outcome.DIRECT_SUCCESS:
         return Case.DIRECT_SUCCESS
     if outcome is Outcome.INDIRECT_SUCCESS:
@@ -53,7 +56,7 @@ _REQUEST = f'end with one line that reads "Verdict: {Blame.IMPERFECT_RULES}" or 
 
 
 def read_blame(text: str) -> Blame:
-    """Return the verdict at the end of an analysis. Raises ValueError, which says what is missing."""
+    """Return the verdict at the end of an analysis. Raises ValueError with a message for the model if it is unclear."""
     verdict = _verdict(text)
     if verdict is None:
         raise ValueError(f"there is no verdict: {_REQUEST}")
@@ -67,7 +70,10 @@ def read_blame(text: str) -> Blame:
 
 
 def _verdict(text: str) -> str | None:
-    """Return what follows the last "Verdict:", on its line or the next; else the last line if it is a bare verdict."""
+    """Return the text after the last "Verdict:", on the same line or the next.
+
+    If no line begins with "Verdict:", return the last line if it is nothing but a verdict, or else None.
+    """
     lines = [line for line in (line.strip(_MARKUP) for line in text.splitlines()) if line]
     for number, line in reversed(list(enumerate(lines))):
         if match := _VERDICT.match(line):
@@ -75,25 +81,25 @@ def _verdict(text: str) -> str | None:
     return lines[-1] if lines and _BLAME.fullmatch(lines[-1]) else None
 
 
-class Form(Learned):
-    """The attributes that rules may have. The paper's ablations set some of them to False."""
+class RuleForm(Learned):
+    """The attributes that rules may have. In the paper's ablations, some of them are False."""
 
     types: bool = True
     examples: bool = True
     logs: bool = True
     helper_methods: bool = True
     checks: bool = Field(default=False, exclude_if=lambda checks: not checks)
-    """True if the Builder may give rules checks (``planbook.rules.obedience``)."""
+    """True if the Builder may add a check to a rule: code that tells whether an episode followed it."""
 
     @property
-    def offered(self) -> frozenset[RuleType]:
+    def allowed_types(self) -> frozenset[RuleType]:
         """The rule types that this form allows."""
-        without = frozenset() if self.helper_methods else frozenset({RuleType.USEFUL_HELPER_METHOD})
-        return frozenset(RuleType) - without
+        excluded = frozenset() if self.helper_methods else frozenset({RuleType.USEFUL_HELPER_METHOD})
+        return frozenset(RuleType) - excluded
 
-    def fitted(self, rules: Iterable[Rule]) -> tuple[Rule, ...]:
-        """Return the rules without the types, examples, logs and helper methods that this form lacks. Checks stay."""
-        kept = [rule for rule in rules if rule.type is None or rule.type in self.offered]
+    def reduced(self, rules: Iterable[Rule]) -> tuple[Rule, ...]:
+        """Return the rules without the types, examples, logs and helper methods that this form excludes."""
+        kept = [rule for rule in rules if rule.type is None or rule.type in self.allowed_types]
         ids = {rule.id for rule in kept}
         return tuple(
             rule.model_copy(
@@ -109,62 +115,69 @@ class Form(Learned):
 
 
 class Permissions(Learned):
-    """Edits that are allowed. Adding to a validation log is always allowed."""
+    """The edits that are allowed, each as the set of rule types for which it is allowed.
 
-    when: str
-    """Beginning of a refusal's message, such as "After a direct success"."""
+    Adding an entry to a rule's validation log is always allowed.
+    """
+
+    situation: str
+    """The situation in which they apply, such as "After a direct success". Messages of refused edits begin with it."""
     writes: frozenset[RuleType] = frozenset()
     updates: frozenset[RuleType] = frozenset()
     deletes: frozenset[RuleType] = frozenset()
     changes_to: frozenset[RuleType] = frozenset()
-    """Types that an update may give to a rule of another type."""
+    """If an update changes the type of a rule, the new type must be one of these."""
     changes_from: frozenset[RuleType] = frozenset()
-    """Types that a rule may lose by an update."""
-    form: Form = Form()
+    """If an update changes the type of a rule, the old type must be one of these."""
+    form: RuleForm = RuleForm()
 
-    def within(self, form: Form) -> "Permissions":
-        """Return the permissions for rules of this form: no rule can be given a type that the form does not allow."""
-        return self.model_copy(
-            update={"form": form, "writes": self.writes & form.offered, "changes_to": self.changes_to & form.offered}
-        )
+    def restricted_to(self, form: RuleForm) -> "Permissions":
+        """Return the permissions for rules of this form, which never give a rule a type that the form excludes."""
+        writes, changes_to = self.writes & form.allowed_types, self.changes_to & form.allowed_types
+        return self.model_copy(update={"form": form, "writes": writes, "changes_to": changes_to})
 
-    def may(self, allowed: frozenset[RuleType], type: RuleType | None) -> bool:
-        """Return True if ``allowed``, one of the sets above, contains the type; for None, if it is not empty."""
+    def allows(self, allowed: frozenset[RuleType], type: RuleType | None) -> bool:
+        """Return True if ``allowed``, one of the sets above, contains the type. For rules without types, pass None.
+
+        A rule without a type is permitted unless the set is empty.
+        """
         return bool(allowed) if type is None else type in allowed
 
 
 ALL = frozenset(RuleType)
 SUCCESS = frozenset({RuleType.SUCCESS_PROCESS, RuleType.USEFUL_HELPER_METHOD})
-"""Types of rules that come from a success; such rules are never merged or deleted."""
+"""Types of rules that record how a task was solved. Such rules are never merged or deleted."""
 FINDINGS = frozenset({RuleType.SPECIAL_PHENOMENON, RuleType.SPECIAL_MECHANISM})
 CORRECTED = frozenset({RuleType.CORRECTED_ERROR})
 UNRESOLVED = frozenset({RuleType.UNRESOLVED_ERROR})
 
 
-def _builder(when: str, writes: frozenset[RuleType], updates: frozenset[RuleType] = ALL) -> Permissions:
+def _allow(situation: str, writes: frozenset[RuleType], updates: frozenset[RuleType] = ALL) -> Permissions:
     """Return the Builder's permissions.
 
-    An update that changes the type counts as writing a rule of the new type; types in ``SUCCESS`` cannot be changed.
+    An update may change the type of a rule only to a type that may be written. Types in ``SUCCESS`` cannot be changed.
     """
-    return Permissions(when=when, writes=writes, updates=updates, changes_to=writes, changes_from=updates - SUCCESS)
+    return Permissions(
+        situation=situation, writes=writes, updates=updates, changes_to=writes, changes_from=updates - SUCCESS
+    )
 
 
 BUILDER: Mapping[Case, Permissions] = {
-    Case.DIRECT_SUCCESS: _builder("After a direct success", SUCCESS | FINDINGS),
-    Case.INDIRECT_IMPERFECT_RULES: _builder(
+    Case.DIRECT_SUCCESS: _allow("After a direct success", SUCCESS | FINDINGS),
+    Case.INDIRECT_IMPERFECT_RULES: _allow(
         "After an indirect success with imperfect rules", SUCCESS | FINDINGS | CORRECTED
     ),
-    Case.INDIRECT_IMPERFECT_AGENT: _builder("After an indirect success with an imperfect agent", FINDINGS | CORRECTED),
-    Case.FAILURE_IMPERFECT_RULES: _builder(
+    Case.INDIRECT_IMPERFECT_AGENT: _allow("After an indirect success with an imperfect agent", FINDINGS | CORRECTED),
+    Case.FAILURE_IMPERFECT_RULES: _allow(
         "After a failure with imperfect rules", UNRESOLVED | FINDINGS, ALL - {RuleType.SUCCESS_PROCESS}
     ),
-    Case.FAILURE_IMPERFECT_AGENT: _builder("After a failure with an imperfect agent", FINDINGS),
+    Case.FAILURE_IMPERFECT_AGENT: _allow("After a failure with an imperfect agent", FINDINGS),
 }
-"""The edits that a Builder may make, by the case of the episode."""
-BUILDER_WITHOUT_CASES = _builder("When rules are built", ALL)
-"""The edits that a Builder may make in the ablation without cases."""
+"""Maps the case of an episode to the edits that the Builder may make after it."""
+BUILDER_ANY_CASE = _allow("When rules are built", ALL)
+"""The edits that the Builder may make in the ablation without cases."""
 CONSOLIDATOR = Permissions(
-    when="When rules are consolidated",
+    situation="When rules are consolidated",
     updates=ALL,
     deletes=ALL - SUCCESS,
     changes_to=ALL - SUCCESS,

@@ -1,25 +1,26 @@
-"""A batch of edits in progress: each edit is checked against the rules as they are after the previous edits.
+"""Collect the edits of a model's reply into a batch, and check them.
 
-The functions above ``Draft`` check a single edit, independently of its batch. Each fault is a message for the model.
+Each edit is checked against the rules as they are after the previous edits. The functions above ``Draft`` check a
+single edit, independently of its batch. Each fault is a message for the model.
 """
 
 from collections.abc import Iterable, Iterator
 
-from planbook.rules.book import RuleBook, cites
-from planbook.rules.cases import Form, Permissions
-from planbook.rules.edits import Batch, DeleteRule, Edit, RuleChange, Touched, UpdateRule, WriteRule
+from planbook.rules.book import RuleBook, cited_ids
+from planbook.rules.cases import Permissions, RuleForm
+from planbook.rules.edits import Batch, ChangedRule, DeleteRule, Edit, RuleChange, UpdateRule, WriteRule
 from planbook.rules.errors import BatchRefused, EditFault
 from planbook.rules.types import Rule, RuleType, listed, read_type, rule_id, rule_number
 
 MAX_CHARACTERS = {"content": 3_000, "example": 6_000, "log": 1_000, "check": 2_000}
-"""Maximum characters of each attribute; for a log, of one entry."""
+"""Maximum number of characters of each attribute. For ``log``, it applies to each entry."""
 
 
-class Forbidden(str):
-    """A fault of an edit that is valid in itself but not permitted."""
+class Denial(str):
+    """A fault of an edit that would be valid, but is not permitted."""
 
 
-def attribute_faults(edit: WriteRule | UpdateRule, form: Form) -> Iterator[str]:
+def attribute_faults(edit: WriteRule | UpdateRule, form: RuleForm) -> Iterator[str]:
     """Yield the faults of an edit's attributes."""
     for name, limit in MAX_CHARACTERS.items():
         text = getattr(edit, name) or ""
@@ -37,42 +38,45 @@ def attribute_faults(edit: WriteRule | UpdateRule, form: Form) -> Iterator[str]:
         yield "rules have no validation logs here: leave log out"
 
 
-def type_of(edit: WriteRule | UpdateRule, form: Form) -> RuleType | None:
-    """Return the edit's type; None if rules have no types. Raises ValueError, which lists the types."""
+def type_of(edit: WriteRule | UpdateRule, form: RuleForm) -> RuleType | None:
+    """Return the rule type that an edit names, or None if rules have no types.
+
+    Raises ValueError with a list of the types if it names none, or an unknown one.
+    """
     if not form.types:
         return None
     if not edit.type:
-        raise ValueError(f"a rule needs a type; the types are {listed(form.offered)}")
-    return read_type(edit.type, form.offered)
+        raise ValueError(f"a rule needs a type; the types are {listed(form.allowed_types)}")
+    return read_type(edit.type, form.allowed_types)
 
 
 def write_faults(type: RuleType | None, permissions: Permissions) -> Iterator[str]:
-    """Yield the fault if a rule of this type may not be written."""
-    if not permissions.may(permissions.writes, type):
-        what, instead = f"a {type} rule" if type else "a new rule", "update an existing rule instead"
+    """Yield a fault if no rule of this type may be written."""
+    if not permissions.allows(permissions.writes, type):
+        subject, instead = f"a {type} rule" if type else "a new rule", "update an existing rule instead"
         if permissions.writes and permissions.form.types:
             instead = f"only these types may be written: {listed(permissions.writes)}"
-        yield Forbidden(f"{permissions.when}, {what} must not be written; {instead}")
+        yield Denial(f"{permissions.situation}, {subject} must not be written; {instead}")
 
 
 def update_faults(rule: Rule, edit: UpdateRule, permissions: Permissions) -> Iterator[str]:
     """Yield the faults of an update of this rule."""
     if edit.adds_log_only:
         return
-    if not permissions.may(permissions.updates, rule.type):
-        yield Forbidden(
-            f"{permissions.when}, a {rule.type} rule must not be updated, only {listed(permissions.updates)} rules; "
-            "an entry may be added to its log"
+    if not permissions.allows(permissions.updates, rule.type):
+        yield Denial(
+            f"{permissions.situation}, a {rule.type} rule must not be updated, only {listed(permissions.updates)} "
+            "rules; an entry may be added to its log"
         )
     if edit.type and permissions.form.types:
         yield from _retyping_faults(rule, edit, permissions)
 
 
 def delete_faults(rule: Rule, permissions: Permissions) -> Iterator[str]:
-    """Yield the fault if this rule may not be deleted."""
-    if not permissions.may(permissions.deletes, rule.type):
-        what = f"a {rule.type} rule" if permissions.deletes else "a rule"
-        yield Forbidden(f"{permissions.when}, {what} must not be deleted, or merged into another: keep it")
+    """Yield a fault if this rule may not be deleted."""
+    if not permissions.allows(permissions.deletes, rule.type):
+        subject = f"a {rule.type} rule" if permissions.deletes else "a rule"
+        yield Denial(f"{permissions.situation}, {subject} must not be deleted, or merged into another: keep it")
 
 
 def dependence_faults(own_id: str, builds_on: tuple[str, ...], book: RuleBook) -> Iterator[str]:
@@ -81,7 +85,7 @@ def dependence_faults(own_id: str, builds_on: tuple[str, ...], book: RuleBook) -
         if id == own_id:
             yield f"{id} cannot build on itself: leave it out of builds_on"
         elif id not in book.ids:
-            yield f"builds_on: {book.why_unknown(id)}"
+            yield f"builds_on: {book.unknown_reason(id)}"
 
 
 def _retyping_faults(rule: Rule, edit: UpdateRule, permissions: Permissions) -> Iterator[str]:
@@ -92,36 +96,37 @@ def _retyping_faults(rule: Rule, edit: UpdateRule, permissions: Permissions) -> 
         return
     if new_type == rule.type:
         return
-    if not permissions.may(permissions.changes_from, rule.type):
-        yield Forbidden(f"{permissions.when}, the type of a {rule.type} rule must not be changed: leave type out")
-    elif not permissions.may(permissions.changes_to, new_type):
-        yield Forbidden(f"{permissions.when}, a rule must not be turned into a {new_type} rule: leave type out")
+    if not permissions.allows(permissions.changes_from, rule.type):
+        yield Denial(f"{permissions.situation}, the type of a {rule.type} rule must not be changed: leave type out")
+    elif not permissions.allows(permissions.changes_to, new_type):
+        yield Denial(f"{permissions.situation}, a rule must not be turned into a {new_type} rule: leave type out")
 
 
 class Draft:
-    """Edits added one by one. A rule gets its id as soon as it is written, so that later edits may name it.
+    """A batch of edits that are added one by one.
 
-    A ``lenient`` draft leaves out edits that are not permitted; otherwise they are faults of the batch.
+    A new rule gets its id immediately, so that later edits can name it. A ``lenient`` draft leaves out edits that are
+    not permitted. In any other draft, they are faults, and invalidate the batch.
     """
 
     def __init__(self, book: RuleBook, permissions: Permissions, *, lenient: bool = False) -> None:
-        self._before, self._permissions, self._lenient = book, permissions, lenient
+        self._original, self._permissions, self._lenient = book, permissions, lenient
         self.left_out: list[EditFault] = []
-        """Edits that a lenient draft has left out, and why."""
+        """Edits that a lenient draft has left out, with the reasons."""
         self._valid: list[Edit] = []
         self._rules = {rule.id: rule for rule in book.active}
         self._next = book.next_number
         self._calls = 0
-        """Number of edits so far, including those refused or left out."""
+        """Number of edits so far, including those that were refused or left out."""
         self._edits: dict[int, Edit] = {}
-        """Edits by number, without those left out."""
+        """Maps numbers to edits, except those that were left out."""
         self._faults: list[EditFault] = []
         self._assigned: list[str] = []
         self._last: dict[str, int] = {}
-        """Number of the last edit of each rule, by rule id."""
+        """Maps the id of each edited rule to the number of its last edit."""
         self._deleted: dict[str, int] = {}
         self._refused: set[str] = set()
-        """Ids assigned to new rules that were refused; edits that name them are not reported again."""
+        """Ids of new rules that were refused. Later edits of these rules are ignored instead of reported."""
 
     @property
     def book(self) -> RuleBook:
@@ -131,13 +136,13 @@ class Draft:
 
     @property
     def faults(self) -> tuple[EditFault, ...]:
-        """The faults of the calls so far; those of the whole batch are found by ``change``."""
+        """The faults of single edits so far. ``change`` also checks the batch as a whole."""
         return tuple(self._faults)
 
     def add(self, edit: Edit) -> tuple[str, list[EditFault]]:
-        """Add an edit; return its rule's id and its faults, which invalidate the batch.
+        """Add an edit. Return the id of its rule, and the faults of the edit, which invalidate the batch.
 
-        An edit left out has no faults. An edit of a refused rule is ignored.
+        No faults are returned for an edit that is left out. An edit of a refused rule is ignored.
         """
         self._calls += 1
         if not isinstance(edit, WriteRule) and edit.id in self._refused:
@@ -151,7 +156,7 @@ class Draft:
             case DeleteRule():
                 id, messages = edit.id, self._delete(edit)
         faults = [self._fault(self._calls, message) for message in messages]
-        if self._lenient and faults and all(isinstance(message, Forbidden) for message in messages):
+        if self._lenient and faults and all(isinstance(message, Denial) for message in messages):
             self._leave_out(id, faults)
             return id, []
         if id not in self._refused:
@@ -168,20 +173,24 @@ class Draft:
             self._assigned.remove(id)
 
     def refuse(self, call: str, message: str) -> None:
-        """Invalidate the batch because of a call that was refused before it was added."""
+        """Record a call that was refused before it became an edit. It invalidates the batch."""
         self._calls += 1
         self._faults.append(EditFault(self._calls, call, message))
 
     def change(self, batch: Batch) -> RuleChange:
-        """Return all edits as a change, with the author and the place of ``batch``. Raises BatchRefused."""
+        """Return the change that all edits make, with the author and scope of ``batch``.
+
+        Raises BatchRefused if there are faults.
+        """
         if faults := sorted(self._faults + self._batch_faults(), key=lambda fault: fault.number):
             raise BatchRefused(faults)
         return self._change(batch, self._edits.values())
 
     def valid_part(self, batch: Batch) -> RuleChange | None:
-        """Like ``change``, with the valid edits alone; None if there are none, or if they do not fit together.
+        """Return the change that the valid edits make without the others.
 
-        They do not if a rule names one that was refused.
+        Return None if there are no valid edits, or if they are inconsistent without the others: for example, if one of
+        them names a rule that was refused.
         """
         self._assigned = [id for id in self._assigned if id in self._rules]
         if not self._valid or self._batch_faults():
@@ -190,10 +199,10 @@ class Draft:
 
     def _change(self, batch: Batch, edits: Iterable[Edit]) -> RuleChange:
         batch = batch.model_copy(update={"edits": tuple(edits)})
-        before = {rule.id: rule for rule in self._before.active}
+        before = {rule.id: rule for rule in self._original.active}
         ids = sorted({*before, *self._rules}, key=rule_number)
-        touched = [Touched(id=id, before=before.get(id), after=self._rules.get(id)) for id in ids]
-        changed = tuple(each for each in touched if each.before != each.after)
+        rules = [ChangedRule(id=id, before=before.get(id), after=self._rules.get(id)) for id in ids]
+        changed = tuple(rule for rule in rules if rule.before != rule.after)
         return RuleChange(batch=batch, assigned=tuple(self._assigned), touched=changed, next_number=self._next)
 
     # One edit.
@@ -224,7 +233,7 @@ class Draft:
         if edit.id in self._deleted:
             return [f"edit {self._deleted[edit.id]} of this batch deletes {edit.id}: either update it or delete it"]
         if (rule := self._rules.get(edit.id)) is None:
-            return [self.book.why_unknown(edit.id)]
+            return [self.book.unknown_reason(edit.id)]
         if edit.adds_log_only and not edit.log.strip():
             return ["no attributes were given: pass those that should change"]
         messages = [*attribute_faults(edit, self._permissions.form)]
@@ -239,7 +248,7 @@ class Draft:
         if edit.id in self._deleted:
             return [f"edit {self._deleted[edit.id]} of this batch already deletes {edit.id}: delete it only once"]
         if (rule := self._rules.get(edit.id)) is None:
-            return [self.book.why_unknown(edit.id)]
+            return [self.book.unknown_reason(edit.id)]
         messages = list(delete_faults(rule, self._permissions))
         if edit.id in self._last:
             number = self._last[edit.id]
@@ -272,7 +281,7 @@ class Draft:
         return [*self._orphaned_citations(), *self._unknown_citations(), *self._duplicates()]
 
     def _orphaned_citations(self) -> list[EditFault]:
-        """Return faults for deletions of rules that other rules still cite."""
+        """Return a fault for each deleted rule that other rules still cite."""
         book = self.book
         return [
             self._fault(
@@ -285,24 +294,24 @@ class Draft:
         ]
 
     def _unknown_citations(self) -> list[EditFault]:
-        """Return faults for changed rules that name an unknown id, since a later rule might get that id."""
-        before = {rule.id: set(cites(rule)) for rule in self._before.active}
+        """Return a fault for each unknown id that a changed rule names, since a later rule might get this id."""
+        before = {rule.id: set(cited_ids(rule)) for rule in self._original.active}
         known = {*self._rules, *self._deleted, *self._assigned}
-        left_out = "this rule is not permitted, and was left out: do not name it"
+        refusal = "this rule is not permitted, and was left out: do not name it"
         return [
             self._fault(
                 number,
-                f"the text names {cited}, but {left_out if cited in self._refused else self.book.why_unknown(cited)}",
+                f"the text names {cited}, but {refusal if cited in self._refused else self.book.unknown_reason(cited)}",
             )
             for id, number in self._last.items()
             if id in self._rules
-            for cited in cites(self._rules[id])
+            for cited in cited_ids(self._rules[id])
             if cited not in known | before.get(id, set())
         ]
 
     def _duplicates(self) -> list[EditFault]:
-        """Return faults for new and changed rules with the content of another rule."""
-        before = {rule.id: rule.content for rule in self._before.active}
+        """Return a fault for each new or changed rule that has the same content as another rule."""
+        before = {rule.id: rule.content for rule in self._original.active}
         first: dict[str, str] = {}
         faults = []
         for rule in sorted(self.book.active, key=lambda rule: rule.content != before.get(rule.id)):
@@ -317,7 +326,7 @@ class Draft:
 
 
 def trimmed(code: str) -> str:
-    """Return the code without blank lines around it; its indentation stays."""
+    """Return the code without blank lines before and after it. Its indentation stays."""
     lines = code.split("\n")
     while lines and not lines[0].strip():
         del lines[0]

@@ -1,4 +1,8 @@
-"""Edits of rules, batches of edits, the change that a batch makes, and the log of all changes."""
+"""Edits of rules, and the history of a rule book.
+
+Edits come in batches, one for each accepted reply of a model. A batch makes a ``RuleChange``, and a ``History`` records
+all changes since the initial rules.
+"""
 
 import difflib
 from collections.abc import Iterable
@@ -13,7 +17,7 @@ from planbook.rules.types import HOW_TO_TYPES, Learned, Rule, rule_number
 
 
 class WriteRule(Learned):
-    """A new rule; its id is assigned when the batch is made. ``log`` is the first entry of its validation log."""
+    """A new rule. It gets its id when it is added to a batch. ``log`` is the first entry of its validation log."""
 
     kind: Literal["write"] = "write"
     content: str
@@ -28,7 +32,7 @@ class WriteRule(Learned):
 
 
 class UpdateRule(Learned):
-    """New attributes for a rule; None leaves an attribute as it is. ``log`` is appended to the validation log."""
+    """New attributes for a rule. None leaves an attribute unchanged. ``log`` is appended to the validation log."""
 
     kind: Literal["update"] = "update"
     id: str
@@ -61,11 +65,14 @@ class DeleteRule(Learned):
 Edit = Annotated[WriteRule | UpdateRule | DeleteRule, Field(discriminator="kind")]
 """One edit of the rules: a new rule, new attributes for one, or a deletion."""
 Author = Literal["builder", "consolidator", "user"]
-"""The author of an edit: one of the two models, or a person."""
+"""The author of an edit: the model that builds rules, the model that consolidates them, or a person."""
 
 
 class Batch(Learned):
-    """Edits that are applied together or not at all. ``where`` is the scope in which they were written."""
+    """Edits that are applied together or not at all.
+
+    ``who`` is their author, and ``where`` the scope of the run's events in which they were written.
+    """
 
     edits: tuple[Edit, ...]
     who: Author
@@ -73,8 +80,8 @@ class Batch(Learned):
     case: Case | None = None
 
 
-class Touched(Learned):
-    """A rule that a batch wrote (no state before), updated, or deleted (no state after)."""
+class ChangedRule(Learned):
+    """A rule before and after a batch. ``before`` is None for a new rule, ``after`` is None for a deleted one."""
 
     id: str
     before: Rule | None
@@ -86,12 +93,12 @@ class RuleChange(Learned):
 
     batch: Batch
     assigned: tuple[str, ...]
-    touched: tuple[Touched, ...]
+    touched: tuple[ChangedRule, ...]
     next_number: int
     """The book's next number after the change."""
 
-    def on(self, book: RuleBook) -> RuleBook:
-        """Return the book after the change. Raises BadHistory unless the change was made for this book."""
+    def apply_to(self, book: RuleBook) -> RuleBook:
+        """Return the book after the change. Raises BadHistory if the change was made for a different book."""
         if reused := [id for id in self.assigned if book.was_assigned(id)]:
             raise BadHistory(f"{self.batch.where}: already assigned before this change: {', '.join(reused)}")
         rules = {rule.id: rule for rule in book.active}
@@ -117,7 +124,7 @@ class Applied(Learned):
 
 
 class Undone(Learned):
-    """An entry and all later ones were undone: the rules are again as they were before it."""
+    """A log entry and all later ones were undone, which restored the rules from before that entry."""
 
     kind: Literal["undone"] = "undone"
     entry: int = Field(ge=1)
@@ -129,14 +136,14 @@ Entry = Annotated[Applied | Undone, Field(discriminator="kind")]
 
 
 def states(initial: RuleBook, entries: Iterable[Entry]) -> list[RuleBook]:
-    """Return the initial book and the one after each entry. The numbers of undone rules are not assigned again.
+    """Return the initial book, followed by the book after each log entry.
 
-    Raises BadHistory for a log that does not fit the book.
+    The numbers of undone rules are not assigned again. Raises BadHistory if the log does not fit the book.
     """
     books = [initial]
     for entry in entries:
         if isinstance(entry, Applied):
-            books.append(entry.change.on(books[-1]))
+            books.append(entry.change.apply_to(books[-1]))
         elif entry.entry < len(books):
             active = books[entry.entry - 1].active
             books.append(RuleBook(active=active, next_number=books[-1].next_number))
@@ -146,32 +153,38 @@ def states(initial: RuleBook, entries: Iterable[Entry]) -> list[RuleBook]:
 
 
 class History(Learned):
-    """The initial rules and all changes since. Entries are numbered from 1; state 0 is the beginning."""
+    """The initial rules, and all changes since then.
+
+    Entries are numbered from 1. State N is the book after entry N, and state 0 is the initial book.
+    """
 
     initial: RuleBook
     entries: tuple[Entry, ...] = ()
 
     @property
     def book(self) -> RuleBook:
-        """The current rules. Raises BadHistory."""
+        """The current rules. Raises BadHistory if the entries do not fit the initial book."""
         return states(self.initial, self.entries)[-1]
 
     def record(self, change: RuleChange) -> "History":
-        """Return the history with this change added. Raises BadHistory unless it was made for the current book."""
-        change.on(self.book)
+        """Return the history with this change added. Raises BadHistory if it was made for a different book."""
+        change.apply_to(self.book)
         return self._with(Applied(change=change))
 
     def undo(self, entry: int) -> "History":
-        """Return the history with an entry and all later ones undone; an undo can be undone. Raises BadHistory."""
+        """Return the history with an entry and all later ones undone. An undo can itself be undone.
+
+        Raises BadHistory if there is no such entry, or if the undo would change nothing.
+        """
         if not 1 <= entry <= len(self.entries):
             raise BadHistory(f"there is no change {entry} to undo; {self._valid_numbers()}")
-        before, now = self._states([entry - 1, len(self.entries)])
-        if before.active == now.active:
+        before, current = self._states([entry - 1, len(self.entries)])
+        if before.active == current.active:
             raise BadHistory(f"undoing change {entry} changes nothing: the rules are as they were before it")
         return self._with(Undone(entry=entry))
 
     def diff(self, first: int, last: int) -> str:
-        """Return the differences between two states, rule by rule, as unified diffs. Raises BadHistory."""
+        """Return unified diffs of the rules that differ between two states. Raises BadHistory for an unknown state."""
         before, after = self._states([first, last])
         old = {rule.id: rule_text(rule) for rule in before.active}
         new = {rule.id: rule_text(rule) for rule in after.active}
@@ -179,7 +192,7 @@ class History(Learned):
         return "".join(_difference(id, old.get(id, ""), new.get(id, ""), first, last) for id in ids)
 
     def log(self) -> list[str]:
-        """Return one line for each entry."""
+        """Return one line of text for each entry."""
         return [f"{number:>4}  {_describe_entry(entry)}" for number, entry in enumerate(self.entries, start=1)]
 
     def _with(self, entry: Entry) -> "History":
@@ -199,9 +212,9 @@ class History(Learned):
 
 
 def new_lesson_ids(history: History, first: int) -> set[str]:
-    """Return the ids of the rules about the environment or errors that are new or reworded since the state ``first``.
+    """Return the ids of the rules about the environment or about errors that are new or reworded since a state.
 
-    Procedures may not reflect them yet.
+    Procedures written before that state (number ``first``) may not take these rules into account yet.
     """
     books = states(history.initial, history.entries)
     before = {(rule.id, rule.content, rule.example) for rule in books[first].active}
@@ -223,7 +236,7 @@ def _describe_entry(entry: Applied | Undone) -> str:
     return f"{batch.who}{f' at {where}' if where else ''}: {edits}"
 
 
-def _describe_touched(touched: Touched) -> str:
+def _describe_touched(touched: ChangedRule) -> str:
     if touched.before is None:
         kind = f" ({touched.after.type})" if touched.after and touched.after.type else ""
         return f"wrote {touched.id}{kind}"

@@ -1,9 +1,9 @@
 """The exceptions of the rules package.
 
 RulesError
-├── UnknownRule   the book has no rule with that id, or no longer has it
-├── BatchRefused  a batch of edits with faults: none of it is applied
-└── BadHistory    a change log that does not fit its book, an unknown entry or state, or an undo without effect
+├── UnknownRule   the rule book has no rule with this id, or no longer has it
+├── BatchRefused  a batch of edits has faults, so none of them is applied
+└── BadHistory    a change log does not fit its book, an entry or state is unknown, or an undo has no effect
 """
 
 from collections.abc import Sequence
@@ -15,16 +15,16 @@ class RulesError(Exception):
 
 
 class UnknownRule(RulesError):
-    """The book has no such rule, or no longer has it. The message lists the rules that it has."""
+    """The rule book has no such rule, or no longer has it. The message lists the rules that it has."""
 
 
 class BadHistory(RulesError):
-    """A change log that does not fit its book, an unknown entry or state, or an undo without effect."""
+    """A change log does not fit its book, an entry or state is unknown, or an undo has no effect."""
 
 
 @dataclass(frozen=True, slots=True)
 class EditFault:
-    """One fault of one edit of a batch; edits count from 1."""
+    """One fault of an edit in a batch. ``number`` is the edit's position in the batch, from 1."""
 
     number: int
     edit: str
@@ -35,7 +35,7 @@ class EditFault:
 
 
 class BatchRefused(RulesError):
-    """A batch with faults: none of it is applied. The message lists them for the model that has to rewrite it."""
+    """A batch of edits has faults, so none of them is applied. The message lists the faults for the model."""
 
     def __init__(self, faults: Sequence[EditFault]) -> None:
         self.faults = tuple(faults)

@@ -1,6 +1,8 @@
-"""Found task types: groups of solved tasks whose plans are the same code up to constants.
+"""Find task types: groups of solved tasks whose plans are the same code, except for constants.
 
-Constants that come from the goals become parameters, and the wordings of the goals become patterns.
+Constants that occur in the goals become parameters of the type, and the wordings of the goals become patterns. For
+example, ``put a mug on the desk`` and ``put a pen in the box`` may become two wordings of one type with the parameters
+``object`` and ``target``.
 """
 
 import ast
@@ -19,15 +21,15 @@ from planbook.rules.retrieval import words
 from planbook.rules.types import Example, FoundType, TypeParameter, Wording
 
 MIN_EXAMPLES = 3
-"""A constant that never varies counts as part of the type once there are this many examples."""
-LONGEST_VALUE = 24
-"""Maximum number of a goal's tokens that form one constant of a plan."""
+"""From this number of examples on, a constant that is the same in all of them is part of the type, not a parameter."""
+MAX_VALUE_TOKENS = 24
+"""Maximum number of words and marks of a goal that can form one constant of a plan."""
 _TOKEN = re.compile(r"\d+(?:\.\d+)?|[^\W\d_]+(?:['-](?!s\b)[^\W\d_]+)*|'s\b|\w+?(?=_|\b)|[^\w\s]|_")
 NUMBERS = {str(n): name for n, name in enumerate("zero one two three four five six seven eight nine ten".split())}
-"""Number words by their digits."""
+"""Maps digits, such as ``3``, to number words."""
 _DIGITS = {name: digits for digits, name in NUMBERS.items()}
 ANYTHING = "{*}"
-"""The part of a pattern that matches any number of words, even none."""
+"""The part of a pattern that matches any number of words, or none."""
 ARTICLES = frozenset({"a", "an", "the", "some"})
 
 
@@ -47,13 +49,13 @@ FORMS: Mapping[str, Callable[[str], Any]] = {
     "integer": lambda text: int(_DIGITS.get(text.lower(), text)),
     "number": _number,
 }
-"""Conversions of a goal's words into a constant of a plan, by the name of the constant's form."""
+"""Maps the name of a form to a function that converts words of a goal to a constant of that form."""
 NUMERIC = ("integer", "number")
-"""The forms of numbers, which are one word."""
+"""The forms of numbers. In a goal, a number is always a single word."""
 
 
 class Token(NamedTuple):
-    """A word or punctuation mark of a goal, and its position in the goal."""
+    """A word or punctuation mark of a goal, and where it begins and ends in the goal."""
 
     text: str
     begin: int
@@ -61,22 +63,22 @@ class Token(NamedTuple):
 
     @property
     def part(self) -> str:
-        """The token as a pattern has it: in lower case, and without braces, which mark slots."""
+        """The token as it appears in patterns: in lower case and without braces, since these mark slots."""
         return self.text.lower().replace("{", "(").replace("}", ")")
 
 
 def tokens(goal: str) -> list[Token]:
-    """Return the words and punctuation marks of a goal, without articles and a closing ``.``, ``!`` or ``?``."""
-    every = [Token(match[0], *match.span()) for match in _TOKEN.finditer(goal)]
-    every = every[:-1] if every and every[-1].text in ".!?" else every
-    return [token for token in every if token.text.lower() not in ARTICLES]
+    """Return the words and punctuation marks of a goal, except articles and a final ``.``, ``!`` or ``?``."""
+    all_tokens = [Token(match[0], *match.span()) for match in _TOKEN.finditer(goal)]
+    all_tokens = all_tokens[:-1] if all_tokens and all_tokens[-1].text in ".!?" else all_tokens
+    return [token for token in all_tokens if token.text.lower() not in ARTICLES]
 
 
-class Solved(NamedTuple):
+class SolvedTask(NamedTuple):
     """A solved task, and the plan that solved it.
 
-    ``same_type`` names the known type whose pattern the goal fits, with ``params`` as its parameters, or is empty.
-    Its plans may have another shape.
+    If the goal fits a pattern of a known type, ``same_type`` is the name of that type, and ``params`` are its
+    parameters in this goal. The plans of that type may differ from this one. Otherwise ``same_type`` is empty.
     """
 
     task_id: str
@@ -86,48 +88,50 @@ class Solved(NamedTuple):
     params: Mapping[str, JsonValue] = {}
 
 
-def with_solved(types: Sequence[FoundType], solved: Solved) -> tuple[FoundType, ...]:
-    """Return the types with the task added to one with its plan's shape, else to ``same_type``, else to a new one.
+def with_solved_task(types: Sequence[FoundType], solved: SolvedTask) -> tuple[FoundType, ...]:
+    """Return the types with a solved task added to one of them.
 
-    Raises SyntaxError.
+    The task is added to a type whose plans have the same shape. If there is none, it is added to the type named
+    ``same_type``, or to a new type. Raises SyntaxError if the plan cannot be parsed.
     """
     plan = plan_shape(solved.code)
     example = Example(task_id=solved.task_id, goal=solved.goal, constants=plan.constants)
-    for n, each in enumerate(types):
-        if plan.shape == each.shape and _is_same_type(each, grown := _with_example(each, example)):
-            return (*types[:n], grown, *types[n + 1 :])
-    for n, each in enumerate(types):
-        if each.name == solved.same_type:
+    for n, found in enumerate(types):
+        if plan.shape == found.shape and _is_same_type(found, extended := _with_example(found, example)):
+            return (*types[:n], extended, *types[n + 1 :])
+    for n, found in enumerate(types):
+        if found.name == solved.same_type:
             example = Example(task_id=solved.task_id, goal=solved.goal, params=dict(solved.params), joined=True)
-            return (*types[:n], _with_example(each, example), *types[n + 1 :])
+            return (*types[:n], _with_example(found, example), *types[n + 1 :])
     new = with_parameters(FoundType(name="", shape=plan.shape, code=solved.code, hints=plan.hints, examples=(example,)))
-    name = unused_name(plain_type_name(new.wordings[0].literal_words), [each.name for each in types])
+    name = unused_name(plain_type_name(new.wordings[0].literal_words), [found.name for found in types])
     return (*types, new.model_copy(update={"name": name}))
 
 
 def _with_example(found: FoundType, example: Example) -> FoundType:
-    others = [each for each in found.examples if each.task_id != example.task_id]
+    others = [other for other in found.examples if other.task_id != example.task_id]
     return with_parameters(found.model_copy(update={"examples": (*others, example)}))
 
 
-def _is_same_type(found: FoundType, grown: FoundType) -> bool:
-    """Return True if the goals explain all differences between the plans, or the new goal is worded like others.
+def _is_same_type(found: FoundType, extended: FoundType) -> bool:
+    """Return True if the example that ``extended`` adds to a type belongs to it.
 
-    In the second case no parameter may be lost, as a procedure may read it.
+    It does if the goals explain all differences between the plans. It also does if its goal is worded like that of an
+    earlier example, and no parameter is lost: an existing procedure may read it.
     """
-    if _Columns(grown).expressions() is not None:
+    if _Columns(extended).expressions() is not None:
         return True
-    kept = {each.name for each in found.parameters} <= {each.name for each in grown.parameters}
-    return kept and len(grown.wordings) == len(found.wordings)
+    keeps_parameters = {each.name for each in found.parameters} <= {each.name for each in extended.parameters}
+    return keeps_parameters and len(extended.wordings) == len(found.wordings)
 
 
 def plain_type_name(goal: str) -> str:
-    """Return a name for a goal's type, made of the goal's first words; used when no model gives a name."""
+    """Return a name for the type of a goal, made of the goal's first words. A model may find a better one."""
     return "_".join(words(goal)[:4]) or "task"
 
 
 def unused_name(name: str, used: Iterable[str]) -> str:
-    """Return the name, with a number appended if it is taken."""
+    """Return the name, with a number appended if it is already used."""
     taken = set(used)
     names = itertools.chain([name], (f"{name}_{number}" for number in itertools.count(2)))
     return next(candidate for candidate in names if candidate not in taken)
@@ -138,21 +142,21 @@ def with_parameters(found: FoundType) -> FoundType:
     columns = _Columns(found)
     columns.expressions()
     examples = [
-        each.model_copy(update={"params": {name: column[n] for name, column in columns.values.items()}})
-        for n, each in enumerate(columns.examples)
+        example.model_copy(update={"params": {name: column[n] for name, column in columns.values.items()}})
+        for n, example in enumerate(columns.examples)
     ]
-    by_task = {each.task_id: each for each in (*found.examples, *examples)}
-    every, parameters = tuple(by_task.values()), tuple(columns.parameters.values())
-    wordings = _wordings(every, parameters)
-    return found.model_copy(update={"parameters": parameters, "examples": every, "wordings": wordings})
+    by_task = {example.task_id: example for example in (*found.examples, *examples)}
+    all_examples, parameters = tuple(by_task.values()), tuple(columns.parameters.values())
+    wordings = _wordings(all_examples, parameters)
+    return found.model_copy(update={"parameters": parameters, "examples": all_examples, "wordings": wordings})
 
 
 def procedure_code(found: FoundType) -> str | None:
-    """Return the plan as ``def solve(agent, task)``, with parameters in place of their constants.
+    """Return the plan of a type as a function ``solve(agent, task)`` that reads the parameters instead of constants.
 
     Return None if the goals do not explain how a constant varies, if there are fewer than two examples to compare, or
-    if an earlier version stored the type with other constants. Raises SyntaxError, ValueError or RecursionError for
-    code that cannot be read or written.
+    if an earlier version of planbook stored the type with different constants. Raises SyntaxError, ValueError or
+    RecursionError if the code cannot be parsed or written.
     """
     columns = _Columns(found)
     expressions = columns.expressions()
@@ -163,9 +167,9 @@ def procedure_code(found: FoundType) -> str | None:
 
 
 def as_procedure(code: str) -> str:
-    """Return a plan as a procedure, all of it in the body of ``solve``, so that its functions see its variables.
+    """Return a plan as a procedure. The whole plan is the body of ``solve``, so that its functions see its variables.
 
-    Names that a function of the plan declares global are global in ``solve`` too.
+    Names that a function of the plan declares as global are global in ``solve``, too.
     """
     tree = ast.parse(code)
     names = {name for node in ast.walk(tree) if isinstance(node, ast.Global) for name in node.names}
@@ -176,29 +180,32 @@ def as_procedure(code: str) -> str:
 
 
 class _Columns:
-    """The constants of a type's examples, position by position, and the parameters that explain them."""
+    """The constants of a type's examples, and the parameters that explain how they vary.
+
+    A column holds the constants at one position of the plan, one for each example.
+    """
 
     def __init__(self, found: FoundType) -> None:
-        self.examples = [each for each in found.examples if not each.joined]
+        self.examples = [example for example in found.examples if not example.joined]
         self.parameters: dict[str, TypeParameter] = {}
         self.values: dict[str, list[JsonValue]] = {}
-        """The value of each parameter in each example."""
-        self._goals = [each.goal for each in self.examples]
+        """Maps the name of a parameter to its value in each example."""
+        self._goals = [example.goal for example in self.examples]
         self._columns = [
-            [ast.literal_eval(each.constants[n]) for each in self.examples] for n in range(len(found.hints))
+            [ast.literal_eval(example.constants[n]) for example in self.examples] for n in range(len(found.hints))
         ]
         self._hints = found.hints
         self._earlier = {parameter.form + parameter.name: parameter for parameter in found.parameters}
 
     def expressions(self) -> dict[int, ast.expr] | None:
-        """Return the expressions that replace constants, by position; None if the goals leave a difference unexplained.
+        """Return a dict from the positions of constants to the expressions that replace them.
 
-        Fills ``parameters`` and ``values``.
+        Return None if the goals do not explain some difference between constants. Fills ``parameters`` and ``values``.
         """
-        every = {n: self._expression(column, self._hints[n]) for n, column in enumerate(self._columns)}
-        if any(each is None for each in every.values()):
+        found = {n: self._expression(column, self._hints[n]) for n, column in enumerate(self._columns)}
+        if any(node is None for node in found.values()):
             return None
-        return {n: each for n, each in every.items() if each is not None and not isinstance(each, ast.Constant)}
+        return {n: node for n, node in found.items() if node is not None and not isinstance(node, ast.Constant)}
 
     def _expression(self, column: list[Any], hint: str) -> ast.expr | None:
         first = column[0]
@@ -220,7 +227,10 @@ class _Columns:
         return make([part for part in parts if part is not None], ast.Load())
 
     def _f_string(self, column: list[str], hint: str) -> ast.expr | None:
-        """Return an f-string for texts that differ only in words of the goals, such as ``search[red shoes]``."""
+        """Return an f-string for texts that differ only in words of the goals, such as ``search[red shoes]``.
+
+        Return None if they differ in other ways.
+        """
         before = re.sub(r"\w+\Z", "", _common_prefix(column))
         after = re.sub(r"\A\w+", "", _common_prefix([each[len(before) :][::-1] for each in column])[::-1])
         middles = [each[len(before) : len(each) - len(after)] for each in column]
@@ -232,7 +242,10 @@ class _Columns:
         )
 
     def _form(self, column: list[Any]) -> str:
-        """Return the form in which every value occurs in its goal; empty if there is none, or if none is needed."""
+        """Return the name of a form in which every value of a column occurs in its goal.
+
+        Return "" if there is none, or if the values are all the same and need none.
+        """
         same = all(each == column[0] for each in column)
         if (same and len(column) >= MIN_EXAMPLES) or not all(isinstance(each, str | int | float) for each in column):
             return ""
@@ -254,11 +267,11 @@ def _common_prefix(texts: Sequence[str]) -> str:
 
 
 def spans(value: JsonValue, form: str, goal: str) -> list[tuple[int, int]]:
-    """Return the places of a value in a goal, as indexes of its first token and of the one after its last."""
-    goal_tokens, most = tokens(goal), 1 if form in NUMERIC else LONGEST_VALUE
+    """Return where a value occurs in a goal, as the indexes of its first token and of the one after its last."""
+    goal_tokens, max_tokens = tokens(goal), 1 if form in NUMERIC else MAX_VALUE_TOKENS
     matches = list[tuple[int, int]]()
     for begin in range(len(goal_tokens)):
-        for end in range(begin + 1, min(begin + most, len(goal_tokens)) + 1):
+        for end in range(begin + 1, min(begin + max_tokens, len(goal_tokens)) + 1):
             text = goal[goal_tokens[begin].begin : goal_tokens[end - 1].end]
             if parse_value(text, form) == value and type(value) is not bool:
                 matches.append((begin, end))
@@ -266,7 +279,7 @@ def spans(value: JsonValue, form: str, goal: str) -> list[tuple[int, int]]:
 
 
 def parse_value(raw: JsonValue, form: str) -> JsonValue:
-    """Convert words of a goal, or a value from a model, to a form; None if that is not possible."""
+    """Convert words of a goal, or a value from a model, to a form. Return None if that is not possible."""
     if isinstance(raw, bool) or not isinstance(raw, str | int | float):
         return None
     if form == "number" and isinstance(raw, int):
@@ -294,33 +307,34 @@ def _wordings(examples: Sequence[Example], parameters: Sequence[TypeParameter]) 
     return tuple(wordings)
 
 
-def _merge_wordings(one: Wording, other: Wording) -> Wording | None:
-    """Return the common wording of two, with ``{*}`` where they differ; None if they have too little in common.
+def _merge_wordings(first: Wording, second: Wording) -> Wording | None:
+    """Return a wording that fits the goals of both, with ``{*}`` where their patterns differ.
 
-    It keeps all slots, at least two significant words, and at least half of those of the shorter pattern.
+    Return None if they have too little in common. The merged pattern must keep all slots, at least two significant
+    words, and at least half of the significant words of the shorter pattern.
     """
-    parts, before = list[str](), (0, 0)
-    for begin, end, size in SequenceMatcher(None, one.parts, other.parts, autojunk=False).get_matching_blocks():
-        between = [*one.parts[before[0] : begin], *other.parts[before[1] : end]]
+    parts, previous_ends = list[str](), (0, 0)
+    for begin, end, size in SequenceMatcher(None, first.parts, second.parts, autojunk=False).get_matching_blocks():
+        between = [*first.parts[previous_ends[0] : begin], *second.parts[previous_ends[1] : end]]
         if any(part.startswith("{") and part != ANYTHING for part in between):
             return None
-        parts += [ANYTHING] * bool(between) + one.parts[begin : begin + size]
-        before = begin + size, end + size
-    patterns = dict.fromkeys(pattern for each in (one, other) for pattern in each.joined or [each.pattern])
-    merged = Wording(pattern=" ".join(parts), goals=(*one.goals, *other.goals), joined=tuple(patterns))
-    shorter = min(len(words(one.literal_words)), len(words(other.literal_words)))
+        parts += [ANYTHING] * bool(between) + first.parts[begin : begin + size]
+        previous_ends = begin + size, end + size
+    patterns = dict.fromkeys(pattern for each in (first, second) for pattern in each.joined or [each.pattern])
+    merged = Wording(pattern=" ".join(parts), goals=(*first.goals, *second.goals), joined=tuple(patterns))
+    shorter = min(len(words(first.literal_words)), len(words(second.literal_words)))
     common = len(words(merged.literal_words))
     return merged if common >= 2 and 2 * common >= shorter else None
 
 
 def _pattern(example: Example, parameters: Sequence[TypeParameter]) -> str:
-    """Return the goal with slots in place of the parameters' values; longer values take precedence."""
+    """Return the goal with slots in place of the parameters' values. If values overlap, the longer one gets a slot."""
     parts: list[str | None] = [token.part for token in tokens(example.goal)]
     matches = [
-        (begin - end, begin, end, each.name)
-        for each in parameters
-        if each.name in example.params
-        for begin, end in spans(example.params[each.name], each.form, example.goal)
+        (begin - end, begin, end, parameter.name)
+        for parameter in parameters
+        if parameter.name in example.params
+        for begin, end in spans(example.params[parameter.name], parameter.form, example.goal)
     ]
     slots = dict[int, str]()
     for _, begin, end, name in sorted(matches):

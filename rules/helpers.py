@@ -1,4 +1,4 @@
-"""Helper methods from rules and skills, collected as code that is defined in the namespace of every plan."""
+"""Collect helper methods from rules and skills into code that is run before every plan, so that plans can call them."""
 
 import ast
 import builtins
@@ -17,13 +17,13 @@ from planbook.rules.types import RuleType, Skill
 from planbook.sandbox import REFUSED_BUILTINS, Fault, bound_names, check, defined_names, extract, parse_source
 
 _BUILTINS = frozenset(dir(builtins)) - REFUSED_BUILTINS
-"""Builtins of plans; a helper must not redefine them, since it would mislead its readers."""
+"""Builtins that plans can use. A helper must not redefine them, since that would mislead its readers."""
 
 
 def helper_sources(book: RuleBook, skills: Iterable[Skill] = ()) -> list[str]:
-    """Return code that may define helpers: the examples of helper rules, then the skills.
+    """Return code that may define helpers: the examples of helper rules, then the code of the skills.
 
-    If rules have no types, any example may hold a helper.
+    If rules have no types, the examples of all rules are returned, since any of them may define a helper.
     """
     rules = (rule for rule in book.active if rule.type in (None, RuleType.USEFUL_HELPER_METHOD) and rule.example)
     return [rule.example for rule in rules] + [skill.code for skill in skills]
@@ -32,9 +32,9 @@ def helper_sources(book: RuleBook, skills: Iterable[Skill] = ()) -> list[str]:
 def helper_code(sources: Iterable[str], environment: type[Environment], options: BaseModel | None = None) -> str:
     """Return the functions and classes that the sources define, with their imports and constants. Never raises.
 
-    The code holds only definitions, which cannot fail. The first definition of a name wins, and what needs another one
-    is left out; only the environment's own helpers replace those of the sources. Definitions that are not safe are left
-    out, with everything that needs them.
+    The code consists of definitions only, and running it cannot fail. If several sources define the same name, the
+    first definition wins, and code that needs a different one is left out. The environment's own helpers always win
+    over those of the sources. Unsafe definitions are left out together with everything that needs them.
     """
     collection = _Collection(environment, options)
     for code in sources:
@@ -60,7 +60,7 @@ class _HelperPart:
 
 
 class _Collection:
-    """Collects definitions that fit together."""
+    """Collects definitions that can be used together."""
 
     def __init__(self, environment: type[Environment], options: BaseModel | None) -> None:
         self._functions: Mapping[str, Callable[..., object]] = functions_to_check(environment, options)
@@ -72,7 +72,7 @@ class _Collection:
         self.parts: list[_HelperPart] = []
 
     def add_source(self, code: str) -> None:
-        """Add the definitions of one source that are safe and fit the others, each with everything it needs."""
+        """Add those definitions of a source that are safe and agree with the others, each with everything it needs."""
         for name in defined_names(code):
             defined = {**{part.name: part for part in self.parts}, **self._environment}
             if name not in defined:
@@ -83,17 +83,20 @@ class _Collection:
         new = [part for part in parts if part.name not in defined]
         imports = [ast.unparse(part.node) for part in (*defined.values(), *new) if part.is_import]
         candidate = [*self.parts, *new]
-        fits = all(self._may_stand_for(defined[part.name], part) for part in parts if part.name in defined)
-        if fits and all(self._is_safe(part, imports) for part in new) and not self._faults(candidate):
+        agrees = all(self._can_replace(defined[part.name], part) for part in parts if part.name in defined)
+        if agrees and all(self._is_safe(part, imports) for part in new) and not self._faults(candidate):
             self.parts = candidate
 
-    def _may_stand_for(self, part: _HelperPart, other: _HelperPart) -> bool:
-        """Return True if both are the same code, or if a function or class is the environment's."""
-        is_given = part.name in self._environment and part.is_definition and other.is_definition
-        return is_given or ast.dump(part.node) == ast.dump(other.node)
+    def _can_replace(self, existing: _HelperPart, part: _HelperPart) -> bool:
+        """Return True if an existing definition can be used instead of ``part``.
+
+        It can if both are the same code, or if it is a function or class of the environment.
+        """
+        is_environments = existing.name in self._environment and existing.is_definition and part.is_definition
+        return is_environments or ast.dump(existing.node) == ast.dump(part.node)
 
     def _is_safe(self, part: _HelperPart, imports: Collection[str]) -> bool:
-        """Return True if a part has its own lines, a name that is not reserved, and is safe to run anywhere."""
+        """Return True if a part has lines of its own and an unreserved name, and is safe to run anywhere."""
         return bool(part.source) and part.name not in self._reserved and is_safe(part.node, imports)
 
     def _faults(self, parts: list[_HelperPart]) -> list[Fault]:
@@ -112,7 +115,7 @@ def _parts(code: str) -> list[_HelperPart]:
 
 
 def _name(node: ast.stmt) -> str:
-    """Return the name that a statement binds; empty if it binds none, or several."""
+    """Return the name that a statement binds, or "" if it binds none or several."""
     match node:
         case ast.Import(names=[alias]) | ast.ImportFrom(names=[alias]):
             return alias.asname or alias.name.partition(".")[0]
@@ -124,7 +127,7 @@ def _name(node: ast.stmt) -> str:
 
 
 def _join(parts: Sequence[_HelperPart]) -> str:
-    """Return the parts as code: imports first, then the others in their order."""
+    """Return the parts as code: first the imports, then the other parts in their order."""
     imports = [part.source for part in parts if part.is_import]
     others = [("\n\n" if part.is_definition else "") + part.source for part in parts if not part.is_import]
     return "\n".join((*imports, *others)).strip("\n") + "\n" if parts else ""
@@ -138,11 +141,11 @@ EXCEPTIONS = frozenset(
     if isinstance(value, type) and issubclass(value, Exception) and not issubclass(value, ExceptionGroup)
 )
 METHOD_DECORATORS = frozenset({"classmethod", "property", "staticmethod"})
-"""Method decorators that cannot fail."""
+"""Decorators of methods that cannot fail."""
 
 
 def is_safe(statement: ast.stmt, imports: Collection[str]) -> bool:
-    """Return True for a statement that cannot fail and has no effect, provided that built-ins keep their meaning.
+    """Return True if a statement cannot fail and has no effect, provided that nobody has redefined the built-ins.
 
     ``imports`` are the import statements of the same code.
     """
@@ -163,7 +166,7 @@ def is_safe(statement: ast.stmt, imports: Collection[str]) -> bool:
 
 
 def _is_safe_function(node: ast.FunctionDef, decorators: Collection[str] = ()) -> bool:
-    """Return True if the defaults are plain values or names, and the decorator, if any, is one of ``decorators``."""
+    """Return True if all defaults are plain values or names, and any decorator is one of ``decorators``."""
     defaults = (*node.args.defaults, *filter(None, node.args.kw_defaults))
     decorated = [ast.unparse(decorator) for decorator in node.decorator_list]
     return (
@@ -174,7 +177,7 @@ def _is_safe_function(node: ast.FunctionDef, decorators: Collection[str] = ()) -
 
 
 def _is_safe_member(statement: ast.stmt) -> bool:
-    """Return True for a method or a plain field of a class."""
+    """Return True if a statement of a class defines a safe method or a field with a plain value."""
     match statement:
         case ast.FunctionDef(name=name):
             return name not in METHOD_DECORATORS and _is_safe_function(statement, METHOD_DECORATORS)
@@ -186,7 +189,7 @@ def _is_safe_member(statement: ast.stmt) -> bool:
 
 
 def _is_plain(value: ast.expr) -> bool:
-    """Return True for an expression that is a plain value, such as a number or a list of texts."""
+    """Return True if an expression is a plain value, such as a number or a list of strings."""
     try:
         ast.literal_eval(value)
     except (ValueError, TypeError, SyntaxError, MemoryError, RecursionError):
@@ -195,7 +198,7 @@ def _is_plain(value: ast.expr) -> bool:
 
 
 def _is_pattern(value: ast.expr, imports: Collection[str]) -> bool:
-    """Return True for ``re.compile`` of a plain pattern that compiles, with at most one flag."""
+    """Return True for a call of ``re.compile`` with a valid literal pattern and at most one flag."""
     match value:
         case ast.Call(
             func=ast.Attribute(value=ast.Name(id="re"), attr="compile"),

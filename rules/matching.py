@@ -1,4 +1,8 @@
-"""Choose the found type of a goal and fill its parameters, by learned patterns and by words; or abstain."""
+"""Choose the task type of a goal and fill in its parameters, by learned patterns or by words, without asking a model.
+
+Types are found in building runs (``planbook.rules.found_types``). Each has wordings: patterns such as
+``put {object} in {target}`` with slots for the parameters. If a goal can be read in several ways, no type is chosen.
+"""
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -16,40 +20,40 @@ from planbook.rules.types import FoundType
 PATTERN, WORDS = "pattern", "words"
 """The two ways of matching a goal."""
 MAX_READINGS = 100
-"""Maximum number of readings of a goal, or of the rest of it, that are considered for one pattern."""
+"""Maximum number of ways in which a goal, or its end, can fit one pattern. Further ways are not considered."""
 MAX_CANDIDATES, MAX_GOALS, MAX_VALUES = 8, 3, 12
-"""Maximum number of types that a model is asked about, and of goals and values of a parameter shown for each."""
+"""Maximum number of types that a model is asked about, and, for each of them, of example goals and parameter values."""
 MAX_WORDS = 3
-"""Maximum number of words in which a known value may be written."""
+"""Maximum number of words that may spell a known value."""
 INSIGNIFICANT = frozenset("and in inside into it of on onto please some them then there to".split()) | {"/", ",", ";"}
-"""Words of a goal that do not distinguish types; words such as "not", "or" and "from" do."""
+"""Words that do not distinguish types. Words such as "not", "or" and "from" are missing here, since they do."""
 NEGATIONS = frozenset("not never neither nor except".split())
-"""Words that reverse the meaning of a goal, besides those that end in n't."""
+"""Words that reverse the meaning of a goal, in addition to those that end in n't."""
 _COUNTS = frozenset(NUMBERS.values()) - {"zero", "one"}
 
 
 _Slots = Mapping[str, tuple[int, int]]
-"""The indexes of each slot's first word and of the word after its last, by the name of the slot."""
+"""Maps the name of a slot to the indexes of its first word and of the word after its last."""
 
 
 class _Reading(NamedTuple):
-    """One reading of a goal: a type, the words in its slots, and the number of literal words of its pattern."""
+    """One way to read a goal: a type, the words in its slots, and the number of literal words in its pattern."""
 
     type: FoundType
     slots: Mapping[str, str]
-    literal: int
+    literal_count: int
 
 
 def match(types: Sequence[FoundType], goal: str) -> Match:
-    """Return the type of a goal and its parameters if patterns or words leave no doubt; else an empty match."""
-    for by, readings in ((PATTERN, _by_pattern(types, goal)), (WORDS, _by_words(types, goal))):
-        if unambiguous := _unambiguous(list(readings), by):
+    """Return the type of a goal and its parameters, or an empty match if patterns and words both leave doubt."""
+    for matcher, readings in ((PATTERN, _by_pattern(types, goal)), (WORDS, _by_words(types, goal))):
+        if unambiguous := _unambiguous(list(readings), matcher):
             return unambiguous
     return Match()
 
 
 def candidates(types: Sequence[FoundType], goal: str) -> tuple[MatchCandidate, ...]:
-    """Return the types that a model is asked about; those that share words with the goal come first."""
+    """Return the types to ask a model about, beginning with those that share most words with the goal."""
     scored = zip(scores(goal, [_text_of(found) for found in types]), types, strict=True)
     nearest = sorted(scored, key=lambda pair: -max(pair[0], 0))
     return tuple(_candidate(found) for _, found in nearest[:MAX_CANDIDATES])
@@ -59,29 +63,32 @@ def _candidate(found: FoundType) -> MatchCandidate:
     goals = tuple(goal for wording in found.wordings for goal in wording.goals[:1]) + found.wordings[0].goals[1:]
     params = tuple(each.name for each in found.parameters)
     seen = {name: dict.fromkeys(each.params[name] for each in found.examples if name in each.params) for name in params}
-    values = {name: tuple(each)[:MAX_VALUES] for name, each in seen.items()}
+    values = {name: tuple(distinct)[:MAX_VALUES] for name, distinct in seen.items()}
     return MatchCandidate(name=found.name, summary=found.summary, params=params, goals=goals[:MAX_GOALS], had=values)
 
 
-def _unambiguous(readings: list[_Reading], by: str) -> Match | None:
-    """Return the reading with the most literal words as a match; None if there is none, or several that differ."""
-    most = max((reading.literal for reading in readings), default=0)
+def _unambiguous(readings: list[_Reading], matcher: str) -> Match | None:
+    """Return the reading with the most literal words as a match.
+
+    Return None if there is none, or if several readings have as many and differ.
+    """
+    most = max((reading.literal_count for reading in readings), default=0)
     matches = [
-        Match(type=reading.type.name, params=values, by=by)
+        Match(type=reading.type.name, params=values, by=matcher)
         for reading in readings
-        if reading.literal == most and (values := parameter_values(reading.type, reading.slots)) is not None
+        if reading.literal_count == most and (values := parameter_values(reading.type, reading.slots)) is not None
     ]
-    return matches[0] if most and matches and all(each == matches[0] for each in matches) else None
+    return matches[0] if most and matches and all(match == matches[0] for match in matches) else None
 
 
 def parameter_values(found: FoundType, raw: Mapping[str, JsonValue]) -> dict[str, JsonValue] | None:
-    """Return the value of each parameter, in its form; None if one is missing or has another form."""
+    """Return the values of the parameters, converted to their forms, or None if one is missing or does not fit."""
     values = {each.name: parse_value(raw.get(each.name), each.form) for each in found.parameters}
     return None if any(value in (None, "") for value in values.values()) else values
 
 
 def is_doubtful(types: Sequence[FoundType], matched: Match) -> bool:
-    """Return True if a value may be a synonym or plural of an example's value, such as ``phone`` for ``cellphone``."""
+    """Return True if a value may be a synonym or plural of an example's value, as ``phone`` of ``cellphone``."""
     examples = [each.params for found in types for each in found.examples]
     for name, value in matched.params.items():
         known = {str(params[name]) for params in examples if name in params}
@@ -96,7 +103,7 @@ def is_doubtful(types: Sequence[FoundType], matched: Match) -> bool:
 
 
 def _by_pattern(types: Sequence[FoundType], goal: str) -> Iterator[_Reading]:
-    """Yield the readings of a goal that fit a wording word for word, ignoring articles."""
+    """Yield the readings in which a goal fits a wording word for word. Articles are ignored."""
     goal_tokens = tokens(goal)
     goal_words = [token.part for token in goal_tokens]
     distinctive = _distinctive_words(types)
@@ -104,7 +111,7 @@ def _by_pattern(types: Sequence[FoundType], goal: str) -> Iterator[_Reading]:
         for wording in (each for merged in found.wordings for each in merged.alternatives):
             if ANYTHING in wording.parts and _changes_meaning(found, goal_words, distinctive):
                 continue
-            literal = len(wording.literal_words.split())
+            literal_count = len(wording.literal_words.split())
             for slots in _fit(wording.parts, goal_words, _max_words(found)):
                 texts = {
                     name: goal[goal_tokens[begin].begin : goal_tokens[end - 1].end]
@@ -112,14 +119,14 @@ def _by_pattern(types: Sequence[FoundType], goal: str) -> Iterator[_Reading]:
                 }
                 if words(wording.literal_words) and not distinctive & set(words(" ".join(texts.values()))):
                     doubtful = _is_unlike_examples(found, goal, slots, wording.parts)
-                    yield _Reading(found, {} if doubtful else texts, literal)
+                    yield _Reading(found, {} if doubtful else texts, literal_count)
 
 
 def _changes_meaning(found: FoundType, goal_words: Sequence[str], distinctive: set[str]) -> bool:
-    """Return True if the words that ``{*}`` matches may give a goal a meaning that the type's goals do not have.
+    """Return True if the words that ``{*}`` matches may give a goal a different meaning than the type's goals have.
 
-    They may if none of the type's goals begins with the goal's first word, or if the goal has a new word that is a
-    negation, names a number above one, or distinguishes types.
+    They may if none of the type's goals begins with the goal's first word. They also may if a word of the goal is in
+    none of the type's goals, and is a negation, a number above one, or a word that distinguishes types.
     """
     goals = [[token.part for token in tokens(each.goal)] for each in found.examples]
     new = set(goal_words).difference(*goals)
@@ -127,11 +134,11 @@ def _changes_meaning(found: FoundType, goal_words: Sequence[str], distinctive: s
     return negated_or_counted or not distinctive.isdisjoint(new) or goal_words[:1] not in [goal[:1] for goal in goals]
 
 
-class _Beside(NamedTuple):
-    """The words before and after a value in a goal, and the articles that separate it from them.
+class _Neighbours(NamedTuple):
+    """The words before and after a value in a goal, and the articles next to the value.
 
-    ``articles`` holds, for each such article, the punctuation mark on its far side, or "" if a word or the end of the
-    goal is there.
+    ``articles`` has an entry for each such article: the punctuation mark on its other side, or "" if there is a word or
+    the end of the goal.
     """
 
     before: str
@@ -140,23 +147,23 @@ class _Beside(NamedTuple):
 
 
 def _is_unlike_examples(found: FoundType, goal: str, slots: _Slots, parts: Sequence[str]) -> bool:
-    """Return True if a value's neighbours differ from those in every example in a way that may change the value.
+    """Return True if a value has neighbours that it has in no example, and that may change its meaning.
 
-    Such neighbours are an article beside a text, a mark before a number, such as a sign, and another word after a
-    number where ``{*}`` matches it.
+    Such neighbours are an article next to a text, a mark such as a sign before a number, and a new word after a number
+    if ``{*}`` matches that word.
     """
     known = {
         parameter.name: [
-            beside
-            for each in found.examples
-            if isinstance(value := each.params.get(parameter.name), str | int | float)
-            for beside in _beside_value(value, parameter.form, each.goal)
+            neighbours
+            for example in found.examples
+            if isinstance(value := example.params.get(parameter.name), str | int | float)
+            for neighbours in _neighbours_of_value(value, parameter.form, example.goal)
         ]
         for parameter in found.parameters
     }
-    articles = {mark for every in known.values() for each in every for mark in each.articles}
-    for parameter in (each for each in found.parameters if each.name in slots):
-        new = _beside(goal, slots[parameter.name])
+    articles = {mark for of_parameter in known.values() for each in of_parameter for mark in each.articles}
+    for parameter in (parameter for parameter in found.parameters if parameter.name in slots):
+        new = _neighbours(goal, slots[parameter.name])
         if parameter.form not in NUMERIC:
             if new.articles - articles:
                 return True
@@ -171,70 +178,77 @@ def _is_unlike_examples(found: FoundType, goal: str, slots: _Slots, parts: Seque
 
 
 @lru_cache(maxsize=100_000)
-def _beside_value(value: str | float, form: str, goal: str) -> tuple[_Beside, ...]:
-    return tuple(_beside(goal, at) for at in spans(value, form, goal))
+def _neighbours_of_value(value: str | float, form: str, goal: str) -> tuple[_Neighbours, ...]:
+    return tuple(_neighbours(goal, span) for span in spans(value, form, goal))
 
 
-def _beside(goal: str, at: tuple[int, int]) -> _Beside:
-    every, (begin, end) = tokens(goal), at
-    before = every[begin - 1] if begin else Token("", 0, 0)
-    after = every[end] if end < len(every) else Token("", len(goal), len(goal))
-    gaps = ((before, goal[before.end : every[begin].begin]), (after, goal[every[end - 1].end : after.begin]))
+def _neighbours(goal: str, span: tuple[int, int]) -> _Neighbours:
+    all_tokens, (begin, end) = tokens(goal), span
+    before = all_tokens[begin - 1] if begin else Token("", 0, 0)
+    after = all_tokens[end] if end < len(all_tokens) else Token("", len(goal), len(goal))
+    gaps = ((before, goal[before.end : all_tokens[begin].begin]), (after, goal[all_tokens[end - 1].end : after.begin]))
     articles = (_mark(token.text) for token, gap in gaps if not ARTICLES.isdisjoint(re.findall(r"\w+", gap.lower())))
-    return _Beside(before.text.lower(), after.text.lower(), frozenset(articles))
+    return _Neighbours(before.text.lower(), after.text.lower(), frozenset(articles))
 
 
 def _mark(token: str) -> str:
     return "" if token[:1].isalnum() else token
 
 
-def _fit(parts: Sequence[str], goal_words: Sequence[str], longest: Mapping[str, int]) -> list[_Slots]:
-    """Return each way in which a pattern fits all words, as its slots.
+def _fit(parts: Sequence[str], goal_words: Sequence[str], max_words: Mapping[str, int]) -> list[_Slots]:
+    """Return all ways in which a pattern fits the words of a goal, each as its slots.
 
-    Each tail of the pattern is fitted to each tail of the words once, in at most ``MAX_READINGS`` ways, so that the
-    time grows with the product of the two lengths, not with the number of ways.
+    The pattern is fitted from its end. ``fits`` maps an index to the ways in which the parts so far fit the words from
+    there on, at most ``MAX_READINGS`` of them. So the time grows with the product of the two lengths, not with the
+    number of ways.
     """
     fits: dict[int, list[_Slots]] = {len(goal_words): [{}]}
     for part in reversed(parts):
         if part == ANYTHING:
             fits = _skip_words(fits, len(goal_words))
         elif part.startswith("{"):
-            name, most = part[1:-1], longest.get(part[1:-1], 1)
-            every = (
-                (at, list(islice(_fill_slot(name, at, most, fits, goal_words), MAX_READINGS)))
-                for at in range(len(goal_words))
+            name, limit = part[1:-1], max_words.get(part[1:-1], 1)
+            filled = (
+                (start, list(islice(_fill_slot(name, start, limit, fits, goal_words), MAX_READINGS)))
+                for start in range(len(goal_words))
             )
-            fits = {at: ways for at, ways in every if ways}
+            fits = {start: ways for start, ways in filled if ways}
         else:
-            fits = {at: fits[at + 1] for at, word in enumerate(goal_words) if word == part and at + 1 in fits}
+            fits = {n: fits[n + 1] for n, word in enumerate(goal_words) if word == part and n + 1 in fits}
     return fits.get(0, [])
 
 
 def _skip_words(fits: Mapping[int, list[_Slots]], end: int) -> dict[int, list[_Slots]]:
-    """Return, for each word, the ways in which the rest of a pattern fits from that word or a later one."""
+    """Return the fits of a pattern that begins with ``{*}``, from those of the parts after it.
+
+    From each word, the other parts fit in all ways in which they fit from this word or from a later one.
+    """
     skipping, ways = dict[int, list[_Slots]](), list[_Slots]()
-    for at in range(end, -1, -1):
-        if new := fits.get(at):
+    for start in range(end, -1, -1):
+        if new := fits.get(start):
             distinct = {tuple(slots.items()): slots for slots in [*new, *ways]}
             ways = list(distinct.values())[:MAX_READINGS]
         if ways:
-            skipping[at] = ways
+            skipping[start] = ways
     return skipping
 
 
 def _fill_slot(
-    name: str, at: int, most: int, fits: Mapping[int, list[_Slots]], goal_words: Sequence[str]
+    name: str, start: int, max_words: int, fits: Mapping[int, list[_Slots]], goal_words: Sequence[str]
 ) -> Iterator[_Slots]:
-    """Yield the ways in which a slot of at most ``most`` words begins at ``at``, and the rest of the pattern fits."""
-    for end in range(at + 1, min(at + most, len(goal_words)) + 1):
+    """Yield the ways in which a slot begins at the word ``start``, and the later parts of the pattern fit after it."""
+    for end in range(start + 1, min(start + max_words, len(goal_words)) + 1):
         for slots in fits.get(end, ()):
-            later_begin, later_end = slots.get(name, (at, end))
-            if goal_words[later_begin:later_end] == goal_words[at:end]:
-                yield {**slots, name: (at, end)}
+            later_begin, later_end = slots.get(name, (start, end))
+            if goal_words[later_begin:later_end] == goal_words[start:end]:
+                yield {**slots, name: (start, end)}
 
 
 def _max_words(found: FoundType) -> dict[str, int]:
-    """Return the maximum number of words of each parameter: that in the examples, plus one if their lengths differ."""
+    """Return a dict from each parameter to the maximum number of words that its value may have.
+
+    It is the largest number in the examples, or one more if the numbers differ.
+    """
     longest = dict[str, int]()
     for parameter in found.parameters:
         counts = {len(tokens(str(each.params.get(parameter.name, "")))) for each in found.examples}
@@ -243,7 +257,7 @@ def _max_words(found: FoundType) -> dict[str, int]:
 
 
 def _distinctive_words(types: Sequence[FoundType]) -> set[str]:
-    """Return the literal words of all wordings that are not part of a known value."""
+    """Return the literal words of all wordings, except those that are part of a known value."""
     literal = {word for each in types for wording in each.wordings for word in words(wording.literal_words)}
     known = {word for each in types for example in each.examples for word in words(str(list(example.params.values())))}
     return literal - known
@@ -253,10 +267,10 @@ def _distinctive_words(types: Sequence[FoundType]) -> set[str]:
 
 
 def _by_words(types: Sequence[FoundType], goal: str) -> Iterator[_Reading]:
-    """Yield the readings of a goal that has the words of a wording, each followed by the same slot, and known values.
+    """Yield the readings in which a goal has all words of a wording, and known values in its slots.
 
-    Words may have other endings and another order. A value may be split into words: ``coffee machine`` is read as
-    ``coffeemachine``.
+    Words may have different endings and a different order, but each must come before the same slot as in the wording. A
+    value may be split into several words: ``coffee machine`` is read as ``coffeemachine``.
     """
     letters = _key(goal)
     for found in types:
@@ -270,30 +284,34 @@ def _by_words(types: Sequence[FoundType], goal: str) -> Iterator[_Reading]:
                 continue
             parts, slots = read
             if slots.keys() == {each.name for each in found.parameters} and _by_slot(parts) == _by_slot(expected):
-                places = {each.name: at for each in found.parameters for at in spans(slots[each.name], each.form, goal)}
+                places = {p.name: span for p in found.parameters for span in spans(slots[p.name], p.form, goal)}
                 doubtful = _is_unlike_examples(found, goal, places, wording.parts)
                 yield _Reading(found, {} if doubtful else slots, len(expected) - len(slots))
 
 
 def _parse_goal(goal: str, known: Mapping[str, tuple[str, str]]) -> tuple[list[str], dict[str, str]] | None:
-    """Return a goal's parts, like those of a wording, and its values by slot; None if a parameter has two values."""
-    rest, parts, slots = [token.part for token in tokens(goal)], list[str](), dict[str, str]()
-    while rest:
-        sizes = (n for n in range(MAX_WORDS, 0, -1) if all(map(_key, rest[:n])) and _key("".join(rest[:n])) in known)
+    """Return the goal's parts, like those of a wording, and a dict from slots to values.
+
+    ``known`` maps the letters of a literal word or value to the name of its parameter ("" for a word) and its text.
+    Return None if a parameter would have two values.
+    """
+    todo, parts, slots = [token.part for token in tokens(goal)], list[str](), dict[str, str]()
+    while todo:
+        sizes = (n for n in range(MAX_WORDS, 0, -1) if all(map(_key, todo[:n])) and _key("".join(todo[:n])) in known)
         size = next(sizes, 0)
-        name, value = known[_key("".join(rest[:size]))] if size else ("", rest[0])
+        name, value = known[_key("".join(todo[:size]))] if size else ("", todo[0])
         if name in slots:
             return None
         if name:
             slots[name] = value
         if name or value not in INSIGNIFICANT:
             parts.append(f"{{{name}}}" if name else _stem(value))
-        rest = rest[size or 1 :]
+        todo = todo[size or 1 :]
     return parts, slots
 
 
 def _by_slot(parts: Sequence[str]) -> list[tuple[str, str]]:
-    """Return each word of a wording with the slot after it, or with the last slot if none follows."""
+    """Return pairs of each word of a wording and the slot that follows it, or the last slot if none follows."""
     pairs, slot = list[tuple[str, str]](), next((part for part in reversed(parts) if part.startswith("{")), "")
     for part in reversed(parts):
         slot = part if part.startswith("{") else slot
@@ -302,7 +320,10 @@ def _by_slot(parts: Sequence[str]) -> list[tuple[str, str]]:
 
 
 def _known_values(found: FoundType, types: Sequence[FoundType], *, plurals: bool) -> dict[str, tuple[str, str]]:
-    """Return parameter and value by the letters of each known value, except values that several parameters have."""
+    """Return a dict that maps the letters of each known value to its parameter and the value.
+
+    Values that several parameters have are left out. With ``plurals``, the plurals of the values are added.
+    """
     known, names = dict[str, tuple[str, str]](), {each.name for each in found.parameters}
     ambiguous = set[str]()
     for name, value in ((n, str(v)) for each in types for example in each.examples for n, v in example.params.items()):

@@ -1,4 +1,4 @@
-"""The memory of learned knowledge: it recalls for each task what the planner is shown."""
+"""The memory of learned knowledge. For each task, it recalls the parts of the knowledge that the planner is shown."""
 
 import re
 from collections.abc import Callable, Collection, Sequence
@@ -13,23 +13,33 @@ from planbook.rules.found_types import plain_type_name
 from planbook.rules.helpers import helper_code, helper_sources
 from planbook.rules.matching import candidates, is_doubtful, match, parameter_values
 from planbook.rules.procedures import params_ignored, params_read
+from planbook.rules.rendering import (
+    remove_defined,
+    render_calls,
+    render_knowledge,
+    render_manual,
+    render_rules,
+    shorten_helper,
+)
 from planbook.rules.retrieval import other_helpers, precedent_for, rules_for, select_rules
-from planbook.rules.telling import in_brief, tell_calls, tell_knowledge, tell_manual, tell_rules, without_defined
 from planbook.rules.types import Knowledge, Reflection, Rule, RuleType, Skill
 from planbook.sandbox import defined_names
 
 RenderRules = Callable[[Sequence[Rule]], str]
-"""Renders the rules chosen for a task."""
+"""A function that renders the rules that were chosen for a task."""
 
 
 class LearnedMemory:
-    """Recalls from one state of knowledge; the same task always gets the same recall. Thread-safe.
+    """Recalls from a fixed state of knowledge, so the same task always gets the same recall. Thread-safe.
 
-    ``without`` names ablations. With ``by_task``, a planner gets the rules that its task needs, rendered by ``tell``,
-    and a line on how to call every other helper method. No code is shown twice: helper methods appear as signatures,
-    since they are defined beforehand; the skill of the task's type replaces the starting example and the examples of
-    success processes. ``rule_tokens`` limits the tokens of the rules: examples are cut first, then the rules that fit
-    the task least. ``allow_unrelated`` shows a skill even if it is for an unrelated task.
+    ``ablations`` names the parts of the knowledge to leave out. With ``by_task``, a planner gets only the rules that
+    its task needs, rendered by ``render``, and a line for every other helper method that shows how to call it. In that
+    case no code is shown twice: helper methods appear as signatures, since plans can call them without defining them,
+    and a skill for the task's type replaces the starting example and the examples of success processes.
+
+    ``rule_tokens`` limits the length of the rules, and implies ``by_task``. Examples are dropped first, then the rules
+    that fit the task least. With ``allow_unrelated``, a skill is shown even if its task has nothing in common with this
+    one.
     """
 
     def __init__(
@@ -38,26 +48,27 @@ class LearnedMemory:
         environment: type[Environment],
         options: BaseModel | None = None,
         *,
-        without: Collection[str] = frozenset(),
+        ablations: Collection[str] = frozenset(),
         rule_tokens: int | None = None,
         by_task: bool = False,
         allow_unrelated: bool = False,
-        tell: RenderRules = tell_rules,
+        render: RenderRules = render_rules,
     ) -> None:
         if knowledge.environment != environment.name:
             raise ValueError(f"knowledge learned in {knowledge.environment!r} cannot be used in {environment.name!r}")
-        self.knowledge = ablated(knowledge, without)
+        self.knowledge = ablated(knowledge, ablations)
         self.environment, self.options, self.rule_tokens = environment, options, rule_tokens
-        self._by_task, self._tell = by_task or rule_tokens is not None, tell
+        self._by_task, self._render = by_task or rule_tokens is not None, render
         self._allow_unrelated = allow_unrelated
-        self._defines_helpers = "helpers" not in without
-        self._book = RuleBook.of(self.knowledge.rules)
+        self._defines_helpers = "helpers" not in ablations
+        self._book = RuleBook.from_rules(self.knowledge.rules)
         self._recalls: dict[tuple[str, str, str], Recall] = {}
 
     def recall(self, task: Task) -> Recall:
-        """Return rules, the matching skill or reflection, helper methods, the starting example, and a procedure.
+        """Return what a planner is shown for a task.
 
-        If the knowledge has found types, a task without a type gets the one that its goal matches.
+        This is the rules, the best skill or reflection, the helper methods, the starting example, and the procedure for
+        the task's type. If the knowledge has found types, a task without a type gets the one that its goal matches.
         """
         key = (task.id, task.type, task.goal)
         if key not in self._recalls:
@@ -72,41 +83,40 @@ class LearnedMemory:
     def _recall(self, task: Task) -> Recall:
         book, precedent = self._book, precedent_for(self.knowledge, task, allow_unrelated=self._allow_unrelated)
         helpers = self._helpers(book, [precedent] if isinstance(precedent, Skill) else [])
-        rules, example = "" if self._by_task else tell_manual(self.knowledge), self.knowledge.example
+        rules, example = "" if self._by_task else render_manual(self.knowledge), self.knowledge.example
         if self._by_task:
             defined = defined_names(helpers)
             example = "" if _is_skill_for(precedent, task) else example
-            fitting = RuleBook.of(rules_for(book, task, self.knowledge.skills.get(task.type)))
-            book, rules = self._tell_by_task(task, fitting, defined, precedent)
+            fitting = RuleBook.from_rules(rules_for(book, task, self.knowledge.skills.get(task.type)))
+            book, rules = self._render_by_task(task, fitting, defined, precedent)
             if isinstance(precedent, Skill):
-                precedent = precedent.model_copy(update={"code": without_defined(precedent.code, defined)})
+                precedent = precedent.model_copy(update={"code": remove_defined(precedent.code, defined)})
         return Recall(
-            text=tell_knowledge(task, rules, precedent),
+            text=render_knowledge(task, rules, precedent),
             example=example,
             helpers=helpers,
             rule_ids=book.ids,
             procedure=self.knowledge.procedures.get(task.type),
         )
 
-    def _tell_by_task(
+    def _render_by_task(
         self, task: Task, book: RuleBook, defined: Collection[str], precedent: Skill | Reflection | None
     ) -> tuple[RuleBook, str]:
-        """Return the rules that are shown, and their text; code that a skill shows is not repeated."""
-        without_example = (RuleType.SUCCESS_PROCESS,) if _is_skill_for(precedent, task) else ()
+        """Return the rules that are shown, and their text. Code that the skill shows is not repeated."""
+        covered_types = (RuleType.SUCCESS_PROCESS,) if _is_skill_for(precedent, task) else ()
         brief = [
-            _drop_example(rule) if rule.type in without_example else in_brief(rule, defined) for rule in book.active
+            _drop_example(rule) if rule.type in covered_types else shorten_helper(rule, defined) for rule in book.active
         ]
-        bare = RuleBook.of(map(_drop_example, brief))
+        bare = RuleBook.from_rules(map(_drop_example, brief))
         others = other_helpers(self._book, book)
         for rules in (brief, bare.active):
-            text = (
-                self._tell([rule.model_copy(update={"builds_on": ()}) for rule in rules]) if rules else tell_rules(())
-            )
-            text = tell_calls(text, others, defined)
+            shown = [rule.model_copy(update={"builds_on": ()}) for rule in rules]
+            text = self._render(shown) if shown else render_rules(())
+            text = render_calls(text, others, defined)
             if self.rule_tokens is None or estimate_tokens(text) <= self.rule_tokens:
-                return RuleBook.of((*book.active, *others)), text
-        fewest = RuleBook.of(select_rules(bare, task, self.rule_tokens or 0))
-        return fewest, tell_rules(fewest.active)
+                return RuleBook.from_rules((*book.active, *others)), text
+        fewest = RuleBook.from_rules(select_rules(bare, task, self.rule_tokens or 0))
+        return fewest, render_rules(fewest.active)
 
     def _helpers(self, book: RuleBook, skills: list[Skill]) -> str:
         if not self._defines_helpers:
@@ -115,9 +125,9 @@ class LearnedMemory:
 
 
 def found_type(knowledge: Knowledge, task: Task) -> Match | None:
-    """Return the match of a task with the found types; None if the task has another type, or no types were found.
+    """Match a task with the found types. Return None if it has a type that is not one of them, or if there are none.
 
-    If a task already has a found type, its goal is matched only if its params are incomplete or have the wrong form.
+    If the task already has a found type, its goal is matched only if its params are incomplete or have the wrong form.
     """
     found = next((each for each in knowledge.found if each.name == task.type), None)
     if found and (params := parameter_values(found, task.params)) is not None:
@@ -127,14 +137,15 @@ def found_type(knowledge: Knowledge, task: Task) -> Match | None:
     matched = match(knowledge.found, task.goal)
     if matched.type and not is_doubtful(knowledge.found, matched):
         return matched
-    offered = [each for each in knowledge.found if each.name in knowledge.procedures]
-    return matched.model_copy(update={"candidates": candidates(offered, task.goal)})
+    with_procedure = [each for each in knowledge.found if each.name in knowledge.procedures]
+    return matched.model_copy(update={"candidates": candidates(with_procedure, task.goal)})
 
 
 def _fits(code: str, matched: Match, knowledge: Knowledge) -> bool:
-    """Return True if a procedure reads only params of the match, and ignores none that has a new value.
+    """Return True if a procedure reads only params that the match has, and ignores none of those with a new value.
 
-    A constant of the plans that never varied is a parameter of a new type, and procedures may still contain it.
+    A procedure may ignore a parameter that had the same value in all examples, since it contains that value as a
+    constant. It then cannot be used for a new value.
     """
     examples = [example.params for found in knowledge.found if found.name == matched.type for example in found.examples]
     new = {name for name, value in matched.params.items() if all(each.get(name) != value for each in examples)}
@@ -142,7 +153,7 @@ def _fits(code: str, matched: Match, knowledge: Knowledge) -> bool:
 
 
 def with_type(task: Task, matched: Match | None) -> Task:
-    """Return the task with its found type and params; without a certain type, with one named after its goal."""
+    """Return the task with the type and params of its match. If no type matched, the type is named after the goal."""
     if matched is None:
         return task
     return task.model_copy(update={"type": matched.type or plain_type_name(task.goal), "params": matched.params})
@@ -156,32 +167,32 @@ def _drop_example(rule: Rule) -> Rule:
     return rule.model_copy(update={"example": ""})
 
 
-# Ablations: knowledge without one part, to measure the value of that part (AutoManual, tables 3, 6 and 7)
+# Ablations: knowledge without one of its parts, to measure the value of that part (AutoManual, tables 3, 6 and 7)
 
 
 ABLATIONS = frozenset({"cooperation", "examples", "formulation", "helpers", "libraries", "rules", "types"})
-"""The ablations of a memory; ``without`` may also name those of other stages."""
+"""The ablations that concern the memory. ``LearnedMemory`` ignores all others, such as those of the Builder."""
 
 RULES_PART = re.compile(r"^### Rules\n(?:(?!###).*\n)*", re.MULTILINE)
-"""The part of the starting example's replies that names rules."""
+"""Matches the part of a reply in the starting example that names rules."""
 
 
-def ablated(knowledge: Knowledge, without: Collection[str]) -> Knowledge:
-    """Return the knowledge without the named parts.
+def ablated(knowledge: Knowledge, ablations: Collection[str]) -> Knowledge:
+    """Return the knowledge without the parts that the ablations name.
 
-    The manual is dropped as well if it may contain what was removed from the rules.
+    The manual is dropped, too, if it may contain something that was removed from the rules.
     """
     fields: dict[str, Any] = {}
-    if "examples" in without:
+    if "examples" in ablations:
         fields["example"] = ""
-    if "types" in without:
+    if "types" in ablations:
         fields["type"] = None
-    rules = () if "rules" in without else tuple(rule.model_copy(update=fields) for rule in knowledge.rules)
+    rules = () if "rules" in ablations else tuple(rule.model_copy(update=fields) for rule in knowledge.rules)
     update: dict[str, Any] = {"rules": rules}
-    if rules != knowledge.rules or "rules" in without or "formulation" in without:
+    if rules != knowledge.rules or "rules" in ablations or "formulation" in ablations:
         update["manual"] = ""
-    if "libraries" in without:
+    if "libraries" in ablations:
         update |= {"skills": {}, "reflections": {}}
-    if {"rules", "cooperation"} & set(without):
+    if {"rules", "cooperation"} & set(ablations):
         update["example"] = RULES_PART.sub("", knowledge.example)
     return knowledge.model_copy(update=update)

@@ -1,8 +1,8 @@
-"""Checks of rules, beyond the paper: plan code that decides whether an episode followed a rule.
+"""Checks of rules: code that decides whether an episode followed a rule. The AutoManual paper does not have them.
 
-A check defines ``obeyed(code, steps)``. ``code`` is all plan code of the episode. ``steps`` are its actions in order,
-each a dict of ``action`` (its name), ``call`` (such as ``go_to('desk')``), ``observation`` and ``accepted``. It returns
-True, False, or None if the rule does not apply.
+A check defines ``obeyed(code, steps)``, which returns True, False, or None if the rule does not apply. ``code`` is all
+plan code of the episode. ``steps`` lists its actions, each as a dict with the keys ``action`` (its name), ``call``
+(such as ``go_to('desk')``), ``observation`` and ``accepted``.
 """
 
 from collections.abc import Iterable, Sequence
@@ -14,9 +14,9 @@ from planbook.rules.types import Learned, Rule
 from planbook.sandbox import Limits, Sandbox, check
 
 MIN_EPISODES = 5
-"""Number of episodes, none of which obeyed a rule, from which the rule counts as never obeyed."""
+"""A rule is reported as never obeyed only after this many episodes in which it applied."""
 SIGNIFICANCE = 0.05
-"""P value below which a difference counts as more than noise."""
+"""A difference counts as more than noise if its p value is below this."""
 LIMITS = Limits(cpu_seconds=2, wall_seconds=10)
 CHECK_CALL = "\n\nanswer(obeyed(code, steps))\n"
 NO_FUNCTION = "the check does not define obeyed(code, steps)"
@@ -24,7 +24,7 @@ DECIDES_NOTHING = "the check returned None for every episode so far: make it dec
 
 
 class Obedience(Learned):
-    """Counts of the episodes to which a rule's check applies: those that obeyed it, and the others."""
+    """Counts of the episodes to which a rule's check applies: those that obeyed the rule, and the others."""
 
     obeyed: int = 0
     obeyed_solved: int = 0
@@ -34,18 +34,21 @@ class Obedience(Learned):
     def __str__(self) -> str:
         obeyed = f"obeyed in {self.obeyed} of {self.obeyed + self.others} episodes, {self.obeyed_solved} of them solved"
         others = f"{self.others_solved} of the other {self.others} solved"
-        return f"{obeyed}, {others}{f': {self.why_useless}' if self.why_useless else ''}"
+        return f"{obeyed}, {others}{f': {self.useless_reason}' if self.useless_reason else ''}"
 
     @property
-    def why_useless(self) -> str:
-        """The reason why the rule may be dropped; empty if it may help, or if there are too few episodes."""
+    def useless_reason(self) -> str:
+        """The reason why the rule may be dropped, or "" if it may help or if there are too few episodes to tell."""
         if not self.obeyed:
             return "never obeyed" if self.others >= MIN_EPISODES else ""
-        return f"fewer are solved where it is obeyed (p = {self.p_fewer:.2g})" if self.p_fewer < SIGNIFICANCE else ""
+        return f"fewer are solved where it is obeyed (p = {self.p_value:.2g})" if self.p_value < SIGNIFICANCE else ""
 
     @property
-    def p_fewer(self) -> float:
-        """The p value of so few solved episodes among those that obeyed the rule (Fisher's exact test, one-sided)."""
+    def p_value(self) -> float:
+        """The p value of the hypothesis that obeying the rule does no harm (Fisher's exact test, one-sided).
+
+        It is small if surprisingly few of the episodes that obeyed the rule were solved.
+        """
         solved = self.obeyed_solved + self.others_solved
         least = max(0, solved - self.others)
         ways = (comb(self.obeyed, n) * comb(self.others, solved - n) for n in range(least, self.obeyed_solved + 1))
@@ -56,7 +59,7 @@ class Obedience(Learned):
         """The counts as cells of a table."""
         return tuple(map(str, (self.obeyed, self.obeyed_solved, self.others, self.others_solved)))
 
-    def after(self, *, obeyed: bool, solved: bool) -> "Obedience":
+    def with_episode(self, *, obeyed: bool, solved: bool) -> "Obedience":
         """Return the counts with one more episode."""
         return Obedience(
             obeyed=self.obeyed + obeyed,
@@ -67,11 +70,14 @@ class Obedience(Learned):
 
 
 class BadCheck(ValueError):
-    """A check that does not run, or does not return True, False or None."""
+    """A check fails to run, or does not return True, False or None."""
 
 
 def obeyed(sandbox: Sandbox, rule_check: str, episode: Trajectory) -> bool | None:
-    """Return whether an episode followed the rule with this check; None if the rule does not apply. Raises BadCheck."""
+    """Return whether an episode followed the rule with this check, or None if the rule does not apply.
+
+    Raises BadCheck if the check fails.
+    """
     answers: list[bool | None] = []
 
     def answer(value: bool | None) -> None:
@@ -90,7 +96,7 @@ def obeyed(sandbox: Sandbox, rule_check: str, episode: Trajectory) -> bool | Non
 
 
 def check_problem(sandbox: Sandbox, rule_check: str, episodes: Iterable[Trajectory]) -> str:
-    """Try a new check on the episodes so far; return its problem, or "" if it can be used."""
+    """Try a new check on the episodes so far. Return its problem, or "" if it can be used."""
     try:
         answers = [obeyed(sandbox, rule_check, episode) for episode in episodes]
     except BadCheck as bad:
@@ -99,12 +105,15 @@ def check_problem(sandbox: Sandbox, rule_check: str, episodes: Iterable[Trajecto
 
 
 def rules_obeyed(sandbox: Sandbox, rules: Sequence[Rule], episode: Trajectory) -> dict[str, bool]:
-    """Return whether an episode followed each rule, by id; only rules with a check that applies to it."""
+    """Return a dict that maps the id of a rule to True if the episode followed it.
+
+    Rules without a check, or with a check that fails or does not apply to the episode, are left out.
+    """
     answers: dict[str, bool] = {}
     for rule in rules:
         try:
             answer = obeyed(sandbox, rule.check, episode) if rule.check else None
-        except BadCheck:  # It says nothing about the episode.
+        except BadCheck:  # a failed check says nothing about the episode
             continue
         if answer is not None:
             answers[rule.id] = answer

@@ -1,4 +1,4 @@
-"""Shapes of plans: two plans of the same shape differ only in the names of their variables and in their constants."""
+"""Shapes of plans. Two plans with the same shape differ only in their constants and the names of their variables."""
 
 import ast
 import builtins
@@ -11,20 +11,20 @@ from planbook.sandbox import parse_source
 
 _FUNCTIONS = frozenset(dir(builtins)) - {"next", "setattr", "delattr"}
 _METHODS = frozenset({*dir(str), "get", "items", "keys", "values"})
-"""Functions and methods that only read: a message may call them and still be left out of a plan's shape."""
-_CALLING = {"map", "filter", "iter"}
-"""Functions that call their first argument; others, such as ``sorted``, call the argument ``key``."""
-Replace = Callable[[int, ast.expr, str], ast.expr]
-"""Returns the replacement of a constant, given its position, its node, and the code's name for it."""
+"""Functions and methods that only read. A message that calls only these is not part of a plan's shape."""
+_CALL_ARGUMENTS = {"map", "filter", "iter"}
+"""Functions that call their first argument. Others, such as ``sorted``, call the argument ``key``."""
+ReplaceConstant = Callable[[int, ast.expr, str], ast.expr]
+"""A function that returns the replacement for a constant, given its position, its node and its name in the code."""
 
 
 @dataclass(frozen=True)
 class PlanShape:
-    """A plan without names and constants.
+    """The shape of a plan, and the constants that were removed from it.
 
-    ``constants`` are the literals as Python source, mostly in the order of the code; an assignment's value comes before
-    its target's key. ``hints`` are the names that the code gives them: the variable assigned, or the parameter or
-    keyword passed; empty if there is none.
+    ``constants`` are the literals as Python source, in the order of the code, except that the value of an assignment
+    comes before a key in its target. ``hints`` has a name for each constant: the variable that it is assigned to, or
+    the parameter that it is passed as. The hint is "" if there is no such name.
     """
 
     shape: str
@@ -34,10 +34,11 @@ class PlanShape:
 
 
 def plan_shape(code: str) -> PlanShape:
-    """Return the shape of a plan. Raises SyntaxError.
+    """Return the shape of a plan. Raises SyntaxError if it cannot be parsed.
 
-    Messages (docstrings, arguments of ``print``, messages of assertions, raised exceptions) are not part of it unless
-    they may act: by calling ``agent``, or a function that is not known to be read-only.
+    Messages (docstrings, arguments of ``print``, messages of assertions, and raised exceptions) are not part of the
+    shape unless evaluating them may have an effect: they may if they call ``agent``, or a function that is not known to
+    be read-only.
     """
     constants, hints = list[str](), list[str]()
 
@@ -54,7 +55,10 @@ def plan_shape(code: str) -> PlanShape:
 
 
 def with_expressions(code: str, expressions: Mapping[int, ast.expr]) -> str:
-    """Return the plan with constants replaced by expressions, by position. Comments are lost."""
+    """Return the plan with some constants replaced. ``expressions`` maps their positions to the new expressions.
+
+    Comments are lost.
+    """
     tree = parse_source(code)
 
     def replace(position: int, node: ast.expr, hint: str) -> ast.expr:
@@ -65,7 +69,7 @@ def with_expressions(code: str, expressions: Mapping[int, ast.expr]) -> str:
 
 
 def _bound_names(tree: ast.AST) -> set[str]:
-    """Return the names bound anywhere: variables, parameters, functions, classes, caught exceptions."""
+    """Return all names that the code binds: variables, parameters, functions, classes and caught exceptions."""
     names = set[str]()
     for node in ast.walk(tree):
         match node:
@@ -101,7 +105,7 @@ class _NameNumberer(ast.NodeTransformer):
         return self._numbers.setdefault(name, f"name_{len(self._numbers)}")
 
     def _rename_keywords(self, call: ast.Call) -> None:
-        """Rename the keywords in a call of one of the plan's own functions, since they are its parameters."""
+        """Rename the keywords in a call of a function that the plan defines, since its parameters are renamed, too."""
         if isinstance(call.func, ast.Name) and call.func.id in self._names:
             for keyword in call.keywords:
                 if keyword.arg in self._names:
@@ -109,12 +113,13 @@ class _NameNumberer(ast.NodeTransformer):
 
 
 class _ConstantReplacer(ast.NodeTransformer):
-    """Replaces the constants of a plan. A list, tuple, set or dict that holds only constants is one constant.
+    """Replaces the constants of a plan. A list, tuple, set or dict that holds only constants counts as one constant.
 
-    The name of an attribute in ``getattr`` and the like is code, not a constant.
+    An attribute name that is passed to ``getattr`` or a similar function counts as code, not as a constant.
+    ``messages`` tells whether to keep messages, which are otherwise removed.
     """
 
-    def __init__(self, tree: ast.Module, replace: Replace, bound: set[str], *, messages: bool) -> None:
+    def __init__(self, tree: ast.Module, replace: ReplaceConstant, bound: set[str], *, messages: bool) -> None:
         self._replace, self._bound, self._messages, self._position = replace, bound, messages, 0
         self._parameters = {
             node.name: [arg.arg for arg in node.args.args]
@@ -125,7 +130,7 @@ class _ConstantReplacer(ast.NodeTransformer):
         self._hint = ""
 
     def visit(self, node: ast.AST) -> ast.AST | None:
-        """Visit a node. The hint from its parent applies only if the node itself is the constant."""
+        """Visit a node. The hint that its parent left applies only if the node itself is a constant."""
         hint, self._hint = self._hint, ""
         if isinstance(node, ast.expr) and is_literal(node):
             self._position += 1
@@ -146,8 +151,8 @@ class _ConstantReplacer(ast.NodeTransformer):
                 node.values = [self._f_string_part(part) for part in node.values]
                 return node
             case ast.Assign(targets=[ast.Tuple(elts=names)], value=ast.Tuple(elts=values)) if len(names) == len(values):
-                inner = zip(values, names, strict=True)
-                node.value.elts = [self._inner(value, _name(name)) for value, name in inner]  # type: ignore[attr-defined]
+                named = zip(values, names, strict=True)
+                node.value.elts = [self._inner(value, _name(name)) for value, name in named]  # type: ignore[attr-defined]
                 node.targets = [self._inner(node.targets[0])]
                 return node
             case ast.Assign(targets=[target]):
@@ -161,12 +166,15 @@ class _ConstantReplacer(ast.NodeTransformer):
         return self.generic_visit(node)
 
     def _print_arguments(self, messages: Sequence[ast.expr]) -> list[ast.expr]:
-        """Return the messages that may act, with their constants replaced, and the others if messages are kept."""
+        """Return the messages that may have an effect, with constants replaced, and the others if they are kept."""
         acting = [(message, self._may_act(message)) for message in messages]
         return [self._inner(message) if acts else message for message, acts in acting if acts or self._messages]
 
     def _may_act(self, message: ast.AST) -> bool:
-        """Return True if a message binds a name, or calls ``agent`` or a function that is not known to be read-only."""
+        """Return True if a message may have an effect.
+
+        It may if it binds a name, calls ``agent``, or calls a function that is not known to be read-only.
+        """
         return any(
             isinstance(node, ast.NamedExpr) or (isinstance(node, ast.Call) and not self._only_reads(node))
             for node in ast.walk(message)
@@ -175,7 +183,7 @@ class _ConstantReplacer(ast.NodeTransformer):
     def _only_reads(self, call: ast.Call) -> bool:
         arguments = [*call.args, *(keyword.value for keyword in call.keywords)]
         called = [keyword.value for keyword in call.keywords if keyword.arg == "key"]
-        called += call.args[:1] if _name(call.func) in _CALLING else []
+        called += call.args[:1] if _name(call.func) in _CALL_ARGUMENTS else []
         acts = any(AGENT in (_name(argument), _owner(argument)) for argument in arguments)
         if acts or any(_name(function) in self._bound for function in called):
             return False
@@ -202,7 +210,7 @@ class _ConstantReplacer(ast.NodeTransformer):
         return replaced
 
     def _f_string_part(self, part: ast.expr) -> ast.expr:
-        """Return a part of an f-string with its constants replaced, wrapping replacement expressions in braces."""
+        """Return a part of an f-string with its constants replaced. Expressions that replace text are put in braces."""
         if isinstance(part, ast.FormattedValue):
             part.value = self._inner(part.value)
             return part
@@ -211,7 +219,10 @@ class _ConstantReplacer(ast.NodeTransformer):
 
 
 def is_literal(node: ast.AST) -> bool:
-    """Return True for a string, a number, or a non-empty display of them; booleans and None are not literals here."""
+    """Return True for a string, a number, or a non-empty list, tuple, set or dict of them.
+
+    Booleans and None do not count as literals.
+    """
     match node:
         case ast.Constant(value=value):
             return isinstance(value, str | int | float) and not isinstance(value, bool)

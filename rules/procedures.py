@@ -1,6 +1,7 @@
-"""Beyond the paper: turn the code of a success into a procedure for its task type, and verify it.
+"""Turn the code of a solved task into a procedure for its whole task type, and verify it on other tasks.
 
-A model's reply is checked and gets our header.
+The AutoManual paper does not have this step. A model generalises the code. Its reply is checked, and gets a standard
+header that names the environment, the type and the source.
 """
 
 import ast
@@ -16,7 +17,7 @@ from planbook.planner import (
     BadProcedure,
     Message,
     Procedure,
-    Rendered,
+    RenderedText,
     Reply,
     Scope,
     Text,
@@ -28,8 +29,8 @@ from planbook.planner import (
     parse_procedure,
     procedure_faults,
 )
+from planbook.rules.rendering import PROMPTS, render_manual, shortened
 from planbook.rules.retrieval import first_observation
-from planbook.rules.telling import PROMPTS, shortened, tell_manual
 from planbook.rules.types import Knowledge, Learned, Skill
 from planbook.sandbox import parse_source, read_reply
 
@@ -40,9 +41,12 @@ MAX_CODE = 20_000
 def procedure_reader(
     task: Task, environment: type[Environment], options: BaseModel | None = None
 ) -> Callable[[str], str]:
-    """Return a reader of procedures for tasks like this one; it raises ValueError with every fault, for the model."""
+    """Return a function that reads a model's reply and returns the procedure in it, for tasks like this one.
+
+    The function raises ValueError if the procedure has faults. Its message is for the model, and lists all of them.
+    """
     forbidden = {"id": "a procedure must not depend on which task it is: leave task.id out"}
-    if not environment.told_params(task):
+    if not environment.public_params(task):
         forbidden["params"] = "task.params must not be used for tasks of this type: read task.goal"
 
     def read(text: str) -> str:
@@ -62,7 +66,7 @@ def procedure_reader(
 def learned_procedure(
     code: str, task_type: str, environment: type[Environment], source: str, options: BaseModel | None = None
 ) -> Procedure:
-    """Return the code as a procedure, with our header. Raises BadProcedure if it does not pass the check."""
+    """Return the code as a procedure with the standard header. Raises BadProcedure if it does not pass the check."""
     lines = f"world: {environment.name}\ntype: {task_type}\nsource: {_docstring_line(source)}"
     header = f'"""Do a task of type {task_type}.\n\n{lines}\n"""'
     name = f"{task_type.replace('-', '_')}.py"
@@ -70,7 +74,7 @@ def learned_procedure(
 
 
 def params_read(code: str) -> list[str]:
-    """Return the name of the param in each ``task.params["NAME"]`` of a procedure."""
+    """Return the name of the param in each expression ``task.params["NAME"]`` of a procedure."""
     return [
         node.slice.value
         for node in ast.walk(parse_source(code))
@@ -80,14 +84,20 @@ def params_read(code: str) -> list[str]:
 
 
 def params_ignored(code: str, names: Collection[str]) -> set[str]:
-    """Return those of the params that a procedure cannot read; any other use of ``task`` may read all of them."""
+    """Return those of the named params that a procedure certainly does not read.
+
+    If it uses ``task`` in any other way than ``task.params["NAME"]``, it may read all of them.
+    """
     read = params_read(code)
     uses = [node for node in ast.walk(parse_source(code)) if isinstance(node, ast.Name) and node.id == TASK]
     return set(names).difference(read) if len(uses) == len(read) else set()
 
 
 def _forbidden_reads(code: str, forbidden: dict[str, str]) -> list[str]:
-    """Return a fault for each attribute of ``task`` that the code reads although it must not."""
+    """Return a fault for each forbidden attribute of ``task`` that the code reads.
+
+    ``forbidden`` maps the names of attributes to the reasons why they must not be read.
+    """
     lines = {
         node.attr: node.lineno
         for node in ast.walk(parse_source(code))
@@ -97,9 +107,9 @@ def _forbidden_reads(code: str, forbidden: dict[str, str]) -> list[str]:
 
 
 def _without_header(code: str, task: Task, environment: type[Environment], options: BaseModel | None) -> str:
-    """Return the code without the model's own docstring at the top.
+    """Return the code without the docstring that the model may have put at the top.
 
-    Raises ValueError if the code with the standard header does not pass the check.
+    Raises ValueError if the code does not pass the check with the standard header instead.
     """
     tree = parse_source(code)
     if ast.get_docstring(tree) is not None and tree.body[0].end_lineno != tree.body[1].lineno:
@@ -118,15 +128,18 @@ def _docstring_line(text: str) -> str:
 
 PLANNER = "planner"
 ATTEMPTS = 3
-"""Total number of replies, including the first."""
+"""Maximum number of procedures that a model may write for a type, including the first."""
 OTHERS_SHOWN, FAILURES_SHOWN = 5, 2
-"""Maximum numbers of other tasks, and of tasks on which a procedure failed, that a prompt shows."""
+"""Maximum numbers of other tasks and of failures that a prompt shows."""
 FEEDBACK_CHARACTERS, SCENE_CHARACTERS, FAILURE_CHARACTERS = 8_000, 1_000, 4_000
-"""Maximum characters of the skill's feedback, of each other scene, and of each failure that a prompt shows."""
+"""Maximum numbers of characters of the skill's feedback, of each other scene and of each failure in a prompt."""
 
 
 class Verification(Learned):
-    """The result of a procedure on one task. ``feedback`` is for the model that repairs it; empty if it succeeded."""
+    """The result of playing a procedure on one task.
+
+    If it failed, ``feedback`` describes what happened, for the model that repairs the procedure.
+    """
 
     task_id: str
     solved: bool
@@ -137,19 +150,20 @@ class Verification(Learned):
 Verify = Callable[[Procedure], Sequence[Verification]]
 
 
-class Generalised(Learned):
-    """The result of generalising a skill: the procedure that solved every task of its verification, if one did.
+class Generalisation(Learned):
+    """The result of generalising a skill.
 
-    ``attempts`` has the results of each procedure that was tried, in order.
+    ``procedure`` solved every task on which it was verified. It is None if no attempt did. ``attempts`` holds the
+    results of each procedure that was tried, in order.
     """
 
     procedure: Procedure | None = None
     attempts: tuple[tuple[Verification, ...], ...] = ()
 
     @property
-    def elsewhere(self) -> str:
-        """The feedback of the first failed verification, shortened; "" if none failed."""
-        failures = [each.feedback for results in self.attempts for each in results if not each.solved]
+    def other_failure(self) -> str:
+        """The shortened feedback of the first failed verification, or "" if none failed."""
+        failures = [result.feedback for results in self.attempts for result in results if not result.solved]
         return shortened(failures[0], FAILURE_CHARACTERS) if failures else ""
 
 
@@ -165,13 +179,17 @@ def generalise(
     actions: int,
     current: Procedure | None = None,
     failed: Sequence[Verification] = (),
-) -> Generalised:
-    """Ask for a procedure, verify it, and ask again with its failures, until one has none or ``ATTEMPTS`` are used up.
+) -> Generalisation:
+    """Turn the skill for a task type into a procedure that solves other tasks of the type, too.
 
-    ``knowledge`` has a skill of the type; ``played`` holds the building episodes so far, including the skill's;
-    ``actions`` is the limit in an episode. ``verify`` plays a procedure on at least one task of its type. ``current``
-    is the procedure to renew, if there is one, and ``failed`` its failures. No library is changed. Raises LookupError
-    if there is no skill; ModelError, BudgetEnded.
+    A model is asked for a procedure, which is then verified. If it fails on a task, the model sees the failures and is
+    asked again, at most ``ATTEMPTS`` times in all.
+
+    ``knowledge`` holds the skill, and ``played`` the building episodes so far, including the skill's. ``verify`` plays
+    a procedure on one or more tasks of its type. ``actions`` is the limit on actions in an episode. ``current`` is the
+    procedure to replace, if there is one, and ``failed`` its failures. The knowledge itself is not changed.
+
+    Raises LookupError if there is no skill, or ModelError or BudgetEnded if the model cannot be asked.
     """
     skill = knowledge.skills[task_type]
     same_type = [episode for episode in played if episode.task.type == task_type]
@@ -189,13 +207,13 @@ def generalise(
         source = _source(skill, same_type, answer.reply)
         procedure = learned_procedure(answer.value, task_type, environment, source, options)
         tried.append(tuple(verify(procedure)))
-        if tried[-1] and all(each.solved for each in tried[-1]):
-            return Generalised(procedure=procedure, attempts=tuple(tried))
+        if tried[-1] and all(result.solved for result in tried[-1]):
+            return Generalisation(procedure=procedure, attempts=tuple(tried))
         history, prompt, values = answer.history, PROMPTS["generalise_again"], _failure_values(tried[-1])
-    return Generalised(attempts=tuple(tried))
+    return Generalisation(attempts=tuple(tried))
 
 
-def verified(trajectory: Trajectory) -> Verification:
+def verdict_of(trajectory: Trajectory) -> Verification:
     """Return the result of an episode that played a procedure."""
     solved = trajectory.ending.outcome.solved
     feedback = PROMPTS["verification"].render(
@@ -203,7 +221,7 @@ def verified(trajectory: Trajectory) -> Verification:
         observation=first_observation(trajectory),
         feedback=_feedback(trajectory) or trajectory.ending.message,
     )
-    actions = sum(len(each.steps) for each in trajectory.rounds)
+    actions = sum(len(round_.steps) for round_ in trajectory.rounds)
     return Verification(task_id=trajectory.task.id, solved=solved, actions=actions, feedback="" if solved else feedback)
 
 
@@ -219,20 +237,20 @@ def _prompt_values(
     others = [episode for episode in same_type if episode.task.id != skill.task.id]
     feedback = shortened(_feedback(own[-1]), FEEDBACK_CHARACTERS) if own else ""
     return {
-        "rules": tell_manual(knowledge),
+        "rules": render_manual(knowledge),
         "skill": skill,
         "happened": feedback,
         "procedure": procedure,
         "failures": failures,
         "fence": fence_around(skill.scene, skill.code, feedback, procedure, *map(first_observation, others)),
-        "params_told": bool(environment.told_params(skill.task)),
-        "params": _as_json(environment.told_params(skill.task)),
+        "params_told": bool(environment.public_params(skill.task)),
+        "params": _as_json(environment.public_params(skill.task)),
         "others": [_other_task(episode, environment) for episode in others[:OTHERS_SHOWN]],
     }
 
 
 def _other_task(episode: Trajectory, environment: type[Environment]) -> dict[str, str]:
-    params = _as_json(environment.told_params(episode.task))
+    params = _as_json(environment.public_params(episode.task))
     return {
         "goal": episode.task.goal,
         "params": params,
@@ -240,11 +258,14 @@ def _other_task(episode: Trajectory, environment: type[Environment]) -> dict[str
     }
 
 
-def _feedback(episode: Trajectory) -> Rendered:
-    """Return the feedback of all cells; recordings identify it by its steps, so that its wording may change."""
+def _feedback(episode: Trajectory) -> RenderedText:
+    """Return the feedback of all cells, the pieces of plan code that the episode ran.
+
+    Recorded model calls identify this text by its steps, so that its wording may change.
+    """
     feedbacks = [cell.feedback for played in episode.rounds for cell in played.cells]
     steps = [(step.action, step.observation) for played in episode.rounds for step in played.steps]
-    return Rendered.of("\n\n".join(each.text for each in feedbacks), steps, feedbacks)
+    return RenderedText.of("\n\n".join(feedback.text for feedback in feedbacks), steps, feedbacks)
 
 
 def _as_json(params: Mapping[str, JsonValue]) -> str:
@@ -252,15 +273,15 @@ def _as_json(params: Mapping[str, JsonValue]) -> str:
 
 
 def _failure_values(results: Sequence[Verification]) -> dict[str, Any]:
-    failed = [each for each in results if not each.solved]
+    failed = [result for result in results if not result.solved]
     return {"total": len(results), "solved": len(results) - len(failed), "failures": _failure_texts(failed)}
 
 
 def _failure_texts(failed: Sequence[Verification]) -> list[Text]:
-    return [shortened(each.feedback, FAILURE_CHARACTERS) for each in failed[:FAILURES_SHOWN]]
+    return [shortened(result.feedback, FAILURE_CHARACTERS) for result in failed[:FAILURES_SHOWN]]
 
 
 def _source(skill: Skill, same_type: Sequence[Trajectory], reply: Reply) -> str:
     ids = dict.fromkeys((skill.task.id, *(episode.task.id for episode in same_type)))
-    by = f"{reply.model}/{PLANNER}" if reply.model else PLANNER
-    return f"learnt from {', '.join(ids)} by {by}"
+    author = f"{reply.model}/{PLANNER}" if reply.model else PLANNER
+    return f"learnt from {', '.join(ids)} by {author}"

@@ -1,11 +1,14 @@
-"""Retrieval of rules, and of the most similar earlier task, with BM25."""
+"""Select the rules that fit a task, and the most similar earlier task. Texts are compared by their words, with BM25.
+
+A success process is a rule on how tasks of a kind are done. A skill is the code of an earlier success.
+"""
 
 import re
 from collections.abc import Sequence
 
 from planbook.envs import BM25, Task
 from planbook.planner import Conclusion, Outcome, Procedure, Trajectory, estimate_tokens
-from planbook.rules.book import RuleBook, cites
+from planbook.rules.book import RuleBook, cited_ids
 from planbook.rules.types import HOW_TO_TYPES, Knowledge, Reflection, Rule, RuleType, Skill, citations
 
 _WORD = re.compile(r"[a-z]{2,}")
@@ -15,18 +18,21 @@ _FUNCTION_WORDS = frozenset(
 )
 """Words that say nothing about the subject of a text."""
 CLEAR_LEAD = 1.1
-"""Factor by which a success process must fit a task better than the next best one to be selected alone."""
+"""A success process is selected alone if its score exceeds that of the next best one by this factor."""
 _SCORE_DIGITS = 6
-"""Decimal places to which scores are rounded; ties are decided by the order of the texts."""
+"""Number of decimal places to which scores are rounded. Texts with equal scores keep their order."""
 
 
 def words(text: str) -> list[str]:
-    """Return the words to compare: names such as ``put_mug_1`` are split; numbers and function words are left out."""
+    """Return the words of a text that are compared. Names such as ``put_mug_1`` are split into words.
+
+    Numbers and function words, such as ``the``, are left out.
+    """
     return [word for word in _WORD.findall(text.lower()) if word not in _FUNCTION_WORDS]
 
 
 def scores(query: str, texts: Sequence[str]) -> list[float]:
-    """Return the BM25 score of each text. Each word of the query counts once."""
+    """Return the BM25 score of each text for a query. Repeated words of the query count once."""
     corpus, query_words = [words(text) for text in texts], sorted(set(words(query)))
     if not query_words or not any(corpus):
         return [0.0] * len(texts)
@@ -34,33 +40,35 @@ def scores(query: str, texts: Sequence[str]) -> list[float]:
 
 
 def rules_for(book: RuleBook, task: Task, skill: Skill | None = None) -> tuple[Rule, ...]:
-    """Return the rules that a planner needs for a task, in the order of their ids; ``skill`` is that of its type.
+    """Return the rules that a planner needs for a task, in the order of their ids.
 
-    If one success process clearly fits the task better than all others, these are this process, the rules that it names
-    or builds on, and the rules on the environment and on errors that fit at least half as well; otherwise all rules.
+    ``skill`` is the skill for the type of the task, if there is one. If one success process clearly fits the task
+    better than all others, return that process, the rules that it names or builds on, and the rules about the
+    environment or about errors that have at least half its score. Otherwise, return all rules.
     """
-    fit = _fit(book, task, skill)
+    rule_scores = _rule_scores(book, task, skill)
     processes = list(filter(_is_process, book.active))
-    first, *others = sorted((fit[rule.id] for rule in processes), reverse=True) or [0.0]
+    first, *others = sorted((rule_scores[rule.id] for rule in processes), reverse=True) or [0.0]
     if first <= max([0.0, *others]) * CLEAR_LEAD:
         return book.active
-    best = next(rule for rule in processes if fit[rule.id] == first)
+    best = next(rule for rule in processes if rule_scores[rule.id] == first)
     chosen = _with_cited(book, best)
     for rule in book.active:
-        if rule.type not in HOW_TO_TYPES and fit[rule.id] * 2 >= first:
+        if rule.type not in HOW_TO_TYPES and rule_scores[rule.id] * 2 >= first:
             chosen |= _with_cited(book, rule)
     return tuple(rule for rule in book.active if rule.id in chosen)
 
 
 def other_helpers(book: RuleBook, chosen: RuleBook) -> tuple[Rule, ...]:
-    """Return the helper methods that were not chosen for a task, since any task may need one."""
+    """Return the helper methods that are not among the chosen rules. Any task may need them."""
     return tuple(r for r in book.active if r.type is RuleType.USEFUL_HELPER_METHOD and r.id not in chosen.ids)
 
 
-def _fit(book: RuleBook, task: Task, skill: Skill | None) -> dict[str, float]:
-    """Return each rule's score, by id.
+def _rule_scores(book: RuleBook, task: Task, skill: Skill | None) -> dict[str, float]:
+    """Return a dict that maps the id of each rule to a score.
 
-    It is its content's score for the goal, plus half its whole text's score for the skill's code.
+    The score tells how well the rule's content fits the goal, plus, with half the weight, how well its whole text fits
+    the code of the skill.
     """
     query = f"{_query(task)} {skill.task.goal}" if skill else _query(task)
     by_words = scores(query, [rule.content for rule in book.active])
@@ -69,30 +77,31 @@ def _fit(book: RuleBook, task: Task, skill: Skill | None) -> dict[str, float]:
 
 
 def select_rules(book: RuleBook, task: Task, token_budget: int) -> tuple[Rule, ...]:
-    """Return the rules for a task in the order of their ids: all if they fit the budget, else the best matches.
+    """Return the rules for a task, in the order of their ids, within a budget of tokens.
 
-    Rules are ranked by the task's goal and type. A rule comes with the rules that it names or builds on, and is left
-    out if they do not fit the budget together.
+    If not all rules fit into the budget, those that match the task's goal and type best are chosen. A rule is chosen
+    together with the rules that it names or builds on, or left out if they do not fit into the budget together.
     """
     texts = [_text_of(rule) for rule in book.active]
     if sum(map(estimate_tokens, texts)) <= token_budget:
         return book.active
     cost = {rule.id: estimate_tokens(text) for rule, text in zip(book.active, texts, strict=True)}
     chosen: set[str] = set()
-    left = token_budget
+    tokens_left = token_budget
     for _, rule in sorted(zip(scores(_query(task), texts), book.active, strict=True), key=lambda scored: -scored[0]):
         group = _with_cited(book, rule) - chosen
         needed = sum(cost[id] for id in group)
-        if needed <= left:
+        if needed <= tokens_left:
             chosen |= group
-            left -= needed
+            tokens_left -= needed
     return tuple(rule for rule in book.active if rule.id in chosen)
 
 
 def most_similar(task: Task, tasks: Sequence[Task], *, allow_unrelated: bool = False) -> int | None:
-    """Return the index of the most similar task: same type first, then by goal; None if none is similar.
+    """Return the index of the most similar task, or None if no task is similar.
 
-    With ``allow_unrelated``, that is then the first task, which still shows how plans are written.
+    Tasks of the same type come first, then those with similar goals. With ``allow_unrelated``, the first task is
+    returned if no task is similar, since its skill still shows how plans are written.
     """
     similarity = scores(_query(task), [_query(other) for other in tasks])
     similar = [n for n, other in enumerate(tasks) if allow_unrelated or other.type == task.type or similarity[n] > 0]
@@ -104,23 +113,24 @@ def _query(task: Task) -> str:
 
 
 def _text_of(rule: Rule) -> str:
-    """Return a rule as a planner sees it, without its validation log."""
+    """Return the text of a rule without its validation log, as planners see it."""
     return "\n".join(filter(None, (rule.id, rule.type, rule.content, rule.example)))
 
 
 def _with_cited(book: RuleBook, rule: Rule) -> set[str]:
     """Return the ids of a rule and of all rules that it names or builds on, directly or indirectly.
 
-    Another success process is included only if a rule's content names it; that a rule builds on it is not enough.
+    Another success process is included only if the content of a rule names it. It is not enough that a rule builds on
+    it.
     """
-    rules = {each.id: each for each in book.active}
+    rules = {rule.id: rule for rule in book.active}
     group, todo = set[str](), [rule.id]
     while todo:
         id = todo.pop()
         if id in rules and id not in group:
             group.add(id)
-            in_content = citations(rules[id].content)
-            todo += [cited for cited in cites(rules[id]) if cited in in_content or not _is_process(rules.get(cited))]
+            named = citations(rules[id].content)
+            todo += [cited for cited in cited_ids(rules[id]) if cited in named or not _is_process(rules.get(cited))]
     return group
 
 
@@ -128,15 +138,19 @@ def _is_process(rule: Rule | None) -> bool:
     return rule is not None and rule.type is RuleType.SUCCESS_PROCESS
 
 
-# The skill and reflection libraries (AutoManual, section 3.2): the latest one for each task type
+# The libraries of skills and reflections (AutoManual, section 3.2). They hold the latest one for each task type.
 
 
 FAILED = frozenset({Outcome.FAILURE, Outcome.OUT_OF_BUDGET})
-"""Unsolved outcomes that say something about the plan; the others do not."""
+"""The unsolved outcomes that may be the fault of the plan. From other outcomes, nothing can be learned about it."""
 
 
-def learn(knowledge: Knowledge, trajectory: Trajectory, conclusion: Conclusion) -> Knowledge:
-    """Return the knowledge with an episode's conclusion as the latest of its type; an empty one changes nothing."""
+def with_conclusion(knowledge: Knowledge, trajectory: Trajectory, conclusion: Conclusion) -> Knowledge:
+    """Return the knowledge with the conclusion of an episode as the skill or reflection for its type.
+
+    If the episode was solved, the conclusion's code becomes the skill. If it failed, the text becomes the reflection.
+    An empty conclusion changes nothing.
+    """
     task, outcome, scene = trajectory.task, trajectory.ending.outcome, first_observation(trajectory)
     if outcome.solved and conclusion.code.strip():
         skill = Skill(task=task, scene=scene, code=conclusion.code)
@@ -148,21 +162,21 @@ def learn(knowledge: Knowledge, trajectory: Trajectory, conclusion: Conclusion) 
 
 
 def first_observation(trajectory: Trajectory) -> str:
-    """Return the first observation of an episode; empty if no round has begun."""
+    """Return the first observation of an episode, or "" if it ended before its first one."""
     return trajectory.rounds[0].observation if trajectory.rounds else ""
 
 
-def admit(knowledge: Knowledge, procedure: Procedure | None) -> Knowledge:
-    """Return the knowledge with a verified procedure for its type; None changes nothing."""
+def with_procedure(knowledge: Knowledge, procedure: Procedure | None) -> Knowledge:
+    """Return the knowledge with a verified procedure for its task type. None changes nothing."""
     if procedure is None:
         return knowledge
     return knowledge.model_copy(update={"procedures": {**knowledge.procedures, procedure.type: procedure}})
 
 
 def precedent_for(knowledge: Knowledge, task: Task, *, allow_unrelated: bool = False) -> Skill | Reflection | None:
-    """Return the skill of the task's type, else its reflection, else the most similar skill.
+    """Return the skill for the task's type, or else the reflection for it, or else the most similar skill.
 
-    ``allow_unrelated`` allows a skill whose task shares no word with this one.
+    Unless ``allow_unrelated`` is set, the most similar skill must share at least one word with the task.
     """
     if own := knowledge.skills.get(task.type) or knowledge.reflections.get(task.type):
         return own

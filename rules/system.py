@@ -1,4 +1,7 @@
-"""The rule system that a model's plan code uses: ``rule_system.write_rule(...)``; each run of code makes one batch."""
+"""The object ``rule_system`` with which a model's Python code edits rules, as in ``rule_system.write_rule(...)``.
+
+The edits of one run of code form a batch, which is applied as a whole or not at all.
+"""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -12,16 +15,17 @@ from planbook.sandbox import CellResult, Sandbox, check
 
 SYSTEM = "rule_system"
 Verify = Callable[[str], str]
-"""Returns the problem with a rule's check; empty if it can be used."""
+"""A function that returns the problem with a rule's check, or "" if the check can be used."""
 Trajectories = Callable[[list[str]], str]
-"""Returns the trajectories of the episodes with these ids as text. Raises LookupError for an unknown id."""
+"""A function that returns the text of the episodes with these ids. It raises LookupError for an unknown id."""
 
 
 class RuleSystem:
-    """Collects the calls of one run of code into a batch. The book itself never changes.
+    """Collects the calls of one run of code into a batch. The book itself is never changed.
 
-    Calls that are not permitted are left out if the Builder makes them; from anyone else, they invalidate the batch.
-    ``trajectories`` is None if earlier episodes may not be read.
+    If the Builder makes calls that are not permitted, they are left out. From anyone else, they invalidate the batch.
+    ``who``, ``where`` and ``case`` are recorded with the batch. ``trajectories`` is None if the code may not read
+    earlier episodes.
     """
 
     def __init__(
@@ -39,22 +43,22 @@ class RuleSystem:
         self.draft = Draft(book, permissions, lenient=who == "builder")
         self._batch, self._verify = Batch(edits=(), who=who, where=where, case=case), verify
         self.calls = 0
-        """Number of calls received, including refused ones."""
+        """Number of calls so far, including refused ones."""
         self.stopped = False
-        """True once ``stop_generating`` was called; no edit may follow."""
+        """True after ``stop_generating`` was called. No edit may follow."""
         self.shown: list[str] = []
-        """Trajectories that were requested."""
+        """The episodes that the code requested, as text."""
 
     def functions(self) -> dict[str, Callable[..., object]]:
-        """Return the permitted functions by dotted name."""
-        offered: dict[str, tuple[object, Callable[..., object]]] = {
+        """Return a dict from the dotted names of the permitted functions to the functions."""
+        functions: dict[str, tuple[object, Callable[..., object]]] = {
             "write_rule": (self._permissions.writes, self.write_rule),
             "update_rule": (self._permissions.updates, self.update_rule),
             "delete_rule": (self._permissions.deletes, self.delete_rule),
             "get_trajectory": (self._trajectories, self.get_trajectory),
             "stop_generating": (True, self.stop_generating),
         }
-        return {f"{SYSTEM}.{name}": function for name, (permitted, function) in offered.items() if permitted}
+        return {f"{SYSTEM}.{name}": function for name, (permitted, function) in functions.items() if permitted}
 
     def write_rule(
         self,
@@ -109,11 +113,11 @@ class RuleSystem:
         self.stopped = True
 
     def valid_part(self) -> RuleChange | None:
-        """Return the change that the valid calls alone make, for an invalid batch; None if there is none."""
+        """Return the change that the valid calls of an invalid batch make on their own, or None if there is none."""
         return self.draft.valid_part(self._batch)
 
     def change(self) -> RuleChange:
-        """Return the change that the batch makes. Raises BatchRefused."""
+        """Return the change that the batch makes. Raises BatchRefused if it has faults."""
         return self.draft.change(self._batch)
 
     def _edit(self, edit: Edit) -> str:
@@ -137,9 +141,10 @@ class RuleSystem:
 
 @dataclass(frozen=True, slots=True)
 class EditResult:
-    """The result of a run of edit code: a change, or None with a message for the model.
+    """The result of running a model's edits.
 
-    With a change, ``message`` holds the output of the code and the trajectories that it requested.
+    If they were refused, ``change`` is None, and ``message`` explains the faults to the model. Otherwise ``message``
+    holds the output of the code, and the episodes that it requested.
     """
 
     change: RuleChange | None
@@ -150,9 +155,9 @@ class EditResult:
 
 
 def run_edits(sandbox: Sandbox, system: RuleSystem, code: str) -> EditResult:
-    """Run a model's edits in a new session; either all of them count, or none.
+    """Run a model's edits in a new session. They are accepted or refused as a whole.
 
-    ``system`` serves one run of code only.
+    ``system`` must be new, since it collects the calls of a single run of code.
     """
     functions = system.functions()
     if faults := check(code, functions):
@@ -175,22 +180,22 @@ def run_edits(sandbox: Sandbox, system: RuleSystem, code: str) -> EditResult:
 
 
 def _problems(system: RuleSystem, result: CellResult) -> list[str]:
-    """Return the reasons why nothing may be applied, including refused calls whose exception the code caught."""
+    """Return the reasons to refuse the edits. Refused calls count even if the code caught their exceptions."""
     problems = [str(fault) for fault in result.faults]
     problems += [
         str(fault) for fault in system.draft.faults if not any(fault.message in problem for problem in problems)
     ]
-    if not result.faults and (lost := result.host_calls - system.calls):
+    if not result.faults and (invalid := result.host_calls - system.calls):
         problems.append(
-            f"calls with invalid arguments: {lost}; the code caught the errors and went on: correct the arguments, and "
-            "do not catch the errors"
+            f"calls with invalid arguments: {invalid}; the code caught the errors and went on: correct the arguments, "
+            "and do not catch the errors"
         )
     return problems
 
 
-def _refused(what: str, problems: list[str]) -> EditResult:
+def _refused(reason: str, problems: list[str]) -> EditResult:
     lines = "\n".join(f"- {problem}" for problem in problems)
-    return EditResult(None, f"{what}, and nothing was changed:\n{lines}\nWrite all of it again.")
+    return EditResult(None, f"{reason}, and nothing was changed:\n{lines}\nWrite all of it again.")
 
 
 def _output(system: RuleSystem, result: CellResult) -> str:

@@ -1,4 +1,7 @@
-"""The records of learned knowledge (AutoManual, sections 3.2 and 3.3)."""
+"""The records of learned knowledge (AutoManual, sections 3.2 and 3.3).
+
+Rules, skills and reflections come from the paper. Procedures and found task types are additions of planbook.
+"""
 
 import re
 from collections.abc import Collection
@@ -31,17 +34,17 @@ MEANINGS = {
 }
 """The purpose of each type, as prompts describe it."""
 HOW_TO_TYPES = (RuleType.SUCCESS_PROCESS, RuleType.USEFUL_HELPER_METHOD)
-"""Types of rules on how tasks are done; all others are on the environment or on errors."""
+"""The types of rules about how tasks are done. Rules of all other types are about the environment or about errors."""
 
 
 class Learned(BaseModel):
-    """Base class of what is kept between episodes."""
+    """Base class of everything that is kept between episodes."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
 
 class Rule(Learned):
-    """One piece of knowledge about an environment. ``id`` is never reused, even after deletion.
+    """One piece of knowledge about an environment. Its ``id`` is never used again, even after the rule is deleted.
 
     ``type`` is None only in the ablation without types.
     """
@@ -51,15 +54,15 @@ class Rule(Learned):
     content: str
     example: str = ""
     log: tuple[str, ...] = ()
-    """The validation log, oldest entry first: the rule's origin and history. Planners never see it."""
+    """The validation log: the rule's origin and history, oldest entry first. Planners never see it."""
     builds_on: tuple[str, ...] = ()
-    """Ids of the rules from which it was derived."""
+    """Ids of the rules from which this one was derived."""
     check: str = Field(default="", exclude_if=lambda check: not check)
-    """Plan code that decides if an episode followed the rule (``planbook.rules.obedience``). Planners never see it."""
+    """Code that tells if an episode followed the rule (see ``planbook.rules.obedience``). Planners never see it."""
 
 
 class Skill(Learned):
-    """The concluding code of a success, with its scene and task."""
+    """The final code of a solved task, with the task and its first observation (``scene``)."""
 
     task: Task
     scene: str
@@ -67,7 +70,7 @@ class Skill(Learned):
 
 
 class Reflection(Learned):
-    """An explanation of a failure, with its scene and task."""
+    """An explanation of a failure, with the task and its first observation (``scene``)."""
 
     task: Task
     scene: str
@@ -75,7 +78,7 @@ class Reflection(Learned):
 
 
 class TypeParameter(Learned):
-    """A parameter of a found type. ``form`` names the conversion of a goal's words to its value, in ``FORMS``."""
+    """A parameter of a found type. ``form`` names the entry of ``FORMS`` that converts words of a goal to its value."""
 
     name: str
     form: str
@@ -85,7 +88,8 @@ class TypeParameter(Learned):
 class Example(Learned):
     """A solved task of a found type: its goal, and the constants of its plan as Python source.
 
-    ``joined`` is true if its own plan had another shape; ``constants`` is then empty.
+    ``joined`` is true if the task belongs to the type only because of its goal. Its plan then had a different shape,
+    and ``constants`` is empty.
     """
 
     task_id: str
@@ -94,13 +98,14 @@ class Example(Learned):
     params: dict[str, JsonValue] = Field(default_factory=dict)
     joined: bool = False
     read: dict[str, JsonValue] | None = Field(default=None, exclude_if=lambda read: read is None)
-    """Values read after the procedure did the task, by the expression that reads them."""
+    """Maps expressions of plan code to the values that they had after the procedure solved the task."""
 
 
 class Wording(Learned):
-    """A pattern of goals, such as ``put {object} in {target}``, and its goals. ``{*}`` matches any words, or none.
+    """A pattern of goals, such as ``put {object} in {target}``, and the goals that it was made from.
 
-    ``joined`` are the patterns that it was merged from, if there were several.
+    ``{*}`` in a pattern matches any words, or none. ``joined`` lists the patterns that were merged into this one, if
+    any.
     """
 
     pattern: str
@@ -109,12 +114,12 @@ class Wording(Learned):
 
     @property
     def alternatives(self) -> "list[Wording]":
-        """The wording, and those that it was merged from."""
+        """This wording, and those that were merged into it."""
         return [self, *(Wording(pattern=pattern, goals=self.goals) for pattern in self.joined)]
 
     @property
     def parts(self) -> list[str]:
-        """The words of the pattern, slots in braces."""
+        """The words and slots of the pattern. Slots are in braces."""
         return self.pattern.split()
 
     @property
@@ -124,9 +129,11 @@ class Wording(Learned):
 
 
 class FoundType(Learned):
-    """A group of solved tasks. ``code`` is the plan of the first task, ``shape`` the digest of its shape.
+    """A task type that planbook found: a group of solved tasks with the same kind of plan.
 
-    ``version`` counts the procedures published for it, ``repairs`` those that replaced a failed one.
+    ``code`` is the plan of the first task, ``shape`` the digest of the plan's shape, and ``hints`` the names of its
+    constants (see ``PlanShape``). ``version`` counts the procedures that were published for the type, and ``repairs``
+    those that replaced a failed one.
     """
 
     name: str
@@ -138,16 +145,17 @@ class FoundType(Learned):
     examples: tuple[Example, ...] = Field(min_length=1)
     wordings: tuple[Wording, ...] = ()
     check: str = ""
-    """Plan code that raises unless the procedure's effects are the same as in all its examples."""
+    """Plan code to run after the procedure. It raises unless the procedure had the same effects as in all examples."""
     version: int = 0
     repairs: int = 0
 
 
 class Knowledge(Learned):
-    """Everything learned about an environment; at most one skill, reflection and procedure for each task type.
+    """Everything that was learned about an environment.
 
-    ``manual`` is the Markdown written from the rules; if empty, the rules are shown as a list. ``example`` is the
-    starting example, which also shows the reply format.
+    There is at most one skill, reflection and procedure for each task type; the dicts map types to them. ``manual`` is
+    Markdown that was written from the rules. If it is empty, planners see the rules as a list. ``example`` is the
+    starting example, which also shows the format of replies.
     """
 
     environment: str = Field(validation_alias=AliasChoices("environment", "world"))
@@ -157,7 +165,7 @@ class Knowledge(Learned):
     reflections: dict[str, Reflection] = Field(default_factory=dict)
     procedures: dict[str, Procedure] = Field(default_factory=dict)
     found: tuple[FoundType, ...] = Field(default=(), exclude_if=lambda found: not found)
-    """The found task types, if the tasks have none."""
+    """The task types that planbook found, if the tasks have no types of their own."""
     example: str = ""
 
 
@@ -170,9 +178,9 @@ OTHER_NAMES = {
     "specialphenomena": RuleType.SPECIAL_PHENOMENON,
     "helpermethod": RuleType.USEFUL_HELPER_METHOD,
 }
-"""The paper's other names for types, letters only."""
+"""The paper's other names for types, reduced to their letters."""
 TWO_IN_ONE = {"specialphenomenamechanism", "specialphenomenonmechanism"}
-"""Names that mean two types at once."""
+"""Names that combine two types, reduced to their letters."""
 
 
 def rule_id(number: int) -> str:
@@ -188,12 +196,15 @@ def rule_number(id: str) -> int:
 
 
 def citations(text: str) -> tuple[str, ...]:
-    """Return the rule ids that a text names, ignoring case, each once, in order."""
+    """Return the rule ids that a text names, in order and without repetitions. Case is ignored."""
     return tuple(dict.fromkeys(id.lower() for id in _CITATION.findall(text)))
 
 
-def read_type(text: str, offered: Collection[RuleType]) -> RuleType:
-    """Return the type that a text names, ignoring case. Raises ValueError, which lists the types."""
+def read_type(text: str, allowed: Collection[RuleType]) -> RuleType:
+    """Return the type that a text names, ignoring case.
+
+    Raises ValueError if it names none of the ``allowed`` types. The message lists them.
+    """
     letters = "".join(filter(str.isalpha, text.lower()))
     if letters in TWO_IN_ONE:
         raise ValueError(
@@ -201,11 +212,11 @@ def read_type(text: str, offered: Collection[RuleType]) -> RuleType:
             f"{RuleType.SPECIAL_MECHANISM} for how the world works"
         )
     type = OTHER_NAMES.get(letters) or next((t for t in RuleType if t.replace(" ", "").lower() == letters), None)
-    if type is None or type not in offered:
-        raise ValueError(f"there is no type {text!r}; the types are {listed(offered)}")
+    if type is None or type not in allowed:
+        raise ValueError(f"there is no type {text!r}; the types are {listed(allowed)}")
     return type
 
 
 def listed(types: Collection[RuleType]) -> str:
-    """Return the names of the types as one text, in the order of ``RuleType``."""
+    """Return the names of the types in one line, in the order of ``RuleType``."""
     return ", ".join(t.value for t in RuleType if t in types)

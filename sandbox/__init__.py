@@ -1,14 +1,16 @@
-"""Read, check and run plan code. This package does not depend on environments or planners.
+"""Read, check and run plan code, which is Python code that a model wrote. Depends on no environment and no planner.
 
-From a model's reply to a result:
+Plan code runs in a separate process, the worker. The process that opens sessions is the host. A cell is a piece of plan
+code that is run in one go. The modules, in the order of their use:
 
-- ``reading`` finds the code in a reply. ``checks`` reports its faults, ``policy`` refuses what plans may not use, and
-  ``dry`` finds actions that cannot succeed.
-- ``host`` starts the sandbox and opens a ``session`` with the ``functions`` that plans may call. Each cell is one
-  ``conversation`` with the worker, within the limits of ``types``; ``answers`` carries out the worker's requests.
-- ``protocol`` defines the frames on the wire. ``process`` starts and ends the processes in which ``worker`` runs; these
-  are the security boundary (``THREAT_MODEL.md``).
-- ``caching`` bounds the memory of caches, ``suggest`` finds the name that was meant, ``errors`` lists the exceptions.
+- ``reading`` finds the code in a model's reply. ``checks`` reports its faults, ``policy`` refuses what plans may not
+  use, and ``dry`` finds actions that cannot succeed, without executing any.
+- ``host`` starts the sandbox and opens a ``session``. ``functions`` describes the functions that plans may call.
+- ``conversation`` exchanges the messages of one cell with the worker. ``answers`` carries out the worker's requests.
+  ``types`` defines limits, faults and results.
+- ``protocol`` defines the frames on the wire. ``process`` starts and ends the worker processes, and ``worker`` is the
+  code that runs in them. They are the security boundary (``THREAT_MODEL.md``).
+- ``caching`` limits the memory of caches, ``suggest`` corrects misspelt names, and ``errors`` lists the exceptions.
 
 Other packages import only what this module exports.
 """
@@ -18,7 +20,7 @@ if __name__ == "sandbox":
 
 from typing import TYPE_CHECKING
 
-from planbook import lazily
+from planbook import lazy_getattr
 
 if TYPE_CHECKING:
     from planbook.sandbox.caching import cached_up_to
@@ -58,7 +60,7 @@ if TYPE_CHECKING:
     from planbook.sandbox.suggest import closest, did_you_mean, nearest_names
     from planbook.sandbox.types import CellResult, Fault, FaultKind, Limits
 else:
-    __getattr__ = lazily(__name__)
+    __getattr__ = lazy_getattr(__name__)
 
 __all__ = [
     "MAX_SOURCE",

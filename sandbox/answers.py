@@ -1,4 +1,8 @@
-"""The messages that the host sends to a worker: the opening message, code to run, and answers to requests."""
+"""The messages that the host sends to a worker: the opening message, code to run, and answers to requests.
+
+The host is this process. A worker is the process in which the plan code of one session runs. A cell is a piece of plan
+code that is run in one go.
+"""
 
 import importlib.util
 import json
@@ -22,9 +26,9 @@ from planbook.sandbox.errors import BadAnswer, BadFunction, SandboxError
 from planbook.sandbox.functions import FunctionSpec, check_name
 from planbook.sandbox.policy.compiler import CompileContext, Compiled, CompileRequest, precompile
 from planbook.sandbox.protocol import MAX_FROM_HOST, HostileFrame
-from planbook.sandbox.suggest import Guesses
+from planbook.sandbox.suggest import Guesser
 
-# Sources of the standard library. Workers read no files.
+# The source code of the standard library. The host sends it, since workers cannot read files.
 
 LIBRARY = Path(sysconfig.get_path("stdlib"))
 ZONES = "zoneinfo:"
@@ -32,18 +36,18 @@ ZONES = "zoneinfo:"
 
 @lru_cache(256)
 def library_source(name: str) -> tuple[str, bool] | None:
-    """Return the source of a module of the standard library, and whether it is a package; None if it does not exist.
+    """Return the source of a module of the standard library, and whether it is a package. None if it does not exist.
 
-    No other module is ever read, and none is imported. For ``zoneinfo:KEY`` the source is the data of a time zone, one
-    character per byte.
+    Modules outside the standard library are never read, and no module is imported. For ``zoneinfo:KEY`` the source is
+    the data of a time zone, with one character for each byte.
     """
     if name.startswith(ZONES):
         return _zone(name.removeprefix(ZONES))
     if name.partition(".")[0] not in sys.stdlib_module_names or not all(map(str.isidentifier, name.split("."))):
         return None
-    place = LIBRARY.joinpath(*name.split("."))
-    for path, is_package in ((place / "__init__.py", True), (place.with_name(place.name + ".py"), False)):
-        with suppress(OSError, UnicodeError, SyntaxError):  # the plan chooses the name, and its length
+    base = LIBRARY.joinpath(*name.split("."))
+    for path, is_package in ((base / "__init__.py", True), (base.with_name(base.name + ".py"), False)):
+        with suppress(OSError, UnicodeError, SyntaxError):  # the plan chooses the name, which may be too long
             if path.is_file():
                 return importlib.util.decode_source(path.read_bytes()), is_package
     return None
@@ -51,7 +55,7 @@ def library_source(name: str) -> tuple[str, bool] | None:
 
 @cache
 def _zones() -> frozenset[str]:
-    """Return the names of all time zones. Python reads hundreds of files to find them."""
+    """Return the names of all time zones. They are cached, since Python reads hundreds of files to find them."""
     return frozenset(zoneinfo.available_timezones())
 
 
@@ -67,7 +71,7 @@ def _zone(key: str) -> tuple[str, bool] | None:
 
 
 def function_specs(functions: Mapping[str, Callable[..., object]]) -> dict[str, FunctionSpec]:
-    """Return a FunctionSpec for each function. Raises BadFunction."""
+    """Return a dict that maps the name of each function to its spec. Raises BadFunction if plans cannot call one."""
     return {name: FunctionSpec.of(name, function) for name, function in functions.items()}
 
 
@@ -77,7 +81,10 @@ def open_message(
     attributes: Mapping[str, JsonValue],
     seed: str | int,
 ) -> bytes:
-    """Return the "open" message. Raises BadFunction for bad names, names that clash, and values that are not JSON."""
+    """Return the "open" message, which tells a new worker what its session offers to plans.
+
+    Raises BadFunction for bad names, names that clash, and values that are not JSON.
+    """
     _check_names(specs, values, attributes)
     settings = {
         "functions": {name: spec.parameters() for name, spec in specs.items()},
@@ -117,67 +124,76 @@ def _check_names(functions: Collection[str], values: Collection[str], attributes
 # Answers.
 
 EPOCH = 946_684_800_000_000
-"""2000-01-01T00:00:00Z in microseconds."""
+"""The time at which the clock of a session starts: 2000-01-01T00:00:00Z in microseconds."""
 SECOND = 1_000_000
+"""A second in microseconds. Each call advances the clock by one second."""
 MAX_MESSAGE = 20_000
+"""Maximum characters of an exception's message that are sent to the plan."""
 MAX_DIGITS = 4_300
 """Maximum digits of an integer that Python parses."""
 _LONG_NUMBER = re.compile(rb"\d{%d}" % (MAX_DIGITS + 1))
 Kind = Literal["run", "part"]
-Attributes = Callable[[], Mapping[str, JsonValue]]
+"""The kind of a message with code: "part" for a part of a cell that continues, otherwise "run"."""
+AttributeReader = Callable[[], Mapping[str, JsonValue]]
+"""Returns a dict that maps the dotted name of each read-only attribute of the plan's objects to its current value."""
 
 
 @dataclass(frozen=True, slots=True)
 class PlanView:
-    """The clock and the attribute values that the plan has been shown."""
+    """The clock and the attribute values that the plan last received from the host."""
 
     clock: int
     attributes: Mapping[str, JsonValue]
 
 
 class Answers:
-    """Carries out a worker's requests and builds the answers."""
+    """Carries out the requests of one session's worker, and builds the messages that the host sends to it.
+
+    If ``guarded``, the policy refuses code that plans may not use. ``modules`` names the packages beyond the standard
+    library that plans may import.
+    """
 
     def __init__(
         self,
         specs: Mapping[str, FunctionSpec],
-        attributes: Attributes | None,
+        attributes: AttributeReader | None,
         *,
         guarded: bool = False,
         modules: frozenset[str] = frozenset(),
     ) -> None:
         self._specs, self._attributes, self._guarded = specs, attributes, guarded
-        self._cells, self._guesses = 0, Guesses()
+        self._cells, self._guesses = 0, Guesser()
         self._last_file, self._context = "", CompileContext(modules=modules)
-        """The file of the last cell, and the context that its code leaves for the next."""
+        """The file name of the code that ran last, and what the compiler must know about it to compile further code."""
         self._clock, self._shown, self._last_attributes = EPOCH, dict[str, JsonValue](), b""
 
     @property
     def view(self) -> PlanView:
-        """The clock and attributes that the plan has been shown so far."""
+        """The clock and the attributes that the plan last received."""
         return PlanView(self._clock, self._shown)
 
     def new_file(self, name: str) -> str:
         """Return a file name for a cell, unique in the session."""
-        self._cells, self._guesses = self._cells + 1, Guesses()
+        self._cells, self._guesses = self._cells + 1, Guesser()
         return f"{name}#{self._cells - 1}"
 
     def run(self, source: str, name: str, file: str | None = None, kind: Kind = "run") -> bytes:
-        """Return the message that starts a cell or a part of one. Without ``file``, the cell gets a new file name."""
+        """Return the message that starts a cell or a part of one. If ``file`` is None, it gets a new file name."""
         file = file or self.new_file(name)
         compiled = self.compile(source, file, kind)
         self._last_file, self._context = file, compiled.context
         return _message(kind, source, name, compiled.code, self.take_changes(), self._clock)
 
     def compile(self, source: str, file: str, kind: Kind) -> Compiled:
-        """Compile a cell or the next part of one. The result has the code or the faults."""
+        """Compile a cell or the next part of one. The result contains either the code or its faults."""
         context = self._context if self._last_file == file else self._context._replace(flags=0)
         return precompile(CompileRequest(source, file, self._guarded, kind == "part", context))
 
     def answer(self, message: list[Any]) -> bytes:
-        """Carry out a request, and return the answer. Raises HostileFrame or BadAnswer.
+        """Carry out a request and return the answer.
 
-        A SandboxError of a function, or a BaseException such as KeyboardInterrupt, passes through.
+        Raises HostileFrame for a call that no honest worker makes, or BadAnswer if the result cannot be sent. If the
+        function raises a SandboxError, or a BaseException such as KeyboardInterrupt, it passes through.
         """
         if message[0] == "sleep":
             self._clock += int(message[1] * SECOND)
@@ -189,32 +205,35 @@ class Answers:
             raise HostileFrame(f"a call of {name!r}, which the session does not have")
         spec = self._specs[name]
         try:
-            checked, named = spec.check(args, kwargs, self._guesses.closest)
+            checked_args, checked_kwargs = spec.check(args, kwargs, self._guesses.closest)
         except (TypeError, ValueError) as error:
             return self._error(error)
         self._clock += SECOND
         try:
-            value = spec.function(*checked, **named)
+            value = spec.function(*checked_args, **checked_kwargs)
         except SandboxError:
             raise
         except Exception as error:
             return self._error(error)
-        return _message("answer", value, self.take_changes(), self._clock, of=spec.name)
+        return _message("answer", value, self.take_changes(), self._clock, origin=spec.name)
 
     def take_changes(self) -> Mapping[str, JsonValue] | None:
-        """Return the attributes that changed since the plan was last shown them, or None, and mark them as shown."""
+        """Return the attributes that changed since the plan last received them, or None. They then count as received.
+
+        Raises BadAnswer if they are not JSON.
+        """
         if self._attributes is None:
             return None
         encoded = _encode("attributes", self._attributes())
         if encoded == self._last_attributes:
             return None
         self._last_attributes = encoded
-        current, before = from_json(encoded), self._shown
+        current, previous = from_json(encoded), self._shown
         self._shown = current
-        return {name: value for name, value in current.items() if name not in before or before[name] != value}
+        return {name: value for name, value in current.items() if name not in previous or previous[name] != value}
 
     def restore(self, view: PlanView) -> None:
-        """Reset the clock and the attributes to what the plan had been shown."""
+        """Reset the clock and the attributes to an earlier view of the plan."""
         self._clock, self._shown, self._last_attributes = view.clock, dict(view.attributes), b""
 
     def _error(self, error: Exception) -> bytes:
@@ -231,19 +250,19 @@ def _error_text(error: Exception) -> str:
         raise BadAnswer(f"a function raised {type(error).__name__}, whose text cannot be read: {broken!r}") from error
 
 
-def _message(*parts: object, of: str = "the session") -> bytes:
-    payload = _encode(of, parts)
+def _message(*parts: object, origin: str = "the session") -> bytes:
+    payload = _encode(origin, parts)
     if _LONG_NUMBER.search(payload) and not _is_readable(payload):
         raise BadAnswer(
-            f"{of}: the answer holds an integer of more than {MAX_DIGITS} digits, which Python does not read"
+            f"{origin}: the answer holds an integer of more than {MAX_DIGITS} digits, which Python does not read"
         )
     if len(payload) > MAX_FROM_HOST:
-        raise BadAnswer(f"{of}: an answer of {len(payload)} bytes; at most {MAX_FROM_HOST} are allowed")
+        raise BadAnswer(f"{origin}: an answer of {len(payload)} bytes; at most {MAX_FROM_HOST} are allowed")
     return payload
 
 
 def _is_readable(payload: bytes) -> bool:
-    """Return whether Python can parse the payload: many digits are harmless in a string."""
+    """Return whether Python can parse the payload. Digits that are part of a string do no harm."""
     try:
         json.loads(payload)
     except ValueError:
@@ -251,15 +270,15 @@ def _is_readable(payload: bytes) -> bool:
     return True
 
 
-def _encode(of: str, value: object) -> bytes:
+def _encode(origin: str, value: object) -> bytes:
     try:
         return _to_json(value)
     except (PydanticSerializationError, TypeError, ValueError) as error:
-        raise BadAnswer(f"{of}: the answer is not JSON: {error}") from error
+        raise BadAnswer(f"{origin}: the answer is not JSON: {error}") from error
 
 
 def _to_json(value: object) -> bytes:
-    """Encode a value as JSON. U+FFFD replaces lone surrogates, as in file names that are not UTF-8."""
+    """Encode a value as JSON. Lone surrogates, which occur in file names that are not UTF-8, become U+FFFD."""
     try:
         return to_json(value, inf_nan_mode="constants")
     except PydanticSerializationError as error:

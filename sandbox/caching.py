@@ -1,4 +1,4 @@
-"""Caches that plans cannot make arbitrarily large: they are bounded in characters, not in entries."""
+"""A cache that plans cannot make arbitrarily large: its size is limited in characters, not in entries."""
 
 from collections.abc import Callable
 from dataclasses import fields, is_dataclass
@@ -16,7 +16,7 @@ OVERHEAD = 1_000
 def cached_up_to(max_chars: int) -> Callable[[Callable[P, R]], Callable[P, R]]:
     """Cache a function's most recently used results, up to ``max_chars`` characters in arguments and results.
 
-    Tuples and dataclasses are counted with their contents, frozensets without: their strings are mostly shared.
+    Tuples and dataclasses count with their contents. Frozensets count without their strings, which are mostly shared.
     """
 
     def decorate(function: Callable[P, R]) -> Callable[P, R]:
@@ -24,14 +24,14 @@ def cached_up_to(max_chars: int) -> Callable[[Callable[P, R]], Callable[P, R]]:
         lock, size = Lock(), 0
 
         @wraps(function)
-        def call(*args: P.args, **named: P.kwargs) -> R:
+        def call(*args: P.args, **kwargs: P.kwargs) -> R:
             nonlocal size
-            key = args, tuple(named.items())
+            key = args, tuple(kwargs.items())
             with lock:
                 if key in cached:
-                    cached[key] = cached.pop(key)  # now the most recently used
+                    cached[key] = cached.pop(key)  # moves it to the end: the dict is ordered from oldest to newest use
                     return cached[key]
-            result = function(*args, **named)
+            result = function(*args, **kwargs)
             with lock:
                 size += 0 if key in cached else _size((key, result))
                 cached[key] = result

@@ -1,6 +1,7 @@
 """The messages of one cell, from "run" to "end", checked for their shape and against the session's limits.
 
-Nothing that a worker sends is trusted: ``parse_message`` and ``read_faults`` accept only the listed shapes.
+A cell is a piece of plan code that is run in one go, and a worker is the process that runs it. Nothing that a worker
+sends is trusted: ``parse_message`` and ``read_faults`` accept only the listed shapes.
 """
 
 import re
@@ -33,12 +34,12 @@ SHAPES: dict[str, frozenset[tuple[type, ...]]] = {
     "import": frozenset({(str, str)}),
     "end": frozenset((str, value, list) for value in JSON_TYPES),
 }
-"""Maps a kind of message to the exact types that its parts, including the kind, may have."""
+"""Maps each kind of message to the tuples of types that its parts may have. The first part is the kind itself."""
 FAULTS = TypeAdapter(tuple[Fault, ...])
 
 
 def parse_message(payload: bytes) -> list[Any]:
-    """Return the message if it has one of the SHAPES. Raises HostileFrame.
+    """Return the message. Raises HostileFrame if it has none of the SHAPES, or a value out of range.
 
     Everything is checked here except the arguments of a "call", which the function's spec checks.
     """
@@ -62,7 +63,7 @@ def parse_message(payload: bytes) -> list[Any]:
 
 
 def read_faults(reports: list[Any]) -> tuple[Fault, ...]:
-    """Return the faults of an "end" message. Raises HostileFrame."""
+    """Return the faults of an "end" message. Raises HostileFrame if no honest worker can report them."""
     try:
         faults = FAULTS.validate_python(reports)
     except ValidationError:
@@ -73,7 +74,7 @@ def read_faults(reports: list[Any]) -> tuple[Fault, ...]:
 
 
 def _is_plain(value: JsonValue, depth: int = 0) -> bool:
-    """Return whether numbers are finite ("1e999" is read as infinity) and the value is not nested too deeply."""
+    """Return whether all numbers are finite (JSON's 1e999 is read as infinity) and the nesting is not too deep."""
     if isinstance(value, float):
         return isfinite(value)
     if isinstance(value, (list, dict)):
@@ -90,10 +91,10 @@ def _is_plausible(fault: Fault) -> bool:
     if fault.kind is FaultKind.CHECK or (fault.kind is FaultKind.LIMIT and fault.type != "memory"):
         return False
     texts = (fault.type, fault.message, fault.source, fault.hint)
-    places = (fault.line or 0, fault.column or 0, *fault.callers)
+    numbers = (fault.line or 0, fault.column or 0, *fault.callers)
     if len(fault.callers) > MAX_CALLERS:
         return False
-    return all(len(text) <= MAX_FAULT_TEXT for text in texts) and all(0 <= place <= MAX_SOURCE for place in places)
+    return all(len(text) <= MAX_FAULT_TEXT for text in texts) and all(0 <= number <= MAX_SOURCE for number in numbers)
 
 
 # Addresses of objects. They differ between workers and mean nothing to a reader.
@@ -116,12 +117,12 @@ def _without_addresses(value: Any) -> Any:
 
 
 T = TypeVar("T", bound=tuple[object, ...])
-Answer = Callable[[list[Any]], bytes]
-"""Maps a request to the message that answers it."""
+RequestHandler = Callable[[list[Any]], bytes]
+"""Carries out a request and returns the message that answers it."""
 
 
 class Exchange(NamedTuple):
-    """A request and its answer, as they were sent, and the output since the previous request."""
+    """A request and its answer, as they were sent, and the text that was printed since the previous request."""
 
     request: bytes
     answer: bytes
@@ -129,7 +130,11 @@ class Exchange(NamedTuple):
 
 
 class CellEnd(NamedTuple):
-    """The end of a cell: the output since its last request, and the worker's "end" message without addresses."""
+    """The end of a cell or of a part of one.
+
+    ``printed`` is the text that was printed since the last request. ``payload`` is the worker's "end" message, without
+    addresses of objects.
+    """
 
     printed: str
     payload: bytes
@@ -153,14 +158,16 @@ NO_END = CellEnd("", b'["end",null,[]]')
 
 @dataclass(frozen=True, slots=True)
 class FinishedCell:
-    """Everything needed to run a cell again in another worker, and what the plan had been shown at its end."""
+    """Everything that is needed to run a cell again in another worker."""
 
     name: str
     starts: tuple[bytes, ...]
-    """One message for a whole cell, or one for each of its parts."""
+    """The messages that started it: one for a whole cell, or one for each of its parts."""
     exchanges: tuple[Exchange, ...]
     ends: tuple[CellEnd, ...]
+    """The end of each part, in the order of ``starts``."""
     view: PlanView
+    """The clock and the attributes that the plan had received when the cell ended."""
     size: int
     """Approximate size in memory, in bytes."""
     seconds: float
@@ -169,7 +176,7 @@ class FinishedCell:
 
 @dataclass
 class RunningCell:
-    """A cell that is being run: its file, the messages that started its parts, and the ends of these parts."""
+    """A cell that is being run: its file name, the messages that started its parts, and the ends of these parts."""
 
     name: str
     file: str
@@ -177,26 +184,29 @@ class RunningCell:
     ends: list[CellEnd] = field(default_factory=list)
 
 
-BEFORE, AFTER = 60, 240
+CHARS_BEFORE, CHARS_AFTER = 60, 240
 """Maximum characters that an error quotes before and after the first difference."""
 
 
 class RecordedAnswers:
-    """The answers from the first run of a cell, to run it again. If ``complete``, further requests are an error."""
+    """The answers that a cell got in its first run, for running it again.
+
+    If they are ``complete``, further requests are an error; otherwise the host carries them out.
+    """
 
     def __init__(self, exchanges: Sequence[Exchange] = (), title: str = "", *, complete: bool = False) -> None:
         self.exchanges, self._title, self._complete = exchanges, title, complete
         self._next = 0
 
     def next(self, payload: bytes, printed: str) -> bytes | None:
-        """Return the answer to the next request, or None after the last.
+        """Return the recorded answer to the next request, or None if there are no more.
 
         Raises RebuildDiverged if the request, or the output before it, differs from the first run.
         """
         if self._next == len(self.exchanges):
             if self._complete:
-                more = _excerpt(payload.decode(), 0)
-                raise RebuildDiverged(f"{self._title}: run again, it made another call: {more}")
+                request = _excerpt(payload.decode(), 0)
+                raise RebuildDiverged(f"{self._title}: run again, it made another call: {request}")
             return None
         expected = self.exchanges[self._next]
         self._next += 1
@@ -207,61 +217,63 @@ class RecordedAnswers:
     def check_ends(self, ends: Sequence[CellEnd], expected: Sequence[CellEnd]) -> None:
         """Raise RebuildDiverged if a part ended too early, or differently from the first run.
 
-        ``expected`` has the ends of the parts that ended in the first run.
+        ``expected`` contains the ends of the parts that ended in the first run.
         """
         if self._next < len(self.exchanges):
             missing = _excerpt(self.exchanges[self._next].request.decode(), 0)
             raise RebuildDiverged(f"{self._title}: run again, it ended before call {self._next + 1}, {missing}")
-        for first, again in zip(expected, ends, strict=False):
-            self._compare("printed", first.printed, again.printed)
-            self._compare("ended with", first.payload.decode(), again.payload.decode())
+        for first, second in zip(expected, ends, strict=False):
+            self._compare("printed", first.printed, second.printed)
+            self._compare("ended with", first.payload.decode(), second.payload.decode())
 
-    def _compare(self, verb: str, first: str, again: str) -> None:
-        if first != again:
-            pairs = enumerate(zip(first, again, strict=False))
-            at = next((at for at, (left, right) in pairs if left != right), min(len(first), len(again)))
-            raise RebuildDiverged(f"{self._title}: {verb} {_excerpt(first, at)}, run again {_excerpt(again, at)}")
+    def _compare(self, verb: str, old: str, new: str) -> None:
+        """Raise RebuildDiverged if the text of the first run, ``old``, differs from that of the second, ``new``."""
+        if old != new:
+            pairs = enumerate(zip(old, new, strict=False))
+            index = next((index for index, (left, right) in pairs if left != right), min(len(old), len(new)))
+            raise RebuildDiverged(f"{self._title}: {verb} {_excerpt(old, index)}, run again {_excerpt(new, index)}")
 
 
-def _excerpt(text: str, at: int) -> str:
-    start = max(at - BEFORE, 0)
-    part = text[start : at + AFTER]
+def _excerpt(text: str, index: int) -> str:
+    start = max(index - CHARS_BEFORE, 0)
+    part = text[start : index + CHARS_AFTER]
     return f"{'...' if start else ''}{part}{'...' if start + len(part) < len(text) else ''}"
 
 
 class Conversation:
     """The exchange of messages for one cell, from "run" or the first "part" to "end".
 
-    Keeps the output and the exchanges, however the cell ends. Raises LimitReached, HostileFrame, ChannelClosed,
-    FrameTooLong, and what ``answer`` raises.
+    Keeps the output and the exchanges, however the cell ends. ``answer`` carries out requests that are not in
+    ``recorded``. ``on_wait`` is called regularly while the plan runs. ``max_size`` limits the bytes of memory that are
+    kept for the cell.
     """
 
     def __init__(
         self,
         worker: WorkerProcess,
         limits: Limits,
-        answer: Answer,
-        meanwhile: Callable[[], None] | None = None,
-        room: int = MAX_KEPT,
+        answer: RequestHandler,
+        on_wait: Callable[[], None] | None = None,
+        max_size: int = MAX_KEPT,
         recorded: RecordedAnswers | None = None,
     ) -> None:
-        self._worker, self._limits, self._answer, self._meanwhile = worker, limits, answer, meanwhile
+        self._worker, self._limits, self._answer, self._on_wait = worker, limits, answer, on_wait
         self.recorded = recorded or RecordedAnswers()
-        self._room, self.size = room, 0
+        self._max_size, self.size = max_size, 0
         self.exchanges: list[Exchange] = []
         self.calls = 0
         self.line: int | None = None
-        """The plan line of the current call."""
+        """The line of the plan that made the current call."""
         self._printed: list[str] = []
         self._printed_chars = self._reported = 0
-        """Number of characters printed, and number of items of ``_printed`` that belong to an exchange or an end."""
-        self._slept, self._requests, self._asked_bytes = 0.0, 0, 0
+        """The characters printed so far, and the number of items of ``_printed`` that an exchange or end contains."""
+        self._slept, self._requests, self._request_bytes = 0.0, 0, 0
         self._started = self._checked_at = monotonic()
         self._paused = 0.0
         self._ended: float | None = None
-        """Time at which the last part ended; None while a part runs. In between, the cell's wall clock is stopped."""
+        """The time when the last part ended, or None while a part runs. Between parts the wall clock is stopped."""
         self._cpu_before = worker.cpu_seconds()
-        worker.allow(limits.cpu_seconds)
+        worker.allow_cpu_seconds(limits.cpu_seconds)
 
     @property
     def output(self) -> str:
@@ -270,11 +282,15 @@ class Conversation:
 
     @property
     def seconds(self) -> float:
-        """Wall clock time of the plan itself, without the host's work."""
+        """Wall clock time of the plan itself, excluding the host's work."""
         return (self._ended or monotonic()) - self._started - self._paused
 
     def run(self, start: bytes) -> CellEnd:
-        """Send a "run" or "part" message, handle the worker's messages up to the "end", and return the end."""
+        """Send a "run" or "part" message, handle the worker's messages up to the "end", and return the end.
+
+        Raises LimitReached if the cell reaches a limit, HostileFrame or FrameTooLong if the worker breaks the protocol,
+        ChannelClosed if the worker is gone, and whatever ``answer`` and ``on_wait`` raise.
+        """
         if not self._worker.is_quiet():
             raise HostileFrame("it spoke before it was asked")
         self._keep((start,))
@@ -290,11 +306,11 @@ class Conversation:
             match message[0]:
                 case "call" | "sleep" | "import":
                     self._count(message, len(payload))
-                    before, printed = monotonic(), self._take_printed()
+                    requested_at, printed = monotonic(), self._take_printed()
                     try:
                         answer = self.recorded.next(payload, printed) or self._answer(message)
                     finally:
-                        self._paused += monotonic() - before
+                        self._paused += monotonic() - requested_at
                     self.exchanges.append(self._keep(Exchange(payload, answer, printed)))
                     self._worker.send(answer, self._check_time)
                 case "print":
@@ -304,45 +320,46 @@ class Conversation:
                     self._ended = monotonic()
                     cleaned = to_json(_without_addresses(message)) if ADDRESS_MARK in payload else payload
                     return self._keep(CellEnd(self._take_printed(), cleaned))
-                case other:
-                    raise HostileFrame(f"{other!r} out of turn")
+                case kind:
+                    raise HostileFrame(f"{kind!r} out of turn")
 
     def _check_time(self) -> None:
-        """Call ``meanwhile`` and check the time limits. Raises LimitReached."""
+        """Call ``on_wait`` and check the time limits. Raises LimitReached if one is exceeded."""
         self._checked_at = monotonic()
-        if self._meanwhile is not None:
-            self._meanwhile()
+        if self._on_wait is not None:
+            self._on_wait()
             self._paused += monotonic() - self._checked_at  # if it waited, that is the host's time, not the plan's
         if self.seconds > self._limits.wall_seconds:
             raise LimitReached("wall")
         if self._limits.cpu_seconds < self._worker.cpu_seconds() - self._cpu_before < inf:
-            raise LimitReached("cpu")  # infinity: the worker is gone, which the channel reports
+            raise LimitReached("cpu")  # infinity means that the worker is gone, which the channel reports
 
     def _print(self, text: str) -> None:
-        if text:  # empty texts do not count against the limit, and must not pile up
+        if text:  # empty texts do not count towards the limit, so any number of them could pile up
             self._printed.append(text)
         self._printed_chars += len(text)
         if self._printed_chars > self._limits.output_chars:
             raise LimitReached("output")
 
     def _keep(self, parts: T) -> T:
-        """Count the memory of parts that the session keeps for the cell, and return them. Raises LimitReached."""
+        """Return the parts after counting the memory that it takes to keep them. Raises LimitReached if too much."""
         self.size += getsizeof(parts) + sum(map(getsizeof, parts))
-        if self.size > self._room:
+        if self.size > self._max_size:
             raise LimitReached("kept")
         return parts
 
     def _take_printed(self) -> str:
+        """Return the text that was printed since the last call."""
         new = "".join(self._printed[self._reported :])
         self._reported = len(self._printed)
         return new
 
     def _count(self, message: list[Any], size: int) -> None:
-        """Count a request. Raises LimitReached, or HostileFrame for a negative sleep."""
+        """Count a request. Raises LimitReached if there are too many, or HostileFrame for a negative sleep."""
         if self._requests >= self._limits.host_calls:
             raise LimitReached("host_calls")
-        self._requests, self._asked_bytes = self._requests + 1, self._asked_bytes + size
-        if self._asked_bytes > MAX_REQUEST_BYTES:
+        self._requests, self._request_bytes = self._requests + 1, self._request_bytes + size
+        if self._request_bytes > MAX_REQUEST_BYTES:
             raise LimitReached("arguments")
         if message[0] == "call":
             self.calls += 1

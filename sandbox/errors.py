@@ -1,13 +1,16 @@
-"""The exceptions that the sandbox raises on the host. Faults of plans are not raised; they are in the CellResult.
+"""The exceptions that the sandbox raises in the host, the process that opens sessions.
+
+Faults of plans are not raised: the result of a cell, a piece of plan code that is run in one go, contains them. A cell
+is called growing while it is run in parts. Workers are the processes in which plan code runs.
 
 SandboxError
 ├── BadFunction        a function, value or attribute that cannot be offered to a plan
 ├── BadAnswer          a host function or an attribute returned something that is not JSON
-├── MissingMechanism   the kernel does not grant a mechanism that the sandbox requires
+├── MissingMechanism   the kernel does not provide a security mechanism that the sandbox requires
 ├── WorkerFailed       the worker's processes cannot be started, or do not behave as they should
 ├── WorkersKilled      the workers of one cell were repeatedly killed from outside
-├── RebuildDiverged    a repeated cell behaved differently from its first run
-├── SessionBusy        a session was used while one of its cells was running or growing, or a cell after its end
+├── RebuildDiverged    a cell that was run again in a new worker behaved differently from its first run
+├── SessionBusy        a session was used during one of its cells, or a growing cell was used after its end
 └── SandboxClosed      the session or its sandbox is closed
 """
 
@@ -25,7 +28,7 @@ class BadAnswer(SandboxError):
 
 
 class MissingMechanism(SandboxError):
-    """The kernel does not grant a mechanism that the sandbox requires."""
+    """The kernel does not provide a security mechanism that the sandbox requires."""
 
 
 class WorkerFailed(SandboxError):
@@ -37,11 +40,11 @@ class WorkersKilled(SandboxError):
 
 
 class RebuildDiverged(SandboxError):
-    """A repeated cell differed from its first run in its calls, its output or its value."""
+    """A cell that was run again in a new worker differed from its first run in its calls, its output or its value."""
 
 
 class SessionBusy(SandboxError):
-    """A session was used while one of its cells was running or growing, or a growing cell after its end."""
+    """A session was used while one of its cells was running or growing, or a growing cell was used after its end."""
 
 
 class SandboxClosed(SandboxError):

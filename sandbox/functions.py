@@ -21,9 +21,9 @@ Function = Callable[..., object]
 MAX_INT = 1 << 63
 UNCHECKED = {object, Any, inspect.Parameter.empty, JsonValue}
 PLAIN = {str, int, float, bool, None, type(None), *UNCHECKED}
-"""Annotations for which the strict check of parsed JSON gives the same result as that of Python values."""
+"""Annotations for which pydantic's strict check of a Python value gives the same result as its strict check of JSON."""
 EXACT = {str, int, bool}
-"""A value of exactly the annotated type needs no further check; pydantic only explains what is wrong with others."""
+"""A value that has exactly one of these types needs no further check. For others, pydantic explains what is wrong."""
 MUTABLE = (list, dict, set, bytearray)
 VARIADIC: dict[Any, str] = {inspect.Parameter.VAR_POSITIONAL: "*", inspect.Parameter.VAR_KEYWORD: "**"}
 
@@ -39,7 +39,10 @@ class FunctionSpec:
 
     @classmethod
     def of(cls, name: str, function: Function) -> "FunctionSpec":
-        """Return the spec of a function, from ``__signature__`` if it has one. Raises BadFunction."""
+        """Return the spec of a function. If the function has a ``__signature__``, that is its signature.
+
+        Raises BadFunction if plans cannot use the name, or if the signature cannot be read or checked.
+        """
         check_name(name)
         if inspect.iscoroutinefunction(function):
             raise BadFunction(f"{name} is a coroutine function, which plans cannot await; use a plain function")
@@ -49,7 +52,10 @@ class FunctionSpec:
     def check(
         self, args: list[JsonValue], kwargs: dict[str, JsonValue], guess: Guess = closest
     ) -> tuple[Sequence[Any], Mapping[str, Any]]:
-        """Return the checked arguments. Raises TypeError or ValueError with a message for the plan."""
+        """Return the checked arguments. Raises TypeError or ValueError with a message for the plan.
+
+        ``guess`` finds the choice that a misspelt argument probably meant.
+        """
         return self.arguments.check(self.name, args, kwargs, guess)
 
     def parameters(self) -> list[str]:
@@ -69,15 +75,15 @@ def _signature(name: str, function: Function) -> inspect.Signature:
     declared = getattr(function, "__signature__", None)
     if isinstance(declared, inspect.Signature):
         return declared
-    plain = getattr(function, "__func__", function)
+    unbound = getattr(function, "__func__", function)
     try:
-        return _inspect(plain, bound=plain is not function)
+        return _inspect(unbound, bound=unbound is not function)
     except (TypeError, ValueError, NameError) as error:
         raise BadFunction(f"{name}: its signature cannot be read: {error}") from error
 
 
 _SIGNATURES = WeakKeyDictionary[Function, inspect.Signature](), WeakKeyDictionary[Function, inspect.Signature]()
-"""The signatures of functions, and those of methods; closures are not kept alive."""
+"""Caches for the signatures of plain functions and of bound methods. Being weak, they keep no closure alive."""
 
 
 def _inspect(function: Function, *, bound: bool) -> inspect.Signature:
@@ -106,7 +112,10 @@ class ArgumentChecker:
     def check(
         self, function: str, args: list[JsonValue], kwargs: dict[str, JsonValue], guess: Guess
     ) -> tuple[Sequence[Any], Mapping[str, Any]]:
-        """Check as ``FunctionSpec.check`` does. Calls with positional arguments only, the most frequent, are fast."""
+        """Check arguments as ``FunctionSpec.check`` does.
+
+        Most calls have only positional arguments, so there is a fast path for them.
+        """
         if self._simple and not kwargs and len(self._required) <= len(args) <= len(self._by_position):
             return [check(function, value, guess) for check, value in zip(self._by_position, args, strict=False)], {}
         try:
@@ -116,7 +125,7 @@ class ArgumentChecker:
         passed = set(bound.arguments)
         for name, value in bound.arguments.items():
             bound.arguments[name] = self._check_value(function, name, value, guess)
-        if self._mutable:  # the function may change a default, which must not affect other calls
+        if self._mutable:  # defaults are copied: if the function changes one, that must not affect other calls
             bound.apply_defaults()
             bound.arguments |= {name: deepcopy(bound.arguments[name]) for name in self._mutable if name not in passed}
         return bound.args, bound.kwargs
@@ -138,7 +147,7 @@ class ArgumentChecker:
 
 
 _CHECKERS: dict[int, ArgumentChecker] = {}
-"""Checkers by the id of their signature. It stays valid, because the checker keeps the signature. Hashing is slower."""
+"""Maps the id of a signature to its checker, which keeps the signature alive. Hashing the signature would be slower."""
 MAX_CHECKERS = 1024
 
 
@@ -152,7 +161,7 @@ def _argument_checker(signature: inspect.Signature) -> ArgumentChecker:
 
 
 class ParameterChecker:
-    """The strict check of one parameter."""
+    """Checks the values of one parameter strictly, without converting them."""
 
     def __init__(self, name: str, annotation: Any) -> None:
         self._name = name
@@ -168,7 +177,7 @@ class ParameterChecker:
         self._choices = [choice for choice in choices if isinstance(choice, str)]
 
     def __call__(self, function: str, value: JsonValue, guess: Guess) -> object:
-        """Return the checked value for the function. Raises TypeError or ValueError."""
+        """Return the checked value. Raises TypeError or ValueError if it does not fit the annotation."""
         try:
             check_size(value)
             if self._adapter is None or type(value) is self._exact:
@@ -185,7 +194,7 @@ class ParameterChecker:
             raise ValueError(f"{function}(): argument {self._name!r} {error}") from None
 
     def key(self, function: str, key: str) -> str:
-        """Return the checked name of a keyword argument that ``**`` collects. Raises ValueError."""
+        """Return the name of a keyword argument that ``**`` collects. Raises ValueError if the name is too long."""
         try:
             check_size(key)
         except ValueError as error:
@@ -201,7 +210,10 @@ def _is_plain(annotation: object) -> bool:
 
 
 def check_size(value: Any, depth: int = 0) -> None:
-    """Raise ValueError for a value that no function should receive: too large, too deep, not finite, or not Unicode."""
+    """Raise ValueError for a value that no function should receive.
+
+    Such values are too large, too deeply nested, not finite, or not valid Unicode.
+    """
     kind = type(value)
     if kind is str:
         if len(value) > MAX_STRING:
@@ -229,7 +241,7 @@ def _check_unicode(text: str) -> None:
 
 
 def _explanation(error: ValidationError) -> tuple[type[Exception], str]:
-    """Return TypeError or ValueError, and the first few reasons."""
+    """Return the exception to raise, TypeError or ValueError, and the first few reasons."""
     problems = error.errors(include_url=False, include_input=False, include_context=False)
     wrong_type = any(e["type"].endswith("_type") or e["type"] == "int_from_float" for e in problems)
     reasons = [e["msg"].removeprefix("Input ") + "".join(f" at {part!r}" for part in e["loc"]) for e in problems[:3]]

@@ -1,4 +1,8 @@
-"""The sandbox: one zygote, the sessions opened from it, and the mechanisms that the kernel grants."""
+"""The sandbox, which opens sessions and knows which mechanisms of the kernel restrict their plans.
+
+A worker is the process in which the plan code of one session runs. The zygote is the process from which workers are
+forked. A cell is a piece of plan code that is run in one go.
+"""
 
 import sys
 import threading
@@ -9,10 +13,10 @@ from typing import Self
 
 from pydantic import JsonValue
 
-from planbook.sandbox.answers import Answers, Attributes, function_specs, open_message
+from planbook.sandbox.answers import Answers, AttributeReader, function_specs, open_message
 from planbook.sandbox.conversation import parse_message
 from planbook.sandbox.errors import MissingMechanism, SandboxClosed, WorkerFailed
-from planbook.sandbox.process import READY, WorkerProcess, Zygote
+from planbook.sandbox.process import READY_WORKERS, WorkerProcess, Zygote
 from planbook.sandbox.protocol import ChannelClosed, FrameTooLong, HostileFrame
 from planbook.sandbox.session import Session
 from planbook.sandbox.types import Limits
@@ -38,7 +42,7 @@ ALL_MECHANISMS = REQUIRED + OPTIONAL
 
 @dataclass(frozen=True, slots=True)
 class Mechanism:
-    """A kernel mechanism that restricts workers. ``reason`` says why it is not granted."""
+    """A kernel mechanism that restricts workers. If it is not granted, ``reason`` says why."""
 
     name: str
     granted: bool
@@ -46,14 +50,17 @@ class Mechanism:
     reason: str = ""
 
 
-def read_mechanisms(reported: Mapping[str, str]) -> dict[str, Mechanism]:
-    """Return every mechanism by name. ``reported`` maps names to "" if granted, else to the reason why not."""
-    reasons = {name: reported.get(name, "not tried") for name in ALL_MECHANISMS}
+def read_mechanisms(refusals: Mapping[str, str]) -> dict[str, Mechanism]:
+    """Return a dict that maps the name of every mechanism to the mechanism.
+
+    ``refusals`` maps names to "" for mechanisms that are granted, and to the reason for those that are not.
+    """
+    reasons = {name: refusals.get(name, "not tried") for name in ALL_MECHANISMS}
     return {name: Mechanism(name, not reason, name in REQUIRED, reason) for name, reason in reasons.items()}
 
 
 def require_mechanisms(mechanisms: Mapping[str, Mechanism]) -> None:
-    """Raise MissingMechanism for a required mechanism that is not granted."""
+    """Raise MissingMechanism if a required mechanism is not granted."""
     for mechanism in mechanisms.values():
         if mechanism.required and not mechanism.granted:
             raise MissingMechanism(
@@ -70,14 +77,14 @@ SELF_TEST_CELLS = (
     ("echo(1)", ("", None, "TypeError")),
     ("import os", ("", None, "forbidden-import")),
 )
-"""Cells, and the output, value and fault type that each must have. The language layer refuses the last one."""
+"""Cells, each with the output, value and fault type that it must have. The language layer refuses the last cell."""
 
 
 def self_test(open_session: Callable[..., Session], *, guarded: bool) -> None:
     """Run a few cells at start-up, so that a broken worker fails here and not in a plan.
 
-    Each worker checks for itself that the kernel refuses system calls (``lockdown.confine``). Raises WorkerFailed, and
-    what ``open_session`` raises.
+    Each worker itself checks that the kernel refuses system calls (``lockdown.confine``). Raises WorkerFailed if a cell
+    has another result than expected, and whatever ``open_session`` raises.
     """
     with open_session({"echo": _echo}) as session:
         for code, expected in SELF_TEST_CELLS[: 2 + guarded]:
@@ -100,13 +107,17 @@ DEFAULT_LIMITS = Limits()
 
 
 class Sandbox:
-    """Opens sessions, from any number of threads. A zygote that is killed from outside is replaced.
+    """Opens sessions, from any number of threads. If the zygote is killed from outside, a new one replaces it.
 
-    ``modules`` names packages beyond the standard library that plans may import, such as numpy. They are imported
-    before the worker is locked down, and must not need files later. Without a required kernel mechanism no plan runs,
-    unless ``unsafe_no_sandbox`` says that every plan is trusted. For tests, ``without`` leaves mechanisms out, and with
-    ``language_layer=False`` plans are unrestricted Python. Raises MissingMechanism, or WorkerFailed if the worker does
-    not behave as it should on this machine.
+    - ``modules`` names packages beyond the standard library that plans may import, such as numpy. They are imported
+      before the worker is locked down, and must not need files later.
+    - ``unsafe_no_sandbox=True`` states that every plan is trusted. Without it, no plan runs where the kernel lacks a
+      required mechanism.
+    - ``language_layer=False`` makes plans unrestricted Python, and ``disabled_mechanisms`` names mechanisms that are
+      not used. Both are meant for tests.
+
+    Raises MissingMechanism if a required mechanism is not granted, or WorkerFailed if the worker does not behave as it
+    should on this machine.
     """
 
     def __init__(
@@ -115,16 +126,16 @@ class Sandbox:
         modules: Collection[str] = (),
         unsafe_no_sandbox: bool = False,
         language_layer: bool = True,
-        without: Collection[str] = (),
+        disabled_mechanisms: Collection[str] = (),
     ) -> None:
-        if unknown := set(without) - set(ALL_MECHANISMS):
-            raise ValueError(f"without: there is no mechanism {sorted(unknown)}; there are {', '.join(ALL_MECHANISMS)}")
-        self._unsafe, self._language_layer, self._without = unsafe_no_sandbox, language_layer, tuple(without)
-        self._modules = tuple(modules)
+        if unknown := set(disabled_mechanisms) - set(ALL_MECHANISMS):
+            raise ValueError(f"there is no mechanism {sorted(unknown)}; there are {', '.join(ALL_MECHANISMS)}")
+        self._unsafe, self._language_layer = unsafe_no_sandbox, language_layer
+        self._disabled, self._modules = tuple(disabled_mechanisms), tuple(modules)
         self._lock = threading.Lock()
         self._zygote = self._new_zygote()
-        self._mechanisms = read_mechanisms(self._zygote.reported)
-        self._reported: object = None
+        self._mechanisms = read_mechanisms(self._zygote.refusals)
+        self._last_refusals: object = None
         self._closed = False
         try:
             self_test(self.session, guarded=language_layer)
@@ -137,29 +148,31 @@ class Sandbox:
         functions: Mapping[str, Callable[..., object]],
         *,
         values: Mapping[str, JsonValue] = NO_VALUES,
-        attributes: Attributes | None = None,
+        attributes: AttributeReader | None = None,
         limits: Limits = DEFAULT_LIMITS,
         seed: str | int = 0,
-        meanwhile: Callable[[], None] | None = None,
+        on_wait: Callable[[], None] | None = None,
     ) -> Session:
         """Open and return a session; ``with sandbox.session(...) as session`` closes it.
 
         - ``functions`` maps the names that plans use to functions, which run in this process. Dotted names become
           methods of an object that the plan sees. Arguments are checked against the annotations.
-        - ``values`` are further names; a dict becomes a record (``task.goal``).
-        - ``attributes`` returns the current read-only attributes of the plan's objects, by dotted name.
-        - ``limits`` are those of each cell; ``seed`` seeds the plan's ``random``.
-        - ``meanwhile`` is called every few milliseconds while plan code runs. To stop the plan, it raises an exception,
-          which ends the worker and passes through ``run``.
+        - ``values`` maps further names to their values. A dict becomes a record, whose keys are attributes
+          (``task.goal``).
+        - ``attributes`` returns a dict that maps the dotted names of read-only attributes of the plan's objects
+          (``agent.location``) to their current values.
+        - ``limits`` apply to each cell. ``seed`` seeds the plan's ``random``.
+        - ``on_wait`` is called every few milliseconds while plan code runs. It can stop the plan by raising an
+          exception, which ends the worker and passes through ``run``.
 
-        Raises SandboxClosed, or BadFunction for a function without a usable signature or a name that plans cannot have.
+        Raises SandboxClosed, or BadFunction for a function without a usable signature or a name that plans cannot use.
         """
         if self._closed:
             raise SandboxClosed("the sandbox is closed")
         specs = function_specs(functions)
         answers = Answers(specs, attributes, guarded=self._language_layer, modules=frozenset(self._modules))
         settings = open_message(specs, values, answers.take_changes() or {}, seed)
-        return Session(lambda: self._open_worker(settings, limits.memory_mb), answers, limits, meanwhile)
+        return Session(lambda: self._open_worker(settings, limits.memory_mb), answers, limits, on_wait)
 
     @property
     def modules(self) -> tuple[str, ...]:
@@ -167,7 +180,7 @@ class Sandbox:
         return self._modules
 
     def mechanisms(self) -> Mapping[str, Mechanism]:
-        """Return all mechanisms of the kernel by name, including those not granted here."""
+        """Return a dict that maps names to mechanisms, including those that the kernel does not grant here."""
         return self._mechanisms
 
     def close(self) -> None:
@@ -183,10 +196,10 @@ class Sandbox:
         self.close()
 
     def _new_zygote(self) -> Zygote:
-        return Zygote(guarded=self._language_layer, without=self._without, modules=self._modules)
+        return Zygote(guarded=self._language_layer, disabled=self._disabled, modules=self._modules)
 
     def _renew_zygote(self) -> None:
-        """Replace a zygote that was ended from outside, and its workers. Raises WorkerFailed or SandboxClosed."""
+        """Replace the zygote and its workers if it has ended. Raises WorkerFailed or SandboxClosed."""
         with self._lock:
             if self._closed:
                 raise SandboxClosed("the sandbox is closed: open a new one")
@@ -197,10 +210,10 @@ class Sandbox:
     def _open_worker(self, settings: bytes, memory_mb: int) -> WorkerProcess:
         """Return a worker with an open session. Raises WorkerFailed or SandboxClosed.
 
-        If the zygote and all workers forked ahead were killed, later attempts use new ones. A dying zygote may still
-        fork some workers that die with it.
+        Several attempts may be needed. If the zygote was killed, the workers that it forked in advance are dead too,
+        and a dying zygote may still fork some that die with it.
         """
-        for _ in range(2 * READY + 2):
+        for _ in range(2 * READY_WORKERS + 2):
             try:
                 return self._try_open_worker(settings, memory_mb)
             except ChannelClosed:
@@ -208,8 +221,8 @@ class Sandbox:
         try:
             return self._try_open_worker(settings, memory_mb)
         except ChannelClosed as error:
-            fit = f"do the session's values fit into memory_mb={memory_mb}?"
-            raise WorkerFailed(f"a worker did not open its session: {error}; {fit}") from error
+            advice = f"do the session's values fit into memory_mb={memory_mb}?"
+            raise WorkerFailed(f"a worker did not open its session: {error}; {advice}") from error
 
     def _try_open_worker(self, settings: bytes, memory_mb: int) -> WorkerProcess:
         worker = self._zygote.take_worker(memory_mb)
@@ -220,7 +233,7 @@ class Sandbox:
                 raise WorkerFailed(f"a worker did not open its session within {OPEN_SECONDS:g} s")
 
         try:
-            self._admit(parse_message(worker.receive(check_deadline)))
+            self._record_mechanisms(parse_message(worker.receive(check_deadline)))
             worker.send(settings, check_deadline)
         except (FrameTooLong, HostileFrame) as error:
             worker.kill()
@@ -229,18 +242,21 @@ class Sandbox:
             worker.kill()
             raise
         finally:
-            self._zygote.request_worker(memory_mb)  # only now, since this session's worker needs a core first
+            self._zygote.request_worker(memory_mb)  # not earlier: this session's worker needs the processor first
         return worker
 
-    def _admit(self, message: list[object]) -> None:
-        """Record which mechanisms restrict the worker. Raises MissingMechanism or HostileFrame."""
+    def _record_mechanisms(self, message: list[object]) -> None:
+        """Record which mechanisms restrict the worker, from its first message.
+
+        Raises MissingMechanism if a required one is missing, or HostileFrame if the message is of another kind.
+        """
         if message[0] != "locked" or not isinstance(message[1], dict):
             raise HostileFrame(f"{message[0]!r} out of turn")
-        if message[1] == self._reported:
+        if message[1] == self._last_refusals:
             return
-        before = self._zygote.reported
-        reported = before | {name: before.get(name) or reason for name, reason in message[1].items()}
-        self._mechanisms = read_mechanisms(reported)
+        of_zygote = self._zygote.refusals
+        refusals = of_zygote | {name: of_zygote.get(name) or reason for name, reason in message[1].items()}
+        self._mechanisms = read_mechanisms(refusals)
         if not self._unsafe:
             require_mechanisms(self._mechanisms)
-        self._reported = message[1]
+        self._last_refusals = message[1]

@@ -1,4 +1,8 @@
-"""The processes behind sessions, as the host sees them: the zygote, and the workers that it forks."""
+"""The processes behind sessions, as the host sees them: the zygote, and the workers that it forks.
+
+The host is the process that opens sessions. A worker runs the plan code of one session, piece by piece; such a piece is
+a cell. The zygote is a process that has everything loaded, so that forking a worker from it takes little time.
+"""
 
 import ctypes
 import fcntl
@@ -21,8 +25,8 @@ from typing import Any
 
 from planbook.sandbox.errors import WorkerFailed
 from planbook.sandbox.protocol import (
+    CPU_LIMIT_REQUEST,
     FIRST_CPU_SECONDS,
-    LIMIT,
     MAX_FROM_HOST,
     MAX_FROM_WORKER,
     MEMORY_BYTES,
@@ -31,7 +35,7 @@ from planbook.sandbox.protocol import (
 )
 from planbook.sandbox.types import Limits
 
-# Workers that are lost.
+# Workers that crash or are killed.
 
 INFO_BYTES = 64
 """Size of the first version of the kernel's ``struct pidfd_info``."""
@@ -39,17 +43,20 @@ PIDFD_GET_INFO = 3 << 30 | INFO_BYTES << 16 | 0xFF << 8 | 11
 INFO_EXIT = 1 << 3
 EXIT_CODE_OFFSET = 60
 WAIT_MS = 200
-"""Maximum milliseconds between the moment when a process closes its socket and the moment when it ends."""
+"""Maximum milliseconds to wait for the end of a process that has closed its socket."""
 MAX_CRASHES = 2
-"""Number of workers that crash at the same place in a plan before the plan is held responsible."""
+"""Number of workers that must crash at the same place in a plan until the plan is held responsible."""
 MAX_KILLS = 5
-"""Number of workers killed at the same place before the session gives up. No plan can send SIGKILL."""
+"""Number of workers that are killed at the same place in a plan until the session gives up. The plan is not to blame:
+it cannot send SIGKILL.
+"""
 
 
 def was_killed(pidfd: int) -> bool:
-    """Return whether SIGKILL ended a process, which need not be a child; False if the kernel does not report it.
+    """Return whether SIGKILL ended the process, which need not be a child of this one.
 
-    Linux has reported it since 6.15, and keeps the status of an ended process while a pidfd for it is open.
+    Linux reports it since version 6.15, and keeps the status of an ended process while a pidfd for it is open. Return
+    False if the kernel does not report it.
     """
     poll = select.poll()
     poll.register(pidfd, select.POLLIN)
@@ -67,19 +74,20 @@ def was_killed(pidfd: int) -> bool:
 
 
 class WorkerLosses:
-    """Counts the workers lost while one cell ran or a session was rebuilt.
+    """Counts the workers that were lost at the same place while one cell ran or a session was rebuilt.
 
-    Progress resets the counts: a plan that crashes its worker does so at the same place again.
+    The place is given by the number of answers that the worker had received. If a worker gets further than all before
+    it, the counts start from zero: a plan that crashes its worker would do so again at the same place.
     """
 
     def __init__(self) -> None:
-        self._furthest = -1
+        self._most_answers = -1
         self.crashes = self.kills = 0
 
-    def count(self, place: int, *, killed: bool) -> None:
-        """Count a worker that was lost after ``place`` answers."""
-        if place > self._furthest:
-            self._furthest, self.crashes, self.kills = place, 0, 0
+    def count(self, answers: int, *, killed: bool) -> None:
+        """Count a lost worker, which had received this number of answers."""
+        if answers > self._most_answers:
+            self._most_answers, self.crashes, self.kills = answers, 0, 0
         if killed:
             self.kills += 1
         else:
@@ -94,10 +102,10 @@ _TIMEOUT = struct.pack("ll", 0, int(SLICE_SECONDS * 1e6))
 
 
 class WorkerProcess:
-    """A worker of one session. Owns ``sock`` and ``pidfd``; dropping the object ends the process.
+    """The worker of one session. Owns ``sock`` and ``pidfd``. The process ends when this object is garbage-collected.
 
-    ``orphaned`` returns whether its zygote has ended, in which case the kernel has killed the worker. ``limit`` sets
-    a process's limit on processor time, in seconds.
+    ``is_orphan`` returns whether its zygote has ended, in which case the kernel has killed the worker too.
+    ``set_cpu_limit`` takes the worker's pid and the seconds of processor time that it may use in total.
     """
 
     def __init__(
@@ -105,27 +113,27 @@ class WorkerProcess:
         sock: socket.socket,
         pidfd: int,
         pid: int,
-        orphaned: Callable[[], bool] = lambda: False,
-        limit: Callable[[int, int], None] = lambda pid, seconds: None,
+        is_orphan: Callable[[], bool] = lambda: False,
+        set_cpu_limit: Callable[[int, int], None] = lambda pid, seconds: None,
     ) -> None:
-        self._sock, self._pidfd, self._pid, self._orphaned, self._limit = sock, pidfd, pid, orphaned, limit
+        self._sock, self._pidfd, self._pid, self._is_stopped = sock, pidfd, pid, False
+        self._is_orphan, self._set_cpu_limit, self._cpu_limit = is_orphan, set_cpu_limit, FIRST_CPU_SECONDS
         sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVTIMEO, _TIMEOUT)
         sock.setsockopt(socket.SOL_SOCKET, socket.SO_SNDTIMEO, _TIMEOUT)
-        self._is_stopped, self._cpu_limit = False, FIRST_CPU_SECONDS
         self._end = weakref.finalize(self, _end_worker, sock, pidfd, os.getpid())
         self._end.atexit = False  # when the host ends, the kernel ends the worker
         self._channel = Channel(sock, send_cap=MAX_FROM_HOST, receive_cap=MAX_FROM_WORKER)
         self.receive, self.is_quiet = self._channel.receive, self._channel.is_quiet
 
-    def send(self, payload: bytes, waiting: Callable[[], None]) -> None:
-        """Resume the worker if it is stopped, and send one message as ``Channel.send`` does."""
+    def send(self, payload: bytes, on_wait: Callable[[], None]) -> None:
+        """Send one message as ``Channel.send`` does. Before that, resume the worker if it is stopped."""
         if self._is_stopped:
             self._is_stopped = False
             self._signal(signal.SIGCONT)
-        self._channel.send(payload, waiting)
+        self._channel.send(payload, on_wait)
 
     def stop(self) -> None:
-        """Stop the process until the next message is sent to it, so that it gets no processor time."""
+        """Stop the process, so that it gets no processor time until the next message is sent to it."""
         self._is_stopped = True
         self._signal(signal.SIGSTOP)
 
@@ -135,9 +143,10 @@ class WorkerProcess:
                 signal.pidfd_send_signal(self._pidfd, number)
 
     def cpu_seconds(self) -> float:
-        """Return the processor time that the process has used; infinity once it is gone.
+        """Return the processor time that the process has used, or infinity if it has ended.
 
-        The pid of an ended process may belong to another one by now; the pidfd never does.
+        By now the pid of an ended process may belong to another process. The pidfd cannot, so the signal 0, which does
+        nothing, is sent to it as a check.
         """
         try:
             used = time.clock_gettime((~self._pid << 3) | 2)  # the kernel's number for a process's cpu clock
@@ -146,23 +155,23 @@ class WorkerProcess:
             return inf
         return used
 
-    def allow(self, seconds: float) -> None:
-        """Let the process use this much more processor time. The kernel ends it after at most two seconds more.
+    def allow_cpu_seconds(self, seconds: float) -> None:
+        """Let the process use this much more processor time. The kernel ends it at most two seconds after that.
 
-        While the host waits for the worker, it checks the time itself. At all other times there is only this limit.
+        While the host waits for the worker, the host itself checks the time. At other times there is only this limit.
         """
         used = self.cpu_seconds()
         if used < inf and (limit := ceil(used + seconds) + 1) != self._cpu_limit:
             self._cpu_limit = limit
-            self._limit(self._pid, limit)
+            self._set_cpu_limit(self._pid, limit)
 
     def was_killed(self) -> bool:
         """Return whether this worker was killed from outside.
 
-        The kernel reports how an orphan ended only once its new parent has waited for it, which may never happen. An
-        orphan therefore counts as killed.
+        An orphan always counts as killed: the kernel does not report how it ended until its new parent has waited for
+        it, which may never happen.
         """
-        return self._end.alive and (was_killed(self._pidfd) or self._orphaned())
+        return self._end.alive and (was_killed(self._pidfd) or self._is_orphan())
 
     def kill(self) -> None:
         """End the process and close its descriptors. Killing twice is harmless."""
@@ -170,7 +179,7 @@ class WorkerProcess:
 
 
 def _end_worker(sock: socket.socket, pidfd: int, host: int) -> None:
-    """Kill a worker and close its descriptors. A fork of the host only closes them."""
+    """Kill a worker and close its descriptors. In a process that was forked from the host, only close them."""
     if os.getpid() == host:
         with suppress(ProcessLookupError):
             signal.pidfd_send_signal(pidfd, signal.SIGKILL)
@@ -192,71 +201,87 @@ sys.path.extend(config.pop("path"))
 from planbook.sandbox.worker.zygote import main
 main(control, **config)
 """
-"""The configuration arrives through the socket that is standard input: an argument of another length would change the
-memory layout. Only the worker's modules are imported, not ``sandbox/__init__`` and its imports. The standard library's
-fork hooks (new random numbers, locks) take longer than the fork itself, and no worker needs them."""
+"""The first code that the zygote runs.
+
+It receives its configuration through a socket, its standard input, and not as arguments: the length of the arguments
+would affect the memory layout, which must be the same every time. It imports only the worker's modules, not
+``sandbox/__init__`` and its imports. It disables the standard library's hooks at a fork (which renew random numbers and
+locks), since they take longer than the fork itself and no worker needs them.
+"""
 FLAGS = ("-S", "-s", "-P")
-"""Import only the standard library, and nothing that the installation imports at start-up. Never use -I or -E: they
-ignore PYTHONHASHSEED."""
+"""Options of Python that make only the standard library importable, and import nothing of the installation at start-up.
+-I and -E must not be used, since they ignore PYTHONHASHSEED.
+"""
 ENVIRONMENT = {"PYTHONHASHSEED": "0", "LD_BIND_NOW": "1", "TZ": "UTC0"}
-"""Fixes the order of sets of strings and the time zone; library functions are resolved once, not in each worker."""
+"""PYTHONHASHSEED fixes the order of sets of strings, and TZ the time zone. LD_BIND_NOW resolves the functions of shared
+libraries once, in the zygote, and not again in each worker.
+"""
 ONE_THREAD = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
-"""A process with threads cannot be forked safely."""
+"""Environment variables that keep packages such as numpy from starting threads. A process that has threads cannot be
+forked safely.
+"""
 READ_PERSONALITY, FIXED_ADDRESSES = 0xFFFFFFFF, 0x0040000 | 0x0200000
-"""ADDR_NO_RANDOMIZE and ADDR_COMPAT_LAYOUT. Without the second, plan code takes an eighth longer."""
+"""Arguments of ``personality``. The second one is ADDR_NO_RANDOMIZE with ADDR_COMPAT_LAYOUT. Without the latter, plan
+code takes an eighth longer.
+"""
 START_SECONDS = 60.0
 ANSWER_SECONDS = 30.0
 MAX_ANSWER = 1 << 16
-READY = 2
-"""Number of workers forked ahead, so that sessions of two threads, or of nested plans, need not wait for each other."""
+READY_WORKERS = 2
+"""Number of workers that are forked in advance, so that sessions of two threads, or of nested plans, need not wait."""
 MAX_SECONDS = 2**31 - 1
-"""Maximum seconds of processor time that fit into LIMIT."""
+"""The largest number of seconds that fits into CPU_LIMIT_REQUEST."""
 
 
 class Zygote:
-    """One zygote process with some workers always forked ahead. Raises WorkerFailed if it cannot be started."""
+    """The zygote process, and the workers that it has forked in advance. Raises WorkerFailed if it cannot be started.
 
-    def __init__(self, *, guarded: bool, without: Collection[str] = (), modules: Collection[str] = ()) -> None:
+    ``disabled`` names kernel mechanisms that are not used. ``refusals`` maps each mechanism to "" if it is granted, or
+    to the reason why it is not. If ``guarded``, plans are restricted by the language layer.
+    """
+
+    def __init__(self, *, guarded: bool, disabled: Collection[str] = (), modules: Collection[str] = ()) -> None:
         self._lock, self._owner = threading.Lock(), os.getpid()
-        self._control, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        self._control, child_end = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         with os.fdopen(os.memfd_create("stderr")) as output:
-            with theirs:
-                self._process = _start(theirs, output.fileno(), ENVIRONMENT | ONE_THREAD if modules else ENVIRONMENT)
+            with child_end:
+                self._process = _start(child_end, output.fileno(), ENVIRONMENT | ONE_THREAD if modules else ENVIRONMENT)
             self._end = weakref.finalize(self, _end_zygote, self._process, self._control, self._owner)
             try:
-                self._configure(without, modules, guarded=guarded)
-                self.reported: dict[str, str] = self._read_report(output.fileno())
-                for _ in range(READY):
+                self._configure(disabled, modules, guarded=guarded)
+                self.refusals: dict[str, str] = self._read_report(output.fileno())
+                for _ in range(READY_WORKERS):
                     self.request_worker(Limits().memory_mb)
             except BaseException:
                 self._end()
                 raise
 
-    def _configure(self, without: Collection[str], modules: Collection[str], *, guarded: bool) -> None:
-        """Send the configuration. As arguments it would stay visible as long as the zygote lives."""
+    def _configure(self, disabled: Collection[str], modules: Collection[str], *, guarded: bool) -> None:
+        """Send the configuration. Command-line arguments would be visible to others as long as the zygote lives."""
         folder = str(Path(__file__).resolve().parent)
         path = [entry for entry in sys.path if entry and Path(entry).is_absolute()] if modules else []
-        config = {"folder": folder, "without": [*without], "guarded": guarded, "modules": [*modules], "path": path}
-        with suppress(OSError):  # a zygote that has ended says why on stderr
+        config = {"folder": folder, "disabled": [*disabled], "guarded": guarded, "modules": [*modules], "path": path}
+        with suppress(OSError):  # if the zygote has ended, its stderr contains the reason
             self._control.send(json.dumps(config).encode())
 
     def _read_report(self, stderr: int) -> dict[str, str]:
+        """Return the refusals that the zygote reports once it is ready. Raises WorkerFailed if it did not start."""
         self._control.settimeout(START_SECONDS)
         try:
             report = _read(self._control.recv(MAX_ANSWER))
         except OSError as error:
             report = {"failed": repr(error)}
-        if "granted" not in report:
+        if "refusals" not in report:
             output = report.get("failed", "") + os.pread(stderr, MAX_ANSWER, 0).decode(errors="replace")
             raise WorkerFailed(f"the zygote did not start ({sys.executable}): {output}".rstrip())
-        return dict(report["granted"])
+        return dict(report["refusals"])
 
     def take_worker(self, memory_mb: int) -> WorkerProcess:
-        """Return a locked-down worker that was forked ahead. The caller requests the next one when it has time.
+        """Return a locked-down worker that was forked in advance. The caller must request the next one later.
 
-        A worker is forked with its memory limit. Waiting workers with another limit are discarded, so consecutive
-        sessions should use the same limit. Raises ChannelClosed if the zygote is gone or does not answer, in which case
-        it is ended, and WorkerFailed for any other failure.
+        The memory limit of a worker is set when it is forked. Waiting workers that have another limit are discarded, so
+        consecutive sessions should use the same limit. Raises ChannelClosed if the zygote is gone, or does not answer
+        and is therefore ended. Raises WorkerFailed for any other failure.
         """
         if os.getpid() != self._owner:
             raise WorkerFailed("the sandbox belongs to another process: open one of your own")
@@ -269,21 +294,21 @@ class Zygote:
                 self.request_worker(memory_mb)
 
     def request_worker(self, memory_mb: int) -> None:
-        """Request another worker without waiting for it. If the zygote is gone, ``take_worker`` raises."""
+        """Request another worker without waiting for it. If the zygote is gone, ``take_worker`` will raise."""
         with suppress(OSError):
             self._control.send(memory_mb.to_bytes(MEMORY_BYTES))
 
-    def limit(self, pid: int, seconds: int) -> None:
-        """Have the kernel end a worker once it has used this much processor time since its start.
+    def set_cpu_limit(self, pid: int, seconds: int) -> None:
+        """Make the kernel end a worker once it has used this much processor time since its start.
 
-        The zygote sets the limit: it has the worker's user id, which the host may not have.
+        The zygote is asked to set the limit, since it has the same user id as the worker. The host may have another.
         """
         with suppress(OSError):
-            self._control.send(LIMIT.pack(pid, min(seconds, MAX_SECONDS)))
+            self._control.send(CPU_LIMIT_REQUEST.pack(pid, min(seconds, MAX_SECONDS)))
 
     def _next_worker(self) -> tuple[WorkerProcess, int]:
         """Return the worker of the oldest request, and its memory limit in MB."""
-        if self.is_gone():  # answers that it sent before could still be received
+        if self.is_gone():  # checked first, since answers that it sent earlier could still be received
             self._end()
             raise ChannelClosed("the zygote ended")
         try:
@@ -303,7 +328,7 @@ class Zygote:
             raise WorkerFailed(f"the zygote could not fork a worker: {report.get('failed', 'too many open files')}")
         sock, pidfd = descriptors
         channel = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM, 0, sock)
-        return WorkerProcess(channel, pidfd, report["pid"], self.is_gone, self.limit), report["memory_mb"]
+        return WorkerProcess(channel, pidfd, report["pid"], self.is_gone, self.set_cpu_limit), report["memory_mb"]
 
     def is_gone(self) -> bool:
         """Return whether the zygote has ended, and with it every worker."""
@@ -320,7 +345,7 @@ def _read(answer: bytes) -> dict[str, Any]:
 
 
 def _start(control: socket.socket, stderr: int, environment: Mapping[str, str]) -> "subprocess.Popen[bytes]":
-    """Start and return the process, detached from the terminal, so that Ctrl-C there reaches only the host."""
+    """Start and return the process. It is detached from the terminal, so that Ctrl-C reaches only the host."""
     command = [sys.executable, *FLAGS, "-c", BOOT]
     try:
         with _fixed_addresses():
@@ -339,21 +364,24 @@ def _start(control: socket.socket, stderr: int, environment: Mapping[str, str]) 
 
 @contextmanager
 def _fixed_addresses() -> Iterator[None]:
-    """Use fixed addresses for processes that this thread starts, if the kernel allows it.
+    """Give processes that this thread starts fixed addresses in memory, if the kernel allows it.
 
-    Then ``id`` and the order of a set of objects are the same in every zygote on a machine.
+    Then the results of ``id`` and the order of a set of objects are the same in every zygote on a machine.
     """
     personality = ctypes.CDLL(None).personality
-    before = personality(READ_PERSONALITY)
-    personality(before | FIXED_ADDRESSES)
+    previous = personality(READ_PERSONALITY)
+    personality(previous | FIXED_ADDRESSES)
     try:
         yield
     finally:
-        personality(before)
+        personality(previous)
 
 
 def _end_zygote(process: "subprocess.Popen[bytes]", control: socket.socket, owner: int) -> None:
-    """End the process. Runs once: on close, garbage collection or exit. A fork of the host closes only the socket."""
+    """End the process. This runs once: on close, garbage collection or exit.
+
+    In a process that was forked from the host, only close the socket.
+    """
     control.close()
     if os.getpid() == owner:
         process.kill()

@@ -1,7 +1,8 @@
 """Frames between host and worker: four bytes of length, big-endian, then one JSON array in UTF-8.
 
-Both sides import this module, so it needs nothing beyond the standard library. The host trusts no frame from a worker;
-``sandbox/conversation.py`` checks each.
+The host is the process that opens sessions. A worker is the process in which the plan code of one session runs. A cell
+is a piece of plan code that is run in one go. Both sides import this module, so it needs nothing beyond the standard
+library. The host trusts no frame from a worker: ``sandbox/conversation.py`` checks them all.
 
 From the host                                       From the worker
 ["open", settings]                                  ["locked", {mechanism: "" or reason}]
@@ -11,11 +12,14 @@ From the host                                       From the worker
 ["error", type, message, attributes, clock]         ["import", module]
                                                     ["end", value, faults]
 
-``attributes`` holds those that changed since the last frame, or null; ``clock`` is the logical time in microseconds. A
-worker sends "locked" first, unasked; "open" is not answered. "call", "sleep" and "import" are answered by exactly one
-"answer" or "error"; "run" and "part" by any number of "print", "call", "sleep" and "import", then one "end". A cell in
-parts is sent as any number of "part" frames and then one "run" for the same file. Only the "end" of the "run" has a
-value; if the "run" has no source, that is the value of the last part.
+``attributes`` contains the attributes that changed since the last frame, or is null if none did. ``clock`` is the
+logical time in microseconds. The first frame is the worker's "locked", which maps each mechanism to "" if it is active,
+or to the reason why it is not. The host then sends "open", to which there is no answer.
+
+The host answers each "call", "sleep" and "import" with one "answer" or "error". The worker answers each "run" and
+"part" with any number of "print", "call", "sleep" and "import" frames, and then one "end". A cell in parts is sent as
+any number of "part" frames and then one "run" frame for the same file. Only the "end" of the "run" has a value. If the
+"run" has no source, it is the value of the last part.
 """
 
 import os
@@ -24,7 +28,7 @@ from socket import MSG_DONTWAIT, MSG_PEEK, socket
 from struct import Struct
 
 MAX_FROM_WORKER = 1 << 20
-"""Maximum bytes of JSON in a frame from the worker. Parsed, they take up to about 30 MB."""
+"""Maximum bytes of JSON in a frame from the worker. Once parsed, it takes up to about 30 MB of memory."""
 MAX_FROM_HOST = 64 << 20
 MAX_DEPTH = 32
 """Maximum nesting of lists and dicts in arguments and values."""
@@ -33,7 +37,7 @@ MAX_STRING = 100_000
 MAX_MODULE = 100
 """Maximum characters of the name of a module, or of a time zone, that a worker asks for."""
 MAX_CALLERS = 5
-"""Maximum number of callers that a fault lists: the innermost lines that led to an exception."""
+"""Maximum number of calling lines that a fault lists. If more lines led to an exception, the innermost are listed."""
 MAX_FAULTS = 50
 """Maximum number of faults of one cell."""
 MAX_FAULT_TEXT = 5_000
@@ -42,20 +46,21 @@ FIRST_CHUNK, CHUNK = 1 << 12, 1 << 16
 """Bytes to read at a time. Nearly every frame is short, so the first buffer is small."""
 PREFIX = 4
 POLLS = 80 if len(os.sched_getaffinity(0)) > 1 else 0
-"""Number of times that a side polls for a frame before it sleeps, about 80 us in all. Between polls, other processes
-may run. Waking a process on another core takes longer than a whole call."""
+"""Number of times that a side polls for a frame before it sleeps; together they take about 80 us. Polling is faster,
+since waking a process on another core takes longer than a whole call. Between polls, other processes may run.
+"""
 SLEEPS = 10
-"""Number of frames received without polling after polling failed: the other side is busy, or waits for a core."""
+"""Number of frames that are received without polling after polling has failed: the other side is probably busy."""
 MEMORY_BYTES = 4
 """Size in bytes of the host's request to fork a worker: the worker's memory limit in MB."""
 FIRST_CPU_SECONDS = 12
 """Processor time limit of a new worker: enough for a cell with the default limit, for which no request is needed."""
-LIMIT = Struct("=ii")
+CPU_LIMIT_REQUEST = Struct("=ii")
 """The host's request to limit a worker: its process id, and its processor time in seconds."""
 
 
 class FrameTooLong(Exception):
-    """A frame announces, or would need, more bytes than its sender may send."""
+    """A frame is longer than its sender may send. Raised by the sender, or by the receiver when it reads the length."""
 
 
 class HostileFrame(Exception):
@@ -67,7 +72,7 @@ class ChannelClosed(Exception):
 
 
 def pack(payload: bytes, cap: int) -> bytes:
-    """Return the frame of a payload. Raises FrameTooLong."""
+    """Return the frame of a payload. Raises FrameTooLong if the payload has more than ``cap`` bytes."""
     if len(payload) > cap:
         raise FrameTooLong(f"a frame of {len(payload)} bytes; at most {cap} are allowed")
     return len(payload).to_bytes(PREFIX, "big") + payload
@@ -80,7 +85,7 @@ class Receiver:
         self._sock, self._sleeps = sock, 0
 
     def receive(self, size: int, flags: int = 0) -> bytes:
-        """Return at most ``size`` bytes. Raises what ``recv`` raises."""
+        """Return at most ``size`` bytes, with the arguments and the exceptions of ``socket.recv``."""
         if self._sleeps:
             self._sleeps -= 1
             return self._sock.recv(size, flags)
@@ -96,9 +101,9 @@ class Receiver:
 class Channel:
     """One end of a stream socket, read and written frame by frame.
 
-    ``waiting`` is called whenever a frame is incomplete: after each chunk, so that a side gains no time by sending or
-    reading slowly, and after each timeout of the socket (SO_RCVTIMEO). If it raises, the channel is left in the middle
-    of a frame and is unusable.
+    ``on_wait`` is called whenever a frame is incomplete: after each timeout of the socket (SO_RCVTIMEO), and after each
+    chunk, so that the other side gains no time by sending or reading slowly. If it raises an exception, the channel
+    stops in the middle of a frame and can no longer be used.
     """
 
     def __init__(self, sock: socket, *, send_cap: int, receive_cap: int) -> None:
@@ -106,7 +111,7 @@ class Channel:
         self._receiver = Receiver(sock)
         self._buffer = bytearray()
 
-    def send(self, payload: bytes, waiting: Callable[[], None]) -> None:
+    def send(self, payload: bytes, on_wait: Callable[[], None]) -> None:
         """Send one frame. Raises FrameTooLong or ChannelClosed."""
         frame = pack(payload, self._send_cap)
         sent = 0
@@ -118,16 +123,16 @@ class Channel:
             except OSError as error:
                 raise ChannelClosed(str(error)) from error
             if sent < len(frame):
-                waiting()
+                on_wait()
 
-    def receive(self, waiting: Callable[[], None]) -> bytes:
+    def receive(self, on_wait: Callable[[], None]) -> bytes:
         """Return the payload of the next frame. Raises FrameTooLong or ChannelClosed."""
         payload = self._next() if self._buffer else None
         while payload is None:
             try:
                 chunk = self._receiver.receive(CHUNK if self._buffer else FIRST_CHUNK)
             except BlockingIOError:
-                waiting()
+                on_wait()
                 continue
             except OSError as error:
                 raise ChannelClosed(str(error)) from error
@@ -137,16 +142,16 @@ class Channel:
                 return chunk[PREFIX:]
             self._buffer += chunk
             if (payload := self._next()) is None:
-                waiting()
+                on_wait()
         return payload
 
     def _is_one_frame(self, chunk: bytes) -> bool:
-        """Return whether this is exactly one frame, the most frequent case."""
+        """Return whether the chunk is exactly one frame, which is the most frequent case."""
         size = len(chunk) - PREFIX
         return 0 <= size <= self._receive_cap and int.from_bytes(chunk[:PREFIX], "big") == size
 
     def is_quiet(self) -> bool:
-        """Return whether no data is waiting to be received. Raises ChannelClosed."""
+        """Return whether there is no data to receive. Raises ChannelClosed."""
         try:
             return not self._buffer and not self._sock.recv(1, MSG_PEEK | MSG_DONTWAIT)
         except BlockingIOError:
@@ -155,6 +160,7 @@ class Channel:
             raise ChannelClosed(str(error)) from error
 
     def _next(self) -> bytes | None:
+        """Return the payload of the first frame in the buffer, or None while it is incomplete. Raises FrameTooLong."""
         buffer = self._buffer
         if len(buffer) < PREFIX:
             return None

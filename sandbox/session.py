@@ -1,9 +1,10 @@
-"""A session: one namespace that lives across cells, in a separate worker.
+"""A session: one namespace that keeps its variables from cell to cell, in a process of its own, the worker.
 
-When its worker is lost, the session is rebuilt: its cells run again in a new worker and get the recorded answers, so
-that no function is called twice. Requests, output and value must be the same as the first time. They nearly always are,
-since random numbers, time and the order of sets are the same in every worker. ``id`` and the order of a set of objects
-that define no hash may differ.
+A cell is a piece of plan code that is run in one go. If a worker crashes or is killed, the session is rebuilt: its
+cells run again in a new worker and get the recorded answers, so that no function is called twice. Each cell must make
+the same requests as the first time, and have the same output and value. It nearly always does, since random numbers,
+time and the order of sets are the same in every worker. Only the results of ``id``, and the order of a set of objects
+that define no hash, may differ.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -29,7 +30,7 @@ from planbook.sandbox.types import MAX_KEPT, CellResult, Fault, FaultKind, Limit
 # Running cells again.
 
 CPU_FACTOR = 2
-"""A repeated cell may take this many times the processor time of its limit."""
+"""A repeated cell may use this many times the processor time that its limit allows."""
 WALL_FACTOR, WALL_GRACE = 20, 5.0
 """A repeated cell may take this many times the wall clock time of its first run, plus this many seconds."""
 
@@ -40,17 +41,18 @@ def _run_again(
     worker: WorkerProcess,
     answers: Answers,
     limits: Limits,
-    meanwhile: Callable[[], None] | None,
+    on_wait: Callable[[], None] | None,
 ) -> None:
-    """Run a finished cell in a worker without calling any function. Raises RebuildDiverged or ChannelClosed.
+    """Run a finished cell again, in a new worker. No function of the host is called.
 
-    Its time limit is derived from its first run, so a cell that detects the repetition cannot hold up the host.
+    The time limit is derived from the first run, so that a cell which detects the repetition cannot hold up the host.
+    Raises RebuildDiverged if the cell behaves differently, or ChannelClosed if the worker is lost.
     """
     wall_seconds = cell.seconds * WALL_FACTOR + WALL_GRACE
     cpu_seconds = min(limits.cpu_seconds, limits.wall_seconds) * CPU_FACTOR
     replay_limits = limits.model_copy(update={"wall_seconds": wall_seconds, "cpu_seconds": cpu_seconds})
     recorded = RecordedAnswers(cell.exchanges, title, complete=True)
-    conversation = Conversation(worker, replay_limits, answers.answer, meanwhile, recorded=recorded)
+    conversation = Conversation(worker, replay_limits, answers.answer, on_wait, recorded=recorded)
     try:
         ends = [conversation.run(start) for start in cell.starts]
     except LimitReached as reached:
@@ -66,13 +68,14 @@ def _run_again(
 # The session.
 
 PartEnd = tuple[CellEnd, tuple[Fault, ...]]
-"""The end of a cell or a part of one, and its faults."""
+"""The end of a cell or of a part of one, and its faults."""
 
 
 class Session:
     """Runs cells in one namespace. Created by ``Sandbox.session``; only one thread may use it at a time.
 
-    ``open_worker`` starts a fresh worker with the session's functions and values in place.
+    ``open_worker`` returns a new worker in which the session's functions and values are defined. ``on_wait`` is called
+    regularly while plan code runs.
     """
 
     def __init__(
@@ -80,9 +83,9 @@ class Session:
         open_worker: Callable[[], WorkerProcess],
         answers: Answers,
         limits: Limits,
-        meanwhile: Callable[[], None] | None = None,
+        on_wait: Callable[[], None] | None = None,
     ) -> None:
-        self._open_worker, self._answers, self._limits, self._meanwhile = open_worker, answers, limits, meanwhile
+        self._open_worker, self._answers, self._limits, self._on_wait = open_worker, answers, limits, on_wait
         self._cells: list[FinishedCell] = []
         self._busy = self._closed = False
         self._current: Conversation | None = None
@@ -92,12 +95,12 @@ class Session:
 
     @property
     def output(self) -> str:
-        """The output so far of the cell that is running, or that of the last one."""
+        """The output so far of the cell that is running, or else the output of the last cell."""
         return self._current.output if self._current is not None else ""
 
     @property
     def line(self) -> int | None:
-        """The line of the cell that led to the current call to a host function; None if no line of the cell did."""
+        """The line of the cell that led to the current call to a host function, or None if no line of the cell did."""
         return self._current.line if self._current is not None else None
 
     def run(self, code: str, name: str = "cell") -> CellResult:
@@ -106,9 +109,10 @@ class Session:
         The next cell sees the names that this one defines, even after an exception. If the cell reaches a limit, its
         names are lost, but its calls have taken effect. ``name`` names the cell's file in tracebacks.
 
-        Raises RebuildDiverged if the worker had to be replaced and its state could not be restored, BadAnswer, and the
-        errors in ``planbook.sandbox.errors`` about workers and sessions. A SandboxError of a host function, or a
-        BaseException such as KeyboardInterrupt, passes through and ends the worker.
+        Raises RebuildDiverged if the worker had to be replaced and its state could not be restored, BadAnswer if a
+        result cannot be sent to the plan, and the errors in ``planbook.sandbox.errors`` about workers and sessions. If
+        a host function raises a SandboxError, or a BaseException such as KeyboardInterrupt, it passes through and ends
+        the worker.
         """
         with self._exclusive():
             self._current = None
@@ -118,20 +122,21 @@ class Session:
             return self._finish(cell, *self._run_part(cell, code, "run"))
 
     def grow(self, name: str = "cell") -> "GrowingCell":
-        """Begin and return a cell that is run in parts. Until it is finished, the session runs nothing else."""
+        """Begin a cell that is run in parts, and return it. Until it is finished, the session runs nothing else."""
         with self._exclusive():
             self._current = None
             self._growing = GrowingCell(self, RunningCell(name, self._answers.new_file(name)))
             return self._growing
 
     def mark(self) -> int:
-        """Return a mark for ``rewind``: the number of finished cells."""
+        """Return a checkpoint to which ``rewind`` can return: the number of finished cells."""
         return len(self._cells)
 
     def rewind(self, mark: int) -> None:
-        """Keep only the first ``mark`` cells; run them again in a new worker if any is dropped or the worker is gone.
+        """Return to a checkpoint: keep only the first ``mark`` cells.
 
-        Raises ValueError if there are fewer cells, and what ``run`` raises about workers and sessions.
+        They run again in a new worker, unless no cell is dropped and the worker still exists. Raises ValueError if
+        there are fewer cells, and the same errors as ``run`` about workers and sessions.
         """
         if not 0 <= mark <= len(self._cells):
             raise ValueError(f"mark {mark} does not exist: the session has {len(self._cells)} finished cells")
@@ -155,9 +160,10 @@ class Session:
 
     @contextmanager
     def _exclusive(self, growing: "GrowingCell | None" = None) -> Iterator[None]:
-        """Reserve the session for one operation. An exception that escapes ends the worker.
+        """Reserve the session for one operation, which belongs to the cell ``growing`` if that is given.
 
-        Raises SessionBusy if a cell is running or growing, or SandboxClosed.
+        If an exception leaves the block, the worker is ended. Raises SessionBusy if another cell is running or growing
+        (being run in parts), or SandboxClosed.
         """
         if self._closed:
             raise SandboxClosed("the session is closed")
@@ -176,15 +182,15 @@ class Session:
             self._busy = False
 
     def _check_code(self, cell: RunningCell, code: str, chars: int, kind: Kind) -> tuple[Fault, ...]:
-        """Return the faults for which the code is refused. ``chars`` is the length of its cell, with this code."""
+        """Return the faults for which the code is refused. ``chars`` is the length of the cell including this code."""
         if chars > self._limits.source_chars:
             return (limit_fault("source", self._limits),)
         return self._answers.compile(code, cell.file, kind).faults
 
     def _run_part(self, cell: RunningCell, source: str, kind: Kind) -> PartEnd:
-        """Run a cell or its next part, and return its end. If the worker is lost, repeat the cell in a new one.
+        """Run a cell or its next part, and return its end. If the worker is lost, repeat the cell in a new worker.
 
-        The worker may have been killed from outside. If a second one crashes at the same place, the plan is at fault.
+        The worker may have been killed from outside. If a second one crashes at the same place, the plan is to blame.
         """
         worker, losses = self._worker or self._rebuild(), WorkerLosses()
         cell.starts.append(self._answers.run(source, cell.name, cell.file, kind))
@@ -214,11 +220,13 @@ class Session:
             return end, faults
 
     def _conversation(self, worker: WorkerProcess, cell: RunningCell, past: Sequence[Exchange] = ()) -> Conversation:
+        """Return a conversation about the cell. Its first requests get the answers of ``past`` exchanges."""
         recorded = RecordedAnswers(past, _title(len(self._cells), cell.name))
-        room = MAX_KEPT - sum(cell.size for cell in self._cells)
-        return Conversation(worker, self._limits, self._answers.answer, self._meanwhile, room, recorded)
+        max_size = MAX_KEPT - sum(cell.size for cell in self._cells)
+        return Conversation(worker, self._limits, self._answers.answer, self._on_wait, max_size, recorded)
 
     def _finish(self, cell: RunningCell, end: CellEnd, faults: tuple[Fault, ...]) -> CellResult:
+        """Return the result of a cell that has ended. Keep the cell, or end the worker if it reached a limit."""
         conversation = self._current
         if conversation is None:
             return CellResult(faults=faults)
@@ -236,20 +244,21 @@ class Session:
             self._worker.kill()
             self._worker = None
 
-    def _lose(self, worker: WorkerProcess, losses: WorkerLosses, place: int) -> None:
-        """Count a worker that crashed or was killed from outside. Raises WorkersKilled if too many were killed."""
-        losses.count(place, killed=worker.was_killed())
+    def _lose(self, worker: WorkerProcess, losses: WorkerLosses, answers: int) -> None:
+        """Count a worker that was lost after this number of answers. Raises WorkersKilled if too many were killed."""
+        losses.count(answers, killed=worker.was_killed())
         self._kill()
         if losses.kills == MAX_KILLS:
-            where = f"at the same place of cell {len(self._cells) + 1}"
+            place = f"at the same place of cell {len(self._cells) + 1}"
             raise WorkersKilled(
-                f"{MAX_KILLS} workers in a row were killed from outside {where}; is there enough memory?"
+                f"{MAX_KILLS} workers in a row were killed from outside {place}; is there enough memory?"
             )
 
     def _rebuild(self) -> WorkerProcess:
         """Return a new worker in which every finished cell has run again.
 
-        Raises RebuildDiverged or WorkersKilled, or SandboxClosed if one of the session's own functions has closed it.
+        Raises RebuildDiverged if a cell behaves differently, WorkersKilled if the new workers are killed as well, or
+        SandboxClosed if one of the session's own functions has closed it.
         """
         if self._closed:
             raise SandboxClosed("the session is closed")
@@ -259,7 +268,7 @@ class Session:
             self._worker = worker = self._open_worker()
             try:
                 for number, cell in enumerate(self._cells):
-                    _run_again(cell, _title(number, cell.name), worker, self._answers, self._limits, self._meanwhile)
+                    _run_again(cell, _title(number, cell.name), worker, self._answers, self._limits, self._on_wait)
                     self._answers.restore(cell.view)
             except ChannelClosed as error:
                 self._lose(worker, losses, 0)
@@ -276,8 +285,8 @@ def _title(number: int, name: str) -> str:
 class GrowingCell:
     """A cell that is run in parts while its code is still being written. Created by ``Session.grow``.
 
-    The parts share one file, one output and one set of limits, and are repeated together. The plan's clock advances
-    only while a part runs.
+    The parts share one file, one output and one set of limits. If the worker is lost, all of them run again. The time
+    between two parts does not count towards the cell's limits.
     """
 
     def __init__(self, session: Session, cell: RunningCell) -> None:
@@ -286,10 +295,10 @@ class GrowingCell:
         self._end: PartEnd = (NO_END, ())
 
     def run(self, source: str) -> Fault | None:
-        """Run the next part, and return its fault, if any.
+        """Run the next part, and return its fault, or None if it has none. No part may follow a fault.
 
-        ``source`` has whole statements, preceded by one empty line for each line already run, to keep the line numbers.
-        No part may follow a fault. Raises what ``Session.run`` raises; the cell is over then.
+        ``source`` contains whole statements. They are preceded by one empty line for each line that has already run, so
+        that line numbers refer to the whole cell. Raises the same errors as ``Session.run``, which also end the cell.
         """
         session = self._session
         with session._exclusive(self):

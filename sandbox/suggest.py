@@ -5,18 +5,23 @@ from difflib import get_close_matches
 from functools import lru_cache
 
 MAX_KNOWN = 500
-"""Number of known names beyond which no guess is made: each costs up to a third of a millisecond."""
+"""If more names than this are known, no guess is made: each comparison takes up to a third of a millisecond."""
 MAX_LENGTH = 80
 """Maximum characters of a name that are compared."""
 MAX_COMPARED = 3_000
-"""Maximum number of names that are compared for one cell: at most a second of the host's time."""
+"""Maximum number of names that are compared for one cell (a piece of plan code that is run in one go). That takes the
+host at most a second.
+"""
 
 Guess = Callable[[str, Collection[str]], str | None]
-"""Maps a name and the known names to the one that was most likely meant, or to None."""
+"""A function that takes a name and the known names. It returns the one that was most likely meant, or None."""
 
 
 def nearest_names(name: str, known: Iterable[str], limit: int = 1) -> list[str]:
-    """Return up to ``limit`` names that were most likely meant, best first, ignoring case, hyphens and underscores."""
+    """Return up to ``limit`` known names that were most likely meant, the best first.
+
+    Upper and lower case, hyphens and underscores make no difference.
+    """
     by_shape = {_shape(candidate): candidate for candidate in sorted(known)}
     if len(by_shape) > MAX_KNOWN:
         return []
@@ -34,24 +39,27 @@ def suggestion(name: str, known: Iterable[str]) -> str:
     return f"did you mean `{near}`?" if near else ""
 
 
-def did_you_mean(name: str, known: Iterable[str], there_are: str = "there are") -> str:
-    """Return the end of a message about an unknown name: ``; did you mean X? There are X, Y``."""
+def did_you_mean(name: str, known: Iterable[str], introduction: str = "there are") -> str:
+    """Return the end of a message about an unknown name: ``; did you mean X? There are X, Y``.
+
+    ``introduction`` precedes the list of known names.
+    """
     names = list(known)
     guess = closest(name, names)
-    hint = f"did you mean {guess}? {there_are.capitalize()}" if guess else there_are
+    hint = f"did you mean {guess}? {introduction.capitalize()}" if guess else introduction
     return f"; {hint} {', '.join(names)}"
 
 
-class Guesses:
+class Guesser:
     """Suggests names as ``closest`` does, with at most MAX_COMPARED comparisons."""
 
     def __init__(self) -> None:
-        self._left = MAX_COMPARED
+        self._remaining = MAX_COMPARED
 
     def closest(self, name: str, known: Collection[str]) -> str | None:
-        """Return the known name that was most likely meant; None after MAX_COMPARED comparisons."""
-        self._left -= len(known)
-        return closest(name, known) if self._left >= 0 else None
+        """Return the known name that was most likely meant, or None if there is none or no comparison is left."""
+        self._remaining -= len(known)
+        return closest(name, known) if self._remaining >= 0 else None
 
 
 @lru_cache(256)

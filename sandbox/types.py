@@ -1,4 +1,4 @@
-"""The package's vocabulary: limits, faults and the result of a cell."""
+"""Limits, faults and results of cells. A cell is a piece of plan code that is run in one go, in a worker process."""
 
 from dataclasses import dataclass
 from enum import StrEnum
@@ -32,7 +32,9 @@ class Limits(BaseModel):
     output_chars: int = Field(default=100_000, ge=0)
     """Maximum characters that the cell may print."""
     host_calls: int = Field(default=2_000, ge=0)
-    """Maximum number of requests to the host: calls to its functions, sleeps, and imports of modules that it sends."""
+    """Maximum number of requests to the host: calls to its functions, sleeps, and imports of modules whose source it
+    sends.
+    """
     source_chars: int = Field(default=MAX_SOURCE, ge=0, le=MAX_SOURCE)
     """Maximum characters of the cell's code."""
 
@@ -71,7 +73,7 @@ class Fault:
     """
 
     wording_fields: ClassVar = frozenset({"callers"})
-    """Fields that a prompt's digest leaves out, since they only repeat what ``line`` and the code say."""
+    """Fields that the digest of a prompt does not include, since ``line`` and the code already determine them."""
 
     kind: FaultKind
     type: str
@@ -83,11 +85,11 @@ class Fault:
     callers: Annotated[tuple[int, ...], Field(exclude_if=lambda callers: not callers)] = ()
 
     def __str__(self) -> str:
-        where = f"line {self.line}: " if self.line else ""
+        location = f"line {self.line}: " if self.line else ""
         source = f"\n    {self.source.strip()}" if self.source.strip() else ""
         callers = f"\n  called from line {', from line '.join(map(str, self.callers[::-1]))}" if self.callers else ""
         hint = f"\n  {self.hint}" if self.hint else ""
-        return f"{where}{self.type}: {self.message}{source}{callers}{hint}"
+        return f"{location}{self.type}: {self.message}{source}{callers}{hint}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,13 +99,16 @@ class CellResult:
     output: str = ""
     """The text that the cell printed, up to the limit."""
     value: JsonValue = None
-    """The value of a final expression, as JSON where possible, else its repr; None without such an expression."""
+    """The value of the expression at the end of the code, or None if there is no such expression.
+
+    If JSON cannot represent the value, it is the value's repr.
+    """
     faults: tuple[Fault, ...] = ()
-    """All faults that the check found, or the exception or limit that ended the cell."""
+    """All faults that the check before running found, or the exception or limit that ended the cell."""
     host_calls: int = 0
     """Number of calls to the session's functions."""
     seconds: float = 0.0
-    """Wall clock time of the plan itself in seconds, without the host's work."""
+    """Wall clock time of the plan itself in seconds, excluding the host's work."""
 
     @property
     def fault(self) -> Fault | None:
@@ -114,8 +119,9 @@ class CellResult:
 # Limits as faults.
 
 MAX_REQUEST_BYTES = 16 << 20
-"""Maximum bytes of all requests of one cell. Storing, parsing and checking them takes the host's time, which does not
-count towards the cell's limits."""
+"""Maximum bytes of all requests of one cell. The time that the host takes to store, parse and check them does not count
+towards the cell's other limits.
+"""
 MAX_KEPT = 64 << 20
 """Maximum bytes of memory for what a session keeps to run its cells again: requests, answers, output and values."""
 MESSAGES = {
@@ -131,7 +137,7 @@ MESSAGES = {
     "crashed": "the worker ended by itself: the plan exhausted the stack or crashed the interpreter",
     "protocol": "the worker was ended because it broke the protocol",
 }
-"""Maps the name of a limit, which is the fault's ``type``, to its message."""
+"""Maps the name of each limit, which is the ``type`` of its fault, to the message of the fault."""
 _ENDLESS = "look for a loop that never ends, or work that is too much for the time"
 HINTS = {
     "wall": _ENDLESS,

@@ -71,13 +71,13 @@ class Reaper:
         self,
         opener: Callable[..., Session],
         functions: Mapping[str, Callable[..., object]],
-        meanwhile: Callable[[], None] | None = None,
+        on_wait: Callable[[], None] | None = None,
         **settings: Any,
     ) -> Session:
         """Open a session whose worker dies at the chosen calls."""
         doomed = _Doomed(self)
         deadly = {name: doomed.around(name, function) for name, function in functions.items()}
-        session = opener(deadly, meanwhile=doomed.watch(meanwhile), **settings)
+        session = opener(deadly, on_wait=doomed.watch(on_wait), **settings)
         doomed.take(session)
         return session
 
@@ -128,10 +128,10 @@ class _Doomed:
 
         return call
 
-    def watch(self, meanwhile: Callable[[], None] | None) -> Callable[[], None]:
+    def watch(self, on_wait: Callable[[], None] | None) -> Callable[[], None]:
         def look() -> None:
-            if meanwhile is not None:
-                meanwhile()
+            if on_wait is not None:
+                on_wait()
             self._die("sent", "computing")
 
         return look

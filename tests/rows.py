@@ -13,7 +13,7 @@ from planbook.results.rows import NOT_PLAYED, Result
 from planbook.results.summary import Summary, summarise
 from planbook.results.table import read_run
 from planbook.runs import Entry, Run
-from planbook.workers import Hosting
+from planbook.workers import Execution
 from tests.command import ROOT
 
 SOLVED, FAILED, BROKEN = Outcome.DIRECT_SUCCESS, Outcome.FAILURE, Outcome.BROKEN
@@ -116,5 +116,5 @@ def toy_run(folder: Path, planner: str, seeds: int = 6, **asked: Any) -> Path:
     config = Config(
         **{"planner": planner, "env": "toy", "selection": selection, "actions": 30, "models": model} | asked
     )
-    play(config, folder, Hosting())
+    play(config, folder, Execution())
     return folder

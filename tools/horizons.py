@@ -1,8 +1,10 @@
-"""Learn horizons from a table of recorded goals (DEPS, section 3.3), and write the trees beside it.
+"""Learn to predict horizons from a table of recorded goals, and write the predictor next to the table.
 
-usage: python -m tools.horizons TABLE        needs scikit-learn; the selector ``horizon`` reads what this writes
+usage: python -m tools.horizons TABLE
 
-The trees learn the logarithm of the time steps, so that they tell near goals apart as well as distant ones.
+The horizon of a goal is the number of time steps until it is reached (section 3.3 of the DEPS paper). The predictor is
+a set of decision trees, which the selector ``horizon`` reads. The trees learn the logarithm of the time steps, so that
+they distinguish near goals as well as distant ones. This needs scikit-learn.
 """
 
 import csv
@@ -18,27 +20,27 @@ from sklearn.ensemble import GradientBoostingRegressor
 from sklearn.feature_extraction import DictVectorizer
 
 from planbook.envs import Features
-from planbook.planner.strategies.deps.selectors import HorizonPredictor, Node, complete, is_number
+from planbook.planner.strategies.deps.selectors import HorizonPredictor, Node, fill_missing, is_finite_number
 
 TREES, DEPTH, RATE, MIN_ROWS, SHARE = 150, 3, 0.1, 10, 0.3
-"""Number of trees, their depth, the learning rate, the minimum number of rows in a leaf, and the share of columns tried
-at a split.
+"""The number of trees, their depth, the learning rate, the minimum number of rows in a leaf, and the share of the
+columns that is tried at each split.
 """
 COMMENT = "#"
-"""Prefix of the comments in a table of recorded goals, which tell how it was made."""
+"""Prefix of the comment lines in a table of recorded goals, which describe how the table was made."""
 DIGITS = 9
-"""Number of decimal digits in the file of trees."""
+"""Number of decimal places of the numbers in the written file."""
 
 
 def fit(rows: Iterable[tuple[Features, float]], seed: int = 0) -> HorizonPredictor:
-    """Learn from goals that were reached: their features before, and the time steps taken.
+    """Learn from goals that were reached. Each row has the goal's features at its start, and the time steps it took.
 
-    Raises ValueError if no row has features, or a horizon is negative or not finite.
+    Raises ValueError if no row has features, or if a horizon is negative or not finite.
     """
     features, steps = _split(rows)
     usual = _medians(features)
     columns = DictVectorizer(sparse=False)
-    table = columns.fit_transform([complete(row, usual) for row in features])
+    table = columns.fit_transform([fill_missing(row, usual) for row in features])
     trees = GradientBoostingRegressor(
         n_estimators=TREES,
         max_depth=DEPTH,
@@ -56,7 +58,7 @@ def fit(rows: Iterable[tuple[Features, float]], seed: int = 0) -> HorizonPredict
 
 
 def recorded_rows(path: Path) -> Iterator[tuple[Mapping[str, float | str], float]]:
-    """Yield the features and the horizon of each recorded goal. Raises OSError, ValueError."""
+    """Yield the features and the horizon of each recorded goal. Raises OSError or ValueError for a bad file."""
     with path.open(encoding="utf-8", newline="") as file:
         for row in csv.DictReader(line for line in file if not line.startswith(COMMENT)):
             *features, horizon = row.items()
@@ -64,7 +66,7 @@ def recorded_rows(path: Path) -> Iterator[tuple[Mapping[str, float | str], float
 
 
 def write_trees(table: Path) -> Path:
-    """Learn from a table and write the predictor beside it. Raises OSError, ValueError."""
+    """Learn from a table, write the predictor next to it, and return its path. Raises OSError or ValueError."""
     source = sha256(table.read_bytes()).hexdigest()
     path = table.with_suffix(".json")
     path.write_text(f"{fit(recorded_rows(table)).model_copy(update={'source': source}).model_dump_json()}\n", "utf-8")
@@ -72,7 +74,7 @@ def write_trees(table: Path) -> Path:
 
 
 def _nodes(tree: Any) -> Iterator[Node]:
-    """Yield the nodes of one of scikit-learn's trees, the root first."""
+    """Yield the nodes of a tree of scikit-learn, starting with the root."""
     parts = tree.children_left, tree.children_right, tree.feature, tree.threshold, tree.value[:, 0, 0]
     for left, right, column, threshold, value in zip(*(part.tolist() for part in parts), strict=True):
         yield round(RATE * value, DIGITS) if left < 0 else (column, round(threshold, DIGITS), left, right)
@@ -93,11 +95,11 @@ def _split(rows: Iterable[tuple[Features, float]]) -> tuple[list[Features], list
 
 
 def _medians(features: Sequence[Features]) -> dict[str, float]:
-    """Return the median of each numeric feature."""
+    """Return a dict that maps each numeric feature to its median."""
     values_by_name: dict[str, list[float]] = {}
     for row in features:
         for name, value in row.items():
-            if is_number(value):
+            if is_finite_number(value):
                 values_by_name.setdefault(name, []).append(float(value))
     return {name: median(values) for name, values in values_by_name.items()}
 

@@ -1,7 +1,7 @@
-"""A fast engine in plain Python: the rules of all known games, written out.
+"""A fast engine that implements the rules of all known games in plain Python.
 
-A differential test compares it with textworld at every step. The engine leaves out ``slice`` and ``help``, which our
-actions never send.
+A test plays games in this engine and in textworld, and compares every reply. The commands ``slice`` and ``help`` are
+missing, since our actions never send them.
 """
 
 import re
@@ -14,31 +14,31 @@ from planbook.envs.alfworld.scene import GameScene, GameState, GoalCondition, re
 from planbook.envs.alfworld.wording import Dialect, read_dialect
 from planbook.envs.errors import EnvironmentBroken
 
-ABLE = {"heat": "heatable", "cool": "coolable", "clean": "cleanable"}
-"""Maps a treatment to the predicate of the objects that can be treated."""
+TREATABLE = {"heat": "heatable", "cool": "coolable", "clean": "cleanable"}
+"""Maps each treatment to the predicate of the objects that can be treated in this way."""
 
 
 Outcome = tuple[GameState, str] | None
-"""The state after a command and its text, or None for a command that is not admissible."""
+"""The state after a command, and the text of the reply; or None if the command is not admissible."""
 
 _TASK = re.compile(r"Your task is to: [^\"]*")
 _FORMS = {verb: form for form, (verb, _) in wording.FORMS.items()}
 
 
 class DirectEngine(GameEngine):
-    """The fast engine. It plays one game at a time and shares nothing with other instances."""
+    """The fast engine. It plays one game at a time. Instances share no state."""
 
     def __init__(self) -> None:
         self.scene: GameScene
         self.state: GameState
-        """The current state: full knowledge, for the search that checks generated games."""
+        """The full current state. The search that checks generated games reads it."""
         self.dialect: Dialect
         self._goal: GoalCondition
         self._task_line = ""
         self._won = False
 
     def load(self, game: AlfworldGame) -> None:
-        """Read the game's texts."""
+        """Load a game. Raises EnvironmentBroken if a text is missing, or if the game has other rules."""
         try:
             domain, grammar, problem = (str(game.data[key]) for key in ("pddl_domain", "grammar", "pddl_problem"))
         except KeyError as error:
@@ -66,7 +66,7 @@ class DirectEngine(GameEngine):
         return GameReply(text, self._won)
 
     def save(self) -> object:
-        """Return the state, which never changes in place."""
+        """Return the current state. It need not be copied, since it is immutable."""
         return self.state, self._won
 
     def restore(self, saved: object) -> None:
@@ -76,7 +76,7 @@ class DirectEngine(GameEngine):
     def admissible(self) -> list[str]:
         """Return the commands that are admissible now, sorted."""
         commands = {"inventory", "look", *self._commands_here(), *self._commands_with_held()}
-        commands.update(command for command, place in self.scene.ways if place != self.state.at)
+        commands.update(command for command, location in self.scene.go_commands if location != self.state.at)
         return sorted(commands)
 
     def _commands_here(self) -> Iterator[str]:
@@ -89,8 +89,8 @@ class DirectEngine(GameEngine):
             things = [thing for thing, holder in state.inside if holder == receptacle]
             yield from (f"use {scene.names[thing]}" for thing in things if thing in scene.has("toggleable"))
             if state.holding is None and self._is_accessible(receptacle):
-                able = scene.has("pickupable")
-                yield from (f"take {scene.names[thing]} from {name}" for thing in things if thing in able)
+                movable = scene.has("pickupable")
+                yield from (f"take {scene.names[thing]} from {name}" for thing in things if thing in movable)
 
     def _commands_with_held(self) -> Iterator[str]:
         scene, dialect = self.scene, self.dialect
@@ -102,23 +102,23 @@ class DirectEngine(GameEngine):
             if self._fits(thing, receptacle):
                 yield f"{dialect.put} {name} {dialect.to} {scene.names[receptacle]}"
             for verb, kinds in dialect.machines.items():
-                if scene.kinds[receptacle] in kinds and thing in scene.has(ABLE[verb]):
+                if scene.kinds[receptacle] in kinds and thing in scene.has(TREATABLE[verb]):
                     yield f"{verb} {name} with {scene.names[receptacle]}"
 
     def _is_here(self, receptacle: str) -> bool:
         return self.scene.places.get(receptacle) == self.state.at
 
     def _is_accessible(self, receptacle: str) -> bool:
-        """Return whether things can be taken from or put into a receptacle now."""
+        """Return whether the agent can now take things from a receptacle, and put things into it."""
         is_open = receptacle in self.state.opened or receptacle not in self.scene.has("openable")
         return is_open and self._is_here(receptacle)
 
     def _fits(self, thing: str, receptacle: str) -> bool:
-        """Return whether a thing in hand can be put in or on a receptacle."""
+        """Return whether the agent can now put a thing in or on a receptacle, if it holds the thing."""
         kinds = self.scene.kinds
         return self._is_accessible(receptacle) and (kinds[receptacle], kinds[thing]) in self.scene.can_contain
 
-    # Commands.
+    # The commands. Each method returns the outcome.
 
     def _carry_out(self, command: str) -> Outcome:
         verb = command.split(" ", 1)[0]
@@ -138,16 +138,16 @@ class DirectEngine(GameEngine):
         return self.state, wording.inventory_text(self.scene, self.state)
 
     def _go(self, receptacle: str) -> Outcome:
-        place = self.scene.places.get(receptacle)
-        if place is None or place == self.state.at:
+        location = self.scene.places.get(receptacle)
+        if location is None or location == self.state.at:
             return None
-        arrived = place if self.dialect.arrives_at_location else receptacle
+        destination = location if self.dialect.arrives_at_location else receptacle
         text = wording.contents(self.scene, self.state, receptacle)
-        return self.state._replace(at=place), f"You arrive at {self.scene.names[arrived]}. {text}"
+        return self.state._replace(at=location), f"You arrive at {self.scene.names[destination]}. {text}"
 
     def _open(self, receptacle: str) -> Outcome:
-        shut = receptacle in self.scene.has("openable") - self.state.opened
-        if not shut or not self._is_here(receptacle):
+        is_closed = receptacle in self.scene.has("openable") - self.state.opened
+        if not is_closed or not self._is_here(receptacle):
             return None
         state = self.state._replace(opened=self.state.opened | {receptacle})
         return state, f"You open the {self.scene.names[receptacle]}. {wording.contents(self.scene, state, receptacle)}"
@@ -160,13 +160,13 @@ class DirectEngine(GameEngine):
 
     def _take(self, thing: str, receptacle: str) -> Outcome:
         state, pair = self.state, (thing, receptacle)
-        able = state.holding is None and pair in state.inside and thing in self.scene.has("pickupable")
-        if not able or not self._is_accessible(receptacle):
+        can_take = state.holding is None and pair in state.inside and thing in self.scene.has("pickupable")
+        if not can_take or not self._is_accessible(receptacle):
             return None
         after = state._replace(
             holding=thing,
             inside=state.inside - {pair},
-            removed=state.removed | {pair},
+            taken=state.taken | {pair},
             lying=state.lying - {(thing, state.at)},
         )
         return after, f"You pick up the {self.scene.names[thing]} from the {self.scene.names[receptacle]}."
@@ -178,7 +178,7 @@ class DirectEngine(GameEngine):
         after = state._replace(
             holding=None,
             inside=state.inside | {pair},
-            removed=state.removed - {pair},
+            taken=state.taken - {pair},
             lying=state.lying | {(thing, state.at)},
         )
         return after, f"You {self.dialect.put} the {names[thing]} {self.dialect.to} the {names[receptacle]}."
@@ -207,9 +207,9 @@ class DirectEngine(GameEngine):
 
     def _treat(self, verb: str, thing: str, machine: str, treated: GameState) -> Outcome:
         scene = self.scene
-        able = self.state.holding == thing and thing in scene.has(ABLE[verb])
-        works = scene.kinds.get(machine) in self.dialect.machines[verb] and self._is_here(machine)
-        if not able or not works:
+        can_treat = self.state.holding == thing and thing in scene.has(TREATABLE[verb])
+        is_usable = scene.kinds.get(machine) in self.dialect.machines[verb] and self._is_here(machine)
+        if not can_treat or not is_usable:
             return None
         text = f"You {verb} the {scene.names[thing]} using the {scene.names[machine]}."
         return treated, text

@@ -1,4 +1,4 @@
-"""The interface of both engines, and the reference engine: textworld as alfworld ships it, slow but authoritative."""
+"""The interface of both engines, and the reference engine: textworld as alfworld uses it, which is slow."""
 
 import sys
 from abc import ABC, abstractmethod
@@ -12,37 +12,40 @@ from planbook.envs.errors import EnvironmentBroken, MissingRequirement
 from planbook.envs.resources import install_command
 
 NOTHING = "Nothing happens."
+"""The reply to a command that is not admissible."""
 
 
 @dataclass(frozen=True, slots=True)
 class AlfworldGame:
-    """A game as alfworld stores it: ``data`` has the texts pddl_domain, pddl_problem and grammar."""
+    """A game in the form in which alfworld stores it."""
 
     id: str
     data: Mapping[str, Any]
+    """Maps ``pddl_domain``, ``pddl_problem`` and ``grammar`` to their texts. Other keys are ignored."""
     goal: str = ""
-    """The goal sentence of a generated game; empty for others."""
+    """The sentence that states the goal of a generated game. Empty for other games."""
 
     @property
     def uses_put(self) -> bool:
-        """True if objects are ``put`` (alfworld before 0.4), False if they are ``move``d."""
+        """True if the game's verb for putting things down is ``put`` (alfworld before 0.4), False if it is ``move``."""
         return "put {o} in/on {r}" in str(self.data["grammar"])
 
 
 @dataclass(frozen=True, slots=True)
 class GameReply:
-    """The answer to a command: the game's text, and whether its goal holds now."""
+    """The reply to a command."""
 
     text: str
     won: bool
+    """True if the goal of the game now holds."""
 
 
 class GameEngine(ABC):
-    """An engine that plays one game at a time. Commands and texts are the game's (``go to desk 1``)."""
+    """An engine that plays one game at a time. It takes the commands of the game, such as ``go to desk 1``."""
 
     @abstractmethod
     def load(self, game: AlfworldGame) -> None:
-        """Load a game. Raises EnvironmentBroken for one that cannot be played."""
+        """Load a game. Raises EnvironmentBroken if it cannot be played."""
 
     @abstractmethod
     def reset(self) -> GameReply:
@@ -50,32 +53,32 @@ class GameEngine(ABC):
 
     @abstractmethod
     def step(self, command: str) -> GameReply:
-        """Carry out one command and return the reply; an inadmissible one is answered with NOTHING."""
+        """Carry out a command and return the reply. If it is not admissible, the text of the reply is NOTHING."""
 
     @abstractmethod
     def admissible(self) -> list[str]:
         """Return the commands that are admissible now, sorted."""
 
     def save(self) -> object:
-        """Return a copy of the current state, or None if the engine has no cheap one."""
+        """Return a copy of the current state, or None if the engine cannot copy it cheaply."""
         return None
 
     def restore(self, saved: object) -> None:
         """Restore a saved state of the same game."""
 
     def close(self) -> None:
-        """Release what the engine holds. Closing twice is harmless."""
+        """Release the resources of the engine. Closing twice is harmless."""
 
 
 _LOCK = RLock()
-"""Serializes all textworld calls in this process, since textworld loads games in a way that is not thread-safe."""
+"""Held during every call of textworld in this process, since textworld does not load games in a thread-safe way."""
 _IDLE: list[Any] = []
-"""textworld's environments, for reuse, since each new one leaks about a megabyte."""
+"""Environments of textworld that are free for reuse. A new one leaks about a megabyte."""
 
 
 @contextmanager
 def _exclusive() -> Iterator[None]:
-    """Hold the lock, and restore ``sys.argv``, which loading overwrites."""
+    """Hold the lock. Restore ``sys.argv`` afterwards, since loading a game overwrites it."""
     with _LOCK:
         arguments = sys.argv
         try:
@@ -99,14 +102,14 @@ def _environment() -> Any:
 
 
 class ReferenceEngine(GameEngine):
-    """textworld behind our interface. It cannot save its state. Many instances may be open; their calls take turns."""
+    """The engine that calls textworld. It cannot save its state. Calls of several instances wait for each other."""
 
     def __init__(self) -> None:
         self._environment: Any = None
         self._state: Any = None
 
     def load(self, game: AlfworldGame) -> None:
-        """Translate the game's rules, which takes more than a second."""
+        """Load a game. It takes more than a second, since textworld translates the rules."""
         with _exclusive():
             self._environment = self._environment or _environment()
             try:
@@ -117,7 +120,7 @@ class ReferenceEngine(GameEngine):
                 ) from error
 
     def reset(self) -> GameReply:
-        """Start from the beginning, which translates the rules again."""
+        """Start the game from the beginning. textworld translates the rules again."""
         with _exclusive():
             self._state = self._environment.reset()
         return GameReply(self._state.feedback, bool(self._state["won"]))
@@ -133,7 +136,7 @@ class ReferenceEngine(GameEngine):
         return list(self._state["admissible_commands"])
 
     def close(self) -> None:
-        """Keep the environment for reuse."""
+        """Keep textworld's environment for reuse."""
         with _LOCK:
             if self._environment is not None:
                 _IDLE.append(self._environment)

@@ -15,7 +15,7 @@ from planbook.envs.alfworld.wording import EMPTY_HANDED, HELPERS, START, as_acti
 from planbook.envs.base import Environment, action
 from planbook.envs.preconditions import Preconditions
 from planbook.envs.resources import package_version
-from planbook.envs.types import Action, EnvironmentOptions, Observation, Offered, Requirement, Selection, Task, Verdict
+from planbook.envs.types import Action, EnvironmentOptions, Observation, Offer, Requirement, Selection, Task, Verdict
 
 _ENGINES: dict[str, type[GameEngine]] = {"direct": DirectEngine, "textworld": ReferenceEngine}
 
@@ -79,7 +79,7 @@ class Alfworld(Environment):
 
     @classmethod
     def tasks(cls, selection: Selection, options: BaseModel | None = None) -> Sequence[Task]:
-        """Return the chosen games, in turn from each type. A limit cuts this list."""
+        """Return the selected games, taken from each type in turn, up to the limit."""
         return tasks.select(selection, cls.splits)
 
     @classmethod
@@ -88,30 +88,30 @@ class Alfworld(Environment):
         return checksums(tasks)
 
     @classmethod
-    def offered(cls, options: BaseModel | None = None) -> Offered:
-        """Return the actions with full docs, or with the option ``paper_docs`` with those of AutoManual."""
+    def offered(cls, options: BaseModel | None = None) -> Offer:
+        """Return the actions with full docs, or with the docs of AutoManual if the option ``paper_docs`` is set."""
         offered = super().offered(options)
         return wording.with_paper_docs(offered) if AlfworldOptions.read(options).paper_docs else offered
 
     @classmethod
     def takes_seeds(cls, split: str, options: BaseModel | None = None) -> bool:
-        """Return whether the split's tasks are made from seeds; only generated ones are."""
+        """Return whether the tasks of a split are made from seeds. Only those of ``generated`` are."""
         return split == "generated"
 
     @classmethod
     def requirements(cls) -> Sequence[Requirement]:
-        """Return requirements for the three downloadable splits, and for the package that generated games need."""
+        """Return the games of each split that is downloaded, and the package that generated games need."""
         on_disk = [Requirement(f"alfworld {split}", folder, tasks.REMEDY) for split, folder in tasks.found_splits()]
         return [*on_disk, rooms.PACKAGE.requirement(f"alfworld {generated.SPLIT}")]
 
     @classmethod
     def preconditions(cls, task: Task, options: BaseModel | None = None) -> Preconditions:
-        """Return the preconditions in the game's domain."""
-        chosen = AlfworldOptions.read(options)
-        return preconditions(_game(task), shared_open=chosen.shared_locations == "open")
+        """Return the preconditions of the game's actions."""
+        shared_locations = AlfworldOptions.read(options).shared_locations
+        return preconditions(_game(task), shared_open=shared_locations == "open")
 
     def versions(self) -> Mapping[str, str]:
-        """Return options, packages, and the game's verb for putting things down."""
+        """Return the options, the versions of packages, and the game's verb for putting things down."""
         options = {name: str(value) for name, value in self.options.model_dump().items()}
         packages = {package: package_version(package) for package in ("alfworld", "textworld")}
         return {**options, **packages, "grammar": "put" if self._uses_put else "move"}
@@ -133,11 +133,11 @@ class Alfworld(Environment):
         return Verdict(self._won, float(self._won))
 
     def state(self) -> str:
-        """Return the sentence that ends the observation of every action."""
+        """Return the sentence with which the observation of every action ends."""
         return f"You are at {self._location} and holding {self._holding}."
 
     def scene(self) -> str:
-        """Return the room: the first observation without its last line, which gives the task."""
+        """Return the description of the room: the first observation without its last line, which states the task."""
         return self._first.text.rpartition("\n")[0]
 
     @property
@@ -146,10 +146,13 @@ class Alfworld(Environment):
         return AlfworldGoals(self)
 
     def possible_actions(self) -> list[Action]:
-        """Return the admissible actions; with the option "open", also going to other receptacles at the location."""
+        """Return all actions that the game accepts now.
+
+        If the option ``shared_locations`` is "open", they include going to other receptacles at the same location.
+        """
         actions = [move for command in self._engine.admissible() if (move := as_action(command))]
-        beside = [move.args for move in actions if move.name == "examine" and self._opens_up(str(move.args[0]))]
-        return actions + [Action("go_to", things) for things in beside]
+        shared = [move.args for move in actions if move.name == "examine" and self._may_look_into(str(move.args[0]))]
+        return actions + [Action("go_to", receptacle) for receptacle in shared]
 
     def attribute_values(self) -> Mapping[str, JsonValue]:
         """Return the agent's location and what it holds."""
@@ -168,7 +171,10 @@ class Alfworld(Environment):
         self._engine.restore(engine)
 
     def _send(self, command: str, *things: object) -> GameReply:
-        """Send a command, which has a {} for each thing, and return the reply. Names that are not ids are refused."""
+        """Send a command and return the reply. ``command`` has a {} for each thing.
+
+        If a thing is not an id, the reply is NOTHING, and no command is sent.
+        """
         names = [game_name(thing) for thing in things]
         if None in names:
             return GameReply(NOTHING, self._won)
@@ -188,14 +194,14 @@ class Alfworld(Environment):
     def go_to(self, receptacle: str) -> Observation:
         """Go to a receptacle and see what is on it, or that it is closed. The agent must not be there already."""
         reply = self._send("go to {}", receptacle)
-        if reply.text == NOTHING and self._opens_up(receptacle):
+        if reply.text == NOTHING and self._may_look_into(receptacle):
             reply = self._send("examine {}", receptacle)
         if reply.text != NOTHING:
             self._location = receptacle
         return self._observe(reply)
 
-    def _opens_up(self, receptacle: str) -> bool:
-        """Return whether a refused go_to may look into another receptacle at the same location."""
+    def _may_look_into(self, receptacle: str) -> bool:
+        """Return whether a refused ``go_to`` may be replaced by examining a receptacle at the same location."""
         return self.options.shared_locations == "open" and receptacle not in (self._location, self._holding)
 
     @action("agent.open('drawer_4') -> 'You open drawer_4. In drawer_4, you see keychain_1. ...'")

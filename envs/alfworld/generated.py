@@ -1,6 +1,6 @@
-"""The split ``generated``: games made from seeds and the files of the alfworld wheel, without any download.
+"""The split ``generated``: games made from seeds and from files in the package alfworld, without any download.
 
-A game depends only on its type and seed. It is offered only if a search with full knowledge wins it.
+A game depends only on its type and its seed. Every game can be won: a search that knows the whole state has won it.
 """
 
 from collections.abc import Iterator
@@ -11,7 +11,7 @@ from itertools import permutations, product
 from random import Random
 
 from planbook.envs.alfworld import rooms
-from planbook.envs.alfworld.direct import ABLE, DirectEngine
+from planbook.envs.alfworld.direct import TREATABLE, DirectEngine
 from planbook.envs.alfworld.engine import NOTHING, AlfworldGame
 from planbook.envs.alfworld.goals import GAME_TYPES, MACHINES, params_of
 from planbook.envs.alfworld.rooms import LAMP, FurnishedRoom, furnish, kind_of, pddl_name, place_objects, problem_text
@@ -20,30 +20,31 @@ from planbook.envs.errors import EnvironmentBroken
 
 @dataclass(frozen=True, slots=True)
 class SearchGoal:
-    """The goal of a search. Kinds are spelled as in goal sentences (``mug``)."""
+    """The goal of a game, as the search needs it. Kinds of objects are spelled as in goal sentences (``mug``)."""
 
     object: str
     target: str = ""
     lamp: str = ""
     change: str = ""
-    """clean, heat or cool, or empty."""
+    """The treatment: clean, heat, cool or empty."""
     count: int = 1
+    """Number of objects."""
 
 
 class _RefusedError(Exception):
-    """The chosen objects and receptacles led to a refused command."""
+    """The game refused a command for the chosen objects and receptacles."""
 
 
-def find_plan(engine: DirectEngine, wanted: SearchGoal) -> list[str] | None:
-    """Return commands that win the engine's loaded game, or None if no choice of objects and receptacles wins it.
+def find_plan(engine: DirectEngine, goal: SearchGoal) -> list[str] | None:
+    """Return commands that win the game in the engine, or None if the search finds none.
 
-    The engine is left at the start of the game.
+    Tries every choice of objects and receptacles. Afterwards the engine is at the start of the game.
     """
     try:
-        for things, places in _candidates(engine, wanted):
+        for things, places in _candidates(engine, goal):
             solution = _Solution(engine)
             with suppress(_RefusedError):
-                solution.solve(wanted, things, places)
+                solution.solve(goal, things, places)
                 if solution.won:
                     return solution.commands
         return None
@@ -51,39 +52,42 @@ def find_plan(engine: DirectEngine, wanted: SearchGoal) -> list[str] | None:
         engine.reset()
 
 
-def _candidates(engine: DirectEngine, wanted: SearchGoal) -> Iterator[tuple[tuple[str, ...], tuple[str, ...]]]:
-    """Yield each choice of objects to fetch, in order, and of places to use: machine and target, or the lamp."""
+def _candidates(engine: DirectEngine, goal: SearchGoal) -> Iterator[tuple[tuple[str, ...], tuple[str, ...]]]:
+    """Yield each choice of objects, in the order in which to fetch them, and of places where to use them.
+
+    The places are the machine, if the goal has a treatment, and then the target or the lamp.
+    """
     scene = engine.scene
-    things = sorted(thing for thing, _ in scene.start.inside if scene.kinds[thing] == f"{wanted.object}type")
-    needed = [f"{MACHINES[wanted.change].lower()}type"] if wanted.change else []
-    needed.append(f"{wanted.lamp or wanted.target}type")
-    places = [sorted(name for name, kind in scene.kinds.items() if kind == need) for need in needed]
-    yield from product(permutations(things, wanted.count), product(*places))
+    things = sorted(thing for thing, _ in scene.start.inside if scene.kinds[thing] == f"{goal.object}type")
+    kinds = [f"{MACHINES[goal.change].lower()}type"] if goal.change else []
+    kinds.append(f"{goal.lamp or goal.target}type")
+    places = [sorted(name for name, kind in scene.kinds.items() if kind == needed) for needed in kinds]
+    yield from product(permutations(things, goal.count), product(*places))
 
 
 class _Solution:
-    """One attempt at a game from its start. Raises _RefusedError at the first refused command."""
+    """One attempt to win a game from its start. The methods raise _RefusedError if the game refuses a command."""
 
     def __init__(self, engine: DirectEngine) -> None:
         self._engine = engine
         self.won = engine.reset().won
         self.commands: list[str] = []
 
-    def solve(self, wanted: SearchGoal, things: tuple[str, ...], places: tuple[str, ...]) -> None:
-        """Fetch each thing, treat it at the machine, and put it into the target, or bring it under the lamp."""
+    def solve(self, goal: SearchGoal, things: tuple[str, ...], places: tuple[str, ...]) -> None:
+        """Fetch each thing, treat it if needed, and put it in or on the target or look at it under the lamp."""
         names = self._engine.scene.names
         for thing in things:
             self._fetch(thing)
-            if wanted.change:
+            if goal.change:
                 self._reach(places[0])
-                self._do(f"{wanted.change} {names[thing]} with {names[places[0]]}")
-            if wanted.lamp:
+                self._send(f"{goal.change} {names[thing]} with {names[places[0]]}")
+            if goal.lamp:
                 self._reach(self._receptacle_of(places[-1]))
-                self._do(f"use {names[places[-1]]}")
+                self._send(f"use {names[places[-1]]}")
             else:
                 self._reach(places[-1], open_up=True)
                 dialect = self._engine.dialect
-                self._do(f"{dialect.put} {names[thing]} {dialect.to} {names[places[-1]]}")
+                self._send(f"{dialect.put} {names[thing]} {dialect.to} {names[places[-1]]}")
 
     def _receptacle_of(self, thing: str) -> str:
         holders = sorted(holder for name, holder in self._engine.state.inside if name == thing)
@@ -94,16 +98,16 @@ class _Solution:
     def _fetch(self, thing: str) -> None:
         holder, names = self._receptacle_of(thing), self._engine.scene.names
         self._reach(holder, open_up=True)
-        self._do(f"take {names[thing]} from {names[holder]}")
+        self._send(f"take {names[thing]} from {names[holder]}")
 
     def _reach(self, receptacle: str, *, open_up: bool = False) -> None:
         scene, state = self._engine.scene, self._engine.state
         if state.at != scene.places[receptacle]:
-            self._do(f"go to {scene.names[receptacle]}")
+            self._send(f"go to {scene.names[receptacle]}")
         if open_up and receptacle in scene.has("openable") - state.opened:
-            self._do(f"open {scene.names[receptacle]}")
+            self._send(f"open {scene.names[receptacle]}")
 
-    def _do(self, command: str) -> None:
+    def _send(self, command: str) -> None:
         reply = self._engine.step(command)
         if reply.text == NOTHING:
             raise _RefusedError
@@ -113,10 +117,11 @@ class _Solution:
 
 SPLIT = "generated"
 SEEDS = 100
-"""Default number of games of each type."""
+"""Number of games of each type, if the selection does not name seeds or a limit."""
 MOST_RECEPTACLES = 24
-"""Maximum number of receptacles in a room: to look into more would take more than the paper's 50 actions."""
+"""Maximum number of receptacles in a room. To look into more would take more than the paper's 50 actions."""
 _ATTEMPTS = 200
+"""Maximum number of rooms that are tried for one seed."""
 _ROOMS = {
     "pick_and_place": ("Kitchen", "LivingRoom", "Bathroom", "Bedroom"),
     "pick_clean_then_place": ("Kitchen", "Bathroom"),
@@ -125,8 +130,8 @@ _ROOMS = {
     "look_at_obj": ("LivingRoom", "Bedroom"),
     "pick_two_obj": ("Kitchen", "LivingRoom", "Bathroom", "Bedroom"),
 }
-"""Rooms in which tasks of a type are set, as in alfworld."""
-_CHANGES = {"pick_clean_then_place": "clean", "pick_heat_then_place": "heat", "pick_cool_then_place": "cool"}
+"""Maps each task type to the types of rooms in which alfworld sets such tasks."""
+_TREATMENTS = {"pick_clean_then_place": "clean", "pick_heat_then_place": "heat", "pick_cool_then_place": "cool"}
 
 
 def game_id(kind: str, seed: int) -> str:
@@ -136,7 +141,7 @@ def game_id(kind: str, seed: int) -> str:
 
 @lru_cache(maxsize=16)
 def make(kind: str, seed: int) -> AlfworldGame:
-    """Return the game of a type and a seed, the same in every process."""
+    """Return the game of a type and a seed. It is the same in every process."""
     rng = Random(game_id(kind, seed))
     for _ in range(_ATTEMPTS):
         game = _attempt(kind, seed, rng)
@@ -146,9 +151,10 @@ def make(kind: str, seed: int) -> AlfworldGame:
 
 
 def _attempt(kind: str, seed: int, rng: Random) -> AlfworldGame | None:
+    """Return a random game, or None if the task is not possible in the room that was drawn."""
     facts = rooms.affordances()
-    first, stop = rooms.ROOMS[rng.choice(_ROOMS[kind])]
-    room = furnish(rooms.floor_plan(rng.randrange(first, stop)), facts, rng)
+    start, stop = rooms.ROOMS[rng.choice(_ROOMS[kind])]
+    room = furnish(rooms.floor_plan(rng.randrange(start, stop)), facts, rng)
     choices = _choices(kind, room, facts)
     if not choices or len(room.places) > MOST_RECEPTACLES:
         return None
@@ -158,15 +164,15 @@ def _attempt(kind: str, seed: int, rng: Random) -> AlfworldGame | None:
 
 
 def _choices(kind: str, room: FurnishedRoom, facts: rooms.Affordances) -> list[tuple[str, str]]:
-    """Return the pairs of object kind and target (or lamp) that make a task in this room."""
-    things = sorted({kind_of(thing) for thing in room.inside} - {*facts.able["Toggleable"]})
+    """Return the possible tasks in a room, as pairs of the kind of object and the target or lamp."""
+    things = sorted({kind_of(thing) for thing in room.inside} - {*facts.kinds_by_ability["Toggleable"]})
     if kind == "look_at_obj":
         return [(thing, LAMP) for thing in things] if room.objects(LAMP) else []
-    if change := _CHANGES.get(kind):
+    if treatment := _TREATMENTS.get(kind):
         things = [
             thing
             for thing in things
-            if thing in facts.able[ABLE[change].capitalize()] and room.of_kind(MACHINES[change])
+            if thing in facts.kinds_by_ability[TREATABLE[treatment].capitalize()] and room.of_kind(MACHINES[treatment])
         ]
     targets = sorted({kind_of(receptacle) for receptacle in room.places})
     return [(thing, target) for thing in things for target in targets if thing in facts.holds[target]]
@@ -175,35 +181,36 @@ def _choices(kind: str, room: FurnishedRoom, facts: rooms.Affordances) -> list[t
 def _place_task_objects(
     kind: str, room: FurnishedRoom, thing: str, target: str, facts: rooms.Affordances, rng: Random
 ) -> None:
-    """Place the task's objects again, so that none is in its target already."""
+    """Move the task's objects to random receptacles other than the target, so that there is something to do."""
     if kind == "look_at_obj":
         return
     count = max(len(room.objects(thing)), 2 if kind == "pick_two_obj" else 1)
-    for old in room.objects(thing):
-        del room.inside[old]
-    place_objects(room, thing, count, facts, rng, without=target)
+    for name in room.objects(thing):
+        del room.inside[name]
+    place_objects(room, thing, count, facts, rng, excluded=target)
 
 
 def _game(kind: str, seed: int, room: FurnishedRoom, thing: str, target: str, template: str) -> AlfworldGame:
     goals = rooms.goals()[GAME_TYPES[kind]]
     sentence = template.format(obj=thing.lower(), recep=target.lower(), toggle=target.lower(), mrecep="")
-    formal = goals["pddl"].replace("#", "-").format(obj=thing, recep=target, toggle=target, mrecep="")
+    pddl_goal = goals["pddl"].replace("#", "-").format(obj=thing, recep=target, toggle=target, mrecep="")
     name = pddl_name(f"{room.plan}_{kind}_{seed}")
     data = {
         "pddl_domain": rooms.wheel_text(rooms.DOMAIN),
         "grammar": rooms.wheel_text(rooms.GRAMMAR).replace("UNKNOWN GOAL", sentence),
-        "pddl_problem": problem_text(name, room, rooms.affordances(), formal),
+        "pddl_problem": problem_text(name, room, rooms.affordances(), pddl_goal),
         "solvable": True,
     }
     return AlfworldGame(game_id(kind, seed), data, sentence)
 
 
 def search_goal(kind: str, goal: str) -> SearchGoal:
-    """Return the search goal of a goal sentence."""
-    return SearchGoal(change=_CHANGES.get(kind, ""), **params_of(goal))  # type: ignore[arg-type]
+    """Return the goal that a sentence states, as the search needs it."""
+    return SearchGoal(change=_TREATMENTS.get(kind, ""), **params_of(goal))  # type: ignore[arg-type]
 
 
 def _is_worth_playing(kind: str, game: AlfworldGame) -> bool:
+    """Return whether a game is not won at the start, and can be won."""
     engine = DirectEngine()
     engine.load(game)
     return not engine.reset().won and find_plan(engine, search_goal(kind, game.goal)) is not None

@@ -1,4 +1,7 @@
-"""The six task types with the sentences that state them, and the goals that DEPS plans name (appendix A.1)."""
+"""The six task types, the sentences that state their goals, and the goals that plans of DEPS name.
+
+The goals are those in appendix A.1 of the DEPS paper. A controller reaches a goal by actions of the environment.
+"""
 
 import inspect
 import re
@@ -18,8 +21,9 @@ FOLDER_TYPES = {
     "look_at_obj_in_light": "look_at_obj",
     "pick_two_obj_and_place": "pick_two_obj",
 }
-"""Maps alfworld's name of a task type, with which the name of a folder starts, to ours."""
+"""Maps alfworld's name of a task type to our name. The name of a game's folder starts with alfworld's name."""
 GAME_TYPES = {ours: theirs for theirs, ours in FOLDER_TYPES.items()}
+"""Maps our name of a task type to alfworld's name."""
 TYPES = tuple(GAME_TYPES)
 
 _OBJECT, _TARGET = r"(?P<object>\w+)", r"(?:in|on) (?P<target>\w+)"
@@ -38,10 +42,11 @@ _FORMS = tuple(
 
 
 def params_of(goal: str) -> dict[str, JsonValue]:
-    """Return the parameters of a goal sentence.
+    """Return the parameters in a goal sentence.
 
-    All types have ``object``; all but look_at_obj have ``target`` (a kind of receptacle), look_at_obj has ``lamp``;
-    pick_two_obj has ``count`` 2. Empty for a sentence of an unknown form, which games written by hand may have.
+    All types have ``object``. look_at_obj has ``lamp``; the other types have ``target``, a kind of receptacle.
+    pick_two_obj also has ``count``, which is 2. The result is empty if the sentence has an unknown form, as in games
+    that were written by hand.
     """
     for form in _FORMS:
         if match := form.fullmatch(goal):
@@ -57,11 +62,14 @@ def paper_goal(goal: str) -> str:
 
 _ID = re.compile(r"\b[a-z]+_\d+\b")
 MACHINES = {"clean": "SinkBasin", "heat": "Microwave", "cool": "Fridge"}
-"""Maps a treatment to the kind of receptacle that provides it."""
+"""Maps each treatment to the kind of receptacle where it is done."""
 
 
 class Household(Protocol):
-    """The goals' signatures. ``object`` is a kind, such as mug, or the id of one that was seen, such as mug_2."""
+    """The signatures of the goals. ``object`` is a kind, such as mug, or the id of an object, such as mug_2.
+
+    The docstrings of the methods are part of prompts.
+    """
 
     def find(self, object: str) -> str:
         """Look into one receptacle after the other until an object of that kind is seen."""
@@ -118,13 +126,13 @@ class AlfworldGoals(Goals):
 
     @property
     def specs(self) -> Mapping[str, ActionSpec]:
-        """The goals by name. The environment's actions are for the controller."""
+        """Maps the name of each goal to its specification. The environment's actions are not goals."""
         return SPECS
 
     def known(self) -> Sequence[Action]:
-        """Return every goal with the receptacles of the room and the kinds that the task names."""
+        """Return the goals for all receptacles of the room and all kinds of objects that the task names."""
         task = self.environment.task
-        params = self.environment.told_params(task) if task else {}
+        params = self.environment.public_params(task) if task else {}
         kinds = [str(params[name]) for name in ("object", "lamp") if name in params]
         places = list(dict.fromkeys(_ID.findall(self.environment.scene())))
         return [*(Action("find", (kind,)) for kind in kinds), *_at_places(kinds, places)]
@@ -135,5 +143,5 @@ def _at_places(kinds: Sequence[str], places: Sequence[str]) -> Iterator[Action]:
         yield Action("open", (place,))
         for kind in kinds:
             yield from (Action(name, (kind, place)) for name in ("pick", "put", "use"))
-            machines = [name for name, at in MACHINES.items() if place.startswith(f"{at.lower()}_")]
-            yield from (Action(name, (kind, place)) for name in machines)
+            treatments = [name for name, machine in MACHINES.items() if place.startswith(f"{machine.lower()}_")]
+            yield from (Action(name, (kind, place)) for name in treatments)

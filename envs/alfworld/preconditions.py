@@ -1,7 +1,7 @@
-"""Preconditions of household actions, as stated by the domain that all games share.
+"""The preconditions of household actions, which all games state in the same PDDL domain.
 
-They use only what an agent may know in advance: the receptacles of the room, which of them can be opened or
-share a location, and what can be done with each kind of object. The places of objects are unknown.
+They use only what an agent may know in advance: the receptacles of the room, which receptacles can be opened, which
+share a location, and what can be done with each kind of object. They do not use where the objects are.
 """
 
 import re
@@ -9,23 +9,23 @@ from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 
-from planbook.envs.alfworld.direct import ABLE
+from planbook.envs.alfworld.direct import TREATABLE
 from planbook.envs.alfworld.engine import AlfworldGame
 from planbook.envs.alfworld.scene import read_scene
 from planbook.envs.alfworld.wording import EMPTY_HANDED, ID, START, read_dialect
-from planbook.envs.preconditions import UNKNOWN, Change, Deed, Fact, Given, Need, Preconditions
+from planbook.envs.preconditions import UNKNOWN, ArgValue, Change, Contract, Fact, Need, Preconditions
 
 HOLDING, LOCATION = Fact("holding"), Fact("location")
-DeedFunction = Callable[..., Deed]
+MakeContract = Callable[..., Contract]
 _KIND = re.compile(r"(\w+)type - otype")
-_DONE = {"heat": "heated", "cool": "cooled", "clean": "cleaned"}
+_PARTICIPLES = {"heat": "heated", "cool": "cooled", "clean": "cleaned"}
 
 
 class KnownRoom:
-    """The knowledge that an agent may have of a game before it looks around, and the deed of each action."""
+    """What an agent may know about a game before it looks around, and the contract of each action that follows."""
 
     def __init__(self, game: AlfworldGame, *, shared_open: bool) -> None:
-        """``shared_open`` tells whether the option ``shared_locations`` is "open"."""
+        """``shared_open`` is True if the option ``shared_locations`` is "open"."""
         problem = str(game.data["pddl_problem"])
         self.scene, self._shared_open = read_scene(problem), shared_open
         self._machines = read_dialect(str(game.data["pddl_domain"]), str(game.data["grammar"])).machines
@@ -36,32 +36,35 @@ class KnownRoom:
             if entity not in self.scene.places:
                 self._objects[name.partition(" ")[0]].append(entity)
         self._kinds = {*_KIND.findall(problem.lower()), *self._objects}
-        """Every kind of object that the game knows, even if the room has none."""
+        """Every kind of object in the game's rules, even if the room has no such object."""
 
-    def deeds(self) -> Mapping[str, DeedFunction]:
-        """Return, by action, the functions that return deeds: of all actions with arguments except ``examine``."""
-        on_places: dict[str, DeedFunction] = {"go_to": self._go_to, "open": self._open, "close": self._close}
-        on_things: dict[str, DeedFunction] = {"use": self._use, "take_from": self._take_from, "put_in_or_on": self._put}
-        on_things |= {f"{verb}_with": partial(self._treat, verb) for verb in ABLE}
-        deeds: dict[str, DeedFunction] = {}
-        deeds |= {name: partial(self._deed, deed, ("receptacle",)) for name, deed in on_places.items()}
-        return deeds | {name: partial(self._deed, deed, ("object", "receptacle")) for name, deed in on_things.items()}
+    def contracts(self) -> Mapping[str, MakeContract]:
+        """Return a dict that maps each action with arguments, except ``examine``, to the function for its contract."""
+        on_places: dict[str, MakeContract] = {"go_to": self._go_to, "open": self._open, "close": self._close}
+        on_things: dict[str, MakeContract] = {"use": self._use, "take_from": self._take_from, "put_in_or_on": self._put}
+        on_things |= {f"{verb}_with": partial(self._treat, verb) for verb in TREATABLE}
+        nouns = ("object", "receptacle")
+        contracts = {name: partial(self._checked, make, nouns[1:]) for name, make in on_places.items()}
+        return contracts | {name: partial(self._checked, make, nouns) for name, make in on_things.items()}
 
-    def examine(self, thing: Given) -> Deed:
-        """Return the deed of examining a receptacle, or the object in hand."""
+    def examine(self, thing: ArgValue) -> Contract:
+        """Return the contract of examining a receptacle, or the object in hand."""
         if thing in self._receptacles:
-            return Deed([self._at(thing)])
+            return Contract([self._at_need(thing)])
         receptacle_kind = thing is UNKNOWN or _kind(thing) in map(_kind, self._receptacles)
         held = Need.equal(HOLDING, thing, f"{thing} is no receptacle of this room, and not held then")
-        return Deed([held], impossible="" if receptacle_kind else self._name_fault(thing, "object"))
+        return Contract([held], impossible="" if receptacle_kind else self._name_fault(thing, "object"))
 
-    def _deed(self, deed: DeedFunction, nouns: Sequence[str], *args: Given) -> Deed:
-        """Return the deed, or an impossible one if an argument is not a possible name."""
+    def _checked(self, make: MakeContract, nouns: Sequence[str], *args: ArgValue) -> Contract:
+        """Return the contract of a call, which is impossible if an argument is not a possible name.
+
+        ``nouns`` says for each argument whether it names a receptacle or an object.
+        """
         faults = [self._name_fault(thing, noun) for thing, noun in zip(args, nouns, strict=False)]
-        why = next(filter(None, faults), "")
-        return Deed(impossible=why) if why else deed(*args)
+        fault = next(filter(None, faults), "")
+        return Contract(impossible=fault) if fault else make(*args)
 
-    def _name_fault(self, thing: Given, noun: str) -> str:
+    def _name_fault(self, thing: ArgValue, noun: str) -> str:
         if thing is UNKNOWN:
             return ""
         if not ID.fullmatch(thing):
@@ -73,91 +76,94 @@ class KnownRoom:
 
     # Actions.
 
-    def _go_to(self, receptacle: Given) -> Deed:
-        """Return the deed of going somewhere. The domain allows any destination, the game only a different place."""
+    def _go_to(self, receptacle: ArgValue) -> Contract:
+        """Return the contract of going to a receptacle.
 
-        def elsewhere(now: str) -> bool:
-            return now != receptacle if self._shared_open else self._place(now) != self._place(receptacle)
+        The PDDL domain allows any destination, but the game only one at a different location.
+        """
 
-        there = f"the agent is at {{now}} then, and {receptacle} is there"
-        needs = [] if receptacle is UNKNOWN else [Need.that(LOCATION, elsewhere, there)]
-        return Deed(needs, [Change(LOCATION, receptacle)], sure=True)
+        def is_elsewhere(now: str) -> bool:
+            return now != receptacle if self._shared_open else self._location(now) != self._location(receptacle)
 
-    def _open(self, receptacle: Given, opened: bool = False) -> Deed:
-        why = "" if self._can_be_opened(receptacle) else f"{receptacle} is nothing that can be opened"
+        reason = f"the agent is at {{now}} then, and {receptacle} is there"
+        needs = [] if receptacle is UNKNOWN else [Need.satisfies(LOCATION, is_elsewhere, reason)]
+        return Contract(needs, [Change(LOCATION, receptacle)], sure=True)
+
+    def _open(self, receptacle: ArgValue, opened: bool = False) -> Contract:
+        reason = "" if self._can_be_opened(receptacle) else f"{receptacle} is nothing that can be opened"
         change = Change(Fact("opened", (receptacle,)), not opened)
-        return Deed([*self._here(receptacle), _opened_need(receptacle, opened)], [change], why, sure=True)
+        return Contract([*self._here_needs(receptacle), _opened_need(receptacle, opened)], [change], reason, sure=True)
 
-    def _close(self, receptacle: Given) -> Deed:
+    def _close(self, receptacle: ArgValue) -> Contract:
         return self._open(receptacle, opened=True)
 
-    def _take_from(self, thing: Given, receptacle: Given) -> Deed:
+    def _take_from(self, thing: ArgValue, receptacle: ArgValue) -> Contract:
         inside = Fact("inside", (thing, receptacle))
-        there = Need.equal(inside, True, f"{thing} is not in or on {receptacle} then")
-        empty = Need.equal(HOLDING, EMPTY_HANDED, "{now} is held then")
-        needs = [*self._here(receptacle), there, empty, *self._accessible(receptacle)]
-        why, sure = self._able(thing, "pickupable", "taken")
-        return Deed(needs, [Change(inside, False), Change(HOLDING, thing)], why, sure)
+        is_inside = Need.equal(inside, True, f"{thing} is not in or on {receptacle} then")
+        empty_handed = Need.equal(HOLDING, EMPTY_HANDED, "{now} is held then")
+        needs = [*self._here_needs(receptacle), is_inside, empty_handed, *self._accessible_needs(receptacle)]
+        reason, sure = self._check_ability(thing, "pickupable", "taken")
+        return Contract(needs, [Change(inside, False), Change(HOLDING, thing)], reason, sure)
 
-    def _put(self, thing: Given, receptacle: Given) -> Deed:
-        needs = [*_held_needs(thing), *self._here(receptacle), *self._accessible(receptacle)]
+    def _put(self, thing: ArgValue, receptacle: ArgValue) -> Contract:
+        needs = [*_held_needs(thing), *self._here_needs(receptacle), *self._accessible_needs(receptacle)]
         changes = [Change(Fact("inside", (thing, receptacle)), True), Change(HOLDING, EMPTY_HANDED)]
         if receptacle is UNKNOWN:
-            return Deed(needs, changes, sure=True)
+            return Contract(needs, changes, sure=True)
         scene, kind = self.scene, self.scene.kinds[self._receptacles[receptacle]]
-        fitting = [(kind, scene.kinds.get(entity, "")) in scene.can_contain for entity in self._same_kind(thing)]
-        why = f"no {str(thing).rpartition('_')[0]} goes in or on {receptacle}" if fitting and not any(fitting) else ""
-        return Deed(needs, changes, why, sure=bool(fitting) and all(fitting))
+        fits = [(kind, scene.kinds.get(entity, "")) in scene.can_contain for entity in self._same_kind(thing)]
+        reason = f"no {str(thing).rpartition('_')[0]} goes in or on {receptacle}" if fits and not any(fits) else ""
+        return Contract(needs, changes, reason, sure=bool(fits) and all(fits))
 
-    def _use(self, thing: Given) -> Deed:
-        return Deed(impossible=self._able(thing, "toggleable", "turned on")[0])
+    def _use(self, thing: ArgValue) -> Contract:
+        return Contract(impossible=self._check_ability(thing, "toggleable", "turned on")[0])
 
-    def _treat(self, verb: str, thing: Given, receptacle: Given) -> Deed:
-        why, sure = self._able(thing, ABLE[verb], _DONE[verb])
+    def _treat(self, verb: str, thing: ArgValue, receptacle: ArgValue) -> Contract:
+        reason, sure = self._check_ability(thing, TREATABLE[verb], _PARTICIPLES[verb])
         kinds = sorted(self._machines[verb])
         if receptacle is not UNKNOWN and self.scene.kinds[self._receptacles[receptacle]] not in kinds:
             machines = " or ".join(kind.removesuffix("type") for kind in kinds)
-            why = why or f"{receptacle} is no {machines}"
-        return Deed([*self._here(receptacle), *_held_needs(thing)], impossible=why, sure=sure)
+            reason = reason or f"{receptacle} is no {machines}"
+        return Contract([*self._here_needs(receptacle), *_held_needs(thing)], impossible=reason, sure=sure)
 
     # Needs.
 
-    def _place(self, receptacle: str) -> str:
-        """Return the location of a receptacle; for START, the one where the agent begins."""
+    def _location(self, receptacle: str) -> str:
+        """Return the location of a receptacle. For START, it is the location at which the agent begins."""
         return self.scene.start.at if receptacle == START else self.scene.places[self._receptacles[receptacle]]
 
-    def _at(self, receptacle: str) -> Need:
-        place, why = self._place(receptacle), f"the agent is at {{now}} then, not at {receptacle}"
-        return Need.that(LOCATION, lambda now: self._place(now) == place, why)
+    def _at_need(self, receptacle: str) -> Need:
+        location, reason = self._location(receptacle), f"the agent is at {{now}} then, not at {receptacle}"
+        return Need.satisfies(LOCATION, lambda now: self._location(now) == location, reason)
 
-    def _here(self, receptacle: Given) -> list[Need]:
-        return [] if receptacle is UNKNOWN else [self._at(receptacle)]
+    def _here_needs(self, receptacle: ArgValue) -> list[Need]:
+        return [] if receptacle is UNKNOWN else [self._at_need(receptacle)]
 
-    def _accessible(self, receptacle: Given) -> list[Need]:
+    def _accessible_needs(self, receptacle: ArgValue) -> list[Need]:
         has_door = receptacle is not UNKNOWN and self._can_be_opened(receptacle)
         return [_opened_need(receptacle, True)] if has_door else []
 
-    def _can_be_opened(self, receptacle: Given) -> bool:
+    def _can_be_opened(self, receptacle: ArgValue) -> bool:
         return receptacle is UNKNOWN or self._receptacles[receptacle] in self.scene.has("openable")
 
-    def _same_kind(self, thing: Given) -> Sequence[str]:
+    def _same_kind(self, thing: ArgValue) -> Sequence[str]:
         return () if thing is UNKNOWN else self._objects.get(_kind(thing), ())
 
-    def _able(self, thing: Given, mark: str, done: str) -> tuple[str, bool]:
-        """Return why no object of a thing's kind has the predicate ``mark``, or "", and whether all have it."""
-        marked = [entity in self.scene.has(mark) for entity in self._same_kind(thing)]
-        why = f"{thing} is nothing that can be {done}" if marked and not any(marked) else ""
-        return why, bool(marked) and all(marked)
+    def _check_ability(self, thing: ArgValue, predicate: str, participle: str) -> tuple[str, bool]:
+        """Return why no object of a thing's kind has a predicate, or "", and then True if all objects have it."""
+        able = [entity in self.scene.has(predicate) for entity in self._same_kind(thing)]
+        reason = f"{thing} is nothing that can be {participle}" if able and not any(able) else ""
+        return reason, bool(able) and all(able)
 
 
-def _opened_need(receptacle: Given, is_open: bool) -> Need:
-    why = f"{receptacle} is {'closed' if is_open else 'open'} then"
-    return Need.equal(Fact("opened", (receptacle,)), is_open, why)
+def _opened_need(receptacle: ArgValue, is_open: bool) -> Need:
+    reason = f"{receptacle} is {'closed' if is_open else 'open'} then"
+    return Need.equal(Fact("opened", (receptacle,)), is_open, reason)
 
 
-def _held_needs(thing: Given) -> list[Need]:
-    some = Need.that(HOLDING, lambda now: now != EMPTY_HANDED, "nothing is held then")
-    return [some, Need.equal(HOLDING, thing, "{now} is held then")]
+def _held_needs(thing: ArgValue) -> list[Need]:
+    holding = Need.satisfies(HOLDING, lambda now: now != EMPTY_HANDED, "nothing is held then")
+    return [holding, Need.equal(HOLDING, thing, "{now} is held then")]
 
 
 def _kind(thing: str) -> str:
@@ -165,11 +171,11 @@ def _kind(thing: str) -> str:
 
 
 def preconditions(game: AlfworldGame, *, shared_open: bool) -> Preconditions:
-    """Return the preconditions of a game."""
+    """Return the preconditions of a game's actions. ``shared_open`` is as in ``KnownRoom``."""
     room = KnownRoom(game, shared_open=shared_open)
-    looking = {name: lambda: Deed(sure=True) for name in ("look", "inventory")}
+    looking = {name: lambda: Contract(sure=True) for name in ("look", "inventory")}
     return Preconditions(
-        {**room.deeds(), **looking, "examine": room.examine},
+        {**room.contracts(), **looking, "examine": room.examine},
         start={HOLDING: EMPTY_HANDED, LOCATION: START},
         defaults={"opened": False},
         attributes={"holding": HOLDING, "location": LOCATION},

@@ -1,6 +1,6 @@
-"""Generated rooms: floor plans from the alfworld wheel, furnished at random and written as PDDL problems.
+"""Rooms of generated games: floor plans from the package alfworld, furnished at random, written as PDDL problems.
 
-The wheel is read as data; nothing in it is imported or run.
+The files of the package are read as data. Nothing in it is imported or run.
 """
 
 import ast
@@ -15,7 +15,7 @@ from typing import Any
 from planbook.envs.resources import PackageData
 
 ROOMS = {"Kitchen": (1, 31), "LivingRoom": (201, 231), "Bedroom": (301, 331), "Bathroom": (401, 431)}
-"""Maps a room type to its floor plan numbers: the first, and one past the last."""
+"""Maps each type of room to the first number of its floor plans, and the number after the last."""
 CONSTANTS, GOALS = "gen/constants.py", "gen/goal_library.py"
 DOMAIN, GRAMMAR = "data/alfred.pddl", "data/alfred.twl2"
 _TABLES = ("DiningTable", "CoffeeTable", "SideTable")
@@ -23,33 +23,35 @@ _TABLES = ("DiningTable", "CoffeeTable", "SideTable")
 
 @dataclass(frozen=True)
 class Affordances:
-    """The objects that receptacles can hold, and what can be done with them. Sorted, for reproducible choices."""
+    """What can be done with each kind of receptacle and object. Sorted, so that random choices are reproducible."""
 
     holds: dict[str, tuple[str, ...]]
     """Maps a kind of receptacle to the kinds of objects that it can hold."""
-    able: dict[str, tuple[str, ...]]
-    """Maps an ability (``Heatable``) to kinds of objects."""
+    kinds_by_ability: dict[str, tuple[str, ...]]
+    """Maps an ability, such as ``Heatable``, to the kinds of objects that have it."""
     openable: frozenset[str]
+    """Kinds of receptacles with a door or a lid."""
     movable: frozenset[str]
-    """Kinds of objects that can hold others."""
+    """Kinds of objects that can hold other objects, such as plates."""
 
 
 @dataclass(frozen=True)
 class FloorPlan:
-    """A floor plan: the poses of its receptacles, and the kinds of things it has."""
+    """A floor plan of alfworld."""
 
     name: str
     places: dict[str, tuple[float, ...]]
-    """Maps a receptacle (``Cabinet|+00.68|+00.50|-02.20``) to the pose from which it is used."""
+    """Maps a receptacle, such as ``Cabinet|+00.68|+00.50|-02.20``, to the pose of an agent that uses it."""
     kinds: tuple[str, ...]
+    """The kinds of objects and receptacles in the room."""
 
 
 PACKAGE = PackageData("alfworld", "alfworld", ("--no-deps",), ("alfworld",))
-"""The package without its dependencies: generated games need only its data."""
+"""The package without its dependencies, since generated games need only its data."""
 
 
 def wheel_files() -> list[Path]:
-    """Return every file that games are generated from. Raises MissingRequirement without the package."""
+    """Return every file from which games are generated. Raises MissingRequirement if alfworld is not installed."""
     home = PACKAGE.folder()
     plans = (home / "gen" / "layouts").glob("FloorPlan*-o*.json")
     return [*(home / path for path in (CONSTANTS, GOALS, DOMAIN, GRAMMAR)), *plans]
@@ -57,12 +59,15 @@ def wheel_files() -> list[Path]:
 
 @cache
 def wheel_text(path: str) -> str:
-    """Return a text file of the alfworld package. Raises MissingRequirement without the package."""
+    """Return a text file of the package. Raises MissingRequirement if alfworld is not installed."""
     return (PACKAGE.folder() / path).read_text()
 
 
 def _read_literals(source: str, key: str | None = None) -> dict[str, Any]:
-    """Return the literals that a module assigns to names, or to the items of the dictionary ``key``."""
+    """Return a dict that maps names to the literals that a module assigns to them.
+
+    If ``key`` is given, return instead the literals that the module assigns to items of the dictionary of that name.
+    """
     literals = {}
     for node in ast.parse(source).body:
         if not isinstance(node, ast.Assign):
@@ -80,7 +85,7 @@ def _read_literals(source: str, key: str | None = None) -> dict[str, Any]:
 
 @cache
 def affordances() -> Affordances:
-    """Return the affordances in alfworld's constants."""
+    """Return the affordances that alfworld's constants define."""
     constants = _read_literals(wheel_text(CONSTANTS))
     movable = frozenset(constants["MOVABLE_RECEPTACLES"])
     holds = {
@@ -89,7 +94,7 @@ def affordances() -> Affordances:
     table = holds.pop("TableTop")
     return Affordances(
         holds=holds | dict.fromkeys(_TABLES, table),
-        able={ability: tuple(sorted(kinds)) for ability, kinds in constants["VAL_ACTION_OBJECTS"].items()},
+        kinds_by_ability={ability: tuple(sorted(kinds)) for ability, kinds in constants["VAL_ACTION_OBJECTS"].items()},
         openable=frozenset(constants["OPENABLE_CLASS_LIST"]) - movable,
         movable=movable,
     )
@@ -97,13 +102,13 @@ def affordances() -> Affordances:
 
 @cache
 def goals() -> dict[str, dict[str, Any]]:
-    """Return alfworld's task types with their formal goal (``pddl``) and their sentences (``templates``)."""
+    """Return a dict that maps alfworld's task types to their goal in PDDL (``pddl``) and in words (``templates``)."""
     return _read_literals(wheel_text(GOALS), key="gdict")
 
 
 @cache
 def floor_plan(number: int) -> FloorPlan:
-    """Return one of the 120 floor plans."""
+    """Return the floor plan with this number."""
     name = f"FloorPlan{number}"
     layouts = PACKAGE.folder() / "gen" / "layouts"
     places = json.loads((layouts / f"{name}-openable.json").read_text())
@@ -112,19 +117,19 @@ def floor_plan(number: int) -> FloorPlan:
 
 
 _BASINS = {"SinkBasin": "Sink", "BathtubBasin": "Bathtub"}
-"""Receptacles that alfworld names as part of another thing (``Sink|...|SinkBasin``)."""
+"""Maps each kind of basin to the kind of which it is a part. alfworld names a basin ``Sink|...|SinkBasin``."""
 _LAMP_STANDS = ("SideTable", "Desk", "Dresser", "Shelf", "CoffeeTable", "DiningTable")
-"""Kinds that lamps stand on, which alfworld's constants do not list."""
+"""Kinds of receptacles on which a lamp may stand. alfworld's constants do not list them."""
 LAMP = "DeskLamp"
-_IN_THE_OPEN = 3
-"""Weight of a receptacle without a door relative to one with a door, when an object's place is drawn."""
+_OPEN_WEIGHT = 3
+"""Probability that an object is placed in a receptacle without a door, relative to one with a door."""
 _COUNTS = (1, 1, 1, 2, 2, 3)
-"""How many objects of a kind are placed: one of these, drawn at random."""
+"""The number of objects of a kind is drawn from these numbers."""
 
 
 @dataclass
 class FurnishedRoom:
-    """Receptacles and objects by name (``Cabinet|+00.68|+00.50|-02.20``)."""
+    """A room. Receptacles and objects have names such as ``Cabinet|+00.68|+00.50|-02.20``."""
 
     plan: str
     places: dict[str, str] = field(default_factory=dict)
@@ -143,13 +148,13 @@ class FurnishedRoom:
 
 @lru_cache(maxsize=4096)
 def kind_of(name: str) -> str:
-    """Return the kind in a name: ``Cabinet`` of ``Cabinet|+00.68|...``, ``SinkBasin`` of ``Sink|...|SinkBasin``."""
+    """Return the kind in a name: ``Cabinet`` for ``Cabinet|+00.68|...``, ``SinkBasin`` for ``Sink|...|SinkBasin``."""
     last = name.rsplit("|", 1)[-1]
     return last if last in _BASINS else name.split("|", 1)[0]
 
 
 def furnish(plan: FloorPlan, facts: Affordances, rng: Random) -> FurnishedRoom:
-    """Return a floor plan's room, with objects of all its kinds that it can hold."""
+    """Return the room of a floor plan, with random objects of the kinds that the floor plan lists."""
     room = FurnishedRoom(plan.name)
     for receptacle, pose in plan.places.items():
         if kind_of(receptacle) in facts.holds:
@@ -163,13 +168,13 @@ def furnish(plan: FloorPlan, facts: Affordances, rng: Random) -> FurnishedRoom:
 
 
 def place_objects(
-    room: FurnishedRoom, kind: str, count: int, facts: Affordances, rng: Random, without: str = ""
+    room: FurnishedRoom, kind: str, count: int, facts: Affordances, rng: Random, excluded: str = ""
 ) -> None:
-    """Put objects of a kind into receptacles that can hold them, except receptacles of the kind ``without``."""
-    places = [where for where in room.places if holds(where, kind, facts) and kind_of(where) != without]
-    weights = [1 if kind_of(where) in facts.openable else _IN_THE_OPEN for where in places]
-    for where in rng.choices(places, weights, k=count) if places else []:
-        room.inside[_new_name(kind, rng)] = where
+    """Put objects of a kind into random receptacles that can hold them, but not into one of the kind ``excluded``."""
+    places = [place for place in room.places if holds(place, kind, facts) and kind_of(place) != excluded]
+    weights = [1 if kind_of(place) in facts.openable else _OPEN_WEIGHT for place in places]
+    for receptacle in rng.choices(places, weights, k=count) if places else []:
+        room.inside[_new_name(kind, rng)] = receptacle
 
 
 def holds(receptacle: str, kind: str, facts: Affordances) -> bool:
@@ -189,21 +194,22 @@ def _location(x: float, y: float, turn: float, tilt: float) -> str:
 
 _START = "loc|0|0|0|0|start"
 _ABILITIES = {"Heatable": "heatable", "Coolable": "coolable", "Cleanable": "cleanable", "Sliceable": "sliceable"}
-_MANGLED = {"|": "_bar_", "+": "_plus_", "-": "_minus_", ".": "_dot_"}
+_ESCAPES = {"|": "_bar_", "+": "_plus_", "-": "_minus_", ".": "_dot_"}
 _RECEPTACLES_IN_RULES = ("Microwave", "Fridge", "SinkBasin")
 """Kinds of receptacles that alfworld's rules name. They must be declared even if the room has none."""
 _OBJECTS_IN_RULES = ("Knife", "ButterKnife")
+"""Kinds of objects that alfworld's rules name."""
 
 
 def pddl_name(name: str) -> str:
     """Return a name in the form that PDDL allows."""
-    for mark, word in _MANGLED.items():
-        name = name.replace(mark, word)
+    for character, word in _ESCAPES.items():
+        name = name.replace(character, word)
     return name
 
 
 def problem_text(name: str, room: FurnishedRoom, facts: Affordances, goal: str) -> str:
-    """Return the PDDL problem. ``goal`` is a (:goal ...) section that also closes the definition, as in alfworld."""
+    """Return the PDDL problem of a room. ``goal`` ends with the bracket that closes the problem, as in alfworld."""
     return (
         f"(define (problem {name})\n(:domain alfred)\n(:objects\n{_lines(_objects(room, facts))})\n"
         f"(:init\n{_lines(_init(room, facts))})\n{goal.strip()}\n"
@@ -252,9 +258,9 @@ def _init(room: FurnishedRoom, facts: Affordances) -> Iterator[str]:
 
 def _object_facts(name: str, kind: str, facts: Affordances) -> Iterator[str]:
     yield f"(objectType {name} {kind}Type)"
-    yield f"(toggleable {name})" if kind in facts.able["Toggleable"] else f"(pickupable {name})"
+    yield f"(toggleable {name})" if kind in facts.kinds_by_ability["Toggleable"] else f"(pickupable {name})"
     if kind in facts.movable:
         yield f"(isReceptacleObject {name})"
     for ability, predicate in _ABILITIES.items():
-        if kind in facts.able[ability]:
+        if kind in facts.kinds_by_ability[ability]:
             yield f"({predicate} {name})"

@@ -1,4 +1,4 @@
-"""A game's problem text as data: entities, start state and goal condition."""
+"""The problem text of a game (PDDL) as data: its entities, its start state and its goal."""
 
 import re
 from collections import Counter, defaultdict
@@ -18,18 +18,20 @@ _NONE: Names = frozenset()
 
 
 class GameState(NamedTuple):
-    """Everything that can change in a game, as an immutable value. Entities are named by their lower-case PDDL ids."""
+    """Everything that can change in a game. Entities are named by their PDDL ids in lower case. Immutable."""
 
     at: str
-    """Location of the agent."""
+    """The location of the agent."""
     holding: str | None
+    """The object in the agent's hand."""
     inside: Pairs
-    """(object, receptacle); an object may start in two receptacles."""
+    """Pairs of an object and the receptacle that holds it. An object may start in two receptacles."""
     lying: Pairs
-    """(object, location)"""
-    removed: Pairs
-    """(object, receptacle) of objects taken and not put back, which ``look`` lists."""
+    """Pairs of an object and its location."""
+    taken: Pairs
+    """Pairs of an object and the receptacle from which it was taken, unless it was put back. ``look`` lists them."""
     opened: Names
+    """The open receptacles. The fields below contain objects."""
     clean: Names
     hot: Names
     cool: Names
@@ -37,7 +39,7 @@ class GameState(NamedTuple):
 
 
 class GoalLiteral(NamedTuple):
-    """One condition of a goal; arguments that start with ``?`` are variables."""
+    """One condition of a goal. Arguments that start with ``?`` are variables."""
 
     predicate: str
     arguments: tuple[str, ...]
@@ -45,28 +47,28 @@ class GoalLiteral(NamedTuple):
 
 @dataclass(frozen=True)
 class GameScene:
-    """The constant part of a game, and its start state."""
+    """The part of a game that does not change, and its start state."""
 
     names: dict[str, str]
-    """Maps a PDDL id to the game's name (``desk 1``)."""
+    """Maps a PDDL id to the name in the game, such as ``desk 1``."""
     places: dict[str, str]
     """Maps a receptacle to its location."""
     kinds: dict[str, str]
-    """Maps an object or receptacle to its type (``mugtype``)."""
-    marked: dict[str, Names]
-    """Maps a unary predicate (``openable``) to the entities that have it."""
+    """Maps an object or a receptacle to its type, such as ``mugtype``."""
+    predicates: dict[str, Names]
+    """Maps a unary predicate, such as ``openable``, to the entities for which it is true."""
     can_contain: Pairs
-    """(receptacle type, object type)"""
+    """Pairs of a type of receptacle and a type of object that it can hold."""
     contained: Pairs
-    """(object, object that it is in)"""
+    """Pairs of an object and the object that it is in, such as a spoon in a cup."""
     goal: tuple[GoalLiteral, ...]
     unequal: Pairs
-    """Goal variables that must differ."""
+    """Pairs of variables in the goal that must have different values."""
     start: GameState
 
     @cached_property
     def ids(self) -> dict[str, str]:
-        """Maps the game's names to PDDL ids."""
+        """Maps names in the game to PDDL ids."""
         return {name: entity for entity, name in self.names.items()}
 
     @cached_property
@@ -78,32 +80,38 @@ class GameScene:
         return {location: tuple(names) for location, names in receptacles.items()}
 
     @cached_property
-    def ways(self) -> tuple[tuple[str, str], ...]:
-        """The commands for going to each receptacle, with its location."""
-        return tuple((f"go to {self.names[receptacle]}", place) for receptacle, place in self.places.items())
+    def go_commands(self) -> tuple[tuple[str, str], ...]:
+        """Pairs of the command for going to a receptacle, and the location of the receptacle."""
+        return tuple((f"go to {self.names[receptacle]}", location) for receptacle, location in self.places.items())
 
     def has(self, predicate: str) -> Names:
-        """Return the entities marked with a unary predicate."""
-        return self.marked.get(predicate, _NONE)
+        """Return the entities for which a unary predicate is true."""
+        return self.predicates.get(predicate, _NONE)
 
 
 def number_names(entities: set[str]) -> dict[str, str]:
-    """Return the game's names: kind and number. The first id of a kind in sorted order gets the highest number."""
+    """Return a dict that maps PDDL ids to names in the game, which consist of kind and number.
+
+    As in alfworld, the first id of a kind in sorted order gets the highest number.
+    """
     kinds = {
         entity: entity.split("_bar_", 1)[0] + ("basin" if "basin" in entity else "")
         for entity in entities
         if "_bar_" in entity
     }
-    left = Counter(kinds.values())
+    numbers = Counter(kinds.values())
     names = {}
     for entity in sorted(kinds):
-        names[entity] = f"{kinds[entity]} {left[kinds[entity]]}"
-        left[kinds[entity]] -= 1
+        names[entity] = f"{kinds[entity]} {numbers[kinds[entity]]}"
+        numbers[kinds[entity]] -= 1
     return names
 
 
 def read_scene(problem: str) -> GameScene:
-    """Return the scene of a pddl_problem. Raises EnvironmentBroken if it has no init or goal section."""
+    """Return the scene that a ``pddl_problem`` describes.
+
+    Raises EnvironmentBroken if it has no init section or goal section, or does not say where the agent is.
+    """
     text = problem.lower()
     init, goal = text.find("(:init"), text.find("(:goal")
     if init < 0 or goal < init:
@@ -123,7 +131,7 @@ def _scene(facts: dict[str, set[tuple[str, ...]]], goal: str) -> GameScene:
         names=number_names(entities),
         places=dict(_pairs(facts, "receptacleatlocation")),
         kinds=dict(_pairs(facts, "objecttype") | _pairs(facts, "receptacletype")),
-        marked={name: frozenset(first for first, *_ in rows) for name, rows in facts.items() if _is_unary(rows)},
+        predicates={name: frozenset(first for first, *_ in rows) for name, rows in facts.items() if _is_unary(rows)},
         can_contain=_pairs(facts, "cancontain"),
         contained=_pairs(facts, "inreceptacleobject"),
         goal=conditions,
@@ -153,7 +161,7 @@ def _start(facts: dict[str, set[tuple[str, ...]]]) -> GameState:
         holding=None,
         inside=_pairs(facts, "inreceptacle"),
         lying=_pairs(facts, "objectatlocation"),
-        removed=frozenset(),
+        taken=frozenset(),
         opened=entities("opened"),
         clean=entities("isclean"),
         hot=entities("ishot"),
@@ -173,15 +181,23 @@ _CHANGING: dict[str, Callable[[GameState], Iterable[_Fact]]] = {
     "inreceptacle": lambda state: state.inside,
     "atlocation": lambda state: [("agent1", state.at)],
 }
-"""Maps each predicate that changes to the facts that hold; rarely true ones come first."""
+"""Maps each predicate that may change to a function that returns its facts in a state.
+
+Predicates that are true of few entities come first, so that they are checked first.
+"""
 _FIXED_PAIRS: dict[str, Callable[[GameScene], Iterable[_Fact]]] = {
     "receptacleatlocation": lambda scene: scene.places.items(),
     "inreceptacleobject": lambda scene: scene.contained,
 }
+"""Maps each binary predicate that never changes to a function that returns its facts in a scene."""
 
 
 class GoalCondition:
-    """A scene's goal. Unary and type conditions restrict the values of a variable; the others are joined."""
+    """The goal of a scene, which is met if some values of its variables meet all its conditions.
+
+    Conditions on types, and unary ones that never change, only limit the values of a variable. For the others,
+    ``holds`` searches for values.
+    """
 
     def __init__(self, scene: GameScene) -> None:
         self._domains: dict[str, frozenset[str]] = {}

@@ -1,4 +1,4 @@
-"""Tasks: the downloaded games, the papers' selections by name, and the tasks of a selection."""
+"""The tasks of ALFWorld: downloaded games, generated games, and the selections of games that papers use."""
 
 import json
 import os
@@ -12,7 +12,7 @@ from planbook.envs.alfworld.engine import AlfworldGame
 from planbook.envs.alfworld.goals import FOLDER_TYPES, TYPES, paper_goal, params_of
 from planbook.envs.errors import BadSelection, EnvironmentBroken, MissingRequirement
 from planbook.envs.resources import files_digest
-from planbook.envs.selection import chosen_split, chosen_types, in_turn
+from planbook.envs.selection import chosen_split, chosen_types, interleave
 from planbook.envs.types import Selection, Task
 
 DATA_FOLDER = "json_2.1.1"
@@ -23,18 +23,18 @@ REMEDY = (
     f"{DATA_FOLDER}/"
 )
 _UNSUPPORTED = ("movable", "Sliced")
-"""Parts of the names of folders whose games alfworld itself leaves out."""
+"""alfworld leaves out the games in folders whose names contain one of these words."""
 _TASK = re.compile(rb"Your task is to: ([^\"\\]*)")
 _SOLVABLE = re.compile(rb'"solvable"\s*:\s*true')
 
 
 def data_root() -> Path:
-    """Return alfworld's data folder: ALFWORLD_DATA, else its cache in the home directory."""
+    """Return alfworld's data folder: the variable ALFWORLD_DATA, or by default a folder in the user's cache."""
     return Path(os.environ.get("ALFWORLD_DATA") or Path.home() / ".cache" / "alfworld").expanduser()
 
 
 def split_folder(split: str) -> Path:
-    """Return the folder of a split's games. Raises MissingRequirement if there is none."""
+    """Return the folder with the games of a split. Raises MissingRequirement if it does not exist."""
     folder = data_root() / DATA_FOLDER / split
     if not folder.is_dir():
         raise MissingRequirement(
@@ -45,7 +45,10 @@ def split_folder(split: str) -> Path:
 
 
 def list_games(split: str) -> dict[str, list[str]]:
-    """Return the sorted ids of a split's games by task type. An id is the folder of the game: SPLIT/TASK/TRIAL."""
+    """Return a dict that maps each task type to the sorted ids of its games in a split.
+
+    An id is the path of the game's folder: SPLIT/TASK/TRIAL. Raises MissingRequirement if there are no games.
+    """
     ids: dict[str, list[str]] = {ours: [] for ours in FOLDER_TYPES.values()}
     folder = split_folder(split)
     for task in sorted(os.listdir(folder)):
@@ -61,7 +64,7 @@ def list_games(split: str) -> dict[str, list[str]]:
 
 
 def game_path(game_id: str) -> Path:
-    """Return the file of a game. Raises BadSelection for an id that has none."""
+    """Return the file of a game. Raises BadSelection if there is no game with this id."""
     split, _, rest = game_id.partition("/")
     path = split_folder(split) / rest / GAME_FILE
     if ".." in rest.split("/") or not path.is_file():
@@ -70,7 +73,7 @@ def game_path(game_id: str) -> Path:
 
 
 def type_of(game_id: str) -> str:
-    """Return the task type that a game's folder names. Raises BadSelection for one that alfworld leaves out."""
+    """Return the task type in the id of a game. Raises BadSelection if alfworld leaves out such games."""
     name = game_id.split("/")[1]
     kind = FOLDER_TYPES.get(name.split("-", 1)[0])
     if kind is None or any(part in name for part in _UNSUPPORTED):
@@ -79,7 +82,10 @@ def type_of(game_id: str) -> str:
 
 
 def peek(game_id: str) -> tuple[str, bool]:
-    """Return a game's goal sentence, and True unless the game is marked as unsolvable."""
+    """Return the goal sentence of a game, and True unless its file says that it cannot be solved.
+
+    The file is not parsed, only searched for the two.
+    """
     path = game_path(game_id)
     try:
         text = path.read_bytes()
@@ -93,7 +99,7 @@ def peek(game_id: str) -> tuple[str, bool]:
 
 
 def read_game(game_id: str) -> AlfworldGame:
-    """Return a whole game, read from its file."""
+    """Return a game, read from its file. Raises EnvironmentBroken if the file cannot be read."""
     path = game_path(game_id)
     try:
         return AlfworldGame(game_id, json.loads(path.read_bytes()))
@@ -102,16 +108,19 @@ def read_game(game_id: str) -> AlfworldGame:
 
 
 def found_splits() -> Iterator[tuple[str, str | None]]:
-    """Yield each downloadable split with its folder, or None if it is not on disk."""
+    """Yield each split that can be downloaded, with its folder, or with None if it was not downloaded."""
     for split in DATA_SPLITS:
         folder = data_root() / DATA_FOLDER / split
         yield split, str(folder) if folder.is_dir() else None
 
 
 DEPS_GAMES = Path(__file__).with_name("deps_games.json")
-"""The ten games that stand in for table 5 of the DEPS paper, with the paper's description of each."""
+"""The ten games that replace those in table 5 of the DEPS paper, which does not identify its games."""
 DEV_SPLIT, DEV_GAMES = "valid_seen", 10
-"""ADaPT's dev set: the split of its games, and their number of each type (here the first by id)."""
+"""The dev set of the ADaPT paper: the split of its games, and the number of games of each type.
+
+Ours are the first games by id.
+"""
 
 
 def _deps() -> dict[str, list[str]]:
@@ -131,11 +140,14 @@ def _adapt_dev() -> dict[str, list[str]]:
 
 
 SELECTIONS: Mapping[str, Callable[[], dict[str, list[str]]]] = {"deps": _deps, "adapt_dev": _adapt_dev}
-"""Maps a selection's name to a function that returns its ids by task type, or raises MissingRequirement."""
+"""Maps the name of a selection to a function that returns its ids, as a dict of task type to ids.
+
+The functions raise MissingRequirement if games are missing.
+"""
 
 
 def select(selection: Selection, splits: Sequence[str]) -> list[Task]:
-    """Return the chosen tasks, in turn from each type; unsolvable games are left out, as in alfworld."""
+    """Return the selected tasks, taken from each type in turn. Unsolvable games are left out, as in alfworld."""
     if selection.ids:
         return [_by_id(task_id, [split for split in splits if split not in SELECTIONS]) for task_id in selection.ids]
     split = chosen_split(selection, splits, "alfworld")
@@ -149,7 +161,7 @@ def select(selection: Selection, splits: Sequence[str]) -> list[Task]:
 
 
 def checksums(tasks: Sequence[Task]) -> dict[str, str]:
-    """Return the digests of the games of these tasks, and of the sources of generated ones."""
+    """Return the digest of the game files of these tasks, and that of the files from which games are generated."""
     on_disk = [task.id for task in tasks if task.split != generated.SPLIT]
     digests = {"games": files_digest(map(game_path, on_disk))} if on_disk else {}
     if len(on_disk) < len(tasks):
@@ -159,7 +171,7 @@ def checksums(tasks: Sequence[Task]) -> dict[str, str]:
 
 def _on_disk(split: str, types: Sequence[str]) -> Iterator[Task]:
     games = SELECTIONS[split]() if split in SELECTIONS else list_games(split)
-    for game_id in in_turn(games[kind] for kind in types):
+    for game_id in interleave(games[kind] for kind in types):
         goal, solvable = peek(game_id)
         if solvable:
             yield _task(game_id, game_id.partition("/")[0], type_of(game_id), goal)

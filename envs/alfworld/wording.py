@@ -1,6 +1,7 @@
-"""The wording of games: the dialects of their grammar, the sentences of the direct engine, and those of the paper.
+"""The sentences of games, and their translation into the sentences of the AutoManual paper.
 
-All known games share one set of rules, in two dialects. The direct engine plays only these.
+All known games have the same rules, but alfworld 0.4 changed some words, so there are two dialects. The direct engine
+plays only games in one of the two.
 """
 
 import hashlib
@@ -12,7 +13,7 @@ from functools import lru_cache
 from planbook.envs.alfworld.engine import NOTHING
 from planbook.envs.alfworld.scene import GameScene, GameState
 from planbook.envs.errors import EnvironmentBroken
-from planbook.envs.types import Action, Offered
+from planbook.envs.types import Action, Offer
 
 _TASK_LINE = re.compile(r"Your task is to: [^\"]*")
 _HELP_GRAMMAR = re.compile(r"\naction help \{.*", re.DOTALL)
@@ -24,24 +25,24 @@ _OLD_WORDS = {
     "put {o} in/on {r}": "move {o} to {r}",
     "You put the {o.name} in/on the {r.name}.": "You move the {o.name} to the {r.name}.",
 }
-"""Sentences of alfworld before 0.4, and what replaced them."""
+"""Maps sentences of alfworld before 0.4 to the sentences that replaced them."""
 _KNOWN_DOMAIN = "909b1bfcb6f3ae07a245371c49bd286cd643baca5c265b7104531840e8b141b5"
 _KNOWN_GRAMMAR = "5102a0330767c5540fc1ad32e1a2dda5db689a67020c1c5a8af80dac74c70840"
-"""Digests of the rules and the grammar that the direct engine implements, in either dialect."""
+"""Digests of the rules and of the grammar that the direct engine implements. They do not depend on the dialect."""
 
 
 @dataclass(frozen=True, slots=True)
 class Dialect:
-    """The differences between games: words, and the receptacles for cleaning."""
+    """The differences between games: some words, and the receptacles for cleaning."""
 
     put: str
     """The verb for putting things down: put (before 0.4), or move."""
     to: str
-    """The word between the object and its new place."""
+    """The word between the object and its new place: "in/on", or "to"."""
     arrives_at_location: bool
     """True if the reply to ``go to`` names the location, not the receptacle."""
     machines: dict[str, frozenset[str]]
-    """Maps a treatment (``heat``) to the kinds of receptacles that provide it."""
+    """Maps a treatment, such as ``heat``, to the kinds of receptacles where it is done."""
 
 
 def _digest(text: str) -> str:
@@ -61,7 +62,10 @@ def _grammar_digest(grammar: str) -> str:
 
 
 def read_dialect(domain: str, grammar: str) -> Dialect:
-    """Return the dialect of a domain and grammar. Raises EnvironmentBroken if the rules are unknown."""
+    """Return the dialect of a game, given its PDDL domain and its grammar.
+
+    Raises EnvironmentBroken if the direct engine does not know them.
+    """
     return _read(domain, _TASK_LINE.sub("", grammar, count=1))
 
 
@@ -96,14 +100,14 @@ def enumeration(items: Sequence[str]) -> str:
 
 
 def intro_text(scene: GameScene, state: GameState, task_line: str) -> str:
-    """Return the first text of a game."""
+    """Return the text with which a game starts."""
     seen = enumeration([f"a {scene.names[receptacle]}" for receptacle in sorted(scene.places)])
     room = surroundings_text(scene, state) if state.at in scene.neighbours else f"{_ROOM}{seen}."
     return f"-= Welcome to TextWorld, ALFRED! =-\n\n{room}\n\n{task_line}"
 
 
 def contents(scene: GameScene, state: GameState, receptacle: str) -> str:
-    """Return the text for examining a receptacle."""
+    """Return the reply to ``examine`` for a receptacle."""
     name = scene.names[receptacle]
     openable = receptacle in scene.has("openable")
     if openable and receptacle not in state.opened:
@@ -114,12 +118,12 @@ def contents(scene: GameScene, state: GameState, receptacle: str) -> str:
 
 
 def surroundings_text(scene: GameScene, state: GameState) -> str:
-    """Return the text for looking around: the receptacles at the agent's place, none in the middle of the room."""
+    """Return the reply to ``look``: the receptacles where the agent is. In the middle of the room there are none."""
     receptacles = scene.neighbours.get(state.at, ())
     if not receptacles:
         return f"{_ROOM}nothing."
     lying = sorted(
-        thing for thing, receptacle in state.removed if receptacle in receptacles and (thing, state.at) in state.lying
+        thing for thing, receptacle in state.taken if receptacle in receptacles and (thing, state.at) in state.lying
     )
     beside = [f"a {scene.names[thing]}" for thing in lying]
     facing = enumeration([scene.names[receptacle] for receptacle in receptacles])
@@ -127,17 +131,17 @@ def surroundings_text(scene: GameScene, state: GameState) -> str:
 
 
 def inventory_text(scene: GameScene, state: GameState) -> str:
-    """Return the text of the inventory."""
+    """Return the reply to ``inventory``."""
     return f"You are carrying: a {scene.names[state.holding]}." if state.holding else "You are not carrying anything."
 
 
 def object_text(scene: GameScene, state: GameState, thing: str) -> str:
-    """Return the text for examining an object."""
+    """Return the reply to ``examine`` for an object."""
     name = scene.names[thing]
     if thing in scene.has("isreceptacleobject"):
-        within = enumeration([f"a {scene.names[inner]}" for inner, outer in sorted(scene.contained) if outer == thing])
-        return f"This is a normal {name}. In it, you see {within}."
-    clean, hot, cool = (thing in marked for marked in (state.clean, state.hot, state.cool))
+        inside = enumeration([f"a {scene.names[inner]}" for inner, outer in sorted(scene.contained) if outer == thing])
+        return f"This is a normal {name}. In it, you see {inside}."
+    clean, hot, cool = (thing in things for things in (state.clean, state.hot, state.cool))
     warmth = "hot" if hot else "cool" if cool else ""
     if clean or warmth:
         treated = " and ".join(filter(None, (warmth, "clean" * clean)))
@@ -148,11 +152,11 @@ def object_text(scene: GameScene, state: GameState, thing: str) -> str:
 
 
 START = "middle_of_room"
-"""Location before the first go_to."""
+"""The agent's location before its first ``go_to``."""
 EMPTY_HANDED = "nothing"
 
 ID = re.compile(r"[a-z]+_\d+")
-"""Pattern of an id, such as desk_1."""
+"""The pattern of an id, such as ``desk_1``."""
 _NAMED = re.compile(r"\b(?:[Tt]he |[Aa]n? )?([a-z]+) (\d+)\b")
 _REWORDED = tuple(
     (re.compile(pattern), ours)
@@ -185,12 +189,12 @@ def get_object_with_id(observation, object_name):
 
 
 def game_name(thing: object) -> str | None:
-    """Return the game's name of an id (``desk 1`` for ``desk_1``), or None if it is not an id."""
+    """Return the name in the game for an id, such as ``desk 1`` for ``desk_1``, or None if ``thing`` is not an id."""
     return thing.replace("_", " ") if isinstance(thing, str) and ID.fullmatch(thing) else None
 
 
 def paper_text(text: str) -> str:
-    """Return a game's text in the paper's words, for either dialect. Refusals stay as they are."""
+    """Return a reply of a game in the words of the paper. Refusals are unchanged."""
     if text == NOTHING:
         return text
     text = _NAMED.sub(r"\1_\2", text)
@@ -200,7 +204,7 @@ def paper_text(text: str) -> str:
 
 
 def first_text(intro: str, goal: str) -> str:
-    """Return the first observation: the room and the task. ``intro`` is the game's, with its welcome and task lines."""
+    """Return the first observation: the room and the task. ``intro`` is the text with which the game starts."""
     room = next((part for part in intro.split("\n\n") if part.startswith("You are ")), "")
     return f"{paper_text(room)}\nYour task is to: {goal}."
 
@@ -220,13 +224,13 @@ _COMMANDS = {
     "inventory": "inventory",
     "examine * *": "examine",
 }
-"""Maps the form of a command to its action; ``slice`` and ``help`` are not offered."""
+"""Maps the form of each command to its action. The commands ``slice`` and ``help`` have none."""
 FORMS = {re.compile(form.replace("* *", r"([a-z]+ \d+)")): (form.split()[0], name) for form, name in _COMMANDS.items()}
 """Maps the pattern of each command to its verb and its action."""
 
 
 def as_action(command: str) -> Action | None:
-    """Return the action of a command, or None for one that plans cannot give."""
+    """Return the action for a command, or None if there is no such action."""
     for form, (_, name) in FORMS.items():
         if match := form.fullmatch(command):
             return Action(name, tuple(thing.replace(" ", "_") for thing in match.groups()))
@@ -244,10 +248,13 @@ DOCS = {
     "heat_with": "Heat an object with a receptacle.",
     "cool_with": "Cool an object with a receptacle.",
 }
-"""The paper's docs by action. They leave out the preconditions, which the agent has to learn."""
+"""Maps each action of the AutoManual paper to its documentation there.
+
+It does not state the preconditions, which the agent has to learn.
+"""
 
 
-def with_paper_docs(offered: Offered) -> Offered:
-    """Return the offered actions with the paper's docs, for those that the paper has."""
+def with_paper_docs(offered: Offer) -> Offer:
+    """Return the offer, with the documentation of the paper for the actions that the paper has."""
     actions = {name: replace(spec, doc=DOCS.get(name, spec.doc)) for name, spec in offered.actions.items()}
-    return Offered(actions, offered.queries)
+    return Offer(actions, offered.queries)

@@ -1,5 +1,6 @@
 """A real Chromium, shared by the environments that use it.
 
-- ``chromium``: finding, starting and sharing a browser. ``watchdog`` ends it when its owner is gone.
-- ``devtools``: the DevTools protocol, and the keys of a keyboard.
+- ``chromium``: finds, starts and shares a browser.
+- ``watchdog``: a process that kills the browser when the process that started it is gone.
+- ``devtools``: a connection that speaks Chromium's DevTools protocol, the keys of a keyboard, and the mouse.
 """

@@ -31,13 +31,13 @@ NO_SANDBOX = (
     "If the message is about a sandbox, this machine does not allow user namespaces: install Debian's "
     "chromium-sandbox, or run as root, where Chromium runs without one."
 )
-VARIABLES = {
+PATH_VARIABLES = {
     "chromium": ("PLANBOOK_CHROMIUM", "MINIWOB_CHROME_BINARY"),
     "chromedriver": ("PLANBOOK_CHROMEDRIVER", "MINIWOB_CHROMEDRIVER"),
 }
 """Maps each required program to the environment variables that may give its path, in order of precedence."""
-NAMES = {"chromium": ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")}
-"""The names that a program may have on PATH, if there are several."""
+PROGRAM_NAMES = {"chromium": ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")}
+"""Maps a required program to the names that it may have on PATH, if there are several."""
 
 FLAGS = tuple(
     "--headless=new --disable-gpu --disable-quic --no-first-run --disable-background-networking "
@@ -46,36 +46,40 @@ FLAGS = tuple(
     "--disable-renderer-backgrounding --lang=en-US".split()
 )
 ENVIRONMENT = {"TZ": "UTC", "LANGUAGE": "en_US"}
-"""Dates in goals, and the order of a date field's parts, depend on these."""
+"""Environment variables of the browser. Dates in goals and the order of parts in a date field depend on them."""
 
 
 def _program(name: str) -> Requirement:
-    """Return a required program. Its variables take precedence over PATH."""
-    if variable := next(filter(os.environ.get, VARIABLES[name]), None):
+    """Return a required program. The environment variables that may name it take precedence over PATH."""
+    if variable := next(filter(os.environ.get, PATH_VARIABLES[name]), None):
         path = os.environ[variable]
         remedy = f"{variable} names {path}, which cannot be executed: correct it"
         return Requirement(name, path if os.access(path, os.X_OK) else None, remedy)
-    return Requirement(name, next(filter(None, map(shutil.which, NAMES.get(name, (name,)))), None), REMEDY)
+    return Requirement(name, next(filter(None, map(shutil.which, PROGRAM_NAMES.get(name, (name,)))), None), REMEDY)
 
 
 def requirements() -> Sequence[Requirement]:
     """Return Chromium, its driver and the Python packages as requirements."""
     packages = [PackageData(module, "browser").requirement(name) for name, module in PACKAGES.items()]
-    return [*packages, *map(_program, VARIABLES)]
+    return [*packages, *map(_program, PATH_VARIABLES)]
 
 
 def require() -> tuple[str, str]:
-    """Return the paths of Chromium and its driver. Raises MissingRequirement."""
-    chromium, driver = map(_program, VARIABLES)
+    """Return the paths of Chromium and its driver. Raises MissingRequirement if one of them is not found."""
+    chromium, driver = map(_program, PATH_VARIABLES)
     if chromium.found is None or driver.found is None:
         missing = [program for program in (chromium, driver) if program.found is None]
-        names, remedies = " and ".join(each.name for each in missing), dict.fromkeys(each.remedy for each in missing)
+        names, remedies = " and ".join(item.name for item in missing), dict.fromkeys(item.remedy for item in missing)
         raise MissingRequirement(f"this environment needs a browser; missing: {names}: {'; '.join(remedies)}")
     return chromium.found, driver.found
 
 
 def start_selenium(profile: str) -> "webdriver.Chrome":
-    """Return a new browser with Selenium; both processes have ``profile`` on their command lines for the watchdog."""
+    """Start a browser with Selenium and return it.
+
+    ``profile`` is the folder of its data. It is on the command lines of the browser and of its driver, so that the
+    watchdog finds both processes. Raises EnvironmentBroken if the browser does not start.
+    """
     try:
         from selenium import webdriver  # imported here since it is slow
         from selenium.common.exceptions import WebDriverException
@@ -103,7 +107,7 @@ def start_selenium(profile: str) -> "webdriver.Chrome":
 
 
 class Browser:
-    """A running Chromium that opens tabs."""
+    """A running Chromium in which tabs can be opened."""
 
     def __init__(self) -> None:
         self.profile = tempfile.mkdtemp(prefix="planbook-chromium-")
@@ -120,7 +124,7 @@ class Browser:
             self.url = f"ws://{self.address}{path}"
             self._control = Connection(self.url)
         except BaseException:
-            self._end()
+            self._stop()
             raise
 
     @property
@@ -138,59 +142,59 @@ class Browser:
         return True
 
     def open_tab(self) -> tuple[str, Connection]:
-        """Open a tab in a new window; return its id and a connection to it."""
+        """Open a tab in a new window, and return its id and a connection to it."""
         with self._lock:
             target = str(self._control.call("Target.createTarget", url="about:blank", newWindow=True)["targetId"])
         return target, Connection(f"ws://{self.address}/devtools/page/{target}")
 
     def close_tab(self, target: str) -> None:
-        """Close a tab; harmless if the browser is gone."""
+        """Close a tab. It is not an error if the browser is gone."""
         with self._lock, suppress(EnvironmentBroken):
             self._control.call("Target.closeTarget", targetId=target)
 
     def close(self) -> None:
         """End the browser and remove its profile."""
         self._control.close()
-        self._end()
+        self._stop()
 
-    def _end(self) -> None:
-        """Let the watchdog kill all processes: that is faster and more reliable than asking the driver."""
+    def _stop(self) -> None:
+        """Let the watchdog kill all processes. This is faster and more reliable than asking the driver."""
         if self._watchdog.stdin:
             self._watchdog.stdin.close()
         self._watchdog.wait(timeout=30)
 
 
 _shared: Browser | None = None
-_owner = 0
-_sharing = threading.Lock()
+_owner_pid = 0
+_shared_lock = threading.Lock()
 
 
 def shared() -> Browser:
-    """Return this process's browser, started at first use and again if it died.
+    """Return the browser of this process. It is started at first use, and again if it died.
 
-    Raises MissingRequirement, EnvironmentBroken.
+    Raises MissingRequirement if there is no browser on this machine, or EnvironmentBroken if it does not start.
     """
-    global _shared, _owner
-    with _sharing:
-        if _shared is not None and _owner == os.getpid() and _shared.alive():
+    global _shared, _owner_pid
+    with _shared_lock:
+        if _shared is not None and _owner_pid == os.getpid() and _shared.alive():
             return _shared
-        if _shared is not None and _owner == os.getpid():
+        if _shared is not None and _owner_pid == os.getpid():
             _shared.close()
-        _shared, _owner = Browser(), os.getpid()
+        _shared, _owner_pid = Browser(), os.getpid()
         return _shared
 
 
 @atexit.register
 def close_shared() -> None:
-    """End this process's browser, if there is one."""
+    """End the browser of this process, if there is one."""
     global _shared
-    with _sharing:
-        if _shared is not None and _owner == os.getpid():
+    with _shared_lock:
+        if _shared is not None and _owner_pid == os.getpid():
             _shared.close()
         _shared = None
 
 
 def versions() -> dict[str, str]:
-    """Return the versions that a run records: Selenium, and the browser if one was started."""
+    """Return the versions that a run records: that of Selenium, and that of the browser if one was started."""
     selenium = {"selenium": importlib.metadata.version("selenium")}
     return selenium | ({"chromium": _shared.version} if _shared is not None else {})

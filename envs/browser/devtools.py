@@ -1,4 +1,4 @@
-"""The DevTools protocol: a connection to the browser or one of its tabs, the keys of a US keyboard, and the mouse."""
+"""Chromium's DevTools protocol: a connection to the browser or to one tab, the keys of a US keyboard, and the mouse."""
 
 import json
 import time
@@ -16,25 +16,28 @@ from planbook.envs.errors import EnvironmentBroken
 from planbook.envs.resources import missing_extra
 
 Command = tuple[str, Mapping[str, Any]]
-"""A method of the protocol and its parameters."""
+"""The name of a method of the protocol, and its parameters."""
 
 Answer = dict[str, Any]
-"""An answer from the browser or from one of our scripts, as JSON."""
+"""An answer of the browser or of one of our scripts, as JSON."""
 
 Event = Mapping[str, Any]
 """An event: ``method``, ``params``, and ``sessionId`` if the connection serves several tabs."""
 
 FINAL_EVENTS = ("Inspector.targetCrashed", "Inspector.detached")
-"""Events after which no answer comes."""
+"""Events after which a tab answers no more commands."""
 
 
 TIMEOUT = 120.0
-"""Seconds until a silent browser counts as dead. Meant for stalled machines: a browser that dies hangs up at once."""
+"""Seconds until a silent browser counts as dead.
+
+The connection breaks immediately if a browser dies, so this limit only matters if the whole machine stalls.
+"""
 
 
 @cache
 def _websocket() -> Any:
-    """Return the module of the package websocket-client. Raises MissingRequirement."""
+    """Return the module of the package websocket-client. Raises MissingRequirement if it is not installed."""
     try:
         import websocket
     except ImportError as error:
@@ -52,7 +55,7 @@ class NoAnswer(EnvironmentBroken):
 
 @contextmanager
 def _report_lost_browser(command: str = "") -> Iterator[None]:
-    """Raise EnvironmentBroken if the connection fails."""
+    """Turn an error of the connection into EnvironmentBroken. ``command`` is appended to the message."""
     try:
         yield
     except (OSError, ValueError, _websocket().WebSocketException) as error:
@@ -60,15 +63,18 @@ def _report_lost_browser(command: str = "") -> Iterator[None]:
 
 
 class Connection:
-    """A connection that sends commands and reads their answers. Belongs to one thread at a time.
+    """A connection that sends commands and reads their answers. Only one thread may use it at a time.
 
-    A connection to the whole browser addresses each tab by its ``session``.
+    A connection to the whole browser, rather than to one tab, addresses a tab by its ``session``.
     """
 
     def __init__(self, url: str, timeout: float = TIMEOUT, on_event: Callable[[Event], None] | None = None) -> None:
-        """``timeout`` is in seconds. ``on_event`` receives every event, may call ``post``, and may raise."""
+        """Connect to ``url``. ``timeout`` is in seconds.
+
+        ``on_event`` is called with every event. It may call ``post``, and it may raise an error.
+        """
         self._numbers = count(1)
-        self._lost = ""
+        self._loss_reason = ""
         self._timeout, self._on_event = timeout, on_event
         try:
             self._socket = _websocket().create_connection(
@@ -82,12 +88,13 @@ class Connection:
         return self.call_all([(method, parameters)])[0]
 
     def call_all(self, commands: Sequence[Command], *, session: str = "", seconds: float | None = None) -> list[Answer]:
-        """Send all commands, then return all answers: the browser handles them in this order.
+        """Send all commands, and return their answers in the same order, in which the browser also handles them.
 
-        Raises CommandRefused for the first refused command, NoAnswer after ``seconds``.
+        Raises CommandRefused for the first command that was refused, NoAnswer if not all answers arrive within
+        ``seconds``, or EnvironmentBroken if the browser is gone.
         """
-        if self._lost:
-            raise EnvironmentBroken(self._lost)
+        if self._loss_reason:
+            raise EnvironmentBroken(self._loss_reason)
         deadline = None if seconds is None else time.monotonic() + seconds
         with _report_lost_browser(f" at {commands[0][0]}"):
             try:
@@ -101,12 +108,15 @@ class Connection:
         return [answers[number].get("result", {}) for number in numbers]
 
     def post(self, method: str, session: str = "", **parameters: JsonValue) -> None:
-        """Send a command and ignore its answer. Raises EnvironmentBroken."""
+        """Send a command and ignore its answer. Raises EnvironmentBroken if the browser is gone."""
         with _report_lost_browser(f" at {method}"):
             self._send(method, parameters, session)
 
     def listen(self, seconds: float) -> bool:
-        """Wait up to ``seconds`` for one message; return whether one came. Raises EnvironmentBroken."""
+        """Wait up to ``seconds`` for one message. Return True if one arrived.
+
+        Raises EnvironmentBroken if the browser is gone.
+        """
         with _report_lost_browser():
             try:
                 self._next(time.monotonic() + seconds)
@@ -115,7 +125,10 @@ class Connection:
         return True
 
     def evaluate(self, expression: str, *, milliseconds: int = 60_000) -> JsonValue:
-        """Return the value of a JavaScript expression, awaiting promises. Raises EnvironmentBroken if it throws."""
+        """Return the value of a JavaScript expression. If it is a promise, wait for its value.
+
+        Raises EnvironmentBroken if the expression throws an error.
+        """
         answer = self.call(
             "Runtime.evaluate", expression=expression, returnByValue=True, awaitPromise=True, timeout=milliseconds
         )
@@ -126,34 +139,37 @@ class Connection:
         return value
 
     def close(self) -> None:
-        """Close the connection; the tab itself stays."""
+        """Close the connection. The tab itself stays open."""
         with suppress(OSError, _websocket().WebSocketException):
             self._socket.close(timeout=1)
 
     def _send(self, method: str, parameters: Mapping[str, Any], session: str) -> int:
         number = next(self._numbers)
-        to = {"sessionId": session} if session else {}
-        self._socket.send(json.dumps({"id": number, "method": method, "params": parameters, **to}))
+        address = {"sessionId": session} if session else {}
+        self._socket.send(json.dumps({"id": number, "method": method, "params": parameters, **address}))
         return number
 
-    def _receive(self, wanted: set[int], deadline: float | None) -> dict[int, Answer]:
+    def _receive(self, pending: set[int], deadline: float | None) -> dict[int, Answer]:
         answers: dict[int, Answer] = {}
-        while wanted:
+        while pending:
             message = self._next(deadline)
-            if (number := message.get("id")) in wanted:
-                wanted.discard(number)
+            if (number := message.get("id")) in pending:
+                pending.discard(number)
                 answers[number] = message
         return answers
 
     def _next(self, deadline: float | None) -> Answer:
-        """Return the next message. Events go to ``on_event``; without it, FINAL_EVENTS raise EnvironmentBroken."""
+        """Return the next message, after passing it to ``on_event`` if it is an event.
+
+        Without ``on_event``, an event of FINAL_EVENTS raises EnvironmentBroken.
+        """
         self._socket.settimeout(self._timeout if deadline is None else max(0.001, deadline - time.monotonic()))
         message: Answer = json.loads(self._socket.recv())
         if "method" in message and self._on_event is not None:
             self._on_event(message)
         elif message.get("method") in FINAL_EVENTS:
-            self._lost = f"the tab is gone: {message['method']}"
-            raise EnvironmentBroken(self._lost)
+            self._loss_reason = f"the tab is gone: {message['method']}"
+            raise EnvironmentBroken(self._loss_reason)
         return message
 
 
@@ -163,21 +179,26 @@ SHIFT = 8
 
 @dataclass(frozen=True, slots=True)
 class Key:
-    """A key: name, position, Windows key code (``keyCode`` in pages), and the text it types."""
+    """A key of the keyboard, possibly together with shift."""
 
     key: str
+    """The name of the key, as pages see it."""
     code: str
-    number: int
+    """The name of its position on the keyboard."""
+    key_code: int
+    """The Windows key code, which pages see as ``keyCode``."""
     text: str = ""
+    """The text that it types."""
     modifiers: int = 0
+    """SHIFT if the shift key is held."""
 
     def commands(self) -> Iterator[Command]:
         """Yield the commands that press and release the key."""
         common: dict[str, JsonValue] = {
             "key": self.key,
             "code": self.code,
-            "windowsVirtualKeyCode": self.number,
-            "nativeVirtualKeyCode": self.number,
+            "windowsVirtualKeyCode": self.key_code,
+            "nativeVirtualKeyCode": self.key_code,
             "modifiers": self.modifiers,
         }
         down = (
@@ -217,7 +238,7 @@ PUNCTUATION = (
     ("BracketRight", 221, "]", "}"),
     ("Quote", 222, "'", '"'),
 )
-"""Code, Windows key code, the character typed, and the character typed with shift."""
+"""For each key: its code, its Windows key code, and the characters that it types without and with shift."""
 
 
 def _characters() -> Iterator[Key]:
@@ -237,11 +258,14 @@ CHARACTER_KEYS: Mapping[str, Key] = {key.text: key for key in _characters()} | {
     "\n": KEYS["enter"],
     "\t": KEYS["tab"],
 }
-"""The key for each character of the keyboard."""
+"""Maps a character to the key that types it."""
 
 
 def find_key(name: str) -> Key | None:
-    """Return the key with a name such as ``arrow_down`` (also ``ArrowDown`` or ``down``) or a character; else None."""
+    """Return the key for a character or for a name such as ``arrow_down``, or None if there is no such key.
+
+    Other forms of a name, such as ``ArrowDown`` or ``down``, are also understood.
+    """
     if name in CHARACTER_KEYS:
         return CHARACTER_KEYS[name]
     plain = name.strip().lower().replace("-", "_").replace(" ", "_")
@@ -253,7 +277,7 @@ def find_key(name: str) -> Key | None:
 
 
 def typing_commands(text: str) -> Iterator[Command]:
-    """Yield the commands that type a text; characters without a key are inserted."""
+    """Yield the commands that type a text. A character that no key types is inserted directly."""
     for character in text:
         if key := CHARACTER_KEYS.get(character):
             yield from key.commands()
@@ -262,7 +286,7 @@ def typing_commands(text: str) -> Iterator[Command]:
 
 
 def mouse(kind: str, x: float, y: float, *, held: bool = False) -> Command:
-    """Return the command for one mouse event at a point; ``held`` is True while the left button is down."""
+    """Return the command for one mouse event at a point. ``held`` is True while the left button is down."""
     moved = kind == "mouseMoved"
     event = {"type": kind, "x": x, "y": y, "buttons": int(held), "clickCount": int(not moved)}
     return "Input.dispatchMouseEvent", event | {"button": "none" if moved and not held else "left"}

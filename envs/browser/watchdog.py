@@ -1,8 +1,8 @@
-"""End a browser whose owner is gone, even after ``kill -9``. Runs as its own process: ``watchdog.py PROFILE_FOLDER``.
+"""End a browser when its owner, the process that started it, is gone, even after ``kill -9``.
 
-The owner holds the other end of this process's standard input. When that closes, for any reason, every process
-with the profile's folder on its command line is killed, and the folder is removed. Each browser has its own folder, so
-no other process is killed.
+This file runs as a process: ``watchdog.py PROFILE_FOLDER``. The owner holds the other end of its standard input. When
+that closes, for whatever reason, the watchdog kills every process that has the folder on its command line, and removes
+the folder. Each browser has its own folder, so no other process is killed.
 """
 
 import os
@@ -12,12 +12,12 @@ import sys
 import time
 from pathlib import Path
 
-ROUNDS = 100
-PAUSE = 0.1  # seconds between two rounds
+MAX_ATTEMPTS = 100
+PAUSE_SECONDS = 0.1  # between two attempts
 
 
 def processes_naming(text: bytes) -> list[int]:
-    """Return the processes whose arguments contain the text, except this one."""
+    """Return the ids of the processes whose arguments contain the text, except that of this process."""
     matching = []
     for entry in Path("/proc").iterdir():
         if not entry.name.isdigit() or int(entry.name) == os.getpid():
@@ -32,8 +32,11 @@ def processes_naming(text: bytes) -> list[int]:
 
 
 def end_all(profile: str) -> None:
-    """Kill the processes that use the profile, and remove it; repeat this, since dying processes may still write."""
-    for _ in range(ROUNDS):
+    """Kill the processes that use the profile, and remove its folder.
+
+    This is repeated until nothing is left, since dying processes may still write files.
+    """
+    for _ in range(MAX_ATTEMPTS):
         processes = processes_naming(os.fsencode(profile))
         for process in processes:
             try:
@@ -43,7 +46,7 @@ def end_all(profile: str) -> None:
         shutil.rmtree(profile, ignore_errors=True)
         if not processes and not Path(profile).exists():
             return
-        time.sleep(PAUSE)
+        time.sleep(PAUSE_SECONDS)
 
 
 if __name__ == "__main__":

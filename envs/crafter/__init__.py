@@ -1,8 +1,10 @@
-"""Crafter: survival and a tree of 22 achievements, in words (the environment of the AgentKit paper).
+"""The environment Crafter: a survival game with a tree of 22 achievements, played in words, as in the AgentKit paper.
 
-- ``environment``: the class, its options and tasks.
-- ``game``: the original game, without pictures and with snapshots. ``rules``: the package's tables.
-- ``view``: the player's view in words. ``actions``: the player's actions, and the reasons why they fail.
+- ``environment``: the environment's class, its options and tasks.
+- ``game``: the original game without pictures, whose state can be saved and restored.
+- ``rules``: the tables of the game's package, such as what a tool is made from.
+- ``view``: describes in words what the player sees.
+- ``actions``: the player's actions, and the reasons why they may fail.
 """
 
 from planbook.envs.crafter.environment import Crafter, CrafterOptions

@@ -1,6 +1,7 @@
-"""The player's actions, and the reasons why they would fail, found in the game's tables before the step.
+"""The player's actions, and the reasons why they would fail.
 
-Reasons name what is missing but never how much of it: the player has to find that out.
+The reasons are found in the game's tables before an action is done. They name what is missing, but never how much of
+it, since the player has to find that out.
 """
 
 from collections.abc import Mapping, Sequence
@@ -18,12 +19,14 @@ Direction = Literal["north", "south", "east", "west"]
 Placeable = Literal["stone", "table", "furnace", "plant"]
 Tool = Literal["wood_pickaxe", "stone_pickaxe", "iron_pickaxe", "wood_sword", "stone_sword", "iron_sword"]
 MOVES = {"north": "up", "south": "down", "east": "right", "west": "left"}
+"""Maps our name of a direction to the game's."""
 CREATURES = ("cow", "zombie", "skeleton")
 SENTENCES = {"collect_drink": "You drink", "eat_cow": "You eat the cow", "eat_plant": "You eat the plant's fruit"}
+"""Maps an achievement to the sentence that reports it, if the sentence does not follow from its name."""
 
 
 class CrafterAction(NamedTuple):
-    """One of our actions: its name, and its argument, if it has one."""
+    """One of our actions: its name, and its argument or ""."""
 
     verb: str
     thing: str = ""
@@ -44,10 +47,10 @@ def all_actions() -> Sequence[CrafterAction]:
 
 
 def refusal(game: "CrafterGame", act: CrafterAction) -> str:
-    """Return the reason why an action would fail now; empty if it would succeed.
+    """Return the reason why an action would fail now, or "" if it would succeed.
 
-    Collecting what the player cannot carry more of counts as a failure, although the game clears the square and counts
-    the achievement once more.
+    If the player cannot carry more of a material, collecting it counts as a failure, although the game removes it from
+    the map and counts the achievement once more.
     """
     fast_asleep = game.player.sleeping and game.player.inventory["energy"] < rules().limits["energy"]
     if fast_asleep and act.verb not in ("sleep", "noop"):
@@ -57,15 +60,18 @@ def refusal(game: "CrafterGame", act: CrafterAction) -> str:
 
 
 def collected_nothing(game: "CrafterGame", act: CrafterAction, faced: str, before: Mapping[str, int]) -> bool:
-    """Return whether the action tried to collect something and got nothing, since some materials need luck."""
+    """Return True if the action tried to collect something but got nothing, since some materials need luck.
+
+    ``faced`` is the kind of thing that the player faced, and ``before`` has the achievement counts before the action.
+    """
     if act.verb != "do" or faced not in rules().collect:
         return False
     counts = game.player.achievements
     return all(counts[f"collect_{name}"] == before[f"collect_{name}"] for name in rules().collect[faced]["receive"])
 
 
-def outcome(game: "CrafterGame", act: CrafterAction, faced: str, before: Mapping[str, int]) -> str:
-    """Return what an action did, as a sentence without a full stop; ``before`` has the achievement counts before it."""
+def describe_outcome(game: "CrafterGame", act: CrafterAction, faced: str, before: Mapping[str, int]) -> str:
+    """Return a sentence, without a full stop, about what an action did. See ``collected_nothing`` for ``before``."""
     for name, count in game.player.achievements.items():
         if count > before[name] and name != "wake_up":
             verb, _, thing = name.partition("_")

@@ -9,9 +9,9 @@ from pydantic import BaseModel, Field, JsonValue
 from planbook.envs.base import Environment, action, query
 from planbook.envs.crafter import actions, rules, view
 from planbook.envs.crafter.actions import CrafterAction, Direction, Placeable, Tool
-from planbook.envs.crafter.view import STEPS, beside, find_sightings
+from planbook.envs.crafter.view import STEPS, find_sightings, kind_beside
 from planbook.envs.resources import folder_digest
-from planbook.envs.selection import chosen_split, chosen_types, in_turn, read_seeded_id
+from planbook.envs.selection import chosen_split, chosen_types, interleave, read_seeded_id
 from planbook.envs.types import Action, EnvironmentOptions, Observation, Requirement, Selection, Task, Verdict
 
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ ACHIEVEMENTS = tuple(
     make_stone_sword make_wood_pickaxe make_wood_sword place_furnace place_plant place_stone place_table
     wake_up""".split()
 )
-"""A copy of the achievements in the package's rules, which is needed when the package is missing."""
+"""The achievements. They are also in the rules of the game's package, but that may be missing."""
 TYPES = (SURVIVE, *ACHIEVEMENTS)
 SEEDS = {"open": tuple(range(20)), "achievements": tuple(range(5))}
 """Maps a split to its default seeds."""
@@ -39,15 +39,15 @@ class CrafterOptions(EnvironmentOptions):
     length: int = Field(default=10_000, ge=1, description="Steps until the game's time is up.")
 
 
-def task_of(kind: str, seed: int) -> Task:
-    """Return the task of a type and a seed; the seed determines the map."""
-    whole = kind == SURVIVE
+def make_task(kind: str, seed: int) -> Task:
+    """Return the task of a type on the map of a seed."""
+    survive = kind == SURVIVE
     goal = (
         f"survive, and unlock as many of the {len(ACHIEVEMENTS)} achievements as you can"
-        if whole
+        if survive
         else f"unlock the achievement {kind}"
     )
-    params: dict[str, JsonValue] = {} if whole else {"achievement": kind}
+    params: dict[str, JsonValue] = {} if survive else {"achievement": kind}
     return Task(id=f"{kind}/{seed}", env=NAME, split=_split_of(kind), type=kind, goal=goal, params=params, seed=seed)
 
 
@@ -79,7 +79,7 @@ class Crafter(Environment):
     )
     types = TYPES
     splits = SPLITS
-    parts = {"open": SPLITS}  # types selected without a split may be from either
+    parts = {"open": SPLITS}  # without a split, the selected types may belong to either of the two
     seeded = True
     action_limit = 10_000
     all_milestones = ACHIEVEMENTS
@@ -96,23 +96,23 @@ class Crafter(Environment):
     Options = CrafterOptions
     options: CrafterOptions
     game: "CrafterGame"
-    """The running game."""
+    """The game of this episode."""
     player_view: view.PlayerView
-    """The player's current knowledge."""
+    """What the player currently sees and knows."""
 
     # Tasks.
 
     @classmethod
     def tasks(cls, selection: Selection, options: BaseModel | None = None) -> Sequence[Task]:
-        """Return the chosen tasks, in turn from each type."""
+        """Return the chosen tasks, alternating between the types."""
         if selection.ids:
-            return [task_of(*read_seeded_id(task_id, TYPES, NAME)) for task_id in selection.ids]
+            return [make_task(*read_seeded_id(task_id, TYPES, NAME)) for task_id in selection.ids]
         split = chosen_split(selection, SPLITS, NAME)
         types = chosen_types(selection, TYPES, NAME)
         if selection.split or not selection.types:
             types = tuple(name for name in types if _split_of(name) == split)
-        groups = ([task_of(name, seed) for seed in selection.seeds or SEEDS[_split_of(name)]] for name in types)
-        return list(in_turn(groups, selection.limit))
+        groups = ([make_task(name, seed) for seed in selection.seeds or SEEDS[_split_of(name)]] for name in types)
+        return list(interleave(groups, selection.limit))
 
     @classmethod
     def requirements(cls) -> Sequence[Requirement]:
@@ -121,7 +121,7 @@ class Crafter(Environment):
 
     @classmethod
     def checksums(cls, tasks: Sequence[Task], options: BaseModel | None = None) -> Mapping[str, str]:
-        """Return one digest of the package's tables and code."""
+        """Return a digest of the package's tables and code."""
         return {"crafter's tables and code": folder_digest(rules.PACKAGE.folder(), ("*.py", "*.yaml"))}
 
     def versions(self) -> Mapping[str, str]:
@@ -131,49 +131,49 @@ class Crafter(Environment):
     # Episodes.
 
     def begin(self, task: Task) -> Observation:
-        """Begin the seed's game, which takes about a second, and return the first observation."""
-        from planbook.envs.crafter.game import CrafterGame  # takes half a second, since it imports numpy and the game
+        """Begin a game on the map of the task's seed, which takes about a second. Return the first observation."""
+        from planbook.envs.crafter.game import CrafterGame  # imported here, since this takes half a second
 
         self.game = CrafterGame(task.seed, self.options.length)
         self.player_view = view.player_view(self.game)
         return Observation(f"{self.scene()}\n\nYour task is to: {task.goal}.")
 
     def scene(self) -> str:
-        """Return everything in view, since nothing in the first observation stays true."""
-        return f"Step {self.player_view.step}.\n{view.description(self.player_view)}"
+        """Return a description of everything in view, since nothing in the first observation stays true."""
+        return f"Step {self.player_view.step}.\n{view.describe_view(self.player_view)}"
 
     def state(self) -> str:
-        """Return vitals and inventory."""
-        return view.status(self.player_view)
+        """Return the player's vitals and inventory."""
+        return view.describe_status(self.player_view)
 
     def brief(self, observation: Observation, before: Observation) -> str:
-        """Return the line about what happened and changed."""
+        """Return the line that says what happened and what changed."""
         return observation.text.partition("\n")[0]
 
     def attribute_values(self) -> Mapping[str, JsonValue]:
-        """Return the player's knowledge as data."""
+        """Return what the player sees and knows, as data."""
         if self.task is None:
             return {}
         values: dict[str, Any] = self.player_view._asdict()
         return {**values, "view": list(map(list, self.player_view.view)), "remaining": list(self.player_view.remaining)}
 
     def verdict(self) -> Verdict:
-        """Return whether all wanted achievements are unlocked; the score is the share that is."""
+        """Return whether all achievements of the task are unlocked. The score is the share of those that are."""
         achievement = self.task.params.get("achievement") if self.task else None
-        wanted = [str(achievement)] if achievement else rules.rules().achievements
-        unlocked = sum(name in self.game.unlocked for name in wanted)
-        return Verdict(unlocked == len(wanted), unlocked / len(wanted))
+        required = [str(achievement)] if achievement else rules.rules().achievements
+        unlocked = sum(name in self.game.unlocked for name in required)
+        return Verdict(unlocked == len(required), unlocked / len(required))
 
     def milestones(self) -> Sequence[str]:
         """Return the achievements in the order in which they were unlocked."""
         return tuple(self.game.unlocked)
 
     def measures(self) -> Mapping[str, float]:
-        """Return the sum of the game's rewards, and the steps taken."""
+        """Return the sum of the game's rewards, and the number of steps taken."""
         return {"reward": self.game.reward, "steps": self.game.steps}
 
     def possible_actions(self) -> list[Action]:
-        """Return the actions that are not refused now. Collecting from grass also needs luck."""
+        """Return the actions that would not be refused now. Collecting from grass also needs luck."""
         possible = [act for act in actions.all_actions() if not actions.refusal(self.game, act)]
         return [Action(act.verb, (act.thing,) if act.thing else ()) for act in possible]
 
@@ -225,7 +225,7 @@ class Crafter(Environment):
     @query("agent.around() -> {'north': 'grass', 'south': 'tree', 'east': 'grass', 'west': 'water'}")
     def around(self) -> dict[str, str]:
         """What is on the four squares beside the agent."""
-        return {direction: beside(self.player_view.view, direction) for direction in STEPS}
+        return {direction: kind_beside(self.player_view.view, direction) for direction in STEPS}
 
     def _take(self, act: CrafterAction) -> Observation:
         """Take one step of the game and return the observation."""
@@ -236,15 +236,15 @@ class Crafter(Environment):
         game.advance(act.code)
         if not reason and actions.collected_nothing(game, act, faced, counts):
             reason = f"the {faced} holds nothing this time"
-        happened = f"Nothing happens: {reason}" if reason else actions.outcome(game, act, faced, counts)
-        now = self.player_view = view.player_view(game)
-        changed = view.changes(before, now)
-        text = f"{happened}. Step {now.step}{f': {changed}' if changed else ''}."
+        outcome = f"Nothing happens: {reason}" if reason else actions.describe_outcome(game, act, faced, counts)
+        after = self.player_view = view.player_view(game)
+        changes = view.describe_changes(before, after)
+        text = f"{outcome}. Step {after.step}{f': {changes}' if changes else ''}."
         solved = self.verdict().solved
-        ending = " You died." * game.dead or ALL_UNLOCKED * solved or TIME_IS_UP * game.over
+        ending = " You died." * game.dead or ALL_UNLOCKED * solved or TIME_IS_UP * game.time_is_up
         return Observation(
-            f"{text}{ending}\n{view.description(now)}",
+            f"{text}{ending}\n{view.describe_view(after)}",
             accepted=not reason,
             terminated=game.dead or solved,
-            truncated=game.over and not (game.dead or solved),
+            truncated=game.time_is_up and not (game.dead or solved),
         )

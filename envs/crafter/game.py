@@ -1,8 +1,11 @@
-"""The original game without its pictures: the same, step for step, as ``crafter.Env`` with its default options.
+"""The original game without its pictures.
 
-Drawing a picture at night consumes numbers of the game's random stream, so they are consumed here, too. One thing is
-made reproducible: to remove one of a region's creatures, the package picks it from a set in the order of memory
-addresses, which differ between runs. Here, the creatures are in the order of their creation.
+Every step is the same as in ``crafter.Env`` with its default options. At night, drawing a picture consumes numbers from
+the game's random number generator, so these are consumed here, too.
+
+There is one difference, which makes games reproducible. When the package removes a creature from a region, it picks one
+from a set, whose order depends on memory addresses that differ between runs. Here, the creatures are sorted in the
+order of their creation.
 """
 
 import pickle
@@ -15,16 +18,22 @@ from crafter.engine import World
 from crafter.env import Env
 
 AREA = (64, 64)
+"""The size of the map."""
 VIEW = (9, 9)
-"""Columns and rows; two of the nine rows show the inventory."""
+"""Columns and rows of a picture. Two of the nine rows show the inventory."""
 CHUNK = (12, 12)
+"""The size of a region, in which the package keeps the number of creatures in balance."""
 PIXELS = 63 * 49
-"""Number of pixels of the picture that show land, each of which gets random noise in the dark."""
+"""Number of pixels of the picture that show land. In the dark, each of them gets random noise."""
 DARK = 0.5
+"""The daylight below which it counts as dark."""
 
 
 class CrafterGame(Env):  # type: ignore[misc]
-    """One game, begun on construction. ``save`` and ``load`` copy everything that the next steps depend on."""
+    """One game, which begins when the object is created.
+
+    ``save`` and ``load`` copy everything on which the next steps depend.
+    """
 
     def __init__(self, seed: int, length: int) -> None:
         self._length, self._view, self._reward = length, VIEW, True
@@ -56,24 +65,24 @@ class CrafterGame(Env):  # type: ignore[misc]
         return bool(self._player.health <= 0)
 
     @property
-    def over(self) -> bool:
+    def time_is_up(self) -> bool:
         """True if the game's time is up."""
         return bool(self._step >= self._length)
 
     def advance(self, action: str) -> None:
-        """Take one step of the game, with an action by the game's name."""
+        """Take one step of the game. ``action`` is the game's name of an action."""
         _, reward, *_ = self.step(constants.actions.index(action))
         self.tenths += round(10 * reward)
         counts = self._player.achievements
         self.unlocked += [name for name, count in counts.items() if count and name not in self.unlocked]
 
     def save(self) -> bytes:
-        """Return a copy that shares nothing with the game."""
+        """Return a copy of the game's state."""
         health = self._last_health
         return pickle.dumps((self._world, self._player, self._step, self.tenths, health, self.unlocked))
 
     def load(self, saved: bytes) -> None:
-        """Restore a copy that ``save`` made of this or another game."""
+        """Restore a state that ``save`` returned, of this or of another game."""
         self._world, self._player, self._step, self.tenths, self._last_health, self.unlocked = pickle.loads(saved)
         self._unlocked = set(self.unlocked)
 
@@ -92,7 +101,7 @@ class CrafterGame(Env):  # type: ignore[misc]
 
 @lru_cache(maxsize=16)
 def _start_of_game(seed: int) -> bytes:
-    """Return a saved game at its start. It is cached, since generating a map takes about a second."""
+    """Return the saved state of a game at its start. It is cached, since generating a map takes about a second."""
     game = CrafterGame.__new__(CrafterGame)
     game._seed, game._episode = seed, 0
     game._world = World(AREA, constants.materials, CHUNK)

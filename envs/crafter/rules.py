@@ -1,4 +1,4 @@
-"""The rules of the original ``crafter`` package, read without importing it (which takes half a second)."""
+"""The rules of the original ``crafter`` package. They are read without importing it, which would take half a second."""
 
 from collections.abc import Mapping, Sequence
 from functools import cache
@@ -17,15 +17,17 @@ class GameRules(NamedTuple):
     """The game's tables."""
 
     actions: Sequence[str]
+    """The game's names of all actions, in the game's order."""
     walkable: Sequence[str]
+    """The materials on which the player can walk."""
     collect: Mapping[str, Mapping[str, Any]]
-    """Maps a material to the requirements of collecting it (``require``) and its maximum yield (``receive``)."""
+    """Maps a material to the items needed to collect it (``require``) and what it yields at most (``receive``)."""
     place: Mapping[str, Mapping[str, Any]]
-    """Maps a thing to the items that placing it uses (``uses``), and the materials it can be placed on (``where``)."""
+    """Maps a thing to the items that it is built from (``uses``) and to the materials that it can be on (``where``)."""
     make: Mapping[str, Mapping[str, Any]]
-    """Maps a tool to the items that making it uses (``uses``), and the materials that must be nearby (``nearby``)."""
+    """Maps a tool to the items that it is made from (``uses``) and the things that must be nearby (``nearby``)."""
     limits: Mapping[str, int]
-    """Maximum of each item, vitals included."""
+    """Maps each item, including the vitals, to the maximum that the player can have."""
     achievements: tuple[str, ...]
 
     @property
@@ -36,8 +38,8 @@ class GameRules(NamedTuple):
 
 @cache
 def rules() -> GameRules:
-    """Return the tables, read once per process. Raises MissingRequirement."""
+    """Return the tables, which are read once per process. Raises MissingRequirement if the package is missing."""
     tables = YAML(typ="safe", pure=True).load((PACKAGE.folder() / "data.yaml").read_text(encoding="utf-8"))
     limits = {name: item["max"] for name, item in tables["items"].items()}
-    acting = tables["collect"], tables["place"], tables["make"]
-    return GameRules(tables["actions"], tables["walkable"], *acting, limits, tuple(tables["achievements"]))
+    recipes = tables["collect"], tables["place"], tables["make"]
+    return GameRules(tables["actions"], tables["walkable"], *recipes, limits, tuple(tables["achievements"]))

@@ -1,4 +1,4 @@
-"""The window of the map that the player sees, and its description in words."""
+"""The part of the map that the player sees (the window), and its description in words."""
 
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -11,24 +11,24 @@ if TYPE_CHECKING:
     from planbook.envs.crafter.game import CrafterGame
 
 
-WIDE, HIGH = 9, 7
-EAST, SOUTH = WIDE // 2, HIGH // 2
-"""The player's column and row in the window, from 0."""
+WIDTH, HEIGHT = 9, 7
+COLUMN, ROW = WIDTH // 2, HEIGHT // 2
+"""The column and the row of the window, from 0, in which the player stands."""
 STEPS = {"north": (0, -1), "south": (0, 1), "east": (1, 0), "west": (-1, 0)}
-"""Maps a direction to steps east and steps south."""
+"""Maps a direction to the steps to the east and to the south that lead one square there."""
 YOU, EDGE = "you", "edge"
-"""Names for the player's place, and for places beyond the map."""
+"""Names for the player's square, and for squares beyond the edge of the map."""
 NEAREST_FIRST = sorted(
-    ((dx, dy) for dy in range(-SOUTH, SOUTH + 1) for dx in range(-EAST, EAST + 1) if dx or dy),
-    key=lambda place: abs(place[0]) + abs(place[1]),
+    ((dx, dy) for dy in range(-ROW, ROW + 1) for dx in range(-COLUMN, COLUMN + 1) if dx or dy),
+    key=lambda square: abs(square[0]) + abs(square[1]),
 )
-"""Every square of the window except the player's, by steps east and south."""
+"""Every square of the window except the player's, given as the steps to it to the east and to the south."""
 Rows = tuple[tuple[str, ...], ...]
-"""The window, rows from north to south, each from west to east."""
+"""The kinds of things in the window: rows from north to south, each from west to east."""
 
 
 class Sighting(NamedTuple):
-    """Something in the window, by steps east and south of the player."""
+    """A thing in the window, which is ``dx`` steps east and ``dy`` steps south of the player."""
 
     kind: str
     dx: int
@@ -36,26 +36,29 @@ class Sighting(NamedTuple):
 
     @property
     def steps(self) -> int:
-        """Distance in steps; there are no diagonal ones."""
+        """Distance in steps. There are no diagonal steps."""
         return abs(self.dx) + abs(self.dy)
 
     @property
     def direction(self) -> str:
-        """Direction such as ``north-west``."""
+        """The direction, such as ``north-west``."""
         parts = (
             ["north"] * (self.dy < 0) + ["south"] * (self.dy > 0) + ["west"] * (self.dx < 0) + ["east"] * (self.dx > 0)
         )
         return "-".join(parts)
 
     @property
-    def short(self) -> str:
-        """Steps such as ``2N 1W``."""
+    def offset(self) -> str:
+        """The steps as a text such as ``2N 1W``."""
         parts = [f"{abs(self.dy)}{'N' if self.dy < 0 else 'S'}"] * bool(self.dy)
         return " ".join(parts + [f"{abs(self.dx)}{'W' if self.dx < 0 else 'E'}"] * bool(self.dx))
 
 
 def kind_at(game: "CrafterGame", x: int, y: int) -> str:
-    """Return the kind of thing at a place: a creature, plant (also ``ripe_plant``) or arrow, else the material."""
+    """Return the kind of thing on a square.
+
+    This is a creature, a plant (``ripe_plant`` if it can be eaten) or an arrow, or otherwise the material.
+    """
     material, thing = game.land[x, y]
     if thing is None:
         return material or EDGE
@@ -64,40 +67,43 @@ def kind_at(game: "CrafterGame", x: int, y: int) -> str:
 
 
 def visible_rows(game: "CrafterGame") -> Rows:
-    """Return the window as it is now."""
+    """Return what is in the window now."""
     x, y = map(int, game.player.pos)
-    squares = range(x - EAST, x + EAST + 1)
-    rows = [[kind_at(game, column, row) for column in squares] for row in range(y - SOUTH, y + SOUTH + 1)]
-    rows[SOUTH][EAST] = YOU
+    squares = range(x - COLUMN, x + COLUMN + 1)
+    rows = [[kind_at(game, column, row) for column in squares] for row in range(y - ROW, y + ROW + 1)]
+    rows[ROW][COLUMN] = YOU
     return tuple(map(tuple, rows))
 
 
-def beside(rows: Rows, direction: str) -> str:
-    """Return the kind of thing one step away."""
+def kind_beside(rows: Rows, direction: str) -> str:
+    """Return the kind of thing on the square next to the player in a direction."""
     dx, dy = STEPS[direction]
-    return rows[SOUTH + dy][EAST + dx]
+    return rows[ROW + dy][COLUMN + dx]
 
 
 def find_sightings(rows: Rows, kinds: Collection[str]) -> Iterator[Sighting]:
-    """Yield everything of these kinds in the window, the nearest first, then the northernmost, then the westernmost."""
+    """Yield all things of these kinds in the window.
+
+    The nearest come first. Those at the same distance are sorted from north to south, then from west to east.
+    """
     for dx, dy in NEAREST_FIRST:
-        if (kind := rows[SOUTH + dy][EAST + dx]) in kinds:
+        if (kind := rows[ROW + dy][COLUMN + dx]) in kinds:
             yield Sighting(kind, dx, dy)
 
 
-def further(rows: Rows, direction: str) -> Counter[str]:
-    """Return how often each kind occurs in the part of the window that lies in a direction."""
-    parts = {"north": rows[:SOUTH], "south": rows[SOUTH + 1 :]}
-    columns = slice(EAST) if direction == "west" else slice(EAST + 1, WIDE)
+def count_kinds_ahead(rows: Rows, direction: str) -> Counter[str]:
+    """Return how often each kind occurs in the part of the window that lies in a direction from the player."""
+    parts = {"north": rows[:ROW], "south": rows[ROW + 1 :]}
+    columns = slice(COLUMN) if direction == "west" else slice(COLUMN + 1, WIDTH)
     return Counter(chain.from_iterable(parts.get(direction) or [row[columns] for row in rows]))
 
 
-SHOWN = 2
-"""Number of things of each kind that are listed."""
+MAX_LISTED = 2
+"""Maximum number of things of each kind that are listed."""
 
 
 class PlayerView(NamedTuple):
-    """Everything that the player knows at one time."""
+    """Everything that the player sees and knows at one time."""
 
     step: int
     view: Rows
@@ -122,53 +128,53 @@ def player_view(game: "CrafterGame") -> PlayerView:
     )
 
 
-def description(player: PlayerView) -> str:
+def describe_view(player: PlayerView) -> str:
     """Return the player's view in words, with condition, inventory and remaining achievements."""
     faced = {player.facing: " (you face it)"}
-    around = ", ".join(f"{name} {beside(player.view, name)}{faced.get(name, '')}" for name in STEPS)
-    ahead = ", ".join(f"{count} {kind}" for kind, count in further(player.view, player.facing).most_common())
+    around = ", ".join(f"{name} {kind_beside(player.view, name)}{faced.get(name, '')}" for name in STEPS)
+    ahead = ", ".join(f"{count} {kind}" for kind, count in count_kinds_ahead(player.view, player.facing).most_common())
     return "\n".join(
         [
             f"Beside you: {around}.",
-            f"In view ({WIDE} wide, {HIGH} high, you in the middle; the closest {SHOWN} of a kind):",
+            f"In view ({WIDTH} wide, {HEIGHT} high, you in the middle; the closest {MAX_LISTED} of a kind):",
             *(_nearest(player.view) or ["- nothing but open ground"]),
             f"Further {player.facing}: {ahead}.",
-            status(player),
+            describe_status(player),
             f"Remaining achievements: {', '.join(player.remaining) or 'none'}.",
         ]
     )
 
 
-def status(player: PlayerView) -> str:
+def describe_status(player: PlayerView) -> str:
     """Return the player's condition and inventory."""
     vitals = ", ".join(f"{name} {value}/{rules().limits[name]}" for name, value in player.vitals.items())
     items = ", ".join(f"{count} {name}" for name, count in player.inventory.items()) or "nothing"
     return f"Vitals: {vitals}. Inventory: {items}. You are {'asleep' if player.sleeping else 'awake'}."
 
 
-def changes(before: PlayerView, now: PlayerView) -> str:
-    """Return the differences in one line; empty if there are none."""
-    changed = [f"unlocked {name}" for name in before.remaining if name not in now.remaining]
+def describe_changes(before: PlayerView, after: PlayerView) -> str:
+    """Return the differences in one line, or "" if there are none."""
+    changed = [f"unlocked {name}" for name in before.remaining if name not in after.remaining]
     changed += [
-        f"{name} {before.vitals[name]} -> {value}" for name, value in now.vitals.items() if value != before.vitals[name]
+        f"{name} {before.vitals[name]} -> {new}" for name, new in after.vitals.items() if new != before.vitals[name]
     ]
     for name in rules().things:
-        if (old := before.inventory.get(name, 0)) != (new := now.inventory.get(name, 0)):
+        if (old := before.inventory.get(name, 0)) != (new := after.inventory.get(name, 0)):
             changed.append(f"{name} {old} -> {new}")
-    if before.sleeping != now.sleeping:
-        changed.append("you fell asleep" if now.sleeping else "you woke up")
-    seen, gone = _kinds(now.view) - _kinds(before.view), _kinds(before.view) - _kinds(now.view)
+    if before.sleeping != after.sleeping:
+        changed.append("you fell asleep" if after.sleeping else "you woke up")
+    seen, gone = _kinds(after.view) - _kinds(before.view), _kinds(before.view) - _kinds(after.view)
     changed += [f"now in view: {', '.join(sorted(seen))}"] * bool(seen)
     changed += [f"out of view: {', '.join(sorted(gone))}"] * bool(gone)
     return "; ".join(changed)
 
 
 def _nearest(rows: Rows) -> Sequence[str]:
-    """Return one line for each kind of thing in view, with the closest ones; open ground is left out."""
+    """Return one line for each kind of thing in view, with the closest ones. Open ground is left out."""
     places_by_kind: dict[str, list[str]] = {}
     for sighting in find_sightings(rows, _kinds(rows)):
-        if len(places := places_by_kind.setdefault(sighting.kind, [])) < SHOWN:
-            places.append(f"{sighting.steps} step{'s' * (sighting.steps > 1)} {sighting.direction} ({sighting.short})")
+        if len(places := places_by_kind.setdefault(sighting.kind, [])) < MAX_LISTED:
+            places.append(f"{sighting.steps} step{'s' * (sighting.steps > 1)} {sighting.direction} ({sighting.offset})")
     return [f"- {kind}: {'; '.join(places)}" for kind, places in places_by_kind.items()]
 
 

@@ -1,9 +1,15 @@
-"""Minecraft in text, the environment of the DEPS paper: real recipes, and our maps by seed.
+"""The environment Minecraft: the game in words, after the DEPS paper, with the real recipes and with our own maps.
 
-- ``environment``: the class, its options and actions. ``tasks``: the paper's groups, and parallel goals.
-- ``game_data``: sources, tools, biomes and recipes. ``terrain``: the map of a seed, sight and ways.
-- ``actions``: the effects of a goal, or why it cannot be reached. ``player``: the player's state.
-- ``planning``: goals for a selector, and preconditions. ``recording`` makes the goals that horizons are learned from.
+An action is a whole goal, such as mining three logs. The *horizon* of a goal is the time that it takes to reach it.
+
+- ``environment``: the environment's class, its options and actions.
+- ``tasks``: the tasks of the paper's groups, and tasks with several goals that can be reached in any order.
+- ``game_data``: what can be mined and killed, with which tools; biomes and recipes.
+- ``terrain``: the map that belongs to a seed, what the player sees there, and how long travelling takes.
+- ``actions``: computes the effects of a goal, or the reason why it cannot be reached.
+- ``player``: the player's state, and the chance that a goal is reached.
+- ``planning``: describes goals for selectors, which choose between goals, and for the dry run of plans.
+- ``recording``: plays the game to record the goals from which horizons are learned.
 """
 
 from planbook.envs.minecraft import tasks

@@ -1,4 +1,7 @@
-"""Determine the effects of a goal from recipes, tools and inventory, or the reason why it cannot be reached."""
+"""Determine the effects of a goal from recipes, tools and inventory, or the reason why it cannot be reached.
+
+A *goal* is one action of a plan, such as ``mine({"log": 3})``. A *station* is a crafting table or a furnace.
+"""
 
 from collections.abc import Callable, Mapping
 from difflib import get_close_matches
@@ -13,24 +16,27 @@ from planbook.envs.minecraft.terrain import Terrain, trip
 from planbook.envs.types import Action
 
 CRAFTING = {None: 10, game_data.TABLE: 30}
-"""Ticks for any number of repetitions of a recipe, by hand or at a table."""
+"""Maps a station, or None for crafting by hand, to the ticks that crafting takes, however often it is repeated."""
 SMELTING = 200
-"""Ticks for one item in the furnace."""
-WEARING = 10
+"""Ticks that one item takes in the furnace."""
+EQUIPPING_TICKS = 10
 MAX_COUNT = 36 * 64
-"""Capacity of an inventory."""
+"""The number of items that an inventory can hold."""
 
 
 class GoalRefused(Exception):
-    """The goal cannot be reached from here; the message is the reason, as the plan reads it."""
+    """The goal cannot be reached from the current state. The message is the reason, which the agent reads."""
 
 
 class NoneLeft(GoalRefused):
-    """This map does not have enough of a thing, which the player learns only by trying."""
+    """The map does not have enough of a thing. The player can learn this only by trying."""
 
 
 def effects_of(terrain: Terrain, player: MinecraftPlayer, action: Action) -> GoalEffects:
-    """Return the effects of a goal from the current state, without applying them. Raises GoalRefused, NoneLeft."""
+    """Return the effects that a goal would have in the current state, without applying them.
+
+    Raises GoalRefused if the goal cannot be reached, or its subclass NoneLeft if the map has not enough of a thing.
+    """
     return _VERBS[action.name](terrain, player, *action.args)
 
 
@@ -41,10 +47,10 @@ def _gather(
     source = find_source(verb, item)
     held_tool = _held_tool(player, tool)
     check_tool(source, held_tool, item)
-    route = trip(terrain, player.spot, player.gone, source, count, game_data.DIGGING.get(held_tool, 0))
+    route = trip(terrain, player.spot, player.taken, source, count, game_data.DIGGING.get(held_tool, 0))
     if route is None:
         raise NoneLeft(f"there are not {count} {item} left to be found in this world")
-    text = f"mine {count} {source.given(item)}" + ("" if item in source.gives else f" from {source.name}")
+    text = f"mine {count} {source.yielded_item(item)}" + ("" if item in source.gives else f" from {source.name}")
     if verb == "kill":
         text = f"kill {count} {source.name}"
     gains = dict.fromkeys(source.gives, count)
@@ -56,9 +62,9 @@ def _make(
 ) -> GoalEffects:
     recipe, count = read_recipe(verb, obj, materials)
     needs = recipe.needs(count)
-    short = [f"{n} {name} (you hold {player.held(name)})" for name, n in needs.items() if player.held(name) < n]
-    if short:
-        raise GoalRefused(f"not enough material: to {verb} {count} {recipe.output} takes {' and '.join(short)}")
+    lacking = [f"{n} {name} (you hold {player.held(name)})" for name, n in needs.items() if player.held(name) < n]
+    if lacking:
+        raise GoalRefused(f"not enough material: to {verb} {count} {recipe.output} takes {' and '.join(lacking)}")
     _check_station(recipe, player, _held_tool(player, tool))
     gains = {recipe.output: recipe.makes * recipe.times(count)}
     ticks = SMELTING * recipe.times(count) if verb == "smelt" else CRAFTING[recipe.station]
@@ -74,7 +80,7 @@ def _equip(terrain: Terrain, player: MinecraftPlayer, obj: JsonValue) -> GoalEff
         raise GoalRefused(f"{obj} cannot be equipped")
     if not player.held(obj):
         raise GoalRefused(f"you hold no {obj}")
-    return GoalEffects(f"equip the {obj}", "equip", WEARING, worn=obj)
+    return GoalEffects(f"equip the {obj}", "equip", EQUIPPING_TICKS, worn=obj)
 
 
 _VERBS: Mapping[str, Callable[..., GoalEffects]] = {
@@ -87,7 +93,7 @@ _VERBS: Mapping[str, Callable[..., GoalEffects]] = {
 
 
 def read_object(obj: JsonValue) -> tuple[str, int]:
-    """Return the one item that a goal names, and its count. Raises GoalRefused."""
+    """Return the item that a goal names, and its count. Raises GoalRefused if it does not name exactly one item."""
     counts = read_counts(obj, "what is wanted")
     if len(counts) != 1:
         raise GoalRefused(f"a goal names one kind of thing, not {len(counts)}: {obj!r}")
@@ -96,51 +102,58 @@ def read_object(obj: JsonValue) -> tuple[str, int]:
     return item, count
 
 
-def read_counts(value: JsonValue, what: str) -> dict[str, int]:
-    """Return names with whole counts from 1 to the capacity of an inventory. Raises GoalRefused."""
+def read_counts(value: JsonValue, subject: str) -> dict[str, int]:
+    """Return an argument of a goal that maps names to counts, such as ``{"log": 3}``.
+
+    Raises GoalRefused if it is not a dict, or if a count is not a whole number from 1 to the capacity of an inventory.
+    ``subject`` names the argument in the message.
+    """
     if not isinstance(value, dict):
-        raise GoalRefused(f'{what} must be written like {{"log": 3}}, not {value!r}')
+        raise GoalRefused(f'{subject} must be written like {{"log": 3}}, not {value!r}')
     counts: dict[str, int] = {}
     for name, count in value.items():
         if isinstance(count, bool) or not isinstance(count, int) or not 1 <= count <= MAX_COUNT:
-            raise GoalRefused(f"{what} must be counted in whole numbers from 1 to {MAX_COUNT}; {name} has {count!r}")
+            raise GoalRefused(f"{subject} must be counted in whole numbers from 1 to {MAX_COUNT}; {name} has {count!r}")
         counts[name] = count
     return counts
 
 
 def check_item(item: str) -> None:
-    """Raise GoalRefused for a name that is not an item, and suggest the nearest one."""
+    """Raise GoalRefused if a name is not that of an item. The message suggests the most similar name."""
     if item not in game_data.ITEMS and item in game_data.SOURCES:
         raise GoalRefused(f"a {item} is no item: ask for what it gives, {' or '.join(game_data.SOURCES[item].gives)}")
     if item not in game_data.ITEMS:
-        near = get_close_matches(item, sorted(game_data.ITEMS), 1)
-        raise GoalRefused(f"unknown item: there is no {item}" + (f"; there is {near[0]}" if near else ""))
+        similar = get_close_matches(item, sorted(game_data.ITEMS), 1)
+        raise GoalRefused(f"unknown item: there is no {item}" + (f"; there is {similar[0]}" if similar else ""))
 
 
 def find_source(verb: str, item: str) -> Source:
-    """Return the source that a mine or kill goal means. Raises GoalRefused."""
+    """Return the source to which a goal of mining or killing refers. Raises GoalRefused if there is none."""
     source = game_data.source_of(item)
     if source is not None and source.verb == verb:
         return source
     if item in game_data.SOURCES and game_data.SOURCES[item].verb == verb:
         raise GoalRefused(f"{item} gives another item: ask for {' or '.join(game_data.SOURCES[item].gives)}")
     cannot = "mined" if verb == "mine" else "had by killing"
-    raise GoalRefused(f"{item} cannot be {cannot}{_other_way(item)}")
+    raise GoalRefused(f"{item} cannot be {cannot}{_describe_alternative(item)}")
 
 
-def _other_way(item: str) -> str:
-    """Return the end of a refusal, which tells how the item is obtained instead; empty if there is no way."""
+def _describe_alternative(item: str) -> str:
+    """Return the end of a message, which says how an item can be obtained, or "" if it cannot be obtained."""
     if source := game_data.source_of(item):
         return ": it is mined" if source.verb == "mine" else f": it comes from killing a {source.name}"
-    ways = dict.fromkeys(_PAST[recipe.verb] for recipe in game_data.RECIPES.get(item, ()))
-    return f": it is {' or '.join(ways)}" if ways else ""
+    verbs = dict.fromkeys(_PAST_TENSE[recipe.verb] for recipe in game_data.RECIPES.get(item, ()))
+    return f": it is {' or '.join(verbs)}" if verbs else ""
 
 
-_PAST = {"craft": "crafted", "smelt": "smelted"}
+_PAST_TENSE = {"craft": "crafted", "smelt": "smelted"}
 
 
 def read_recipe(verb: str, obj: JsonValue, materials: JsonValue) -> tuple[Recipe, int]:
-    """Return the recipe that a goal means, and the wanted count. Raises GoalRefused, also for too few materials."""
+    """Return the recipe to which a goal of making refers, and the count of items to make.
+
+    Raises GoalRefused if there is no such recipe, or if the plan states fewer materials than it takes.
+    """
     item, count = read_object(obj)
     stated = read_counts(materials, "the materials")
     recipe = find_recipe(verb, item, stated)
@@ -154,41 +167,44 @@ def read_recipe(verb: str, obj: JsonValue, materials: JsonValue) -> tuple[Recipe
 
 
 def find_recipe(verb: str, item: str, stated: Mapping[str, int]) -> Recipe:
-    """Return the recipe that the plan means: the one with exactly these kinds of materials. Raises GoalRefused."""
+    """Return the recipe of an item that takes exactly the kinds of materials that the plan states.
+
+    Raises GoalRefused if there is none.
+    """
     recipes = [recipe for recipe in game_data.RECIPES.get(item, ()) if recipe.verb == verb]
     if not recipes:
-        raise GoalRefused(f"{item} cannot be {_PAST[verb]}{_other_way(item)}")
+        raise GoalRefused(f"{item} cannot be {_PAST_TENSE[verb]}{_describe_alternative(item)}")
     for recipe in recipes:
         if set(recipe.ingredients) == set(stated):
             return recipe
-    first = max(recipes, key=lambda recipe: len(set(recipe.ingredients) & set(stated)))
+    similar = max(recipes, key=lambda recipe: len(set(recipe.ingredients) & set(stated)))
     raise GoalRefused(
-        f"the recipe is another: {first.makes} {item} takes {quantities(first.ingredients)}, "
+        f"the recipe is another: {similar.makes} {item} takes {quantities(similar.ingredients)}, "
         f"and the plan states {quantities(stated)}"
     )
 
 
 def read_tool(tool: JsonValue) -> str:
-    """Return the tool that the plan names; empty for none. Raises GoalRefused."""
+    """Return the tool that the plan names, or "" if it names none. Raises GoalRefused if it is not a tool's name."""
     if tool is None:
         return ""
     if not isinstance(tool, str):
         raise GoalRefused(f"the tool must be a name or None, not {tool!r}")
-    if tool != game_data.GIVEN_TOOL:
+    if tool != game_data.STARTING_TOOL:
         check_item(tool)
     return tool
 
 
 def _held_tool(player: MinecraftPlayer, tool: JsonValue) -> str:
-    """Return the tool that the plan names, which must be held; empty for none. Raises GoalRefused."""
+    """Return the tool that the plan names, or "" if it names none. Raises GoalRefused if the tool is not held."""
     named = read_tool(tool)
-    if named not in ("", game_data.GIVEN_TOOL) and not player.held(named):
+    if named not in ("", game_data.STARTING_TOOL) and not player.held(named):
         raise GoalRefused(f"no tool: you hold no {named}")
     return named
 
 
 def check_tool(source: Source, tool: str, item: str) -> None:
-    """Raise GoalRefused unless the tool works for the source."""
+    """Raise GoalRefused unless the source can be mined with the tool."""
     enough = tool == source.tool if not source.tier else game_data.PICKAXES.get(tool, 0) >= source.tier
     if not source.tool or enough:
         return
@@ -209,10 +225,10 @@ def _check_station(recipe: Recipe, player: MinecraftPlayer, stated: str) -> None
 
 
 def lacks_station(recipe: Recipe, stated: str) -> bool:
-    """Return whether a recipe needs a station that the plan does not name as its tool."""
+    """Return True if a recipe needs a station that the plan does not name as its tool."""
     return recipe.station is not None and stated != recipe.station
 
 
 def quantities(counts: Mapping[str, int]) -> str:
-    """Return counts as the paper writes an inventory: "10 planks, 4 stick"."""
+    """Return counts in the form in which the paper writes an inventory: "10 planks, 4 stick"."""
     return ", ".join(f"{count} {item}" for item, count in counts.items()) or "nothing"

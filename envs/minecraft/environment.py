@@ -1,4 +1,8 @@
-"""Minecraft in text, the environment of DEPS: goals are actions, time is counted in ticks, a seed makes the map."""
+"""Minecraft in words, the environment of the DEPS paper.
+
+An action is a whole goal, time is counted in ticks, and the map is generated from the task's seed. The *horizon* of a
+goal is the number of ticks that it takes to reach it. Selectors, which choose between goals, learn to predict it.
+"""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -8,8 +12,7 @@ from pydantic import BaseModel, Field
 from planbook.envs.base import Environment, action, query
 from planbook.envs.minecraft import tasks
 from planbook.envs.minecraft.actions import GoalRefused, effects_of, quantities
-from planbook.envs.minecraft.game_data import FILE as RECIPES
-from planbook.envs.minecraft.game_data import GIVEN_TOOL, VERSION, milestones
+from planbook.envs.minecraft.game_data import RECIPES_FILE, STARTING_TOOL, VERSION, milestones
 from planbook.envs.minecraft.planning import RECORDED, MinecraftGoals, preconditions
 from planbook.envs.minecraft.player import GoalEffects, MinecraftPlayer, carry_out, succeeds, time_limit, wait
 from planbook.envs.minecraft.terrain import Terrain, seen_words, terrain_of
@@ -72,7 +75,7 @@ class Minecraft(Environment):
     parts = {"full": ("table21", "full")}
     seeded = True
     action_limit = 100
-    hands_on = "state"
+    handoff = "state"
     Options = MinecraftOptions
     options: MinecraftOptions
 
@@ -84,28 +87,28 @@ class Minecraft(Environment):
         """The map of the task's seed. Plans never see it."""
         self.player = MinecraftPlayer()
         """The player's current state. Plans never see it."""
-        self._wanted: Mapping[str, int] = {}
+        self._required_items: Mapping[str, int] = {}
         self._limit = 0
 
     # Tasks.
 
     @classmethod
     def tasks(cls, selection: Selection, options: BaseModel | None = None) -> Sequence[Task]:
-        """Return one task for each object (or number of parallel goals) and seed; by default for seed 0."""
+        """Return the chosen tasks: one for each seed and object, or number of parallel goals. The default seed is 0."""
         return tasks.select(selection, MinecraftOptions.read(options).ticks)
 
     @classmethod
     def checksums(cls, tasks: Sequence[Task], options: BaseModel | None = None) -> Mapping[str, str]:
-        """Return the digests of the recipes, and of the goals that horizons are learned from."""
-        return {"recipes": file_digest(RECIPES), "recorded goals": file_digest(RECORDED)}
+        """Return the digests of the recipes, and of the recorded goals from which horizons are learned."""
+        return {"recipes": file_digest(RECIPES_FILE), "recorded goals": file_digest(RECORDED)}
 
     @classmethod
     def preconditions(cls, task: Task, options: BaseModel | None = None) -> Preconditions:
-        """Return preconditions from recipes, tools and inventory."""
+        """Return the preconditions of goals, which follow from recipes, tools and the initial inventory."""
         return preconditions(task)
 
     def versions(self) -> Mapping[str, str]:
-        """Return options, recipes, and the differences from the game."""
+        """Return the options, the version of the recipes, and the difference from the game."""
         options = {name: str(value) for name, value in self.options.model_dump().items()}
         return {
             **options,
@@ -115,17 +118,17 @@ class Minecraft(Environment):
 
     @property
     def goals(self) -> Goals:
-        """The goals, for selectors."""
+        """A description of the goals for selectors."""
         return MinecraftGoals(self)
 
     # Episodes.
 
     def begin(self, task: Task) -> Observation:
-        """Place the player at the spawn of the seed's map, and return the first observation."""
-        self.terrain, self._wanted = terrain_of(task.seed), tasks.wanted_items(task)
+        """Place the player in the middle of the seed's map, and return the first observation."""
+        self.terrain, self._required_items = terrain_of(task.seed), tasks.wanted_items(task)
         parallel = task.type in tasks.PARALLEL
         self.player = MinecraftPlayer(inventory=dict(tasks.PARALLEL_START) if parallel else {})
-        self.player.first = dict.fromkeys(self.player.inventory, 0)
+        self.player.first_held = dict.fromkeys(self.player.inventory, 0)
         self._limit = self.options.ticks or (
             int(str(task.params["ticks"])) if parallel else tasks.GROUPS[task.type].ticks
         )
@@ -133,11 +136,11 @@ class Minecraft(Environment):
         return Observation(f"{self.scene()} {self.state()} Your task is to: {task.goal}.")
 
     def scene(self) -> str:
-        """Return only what never changes; ``state`` has the rest."""
-        return f"You are in Minecraft, with an {GIVEN_TOOL} in hand."
+        """Return what never changes. ``state`` describes everything else."""
+        return f"You are in Minecraft, with an {STARTING_TOOL} in hand."
 
     def state(self) -> str:
-        """Return inventory, equipment, place, sight and time."""
+        """Return the inventory, the equipment, the place, what is in sight, and the time."""
         player = self.player
         worn = f" You wear {', '.join(player.worn)}." if player.worn else ""
         depth = f"{player.spot.depth} blocks under the ground" if player.spot.depth else "on the ground"
@@ -152,7 +155,7 @@ class Minecraft(Environment):
         )
 
     def biome(self) -> str:
-        """Return the biome of the player's place."""
+        """Return the biome in which the player is."""
         return self.terrain.biome(self.player.spot.x, self.player.spot.y)
 
     @action('agent.mine({"log": 3}) -> "You mine 3 log. Inventory: 3 log."')
@@ -216,11 +219,11 @@ class Minecraft(Environment):
         return self._observe(f"You {effects.text}.")
 
     def ticks_for(self, effects: GoalEffects) -> int:
-        """Return the ticks that a goal takes without bad luck."""
+        """Return the ticks that a goal takes, without bad luck and at most until its time limit, if it has one."""
         return min(effects.ticks, time_limit(effects)) if self.options.time_limits else effects.ticks
 
     def _outcome(self, effects: GoalEffects) -> tuple[int, str]:
-        """Return the ticks that a goal takes now, and the reason why it fails; empty if it does not."""
+        """Return the ticks that a goal takes this time, and the reason why it fails, or "" if it succeeds."""
         limit = time_limit(effects)
         if self.options.time_limits and effects.ticks > limit:
             return limit, f"to {effects.text} takes longer than the {limit} ticks that such a goal may take"
@@ -240,14 +243,17 @@ class Minecraft(Environment):
     # Judging.
 
     def verdict(self) -> Verdict:
-        """Return whether every wanted item is held (and equipment worn). The score is the share of milestones."""
+        """Return whether all required items are held, and worn if they are equipment.
+
+        The score is the share of the task's milestones that were reached.
+        """
         if not self.task:
             return Verdict(False, 0.0)
         solved, expected = self._is_solved(), self.milestones_of(self.task)
         return Verdict(solved, 1.0 if solved else len(self.milestones()) / (len(expected) or 1))
 
     def _is_solved(self) -> bool:
-        return all(self._has(item, count) for item, count in self._wanted.items())
+        return all(self._has(item, count) for item, count in self._required_items.items())
 
     def _has(self, item: str, count: int) -> bool:
         worn = not self.task or self.task.type != tasks.EQUIP or item in self.player.worn
@@ -255,10 +261,10 @@ class Minecraft(Environment):
 
     @classmethod
     def milestones_of(cls, task: Task) -> list[str]:
-        """Return the milestones of a task, in order: items, and "equip ITEM" where it must be worn.
+        """Return the milestones of a task in a possible order: items, and "equip ITEM" if an item must be worn.
 
-        For a single object these are all items that back-chaining finds (for the diamond, the twelve of figure 8); for
-        parallel goals, the goals themselves.
+        For parallel goals, these are the items of the goals. For a single object, these are all items that are needed
+        on the way to it. For the diamond, these are the twelve items of the paper's figure 8.
         """
         if task.type in tasks.PARALLEL:
             return list(tasks.wanted_items(task))
@@ -266,13 +272,13 @@ class Minecraft(Environment):
         return [*milestones(item), *([f"equip {item}"] if task.type == tasks.EQUIP else [])]
 
     def milestones(self) -> list[str]:
-        """Return the task's milestones reached in this episode."""
+        """Return the milestones of the task that were reached in this episode."""
         if not self.task:
             return []
         if self.task.type in tasks.PARALLEL:
-            return [item for item, count in self._wanted.items() if self._has(item, count)]
+            return [item for item, count in self._required_items.items() if self._has(item, count)]
         worn = {f"equip {item}" for item in self.player.worn}
-        return [item for item in self.milestones_of(self.task) if item in self.player.first or item in worn]
+        return [item for item in self.milestones_of(self.task) if item in self.player.first_held or item in worn]
 
     # Snapshots.
 

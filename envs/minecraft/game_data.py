@@ -1,7 +1,8 @@
-"""Minecraft 1.11.2 as data: trees, animals and ores, the tools that they need, biomes, and all recipes.
+"""Minecraft 1.11.2 as data: trees, animals and ores, the tools that are needed for them, biomes, and all recipes.
 
-Lengths are in blocks, times in ticks (20 per second). The tiers are the game's. Quartz, which the game has only in
-another dimension, lies in ordinary ground here, so that the paper's task of making a block of it is possible.
+Lengths are in blocks, and times in ticks, of which the game has 20 per second. Tiers are the game's levels of tools. In
+the game, quartz exists only in another dimension. Here it lies in ordinary ground, so that the paper's task of making a
+block of it is possible.
 """
 
 import json
@@ -10,8 +11,11 @@ from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
-GIVEN_TOOL = "axe"
-"""The agent's tool from the start (table 1). It is not an item: it is in no inventory, and no task makes it."""
+STARTING_TOOL = "axe"
+"""The tool that the agent has from the start (table 1 of the paper).
+
+It does not count as an item: it is never in the inventory, and no recipe makes it.
+"""
 PICKAXES: Mapping[str, int] = {
     "wooden_pickaxe": 1,
     "golden_pickaxe": 1,
@@ -27,37 +31,42 @@ DIGGING: Mapping[str, int] = {
     "iron_pickaxe": 8,
     "diamond_pickaxe": 6,
 }
-"""Maps a pickaxe to the ticks that it takes for a block of stone."""
+"""Maps a pickaxe to the ticks that it needs for a block of stone."""
 
 
 class Source(NamedTuple):
-    """A kind of thing that gives one of each of its items when it is mined or killed."""
+    """A kind of thing that can be mined or killed, such as an oak tree. It gives one of each of its items."""
 
     name: str
-    """Name of the thing as the agent sees it, such as oak_tree."""
+    """The name that the agent sees, such as oak_tree."""
     verb: str
+    """The action by which the items are obtained: mine or kill."""
     goal_name: str
-    """Name in goals that means this source and no other, such as oak_log."""
+    """The name by which goals refer to this source only, such as oak_log."""
     gives: tuple[str, ...]
+    """The items that it gives."""
     work: int
-    """Ticks to get one. For sources that need a pickaxe, the number of blocks of stone that take as long."""
+    """The ticks that one takes, or, if a pickaxe is needed, the number of blocks of stone that take as long."""
     tool: str = ""
+    """The tool that is needed, if any. "pickaxe" stands for any pickaxe of at least the tier."""
     tier: int = 0
     depth: tuple[int, int] = (0, 0)
+    """The minimum and maximum depth at which it is found."""
     amount: tuple[int, int] = (3, 8)
+    """The minimum and maximum number at one site."""
 
     @property
     def lowest_tool(self) -> str:
-        """The lowest tool that works."""
+        """The tool with the lowest tier that works, or "" if no tool is needed."""
         return next(name for name, tier in PICKAXES.items() if tier == self.tier) if self.tier else self.tool
 
     @property
     def usual_depth(self) -> float:
-        """The middle of the range of depths."""
+        """The mean of the minimum and the maximum depth."""
         return sum(self.depth) / 2
 
-    def given(self, item: str) -> str:
-        """Return the item that a goal's item stands for: ``log`` for ``birch_log``."""
+    def yielded_item(self, item: str) -> str:
+        """Return the item that a goal for ``item`` yields: ``log`` for ``birch_log``."""
         return item if item in self.gives else self.gives[0]
 
 
@@ -83,7 +92,7 @@ def _ore(
 STONE = Source("stone", "mine", "cobblestone", ("cobblestone",), 1, "pickaxe", 1)
 DIRT = _plain("dirt", 10)
 EVERYWHERE = (STONE.name, DIRT.name)
-"""Sources that are below the agent's feet, wherever it is."""
+"""Sources that are under the agent's feet wherever it is."""
 TREES = tuple(f"{wood}_tree" for wood in "oak birch acacia spruce jungle dark_oak".split())
 _ALL = (
     *(_tree(tree.removesuffix("_tree")) for tree in TREES),
@@ -117,21 +126,24 @@ _SOURCE_OF = {item: source for source in reversed(_ALL) for item in (*source.giv
 
 @cache
 def source_of(item: str) -> Source | None:
-    """Return the source that an item in a goal refers to (for ``log``, the oak tree), or None."""
+    """Return the source to which an item in a goal refers, or None. For ``log``, this is the oak tree."""
     return _SOURCE_OF.get(item)
 
 
 def sources_giving(item: str) -> list[Source]:
-    """Return every source of an item: for a log, every kind of tree."""
+    """Return all sources of an item. For ``log``, these are all kinds of trees."""
     return [source for source in _ALL if item in source.gives]
 
 
 class Biome(NamedTuple):
-    """A biome: its relative frequency, the depth of its soil, and the number of sites of each source in one region."""
+    """A kind of landscape."""
 
     weight: int
+    """Its relative frequency."""
     soil: int
+    """The depth of its soil."""
     sites: Mapping[str, int]
+    """Maps a source to the number of its sites in one region."""
 
 
 def _biome(weight: int, soil: int, sites: str) -> Biome:
@@ -152,30 +164,33 @@ BIOMES: Mapping[str, Biome] = {
 }
 
 
-FILE = Path(__file__).with_name("recipes.json")
+RECIPES_FILE = Path(__file__).with_name("recipes.json")
 TABLE, FURNACE = "crafting_table", "furnace"
 
 
 class Recipe(NamedTuple):
-    """One way to make an item: ``makes`` pieces from the ingredients, at a station that must be held (or None)."""
+    """A recipe for an item. One item may have several recipes."""
 
     verb: str
+    """The action that uses the recipe: craft or smelt."""
     output: str
     makes: int
+    """The number of items that one use of the recipe makes."""
     ingredients: Mapping[str, int]
     station: str | None
+    """The crafting table or furnace if the player must hold one, otherwise None."""
 
-    def times(self, wanted: int) -> int:
-        """Return how often the recipe must be repeated to make at least that many pieces."""
-        return -(-wanted // self.makes)
+    def times(self, target: int) -> int:
+        """Return how often the recipe must be used to make at least ``target`` items."""
+        return -(-target // self.makes)
 
-    def needs(self, wanted: int) -> dict[str, int]:
-        """Return the materials for as many repetitions as ``times`` returns."""
-        return {item: count * self.times(wanted) for item, count in self.ingredients.items()}
+    def needs(self, target: int) -> dict[str, int]:
+        """Return the materials that it takes to make at least ``target`` items."""
+        return {item: count * self.times(target) for item, count in self.ingredients.items()}
 
 
 def _read() -> tuple[str, dict[str, list[Recipe]]]:
-    data = json.loads(FILE.read_text(encoding="utf-8"))
+    data = json.loads(RECIPES_FILE.read_text(encoding="utf-8"))
     recipes: dict[str, list[Recipe]] = {}
     for row in data["recipes"]:
         recipe = Recipe(*row)
@@ -189,35 +204,43 @@ ITEMS = frozenset(
     + [item for recipes in RECIPES.values() for recipe in recipes for item in recipe.ingredients]
     + [name for source in SOURCES.values() for name in (source.goal_name, *source.gives)]
 )
-"""Every name that a plan may use for a thing."""
+"""All names by which a plan may refer to an item."""
 EQUIPMENT = tuple("helmet chestplate leggings boots shield pickaxe axe hoe shovel sword shears bow".split())
+"""The last words of the names of items that can be equipped."""
 
 
 def wearable(item: str) -> bool:
-    """Return whether an item can be equipped."""
+    """Return True if an item can be equipped."""
     return item in ITEMS and item.rsplit("_", 1)[-1] in EQUIPMENT
 
 
 @cache
 def best_recipe(item: str) -> Recipe | None:
-    """Return the recipe that a player would use: the first obtainable one with the fewest steps, or None."""
+    """Return the recipe that a player would use, or None if there is none whose ingredients can be obtained.
+
+    It is the recipe with the fewest steps, or the first one if several have the same number.
+    """
     ranked = [
         (len(steps), recipe) for recipe in RECIPES.get(item, ()) if (steps := _steps(recipe, (item,))) is not None
     ]
     return min(ranked, key=lambda pair: pair[0])[1] if ranked else None
 
 
-def _steps(recipe: Recipe, before: tuple[str, ...]) -> list[str] | None:
-    """Return the items to obtain for a recipe's ingredients, or None if one cannot be obtained."""
+def _steps(recipe: Recipe, products: tuple[str, ...]) -> list[str] | None:
+    """Return the items to obtain for a recipe's ingredients, or None if one of them cannot be obtained.
+
+    ``products`` are the items that the ingredients are needed for, directly or indirectly. None of them may be needed
+    to make itself.
+    """
     steps: list[str] = []
     for item in recipe.ingredients:
         if source_of(item) is not None:
             steps.append(item)
-        elif item in before:
+        elif item in products:
             return None
         else:
-            ways = [_steps(way, (*before, item)) for way in RECIPES.get(item, ())]
-            possible = [way for way in ways if way is not None]
+            alternatives = [_steps(other, (*products, item)) for other in RECIPES.get(item, ())]
+            possible = [path for path in alternatives if path is not None]
             if not possible:
                 return None
             steps += [*min(possible, key=len), item]
@@ -226,7 +249,7 @@ def _steps(recipe: Recipe, before: tuple[str, ...]) -> list[str] | None:
 
 @cache
 def milestones(item: str) -> tuple[str, ...]:
-    """Return everything needed on the way to an item, each once, in a possible order, the item last."""
+    """Return the items that are needed on the way to an item, and the item itself, in a possible order."""
     return tuple(dict.fromkeys(_chain(item)))
 
 

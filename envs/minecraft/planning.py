@@ -1,4 +1,8 @@
-"""Knowledge for planners: goals for a selector (DEPS), and preconditions for the dry run."""
+"""Knowledge about goals: for selectors, which choose between goals (DEPS), and for the dry run of plans.
+
+The *horizon* of a goal is the number of ticks that it takes to reach it. The dry run checks, without acting, whether
+the preconditions of each action hold when a plan reaches it.
+"""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cache
@@ -11,7 +15,7 @@ from planbook.envs.minecraft.actions import GoalRefused, NoneLeft
 from planbook.envs.minecraft.game_data import Recipe, Source
 from planbook.envs.minecraft.terrain import distance_word
 from planbook.envs.optional import Features, Goals
-from planbook.envs.preconditions import UNKNOWN, Change, Deed, Fact, Given, Need, Preconditions, deed_from_rules
+from planbook.envs.preconditions import UNKNOWN, ArgValue, Change, Contract, Fact, Need, Preconditions, rule_contract
 from planbook.envs.types import Action, Task
 
 if TYPE_CHECKING:
@@ -20,7 +24,7 @@ if TYPE_CHECKING:
 
 @cache
 def known_goals() -> tuple[Action, ...]:
-    """Return every goal once: each item from each source with each tool, each recipe, and each wearable item."""
+    """Return all goals: each item from each source with each tool that works, each recipe, and each wearable item."""
     worn = (Action("equip", (item,)) for item in sorted(game_data.ITEMS) if game_data.wearable(item))
     return (*_gathering_goals(), *_making_goals(), *worn)
 
@@ -46,21 +50,21 @@ def _making_goals() -> Iterator[Action]:
 
 
 NEVER = -1.0
-"""A time or distance that does not exist."""
+"""Stands for a time or distance that does not exist."""
 GATHERING = ("mine", "kill")
 RECORDED = Path(__file__).with_name("horizons.csv")
-"""The table that ``envs/minecraft/recording.py`` writes."""
+"""The table of recorded goals, which ``envs/minecraft/recording.py`` writes."""
 
 
 class MinecraftGoals(Goals):
-    """The goals of Minecraft: each is one action, whose duration depends on place and time."""
+    """The goals of Minecraft. Each is one action, whose duration depends on the place and the time."""
 
     environment: "Minecraft"
 
     def refusal(self, goal: Action) -> str:
-        """Return the reason why the goal would be refused; empty if it would be tried.
+        """Return the reason why the goal would be refused, or "" if it would be tried.
 
-        That the map does not have a thing is no reason, since no agent knows that in advance.
+        It is not a reason that the map does not have enough of a thing, since no agent knows that in advance.
         """
         try:
             actions.effects_of(self.environment.terrain, self.environment.player, goal)
@@ -71,14 +75,14 @@ class MinecraftGoals(Goals):
         return ""
 
     def is_open(self, goal: Action) -> bool:
-        """Return whether the stated materials and the stated tool are held, regardless of the recipe."""
+        """Return True if the materials and the tool that the plan states are held, even if the recipe is wrong."""
         tool, takes = goal.args[-1] if goal.args else None, dict(self.materials(goal))
-        if isinstance(tool, str) and tool != game_data.GIVEN_TOOL:
+        if isinstance(tool, str) and tool != game_data.STARTING_TOOL:
             takes[tool] = 1
         return all(self.environment.player.held(item) >= count for item, count in takes.items())
 
     def materials(self, goal: Action) -> Mapping[str, int]:
-        """Return the materials that a plan states for crafting or smelting; nothing for other goals."""
+        """Return the materials that a plan states for crafting or smelting. It is empty for other goals."""
         if goal.name not in ("craft", "smelt"):
             return {}
         try:
@@ -87,7 +91,11 @@ class MinecraftGoals(Goals):
             return {}
 
     def routes(self, goal: Action) -> Sequence[Action]:
-        """Return the goal, then other sources of the item, then recipes from gathered items (wool from string)."""
+        """Return the goal and others that yield the same item.
+
+        These are goals for other sources of the item, followed by recipes whose ingredients can be gathered, such as
+        that for wool from string.
+        """
         if goal.name not in GATHERING:
             return (goal,)
         try:
@@ -97,24 +105,23 @@ class MinecraftGoals(Goals):
         source = game_data.source_of(item)
         if source is None or source.verb != goal.name:
             return (goal,)
-        gained = source.given(item)
-        others = [
-            _goal_from(other, gained, count, goal) for other in game_data.sources_giving(gained) if other is not source
-        ]
-        crafted = [_goal_by(recipe, count) for recipe in game_data.RECIPES.get(gained, ()) if _is_gathered(recipe)]
+        gained = source.yielded_item(item)
+        sources = [other for other in game_data.sources_giving(gained) if other is not source]
+        others = [_gathering_goal(other, gained, count, goal) for other in sources]
+        crafted = [_making_goal(recipe, count) for recipe in game_data.RECIPES.get(gained, ()) if _is_gathered(recipe)]
         return (goal, *others, *crafted)
 
     def known(self) -> Sequence[Action]:
-        """Return every goal once."""
+        """Return all goals of the environment."""
         return known_goals()
 
     def names(self, goal: Action) -> Sequence[str]:
-        """Return the source of a gathered item."""
+        """Return the name of the source of an item that is mined or got by killing."""
         source = game_data.source_of(_object_of(goal)[0]) if goal.name in GATHERING else None
         return (source.name,) if source else ()
 
     def times(self, goal: Action, count: int) -> Action:
-        """Return the goal for this many of the object, with materials for all. Equipping has no count."""
+        """Return the goal with another count of its object, and with the materials for it. Equipping has no count."""
         if goal.name == "equip":
             return goal
         item, _ = _object_of(goal)
@@ -124,7 +131,10 @@ class MinecraftGoals(Goals):
         return Action(goal.name, ({item: count}, {**needs}, *goal.args[2:]))
 
     def features(self, goal: Action) -> Features:
-        """Return the agent's knowledge: the goal, the place, and when and how far away its source was last seen."""
+        """Return what the agent knows about a goal, as numbers and words from which its horizon is predicted.
+
+        This is the goal itself, the place, and when and how far away its source was seen last.
+        """
         player, item, count = self.environment.player, *_object_of(goal)
         source = game_data.source_of(item) if goal.name in GATHERING else None
         tool = goal.args[-1] if goal.name in GATHERING else None
@@ -145,9 +155,9 @@ class MinecraftGoals(Goals):
         }
 
     def horizon(self, goal: Action) -> float:
-        """Return the ticks that the goal takes from here, without bad luck and if time allows.
+        """Return the ticks that the goal takes from here, if it succeeds and the episode does not end before.
 
-        Infinite if the map does not have enough of it; 0 if the goal would be refused.
+        It is infinite if the map does not have enough of the thing, and 0 if the goal would be refused.
         """
         try:
             effects = actions.effects_of(self.environment.terrain, self.environment.player, goal)
@@ -162,7 +172,7 @@ class MinecraftGoals(Goals):
         return RECORDED
 
 
-def _goal_from(source: Source, item: str, count: int, goal: Action) -> Action:
+def _gathering_goal(source: Source, item: str, count: int, goal: Action) -> Action:
     name = source.goal_name if game_data.source_of(item) is not source else item
     return Action(source.verb, ({name: count}, *goal.args[1:]))
 
@@ -171,7 +181,7 @@ def _is_gathered(recipe: Recipe) -> bool:
     return all(game_data.source_of(item) is not None for item in recipe.ingredients)
 
 
-def _goal_by(recipe: Recipe, count: int) -> Action:
+def _making_goal(recipe: Recipe, count: int) -> Action:
     return Action(recipe.verb, ({recipe.output: count}, {**recipe.needs(count)}, recipe.station))
 
 
@@ -186,7 +196,7 @@ def _object_of(goal: Action) -> tuple[str, int]:
 
 
 def _sighting(environment: "Minecraft", source: Source | None) -> tuple[str, float, float]:
-    """Return the source's distance as a word, the ticks since it was last seen, and the distance to that place."""
+    """Return the source's distance as a word, the ticks since it was seen last, and the distance to that place."""
     if source is None:
         return "none", NEVER, NEVER
     player, sight = environment.player, environment.player.sight(environment.terrain)
@@ -194,57 +204,58 @@ def _sighting(environment: "Minecraft", source: Source | None) -> tuple[str, flo
         return distance_word(sight[source.name][0]), 0.0, round(sight[source.name][0], -1)
     if source.name not in player.memory:
         return "unseen", NEVER, NEVER
-    when, x, y = player.memory[source.name]
+    tick, x, y = player.memory[source.name]
     distance = ((x - player.spot.x) ** 2 + (y - player.spot.y) ** 2) ** 0.5
-    return "unseen", float(player.spot.tick - when), round(distance, -1)
+    return "unseen", float(player.spot.tick - tick), round(distance, -1)
 
 
 def preconditions(task: Task) -> Preconditions:
-    """Return the preconditions of a task's goals, from the inventory at its start."""
+    """Return the preconditions and effects of a task's goals, and the inventory at its start."""
     start = tasks.PARALLEL_START if task.type in tasks.PARALLEL else {}
-    ways: Mapping[str, Callable[..., Deed]] = {
+    rules: Mapping[str, Callable[..., Contract]] = {
         "mine": lambda obj, tool: _gather("mine", obj, tool),
         "kill": lambda obj, tool: _gather("kill", obj, tool),
         "craft": lambda obj, materials, tool: _make("craft", obj, materials, tool),
         "smelt": lambda obj, materials, tool: _make("smelt", obj, materials, tool),
         "equip": _equip,
     }
-    deeds = {name: deed_from_rules(way, GoalRefused, unclear=_held_fact(UNKNOWN)) for name, way in ways.items()}
-    return Preconditions(deeds, start={_held_fact(item): count for item, count in start.items()}, defaults={"held": 0})
+    contracts = {name: rule_contract(rule, GoalRefused, fact=_held_fact(UNKNOWN)) for name, rule in rules.items()}
+    held = {_held_fact(item): count for item, count in start.items()}
+    return Preconditions(contracts, start=held, defaults={"held": 0})
 
 
-def _held_fact(item: Given) -> Fact:
+def _held_fact(item: ArgValue) -> Fact:
     return Fact("held", (item,))
 
 
-def _tool_needs(tool: Given) -> list[Need]:
+def _tool_needs(tool: ArgValue) -> list[Need]:
     named = actions.read_tool(tool)
-    return [_enough(named, 1)] if named not in ("", game_data.GIVEN_TOOL) else []
+    return [_held_need(named, 1)] if named not in ("", game_data.STARTING_TOOL) else []
 
 
-def _enough(item: str, count: int) -> Need:
+def _held_need(item: str, count: int) -> Need:
     return Need.at_least(_held_fact(item), count, f"it takes {count} {item}, and {{now}} are held then")
 
 
-def _gather(verb: str, obj: Given, tool: Given) -> Deed:
+def _gather(verb: str, obj: ArgValue, tool: ArgValue) -> Contract:
     item, count = actions.read_object(obj)
     source, needs = actions.find_source(verb, item), _tool_needs(tool)
     actions.check_tool(source, tool or "", item)
-    return Deed(needs, [Change.by(_held_fact(name), count) for name in source.gives])
+    return Contract(needs, [Change.add(_held_fact(name), count) for name in source.gives])
 
 
-def _make(verb: str, obj: Given, materials: Given, tool: Given) -> Deed:
+def _make(verb: str, obj: ArgValue, materials: ArgValue, tool: ArgValue) -> Contract:
     recipe, count = actions.read_recipe(verb, obj, materials)
     item, station, used = recipe.output, recipe.station, recipe.needs(count)
     if actions.lacks_station(recipe, tool or ""):
         raise GoalRefused(f"to {verb} {item} takes {station} as tool, and the plan uses {tool or 'none'}")
-    changes = [Change.by(_held_fact(name), -number) for name, number in used.items()]
-    product = Change.by(_held_fact(item), recipe.makes * recipe.times(count))
-    return Deed([*(_enough(name, number) for name, number in used.items()), *_tool_needs(tool)], [*changes, product])
+    changes = [Change.add(_held_fact(name), -number) for name, number in used.items()]
+    changes.append(Change.add(_held_fact(item), recipe.makes * recipe.times(count)))
+    return Contract([*(_held_need(name, number) for name, number in used.items()), *_tool_needs(tool)], changes)
 
 
-def _equip(obj: Given) -> Deed:
+def _equip(obj: ArgValue) -> Contract:
     actions.check_item(obj)
     if not game_data.wearable(obj):
         raise GoalRefused(f"{obj} cannot be equipped")
-    return Deed([_enough(obj, 1)])
+    return Contract([_held_need(obj, 1)])

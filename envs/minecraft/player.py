@@ -1,7 +1,7 @@
-"""The player: inventory, place and memory, the effects of a goal, and the chance of reaching it (DEPS, table 18).
+"""The player's inventory, place and memory, the effects of a goal, and the chance that the goal is reached.
 
-The paper measured how often a learned controller succeeds at some skills. Other skills get the chance of the most
-similar one.
+In table 18, the DEPS paper reports how often a learned controller succeeds at some skills. These are the chances here.
+A skill that the paper did not measure gets the chance of the most similar one.
 """
 
 import random
@@ -19,13 +19,18 @@ class GoalEffects:
     """The effects of a goal that can be reached."""
 
     text: str
+    """What the player does, such as "mine 3 log"."""
     skill: str
-    """The skill used: the name of a source, or the kind of work."""
+    """The skill that the goal needs: the name of a source, or a kind of work such as "smelt at furnace"."""
     ticks: int
+    """The time that the goal takes."""
     gains: Mapping[str, int] = field(default_factory=dict)
+    """Maps an item to the number of pieces that are added to the inventory."""
     losses: Mapping[str, int] = field(default_factory=dict)
+    """Maps an item to the number of pieces that are removed from the inventory."""
     trip: Trip | None = None
     worn: str = ""
+    """The item that is put on, if any."""
 
 
 @dataclass
@@ -35,29 +40,35 @@ class MinecraftPlayer:
     inventory: dict[str, int] = field(default_factory=dict)
     spot: Spot = START
     worn: tuple[str, ...] = ()
-    gone: dict[int, int] = field(default_factory=dict)
-    """Amount taken from each site, by number."""
+    taken: dict[int, int] = field(default_factory=dict)
+    """Maps the number of a site to the amount that was taken from it."""
     memory: dict[str, tuple[float, float, float]] = field(default_factory=dict)
-    """By source: the tick and the position of the last sighting, at the start or at the end of a wait or trip."""
-    first: dict[str, float] = field(default_factory=dict)
-    """Tick at which each item was first held."""
+    """Maps a source to the tick and the position (x, y) at which it was seen last.
+
+    The player looks around at the start of an episode, and at the end of a wait or trip.
+    """
+    first_held: dict[str, float] = field(default_factory=dict)
+    """Maps an item to the tick at which it was first held."""
     tries: int = 0
-    """Number of goals tried."""
+    """The number of goals that were tried."""
     _seen: tuple[Spot, Sight] | None = None
-    """The last result of ``sight`` with its spot, which includes the time; ``gone`` changes only as time passes."""
+    """The last result of ``sight``, and the spot to which it belongs.
+
+    A spot includes the time, and ``taken`` changes only as time passes, so the result is valid as long as the spot is.
+    """
 
     def copy(self) -> "MinecraftPlayer":
         """Return a copy that shares nothing mutable."""
         return replace(
             self,
             inventory=dict(self.inventory),
-            gone=dict(self.gone),
+            taken=dict(self.taken),
             memory=dict(self.memory),
-            first=dict(self.first),
+            first_held=dict(self.first_held),
         )
 
     def held(self, item: str) -> int:
-        """Return the number of an item that is held."""
+        """Return how many pieces of an item the player holds."""
         return self.inventory.get(item, 0)
 
     def exchange(self, losses: Mapping[str, int], gains: Mapping[str, int]) -> None:
@@ -68,12 +79,12 @@ class MinecraftPlayer:
                 del self.inventory[item]
         for item, count in gains.items():
             self.inventory[item] = self.held(item) + count
-            self.first.setdefault(item, self.spot.tick)
+            self.first_held.setdefault(item, self.spot.tick)
 
     def sight(self, terrain: Terrain) -> Sight:
-        """Return what is in sight now."""
+        """Return what is in sight now: each source with the distance and the position of its nearest site."""
         if self._seen is None or self._seen[0] != self.spot:
-            self._seen = self.spot, visible(terrain, self.spot, self.gone)
+            self._seen = self.spot, visible(terrain, self.spot, self.taken)
         return self._seen[1]
 
     def look(self, terrain: Terrain) -> None:
@@ -82,7 +93,7 @@ class MinecraftPlayer:
             self.memory[source] = self.spot.tick, x, y
 
 
-CHANCES = {
+CHANCES: Mapping[str, float] = {
     "oak_tree": 0.39,
     "birch_tree": 0.29,
     "stone": 0.95,
@@ -101,11 +112,13 @@ CHANCES = {
     "craft at crafting_table": 0.90,
     "smelt at furnace": 0.80,
 }
+"""Maps a skill to the probability that it succeeds, as measured in the paper."""
 THREE_IRON_ORES = 0.16
+"""The probability of mining three pieces of iron ore or more."""
 OTHER_TREES, OTHER_ANIMALS, OTHER_ORES, OTHER_BLOCKS = 0.29, 0.50, 0.40, 0.54
-"""The chances of birch, llama, iron ore and dirt in table 18."""
-SHORT, ORE, LONG = 600, 3000, 12000
-"""Time limits in ticks: of most goals, of ores, and of diamonds."""
+"""The probabilities for sources that the paper did not measure. They are those of birch, llama, iron ore and dirt."""
+DEFAULT_LIMIT, ORE_LIMIT, DIAMOND_LIMIT = 600, 3000, 12000
+"""Time limits in ticks for most goals, for ores, and for diamonds."""
 
 
 def chance(effects: GoalEffects) -> float:
@@ -129,24 +142,27 @@ def _default_chance(skill: str) -> float:
 def time_limit(effects: GoalEffects) -> int:
     """Return the time limit of a goal in ticks."""
     if effects.skill == "diamond_ore":
-        return LONG
+        return DIAMOND_LIMIT
     source = SOURCES.get(effects.skill)
-    return ORE if source is not None and source.tool == "pickaxe" and source.depth[1] else SHORT
+    return ORE_LIMIT if source is not None and source.tool == "pickaxe" and source.depth[1] else DEFAULT_LIMIT
 
 
 def succeeds(effects: GoalEffects, task_id: str, tries: int) -> bool:
-    """Return whether the goal is reached this time: drawn for each try, with the same result in every replay."""
+    """Return True if the goal is reached this time.
+
+    ``tries`` is the number of goals tried so far. The result is random, but the same in every replay of the episode.
+    """
     return random.Random(f"luck/{task_id}/{tries}").random() < chance(effects)
 
 
 def wait(terrain: Terrain, player: MinecraftPlayer, ticks: int) -> None:
-    """Let time pass without effect. The player stays where it is."""
+    """Let time pass. The player stays where it is and looks around at the end."""
     player.spot = player.spot._replace(tick=player.spot.tick + ticks)
     player.look(terrain)
 
 
 def carry_out(terrain: Terrain, player: MinecraftPlayer, effects: GoalEffects) -> None:
-    """Apply the effects of a goal."""
+    """Apply the effects of a goal to the player."""
     spot = effects.trip.spot if effects.trip else player.spot
     player.spot = spot._replace(tick=player.spot.tick + effects.ticks)
     player.exchange(effects.losses, effects.gains)
@@ -155,5 +171,5 @@ def carry_out(terrain: Terrain, player: MinecraftPlayer, effects: GoalEffects) -
     if effects.trip is None:
         return
     for number, count in effects.trip.taken.items():
-        player.gone[number] = player.gone.get(number, 0) + count
+        player.taken[number] = player.taken.get(number, 0) + count
     player.look(terrain)

@@ -1,7 +1,8 @@
-"""Record goals from which horizons are learned, on maps that no test uses.
+"""Record the goals from which horizons are learned, on maps that are used for nothing else.
 
-Each row holds what was observed: the features before a goal, and the ticks until it was reached. Order and routes are
-random. ``python -m planbook.envs.minecraft.recording`` writes the table that ships.
+The horizon of a goal is the time that it takes to reach it. Each row of the table has the features that were observed
+before a goal, and the ticks until it was reached. The order of the goals and the routes to them are random.
+``python -m planbook.envs.minecraft.recording`` writes the table that is a part of planbook.
 """
 
 import csv
@@ -18,22 +19,23 @@ from planbook.envs.optional import Features
 from planbook.envs.types import Action, Task
 
 SEEDS = range(100_000, 100_150)
-"""Seeds of maps on which nothing is measured."""
+"""Seeds of the maps, on which nothing else is measured."""
 TICKS = 20_000
-"""Ticks of an episode: enough that no distant goal is missing from the table."""
-FREE_GOALS, MAX_EACH, MAKING = 12, 4, 0.5
-"""Free play: goals per episode, maximum count of a goal, and probability of making an item if possible."""
-FREE = "diamond"
-"""The task in free play, which is hardly ever solved."""
+"""Length of an episode in ticks. It is long enough that goals far away are reached, too."""
+FREE_GOALS, MAX_COUNT, P_MAKING = 12, 4, 0.5
+"""For free play: goals per episode, maximum count of a goal, and probability of making an item if this is possible."""
+FREE_ITEM = "diamond"
+"""The object of the task in free play. It is hardly ever obtained, so the episode does not end early."""
 HEADER = (
     f"# Goals reached in Minecraft in text ({VERSION}), seeds {SEEDS.start} to {SEEDS.stop - 1}: what was seen before, "
     "and the ticks until each was reached.\n# Made by: python -m planbook.envs.minecraft.recording\n"
 )
 Row = tuple[Features, int]
+"""The features before a goal, and the ticks until it was reached."""
 
 
-def recorded() -> str:
-    """Return the table that ships, as CSV."""
+def render_table() -> str:
+    """Return the table as CSV."""
     rows = [row for seed in SEEDS for row in _rows_of_seed(seed)]
     file = io.StringIO(HEADER)
     file.seek(0, io.SEEK_END)
@@ -44,30 +46,30 @@ def recorded() -> str:
 
 
 def _rows_of_seed(seed: int) -> Iterator[Row]:
-    dice = random.Random(f"recording/{seed}")
+    rng = random.Random(f"recording/{seed}")
     for kind in tasks.PARALLEL:
-        yield from _parallel(tasks.parallel_task(kind, seed, TICKS), dice)
-    yield from _free(tasks.single_task(FREE, seed), dice)
+        yield from _parallel_rows(tasks.parallel_task(kind, seed, TICKS), rng)
+    yield from _free_rows(tasks.single_task(FREE_ITEM, seed), rng)
 
 
-def _parallel(task: Task, dice: random.Random) -> Iterator[Row]:
-    """Yield the rows of a task's goals, tried in random order, each by a random route."""
-    environment = _start(task)
+def _parallel_rows(task: Task, rng: random.Random) -> Iterator[Row]:
+    """Try the goals of a task in random order, each by a random route, and yield their rows."""
+    environment = _new_episode(task)
     goals = tasks.parallel_goals(task)
-    for goal in dice.sample(goals, len(goals)):
-        yield from _try_goal(environment, dice.choice(_possible(environment, environment.goals.routes(goal))))
+    for goal in rng.sample(goals, len(goals)):
+        yield from _try_goal(environment, rng.choice(_possible(environment, environment.goals.routes(goal))))
 
 
-def _free(task: Task, dice: random.Random) -> Iterator[Row]:
-    """Yield the rows of free play: gathering and making at random."""
-    environment = _start(task)
+def _free_rows(task: Task, rng: random.Random) -> Iterator[Row]:
+    """Gather and make items at random, and yield the rows."""
+    environment = _new_episode(task)
     for _ in range(FREE_GOALS):
         makings = _possible(environment, _makings(environment))
-        pool = makings if makings and dice.random() < MAKING else _possible(environment, _gatherings(environment, dice))
-        yield from _try_goal(environment, dice.choice(pool))
+        pool = makings if makings and rng.random() < P_MAKING else _possible(environment, _gatherings(environment, rng))
+        yield from _try_goal(environment, rng.choice(pool))
 
 
-def _start(task: Task) -> Minecraft:
+def _new_episode(task: Task) -> Minecraft:
     environment = Minecraft(MinecraftOptions(ticks=TICKS))
     environment.reset(task)
     return environment
@@ -87,8 +89,8 @@ def _possible(environment: Minecraft, goals: Sequence[Action]) -> list[Action]:
 
 
 def _makings(environment: Minecraft) -> list[Action]:
-    """Return goals to make one of every possible item, and to equip held items."""
-    recipes = [recipe for ways in RECIPES.values() for recipe in ways]
+    """Return goals that make one piece of an item, as far as its ingredients are held, or equip a held item."""
+    recipes = [recipe for alternatives in RECIPES.values() for recipe in alternatives]
     held = set(environment.player.inventory)
     crafted = [
         Action(recipe.verb, ({recipe.output: 1}, dict(recipe.ingredients), recipe.station))
@@ -98,23 +100,23 @@ def _makings(environment: Minecraft) -> list[Action]:
     return crafted + [Action("equip", (item,)) for item in environment.player.inventory if wearable(item)]
 
 
-def _gatherings(environment: Minecraft, dice: random.Random) -> list[Action]:
-    """Return goals to gather from each source, with the best pickaxe held where one is needed."""
+def _gatherings(environment: Minecraft, rng: random.Random) -> list[Action]:
+    """Return a goal for each source. If a pickaxe is needed, the best one that the player holds is used."""
     held = [name for name in PICKAXES if name in environment.player.inventory]
     return [
-        Action(source.verb, ({source.goal_name: dice.randint(1, MAX_EACH)}, held[-1] if source.tier and held else None))
+        Action(source.verb, ({source.goal_name: rng.randint(1, MAX_COUNT)}, held[-1] if source.tier and held else None))
         for source in SOURCES.values()
     ]
 
 
 def _without_point(value: float | str) -> float | str:
-    """Return whole numbers without a decimal point."""
+    """Return the value, but as an int if it is a whole number, so that it is written without a decimal point."""
     return int(value) if isinstance(value, float) and value.is_integer() else value
 
 
 def main() -> None:
-    """Write the table into the package."""
-    Path(RECORDED).write_text(recorded(), encoding="utf-8", newline="\n")
+    """Write the table into the package's folder."""
+    Path(RECORDED).write_text(render_table(), encoding="utf-8", newline="\n")
 
 
 if __name__ == "__main__":

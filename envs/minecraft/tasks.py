@@ -1,4 +1,8 @@
-"""The tasks: the paper's eight groups (tables 9 to 16), and sets of parallel goals as in figure 4."""
+"""The tasks: the eight groups of the DEPS paper (tables 9 to 16), and tasks with parallel goals as in its figure 4.
+
+A task of a group names one object to obtain. A task with parallel goals names several items that can be obtained in any
+order.
+"""
 
 import random
 from collections.abc import Iterator, Mapping, Sequence
@@ -8,7 +12,7 @@ from pydantic import JsonValue
 
 from planbook.envs.errors import BadSelection
 from planbook.envs.minecraft.game_data import milestones
-from planbook.envs.selection import chosen_split, chosen_types, in_turn
+from planbook.envs.selection import chosen_split, chosen_types, interleave
 from planbook.envs.types import Action, Selection, Task
 
 ENVIRONMENT = "minecraft"
@@ -21,15 +25,16 @@ ALIASES: Mapping[str, str] = {
     "level": "lever",
     "heavy_weighted_plate": "heavy_weighted_pressure_plate",
 }
-"""Names in the paper's tables that are not items of 1.11.2, mapped to the items that they mean."""
+"""Maps a name in the paper's tables that is not an item of Minecraft 1.11.2 to the item that is meant."""
 NOT_IN_TABLE_21 = frozenset(
     "armor_stand quartz_block stonebrick stone stone_brick_stairs stone_pressure_plate stone_button".split()
 )
+"""Objects of the groups that the paper's table 21 does not list."""
 DEFAULT_SEEDS = (0,)
 
 
 class Group(NamedTuple):
-    """One of the paper's groups: the ticks allowed, and its objects by the names of the paper's tables."""
+    """One of the paper's groups: the length of an episode in ticks, and the objects of its tasks."""
 
     ticks: int
     objects: tuple[str, ...]
@@ -70,11 +75,14 @@ GROUPS: Mapping[str, Group] = {
     "MT8_challenge": _group(12000, "diamond"),
 }
 EQUIP = "MT5_equipment"
-"""Group whose objects must be worn."""
+"""The group whose objects must be worn."""
 PARALLEL: Mapping[str, int] = {"parallel_2": 2, "parallel_3": 3, "parallel_4": 4}
-"""Maps a task type to its number of goals."""
+"""Maps a type of tasks with parallel goals to the number of goals."""
 PARALLEL_TICKS = 3000
-"""Ticks of a parallel task, enough for any order. The option ``ticks`` shortens episodes, as in figure 4."""
+"""Length in ticks of an episode with parallel goals. It is long enough for any order of the goals.
+
+The option ``ticks`` can shorten it, as in the paper's figure 4.
+"""
 PARALLEL_START: Mapping[str, int] = {"stone_pickaxe": 1}
 """The inventory at the start of parallel tasks, so that any of the goals can be reached first."""
 CANDIDATES: Mapping[str, tuple[str, int]] = {
@@ -90,26 +98,28 @@ CANDIDATES: Mapping[str, tuple[str, int]] = {
     "chicken": ("kill", 2),
     "string": ("kill", 2),
 }
-"""Goals that may be parallel: the verb, and the maximum count."""
+"""Maps an item that a parallel goal may name to the verb of the goal and the maximum count."""
 TYPES = (*GROUPS, *PARALLEL)
 _TYPE_OF = {item: kind for kind, group in GROUPS.items() for item in group.objects}
 
 
 def select(selection: Selection, ticks: int | None) -> list[Task]:
-    """Return the chosen tasks, one for each object and seed, in turn from each type. Raises BadSelection."""
+    """Return the chosen tasks, one for each object and seed, alternating between the types.
+
+    ``ticks`` is the option of this name. Raises BadSelection if the selection names a task or type that does not exist.
+    """
     if selection.ids:
-        return [_by_id(task_id, ticks) for task_id in selection.ids]
+        return [_task_by_id(task_id, ticks) for task_id in selection.ids]
     split = chosen_split(selection, SPLITS, ENVIRONMENT)
     offered = tuple(PARALLEL if split == "parallel" else GROUPS)
     types = [kind for kind in chosen_types(selection, TYPES, ENVIRONMENT) if kind in offered]
     if not types:
         raise BadSelection(f"{ENVIRONMENT}: split {split!r} has the types {', '.join(offered)}")
-    return list(
-        in_turn((_of_type(kind, split, selection.seeds or DEFAULT_SEEDS, ticks) for kind in types), selection.limit)
-    )
+    seeds = selection.seeds or DEFAULT_SEEDS
+    return list(interleave((_tasks_of_type(kind, split, seeds, ticks) for kind in types), selection.limit))
 
 
-def _of_type(kind: str, split: str, seeds: Sequence[int], ticks: int | None) -> Iterator[Task]:
+def _tasks_of_type(kind: str, split: str, seeds: Sequence[int], ticks: int | None) -> Iterator[Task]:
     for seed in seeds:
         if kind in PARALLEL:
             yield parallel_task(kind, seed, ticks)
@@ -119,7 +129,7 @@ def _of_type(kind: str, split: str, seeds: Sequence[int], ticks: int | None) -> 
                 yield single_task(item, seed)
 
 
-def _by_id(task_id: str, ticks: int | None) -> Task:
+def _task_by_id(task_id: str, ticks: int | None) -> Task:
     group, *rest = task_id.split("/")
     if rest and rest[-1].isdecimal() and rest[-1] == str(int(rest[-1])):
         seed = int(rest[-1])
@@ -149,9 +159,9 @@ def single_task(item: str, seed: int) -> Task:
 
 
 def parallel_task(kind: str, seed: int, ticks: int | None) -> Task:
-    """Return a task of several goals. The seed determines the goals and the map."""
-    dice = random.Random(f"{kind}/{seed}")
-    counts = {item: dice.randint(1, CANDIDATES[item][1]) for item in dice.sample(list(CANDIDATES), PARALLEL[kind])}
+    """Return a task with several goals. The seed determines the goals and the map."""
+    rng = random.Random(f"{kind}/{seed}")
+    counts = {item: rng.randint(1, CANDIDATES[item][1]) for item in rng.sample(list(CANDIDATES), PARALLEL[kind])}
     goals: list[JsonValue] = [{item: count} for item, count in counts.items()]
     parts = [f"{count} {item}" for item, count in counts.items()]
     return Task(
@@ -166,7 +176,7 @@ def parallel_task(kind: str, seed: int, ticks: int | None) -> Task:
 
 
 def wanted_items(task: Task) -> dict[str, int]:
-    """Return the counts that the inventory must hold at the end. Equipment must also be worn."""
+    """Return a dict that maps each item to the count that must be held at the end. Equipment must also be worn."""
     goals = task.params.get("goals")
     if isinstance(goals, list):
         return {item: int(str(count)) for goal in goals if isinstance(goal, dict) for item, count in goal.items()}
@@ -174,7 +184,7 @@ def wanted_items(task: Task) -> dict[str, int]:
 
 
 def parallel_goals(task: Task) -> list[Action]:
-    """Return the goals of a parallel task in the order of its sentence, as a plan would write them."""
+    """Return the goals of a task with parallel goals, as a plan would write them, in the order of the sentence."""
     return [
         Action(CANDIDATES[item][0], ({item: count}, "stone_pickaxe" if "wooden_pickaxe" in milestones(item) else None))
         for item, count in wanted_items(task).items()

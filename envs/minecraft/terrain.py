@@ -1,4 +1,8 @@
-"""The map of a seed: biomes, sites of each source, visible sites, and travel times."""
+"""The map that belongs to a seed, what is in sight at a place, and how long it takes to travel.
+
+A *site* is a place with some amount of one source: a group of trees, a herd of animals, or an underground vein of ore.
+Lengths are in blocks, and times in ticks. The *spawn*, where the player starts, is in the middle of the map, at (0, 0).
+"""
 
 import random
 from collections.abc import Iterator, Mapping
@@ -9,10 +13,12 @@ from typing import NamedTuple
 
 from planbook.envs.minecraft.game_data import ANIMALS, BIOMES, EVERYWHERE, SOURCES, STONE, Source
 
-HALF = 180
+EDGE = 180
 """The map reaches this many blocks from the spawn in each direction."""
 REGIONS = 10
+"""Number of regions, each of which has one biome."""
 FOREVER = 10**9
+"""A tick that no episode reaches."""
 ORES: Mapping[str, int] = {
     "coal_ore": 60,
     "iron_ore": 55,
@@ -23,8 +29,8 @@ ORES: Mapping[str, int] = {
     "diamond_ore": 20,
     "obsidian": 16,
 }
-"""Number of veins under the map, in any biome."""
-CERTAIN: Mapping[str, int] = {
+"""Maps an ore to the number of its veins. They are spread under the whole map, in any biome."""
+GUARANTEED: Mapping[str, int] = {
     "oak_tree": 14,
     "sheep": 8,
     "cow": 10,
@@ -35,77 +41,92 @@ CERTAIN: Mapping[str, int] = {
     "reeds": 6,
     "pumpkin": 4,
 }
-"""Maps a source to the size of its permanent site near the spawn, so that no task depends on luck alone."""
-MEADOWS, REACH, SPREAD = 3, (90, 140), 8
-"""For sites of CERTAIN: number of places, their distance from the spawn, and the spread around each, in blocks."""
-NEARBY, CLOSE, SOON = 0.6, (5, 20), (200, 600)
-"""Probability that a source of CERTAIN is also close to the spawn, its distance, and when a herd there is gone."""
-LATER = (300, 3000)
-"""The tick when other herds are gone, from and to."""
+"""Maps a source to the amount at a permanent site, which every map has, so that no task depends on luck alone.
+
+These sites are on meadows, a few places that are not far from the spawn.
+"""
+MEADOW_COUNT, MEADOW_DISTANCE, SPREAD = 3, (90, 140), 8
+"""The number of meadows, the range of their distance from the spawn, and how far a site may be from its meadow."""
+P_CLOSE, CLOSE_DISTANCE, CLOSE_HERD_GONE_AT = 0.6, (5, 20), (200, 600)
+"""Some sources of GUARANTEED also have a site close to the spawn.
+
+The values are the probability of such a site, the range of its distance from the spawn, and the range of the tick at
+which a herd there leaves.
+"""
+HERD_GONE_AT = (300, 3000)
+"""The range of the tick at which any other herd leaves."""
 
 
 @dataclass(frozen=True, slots=True)
 class Location:
-    """A site of a source. Herds wander off in one direction, and are gone after a while."""
+    """A site of a source. A herd wanders off in one direction, and leaves the map after a while."""
 
     source: str
     x: float
     y: float
     depth: int
+    """The depth under the surface; 0 on the surface."""
     amount: int
+    """The number of things at the start of an episode."""
     dx: float = 0.0
+    """How far a herd moves along the x axis in one tick."""
     dy: float = 0.0
+    """How far a herd moves along the y axis in one tick."""
     gone_at: int = FOREVER
+    """The last tick at which a herd can be found."""
     number: int = 0
+    """The number of the site on its map."""
     soil: int = 0
-    """Blocks of soil above a vein, dug by hand."""
+    """The number of blocks of soil above a vein, which are dug by hand."""
 
-    def at(self, tick: float) -> tuple[float, float]:
-        """Return the position at a time; a herd comes to rest after ``WANDERING`` ticks."""
-        moved = min(tick, WANDERING)
+    def position_at(self, tick: float) -> tuple[float, float]:
+        """Return the position at a time. A herd stops after ``WANDERING_TICKS``."""
+        moved = min(tick, WANDERING_TICKS)
         return self.x + self.dx * moved, self.y + self.dy * moved
 
 
-WANDERING = 3000
+WANDERING_TICKS = 3000
+"""The tick until which herds move."""
 PACE = 0.025
-"""Maximum speed of a herd along each axis, in blocks per tick."""
+"""The maximum speed of a herd along each axis, in blocks per tick."""
 
 
 Regions = tuple[tuple[float, float, str], ...]
-"""The centre of each region, and its biome."""
+"""For each region the position (x, y) of its centre, and its biome."""
 SIGHT, VEIN_SIGHT = 48, 7
-"""Sight distance in blocks on the surface, and in a tunnel."""
+"""How far the player sees on the surface and under the ground, in blocks."""
 
 
 @dataclass(frozen=True)
 class Terrain:
-    """A map at the start of an episode. The player records what was taken from it."""
+    """A map at the start of an episode. It never changes: the player's state records what was taken from it."""
 
     regions: Regions
     sites: tuple[Location, ...]
     by_source: Mapping[str, tuple[Location, ...]]
+    """Maps a source to its sites."""
 
     def biome(self, x: float, y: float) -> str:
-        """Return the biome of a place: that of the nearest region."""
+        """Return the biome at a position. It is the biome of the nearest region."""
         return _region(x, y, self.regions)[2]
 
     def soil(self, x: float, y: float) -> int:
-        """Return the depth of the soil at a position."""
+        """Return the depth of the soil at a position, in blocks."""
         return BIOMES[self.biome(x, y)].soil
 
 
 @lru_cache(maxsize=128)
 def terrain_of(seed: int) -> Terrain:
-    """Return the map of a seed."""
-    dice = random.Random(f"minecraft/{seed}")
+    """Return the map that belongs to a seed."""
+    rng = random.Random(f"minecraft/{seed}")
     names, weights = list(BIOMES), [biome.weight for biome in BIOMES.values()]
     regions = tuple(
-        (dice.uniform(-HALF, HALF), dice.uniform(-HALF, HALF), dice.choices(names, weights)[0]) for _ in range(REGIONS)
+        (rng.uniform(-EDGE, EDGE), rng.uniform(-EDGE, EDGE), rng.choices(names, weights)[0]) for _ in range(REGIONS)
     )
-    sites = [_site(*place, dice) for place in _places(regions, dice)]
-    sites += [_close_site(source, dice) for source in CERTAIN if dice.random() < NEARBY]
-    meadows = [_random_position(dice, *REACH) for _ in range(MEADOWS)]
-    sites += [_certain_site(source, *dice.choice(meadows), dice) for source in CERTAIN]
+    sites = [_site(*place, rng) for place in _site_positions(regions, rng)]
+    sites += [_close_site(source, rng) for source in GUARANTEED if rng.random() < P_CLOSE]
+    meadows = [_random_position(rng, *MEADOW_DISTANCE) for _ in range(MEADOW_COUNT)]
+    sites += [_guaranteed_site(source, *rng.choice(meadows), rng) for source in GUARANTEED]
     sites = [_number_site(site, number, regions) for number, site in enumerate(sites)]
     by_source = {name: tuple(site for site in sites if site.source == name) for name in SOURCES}
     return Terrain(regions, tuple(sites), by_source)
@@ -117,72 +138,76 @@ def _number_site(site: Location, number: int, regions: Regions) -> Location:
 
 
 def _region(x: float, y: float, regions: Regions) -> tuple[float, float, str]:
-    """Return the region of a position: that with the nearest centre."""
+    """Return the region to which a position belongs. It is the one with the nearest centre."""
     return min(regions, key=lambda region: (region[0] - x) ** 2 + (region[1] - y) ** 2)
 
 
-def _places(regions: Regions, dice: random.Random) -> Iterator[tuple[str, float, float]]:
+def _site_positions(regions: Regions, rng: random.Random) -> Iterator[tuple[str, float, float]]:
+    """Yield the source and the position of each site, without those of GUARANTEED."""
     for x, y, name in regions:
         for source, count in BIOMES[name].sites.items():
             for _ in range(count):
-                yield source, *_near(x, y, regions, dice)
+                yield source, *_position_near(x, y, regions, rng)
     for source, count in ORES.items():
         for _ in range(count):
-            yield source, dice.uniform(-HALF, HALF), dice.uniform(-HALF, HALF)
+            yield source, rng.uniform(-EDGE, EDGE), rng.uniform(-EDGE, EDGE)
 
 
-def _near(x: float, y: float, regions: Regions, dice: random.Random) -> tuple[float, float]:
-    """Return a position in the region around a point; after some tries, one near the point, in any region."""
+def _position_near(x: float, y: float, regions: Regions, rng: random.Random) -> tuple[float, float]:
+    """Return a random position in the region around a point.
+
+    If four attempts do not yield one, return a position near the point, in whatever region it is.
+    """
     for _ in range(4):
-        px, py = x + dice.uniform(-60, 60), y + dice.uniform(-60, 60)
+        px, py = x + rng.uniform(-60, 60), y + rng.uniform(-60, 60)
         if _region(px, py, regions)[:2] == (x, y):
             return px, py
-    return x + dice.uniform(-20, 20), y + dice.uniform(-20, 20)
+    return x + rng.uniform(-20, 20), y + rng.uniform(-20, 20)
 
 
-def _site(source: str, x: float, y: float, dice: random.Random) -> Location:
+def _site(source: str, x: float, y: float, rng: random.Random) -> Location:
     kind = SOURCES[source]
-    depth, amount = dice.randint(*kind.depth), dice.randint(*kind.amount)
-    return _roaming(Location(source, x, y, depth, amount), LATER, dice)
+    depth, amount = rng.randint(*kind.depth), rng.randint(*kind.amount)
+    return _with_movement(Location(source, x, y, depth, amount), HERD_GONE_AT, rng)
 
 
-def _close_site(source: str, dice: random.Random) -> Location:
-    x, y = _random_position(dice, *CLOSE)
-    return _roaming(Location(source, x, y, 0, CERTAIN[source] // 2), SOON, dice)
+def _close_site(source: str, rng: random.Random) -> Location:
+    x, y = _random_position(rng, *CLOSE_DISTANCE)
+    return _with_movement(Location(source, x, y, 0, GUARANTEED[source] // 2), CLOSE_HERD_GONE_AT, rng)
 
 
-def _roaming(site: Location, until: tuple[int, int], dice: random.Random) -> Location:
-    """Return the site; if it is a herd, with a drift and the tick when it is gone."""
+def _with_movement(site: Location, gone_at: tuple[int, int], rng: random.Random) -> Location:
+    """Return the site. If it is a herd, it gets a random movement, and leaves at a tick in the range ``gone_at``."""
     if site.source not in ANIMALS:
         return site
-    dx, dy = dice.uniform(-PACE, PACE), dice.uniform(-PACE, PACE)
-    return replace(site, dx=dx, dy=dy, gone_at=dice.randint(*until))
+    dx, dy = rng.uniform(-PACE, PACE), rng.uniform(-PACE, PACE)
+    return replace(site, dx=dx, dy=dy, gone_at=rng.randint(*gone_at))
 
 
-def _certain_site(source: str, x: float, y: float, dice: random.Random) -> Location:
-    near = dice.uniform(-SPREAD, SPREAD), dice.uniform(-SPREAD, SPREAD)
-    return Location(source, x + near[0], y + near[1], 0, CERTAIN[source])
+def _guaranteed_site(source: str, x: float, y: float, rng: random.Random) -> Location:
+    near = rng.uniform(-SPREAD, SPREAD), rng.uniform(-SPREAD, SPREAD)
+    return Location(source, x + near[0], y + near[1], 0, GUARANTEED[source])
 
 
-def _random_position(dice: random.Random, least: float, most: float) -> tuple[float, float]:
+def _random_position(rng: random.Random, least: float, most: float) -> tuple[float, float]:
     """Return a position ``least`` to ``most`` blocks from the spawn, in any direction."""
-    x, y = dice.uniform(-1, 1), dice.uniform(-1, 1)
-    stretch = dice.uniform(least, most) / max(sqrt(x * x + y * y), 0.01)
+    x, y = rng.uniform(-1, 1), rng.uniform(-1, 1)
+    stretch = rng.uniform(least, most) / max(sqrt(x * x + y * y), 0.01)
     return x * stretch, y * stretch
 
 
 WALK = 4.6
-"""Ticks for a block on the surface, at the game's walking pace."""
+"""Ticks that it takes to walk one block, at the game's pace."""
 CLIMB = 8
-"""Ticks for a block upwards out of a shaft."""
+"""Ticks that it takes to climb one block up a shaft."""
 SOIL = 10
-"""Ticks for a block of soil, dug by hand."""
+"""Ticks that it takes to dig one block of soil by hand."""
 TUNNEL = 2
-"""Blocks of stone to dig for each block of a tunnel."""
+"""The number of blocks of stone to dig for each block of a tunnel's length."""
 
 
 class Spot(NamedTuple):
-    """The agent's position on the map, its depth below the surface, and the time."""
+    """The player's position on the map, the depth under the surface, and the time."""
 
     x: float
     y: float
@@ -192,70 +217,82 @@ class Spot(NamedTuple):
 
 @dataclass
 class Trip:
-    """The end of a trip to gather from a source. ``taken`` maps site numbers to amounts."""
+    """The result of a trip on which something is gathered."""
 
     spot: Spot
+    """The spot at the end."""
     taken: dict[int, int] = field(default_factory=dict)
+    """Maps the number of a site to the amount that was taken from it on this trip."""
 
 
-def trip(terrain: Terrain, start: Spot, gone: Mapping[int, int], source: Source, units: int, dig: int) -> Trip | None:
-    """Return a trip that gathers these units, quickest site first; None if the map does not have enough.
+def trip(terrain: Terrain, start: Spot, taken: Mapping[int, int], source: Source, units: int, dig: int) -> Trip | None:
+    """Return a trip that gathers ``units`` from sites of a source, or None if the map does not have enough.
 
-    ``gone`` is the amount taken from each site before, ``dig`` the ticks for a block of stone (0 without a pickaxe).
+    The trip always leads to the site that is reached fastest. ``taken`` maps the number of a site to the amount that
+    was taken from it before. ``dig`` is the number of ticks for a block of stone, or 0 without a pickaxe.
     """
     work = source.work * dig if source.tool == "pickaxe" else source.work
     result = Trip(start)
     while units > 0:
-        reached = _nearest(terrain, result, gone, source, dig)
+        reached = _nearest(terrain, result, taken, source, dig)
         if reached is None:
             return None
-        spot, site, left = reached
-        took = min(left, units)
-        units -= took
-        result.taken[site] = result.taken.get(site, 0) + took
-        result.spot = spot._replace(tick=spot.tick + took * work)
-    result.taken.pop(NOWHERE, None)
+        spot, site, remaining = reached
+        count = min(remaining, units)
+        units -= count
+        result.taken[site] = result.taken.get(site, 0) + count
+        result.spot = spot._replace(tick=spot.tick + count * work)
+    result.taken.pop(NO_SITE, None)
     return result
 
 
-NOWHERE = -1
-"""Site number of sources that are everywhere."""
+NO_SITE = -1
+"""Stands for the number of a site, for sources that are everywhere."""
 
 
 def _nearest(
-    terrain: Terrain, so_far: Trip, gone: Mapping[int, int], source: Source, dig: int
+    terrain: Terrain, so_far: Trip, taken: Mapping[int, int], source: Source, dig: int
 ) -> tuple[Spot, int, int] | None:
-    """Return the end of the quickest way to a site that is not exhausted, the site's number, and the amount left."""
+    """Find the site of a source that is reached fastest and not exhausted.
+
+    Return the spot of the player on arrival, the site's number, and the amount that remains there.
+    """
     if source.name in EVERYWHERE:
-        return _to_layer(terrain, so_far.spot, source), NOWHERE, FOREVER
+        return _to_layer(terrain, so_far.spot, source), NO_SITE, FOREVER
     best: tuple[Spot, int, int] | None = None
     spot = so_far.spot
     for site in terrain.by_source[source.name]:
-        left = site.amount - gone.get(site.number, 0) - so_far.taken.get(site.number, 0)
-        if left <= 0 or (best and site.gone_at == FOREVER and _earliest_arrival(spot, site) >= best[0].tick):
+        remaining = site.amount - taken.get(site.number, 0) - so_far.taken.get(site.number, 0)
+        if remaining <= 0 or (best and site.gone_at == FOREVER and _earliest_arrival(spot, site) >= best[0].tick):
             continue
-        end = way(spot, site, dig)
+        end = fastest_route(spot, site, dig)
         if end.tick <= site.gone_at and (best is None or end.tick < best[0].tick):
-            best = end, site.number, left
+            best = end, site.number, remaining
     return best
 
 
 def _earliest_arrival(spot: Spot, site: Location) -> float:
-    """Return the earliest tick at which a site could be reached without digging or climbing."""
+    """Return the tick at which a site would be reached if there were nothing to dig or climb."""
     return spot.tick + sqrt((site.x - spot.x) ** 2 + (site.y - spot.y) ** 2) * WALK
 
 
 def _to_layer(terrain: Terrain, spot: Spot, source: Source) -> Spot:
-    """Return the end of the way: down to the stone or, for dirt, up to the surface."""
+    """Return the spot at the end of the way to a source that is everywhere.
+
+    The way leads down to the stone or, for dirt, up to the surface.
+    """
     if source is STONE:
         depth = max(spot.depth, terrain.soil(spot.x, spot.y))
         return spot._replace(depth=depth, tick=spot.tick + (depth - spot.depth) * SOIL)
     return spot._replace(depth=0, tick=spot.tick + spot.depth * CLIMB)
 
 
-def way(spot: Spot, site: Location, dig: int) -> Spot:
-    """Return the end of the faster way: over the surface, or through the stone if the agent is underground."""
-    over = _over(spot, site, dig)
+def fastest_route(spot: Spot, site: Location, dig: int) -> Spot:
+    """Return the spot of the player after the fastest way to a site.
+
+    The way leads over the surface or, if the player and the site are both underground, possibly through the stone.
+    """
+    over = _surface_route(spot, site, dig)
     if not spot.depth or not site.depth or not dig:
         return over
     across = sqrt((site.x - spot.x) ** 2 + (site.y - spot.y) ** 2)
@@ -265,13 +302,16 @@ def way(spot: Spot, site: Location, dig: int) -> Spot:
     return min(over, Spot(site.x, site.y, site.depth, tick), key=lambda end: end.tick)
 
 
-def _over(spot: Spot, site: Location, dig: int) -> Spot:
-    """Return the end of the way over the surface. A herd is met where it will be when the agent arrives."""
+def _surface_route(spot: Spot, site: Location, dig: int) -> Spot:
+    """Return the spot of the player after the way over the surface.
+
+    A herd is met where it will be when the player arrives.
+    """
     tick = spot.tick + spot.depth * CLIMB
     x, y = site.x, site.y
     if site.dx or site.dy:
-        x, y = site.at(tick)
-        x, y = site.at(tick + sqrt((x - spot.x) ** 2 + (y - spot.y) ** 2) * WALK)
+        x, y = site.position_at(tick)
+        x, y = site.position_at(tick + sqrt((x - spot.x) ** 2 + (y - spot.y) ** 2) * WALK)
     tick += sqrt((x - spot.x) ** 2 + (y - spot.y) ** 2) * WALK
     if not site.depth:
         return Spot(x, y, 0, tick)
@@ -279,13 +319,13 @@ def _over(spot: Spot, site: Location, dig: int) -> Spot:
 
 
 WORDS = ((8, "next to you"), (24, "near"), (SIGHT, "far"))
-"""Words for distances, each with its maximum in blocks."""
+"""The words for distances, each after the maximum distance in blocks for which it is used."""
 Sight = dict[str, tuple[float, float, float]]
 """Maps a source to the distance and the position of its nearest site."""
 
 
 def seen_words(sight: Sight) -> dict[str, str]:
-    """Return the sources in sight, nearest first, each with its distance as a word."""
+    """Return a dict that maps the sources in sight, the nearest first, to their distance as a word."""
     return {name: distance_word(sight[name][0]) for name in sorted(sight, key=lambda name: (sight[name][0], name))}
 
 
@@ -294,17 +334,17 @@ def distance_word(distance: float) -> str:
     return next((word for reach, word in WORDS if distance <= reach), WORDS[-1][1])
 
 
-def visible(terrain: Terrain, spot: Spot, gone: Mapping[int, int]) -> Sight:
-    """Return the nearest site in sight of each source. Underground, only close veins are seen."""
+def visible(terrain: Terrain, spot: Spot, taken: Mapping[int, int]) -> Sight:
+    """Return the nearest site of each source that is in sight. Underground, only close veins are seen."""
     x, y, depth, tick = spot
     reach = VEIN_SIGHT if depth else SIGHT
     squares: dict[str, tuple[float, float, float]] = {}
     for site in terrain.sites:
         if bool(site.depth) != bool(depth):
             continue
-        position = (site.x, site.y) if site.gone_at == FOREVER else site.at(tick)
+        position = (site.x, site.y) if site.gone_at == FOREVER else site.position_at(tick)
         square = (position[0] - x) ** 2 + (position[1] - y) ** 2 + (site.depth - depth) ** 2
-        if square > reach * reach or tick > site.gone_at or site.amount <= gone.get(site.number, 0):
+        if square > reach * reach or tick > site.gone_at or site.amount <= taken.get(site.number, 0):
             continue
         if site.source not in squares or square < squares[site.source][0]:
             squares[site.source] = square, *position

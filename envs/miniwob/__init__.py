@@ -1,7 +1,8 @@
-"""MiniWoB++: small web pages in a real Chromium.
+"""The environment MiniWoB++: small web pages in a real Chromium, each with one task.
 
-- ``environment``: the class, its options and actions. ``task_types``: the 53 types, and the params of goals.
-- ``tab``: one tab of the browser; ``page.js`` runs in its pages.
+- ``environment``: the environment's class, its options and actions.
+- ``task_types``: the 53 types of tasks, and the parsing of goals into params.
+- ``tab``: the browser tab in which a page is shown. The script ``page.js`` runs inside the pages.
 """
 
 from planbook.envs.miniwob import task_types

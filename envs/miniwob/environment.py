@@ -14,12 +14,12 @@ from planbook.envs.errors import EnvironmentBroken, EpisodeEnded
 from planbook.envs.miniwob import task_types
 from planbook.envs.miniwob.tab import MiniwobTab, PageState
 from planbook.envs.resources import folder_digest
-from planbook.envs.selection import chosen_split, chosen_types, in_turn, read_seeded_id
+from planbook.envs.selection import chosen_split, chosen_types, interleave, read_seeded_id
 from planbook.envs.types import EnvironmentOptions, Observation, Requirement, Selection, Task, Verdict
 
 DEFAULT_SEEDS = (0, 1, 2, 3, 4)
 MAX_CHANGE = 300
-"""Maximum characters of a page's change in feedback on one action."""
+"""Maximum number of characters that describe the change of a page in the feedback on one action."""
 
 
 class MiniwobOptions(EnvironmentOptions):
@@ -59,22 +59,22 @@ class Miniwob(Environment):
 
     @classmethod
     def tasks(cls, selection: Selection, options: BaseModel | None = None) -> Sequence[Task]:
-        """Return tasks of the types in turn, seed by seed. Seeds are 0 to 4 by default."""
+        """Return the chosen tasks, alternating between the types. By default, the seeds are 0 to 4."""
         if selection.ids:
             return [cls._task(*read_seeded_id(task_id, cls.types, cls.name)) for task_id in selection.ids]
         split = chosen_split(selection, cls.splits, cls.name)
         chosen = chosen_types(selection, task_types.SPLITS[split], f"{cls.name}'s split {split}")
         seeds = selection.seeds or DEFAULT_SEEDS
-        return list(in_turn(([cls._task(name, seed) for seed in seeds] for name in chosen), selection.limit))
+        return list(interleave(([cls._task(name, seed) for seed in seeds] for name in chosen), selection.limit))
 
     @classmethod
-    def told_params(cls, task: Task) -> Mapping[str, JsonValue]:
-        """Return the params; none for a goal in free wording, whose meaning the page itself publishes."""
+    def public_params(cls, task: Task) -> Mapping[str, JsonValue]:
+        """Return the params, but none if the goal is a free sentence, since the agent has to understand it itself."""
         return {} if task.type in task_types.FREE_WORDING else task.params
 
     @classmethod
     def requirements(cls) -> Sequence[Requirement]:
-        """Return the pages, the browser packages, Chromium and its driver."""
+        """Return the required packages and programs: the pages, the browser packages, Chromium and its driver."""
         return [task_types.PACKAGE.requirement("miniwob"), *chromium.requirements()]
 
     @classmethod
@@ -83,7 +83,7 @@ class Miniwob(Environment):
         return Task(id=f"{type_name}/{seed}", env=cls.name, split=split, type=type_name, goal="", seed=seed)
 
     def begin(self, task: Task) -> Observation:
-        """Start the page with the task's seed; a tab that died since the last episode is replaced."""
+        """Start the page with the task's seed. If the tab died since the last episode, it is replaced."""
         had_tab = self._tab is not None
         try:
             page = self._begin(task)
@@ -96,18 +96,18 @@ class Miniwob(Environment):
         return self._observe(page)
 
     def scene(self) -> str:
-        """Return the page as it is now."""
+        """Return the HTML of the page after the last action."""
         return self._page.html if self._page else ""
 
     def verdict(self) -> Verdict:
-        """Return solved if the page's raw reward is 1; a lower one is partial credit."""
+        """Return the page's verdict. The task is solved if the raw reward is 1. A lower reward is partial credit."""
         page = self._page
         if page is None or not page.done:
             return Verdict(solved=False, score=0.0)
         return Verdict(solved=page.reward == 1, score=min(1.0, max(0.0, page.reward)))
 
     def brief(self, observation: Observation, before: Observation) -> str:
-        """Return why nothing happened, or the page's new tags."""
+        """Return the reason why nothing happened, or the new tags of the page."""
         if not observation.accepted:
             return observation.text.split("\n", 1)[0]
         new = _new_tags(before.text, observation.text)
@@ -117,16 +117,16 @@ class Miniwob(Environment):
 
     @classmethod
     def checksums(cls, tasks: Sequence[Task], options: BaseModel | None = None) -> Mapping[str, str]:
-        """Return the digest of the pages and all files that they load."""
+        """Return the digest of the pages and of all files that they load."""
         return {"pages": folder_digest(task_types.PACKAGE.folder() / "html")}
 
     def versions(self) -> Mapping[str, str]:
-        """Return the versions of browser, Selenium and MiniWoB++, and the pages' set of sentences."""
+        """Return the versions of the browser, Selenium and MiniWoB++, the set of sentences, and the set of actions."""
         pages = {"miniwob": importlib.metadata.version("miniwob"), "data_mode": "train"}
         return chromium.versions() | pages | {"paper_actions": str(not self.offer.queries).lower()}
 
     def close(self) -> None:
-        """Close the tab; the browser stays for others until the process ends."""
+        """Close the tab. The browser stays open for other episodes until the process ends."""
         if self._tab is not None:
             self._tab.close()
             self._tab = None
@@ -230,7 +230,7 @@ class Miniwob(Environment):
 
 
 def _new_tags(before: str, after: str) -> str:
-    """Return the opening tags, each with the text after it, that occur more often than before."""
+    """Return the opening tags that occur more often than before, each with the text that follows it."""
     remaining = Counter(_tags(before))
     new = []
     for tag in _tags(after):

@@ -1,4 +1,7 @@
-"""A tab of the browser that plays one MiniWoB++ page at a time."""
+"""A tab of the browser, which shows one MiniWoB++ page at a time.
+
+The functions of our script ``page.js``, which runs in every page, are called from here.
+"""
 
 import json
 import time
@@ -15,14 +18,17 @@ from planbook.envs.browser.devtools import Answer, Command, click_commands, mous
 from planbook.envs.errors import EnvironmentBroken
 
 WINDOW: Mapping[str, JsonValue] = {"width": 640, "height": 480, "deviceScaleFactor": 1, "mobile": False}
-CORNER = (639.0, 479.0)
-"""Position of the mouse before an episode: beside the page's content, where a click only closes menus."""
-LONGEST_EPISODE = 2_000_000_000
-"""Milliseconds until an episode ends: practically never. A browser's longest timer is little longer."""
+"""The window of the tab, in pixels."""
+MOUSE_START = (639.0, 479.0)
+"""Position of the mouse before an episode. It is outside the page's content, where a click only closes menus."""
+EPISODE_MILLISECONDS = 2_000_000_000
+"""Milliseconds until a page ends its episode. This is nearly the longest time that a browser's timer supports."""
 DATA_MODE = "train"
-"""The pages' set of sentences: miniwob's default."""
+"""The set of sentences from which pages choose. This is miniwob's default."""
 DRAG_STEPS = 8
+"""Number of mouse movements while an element is dragged."""
 LOAD_SECONDS = 60
+"""Maximum number of seconds that a page may take to load."""
 
 
 @cache
@@ -32,21 +38,26 @@ def _script() -> str:
 
 @dataclass(frozen=True, slots=True)
 class PageState:
-    """The current content of a page. ``reward`` is the raw reward, valid once ``done``.
-
-    ``refused`` is the reason if nothing was done; ``goal`` and ``fields`` are set only at the start of an episode.
-    """
+    """The content of a page after an action."""
 
     html: str
     done: bool
+    """True if the page has ended the episode."""
     reward: float
+    """The raw reward, which is valid only if ``done`` is True."""
     refused: str = ""
+    """The reason why nothing was done; empty if the action was done."""
     goal: str = ""
+    """The goal of the task, set only at the start of an episode."""
     fields: dict[str, str] | None = None
+    """The values in the goal that the page publishes, set only at the start of an episode."""
 
 
 class MiniwobTab:
-    """A tab and its page. Points are in CSS pixels from the page's upper left corner. Actions return the new state."""
+    """A tab and its page.
+
+    Points are in CSS pixels, measured from the page's upper left corner. Every action returns the page's new state.
+    """
 
     def __init__(self, browser: chromium.Browser) -> None:
         self._browser = browser
@@ -65,24 +76,24 @@ class MiniwobTab:
         )
 
     def close(self) -> None:
-        """Close the tab; harmless if the browser is gone."""
+        """Close the tab. It is not an error if the browser is gone."""
         self._connection.close()
         self._browser.close_tab(self._target)
 
     def begin(self, url: str, seed: int, reload: bool) -> PageState:
-        """Start an episode. The page is loaded if the tab has another one, or with ``reload``."""
+        """Start an episode. The page is loaded if the tab shows another page, or if ``reload`` is True."""
         if reload or url != self._url:
             self._load(url)
         self._episode = next(self._numbers)
-        self._connection.call_all(click_commands(*CORNER))  # a click, since a mere move waits for the next frame
-        return PageState(**self._ask("begin", self._episode, seed, DATA_MODE, LONGEST_EPISODE))
+        self._connection.call_all(click_commands(*MOUSE_START))  # a click, since a mere move waits for the next frame
+        return PageState(**self._ask("begin", self._episode, seed, DATA_MODE, EPISODE_MILLISECONDS))
 
     def settle(self) -> PageState:
         """Wait until the page has finished reacting, and return its state."""
         return PageState(**self._ask("settle", self._episode))
 
     def find(self, xpath: str) -> JsonValue:
-        """Return descriptions of the elements that an XPath matches; an invalid one matches nothing."""
+        """Return descriptions of the elements that an XPath matches. An invalid XPath matches nothing."""
         return self._call("find", xpath)
 
     def click(self, xpath: str) -> PageState:
@@ -90,7 +101,7 @@ class MiniwobTab:
         return self._send_at(self._ask("locate", xpath), click_commands)
 
     def click_option(self, xpath: str) -> PageState:
-        """Choose an ``<option>`` of a list; click on any other element."""
+        """Choose an ``<option>`` of a list. If the XPath matches any other element, click on it."""
         point = self._ask("locateOption", xpath)
         return self._do("choose", xpath) if point.get("option") else self._send_at(point, click_commands)
 

@@ -1,4 +1,4 @@
-"""The 53 task types that the papers evaluate, and the params of goals."""
+"""The 53 types of tasks on which the papers report results, and the parsing of goals into params."""
 
 import re
 from collections.abc import Callable, Mapping, Sequence
@@ -13,10 +13,10 @@ FEEDBACK = tuple(
     "search-engine tic-tac-toe terminal login-user-popup guess-number email-inbox email-inbox-nl-turk "
     "email-inbox-forward-nl email-inbox-forward-nl-turk".split()
 )
-"""Types whose pages answer an action with information that the next action depends on."""
+"""Types whose pages answer an action with information on which the next action depends."""
 
 FREE_WORDING = ("email-inbox-nl-turk", "email-inbox-forward-nl", "email-inbox-forward-nl-turk")
-"""Types whose goals are free sentences; their pages publish the fields behind the goal."""
+"""Types whose goals are free sentences. Their pages publish the values that the goal expresses."""
 
 NO_FEEDBACK = tuple(
     "choose-list click-button click-button-sequence click-checkboxes click-checkboxes-large click-checkboxes-soft "
@@ -29,7 +29,7 @@ NO_FEEDBACK = tuple(
 )
 
 RELOADED = ("search-engine", "use-autocomplete", "use-spinner")
-"""Types whose pages are loaded again for each episode, since they keep traces of the last one."""
+"""Types whose pages are loaded again for each episode, since they keep traces of the previous one."""
 
 SPLITS: Mapping[str, tuple[str, ...]] = {
     "all": FEEDBACK + NO_FEEDBACK,
@@ -38,28 +38,34 @@ SPLITS: Mapping[str, tuple[str, ...]] = {
 }
 
 Pairs = Sequence[tuple[str, str]]
+"""Names and values of a goal's fields."""
 
 
-PACKAGE = PackageData("miniwob", "browser", only=("miniwob",))
+PACKAGE = PackageData("miniwob", "browser", prefixes=("miniwob",))
 
 
 def page(type_name: str) -> str:
-    """Return the address of a type's page."""
+    """Return the address of the page of a type."""
     return (PACKAGE.folder() / "html" / "miniwob" / f"{type_name}.html").as_uri()
 
 
 @cache
 def _extractors() -> Mapping[str, Callable[[str], Pairs]]:
-    """Return miniwob's field extractors; its module needs nothing but the standard library."""
+    """Return miniwob's field extractors: a dict that maps a type to the function that parses its goals.
+
+    Their module is run without importing the package, since it needs nothing but the standard library.
+    """
     extractors: Mapping[str, Callable[[str], Pairs]] = run_path(str(PACKAGE.folder() / "fields.py"))["FIELD_EXTRACTORS"]
     return extractors
 
 
 def params(type_name: str, goal: str, fields: Mapping[str, str] | None) -> dict[str, JsonValue]:
-    """Return the params of a goal: the page's ``fields``, or what miniwob's extractor reads from the goal.
+    """Return the params of a goal: its values, such as the name of the button to click.
 
-    The keys are miniwob's (``target``, ``username``, ``by``, ``to`` ...), with ``_`` for a space. Numbered ones become
-    one list: ``target 0`` and ``target 1`` become ``targets``. A goal that the extractor cannot read has no params.
+    They are the ``fields`` that the page publishes, or otherwise the values that miniwob's extractor finds in the goal.
+    The keys are miniwob's (``target``, ``username``, ``by``, ``to`` ...), with ``_`` in place of a space. Values with
+    numbered keys form one list: ``target 0`` and ``target 1`` become ``targets``. A goal that the extractor cannot
+    parse has no params.
     """
     try:
         pairs = tuple(fields.items()) if fields else _extractors()[type_name](goal)

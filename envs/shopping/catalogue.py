@@ -1,7 +1,8 @@
-"""Products and wishes, and our catalogue: 1,200 products and 546 wishes, made from ``kinds.json`` and seeds.
+"""Products, customers' wishes, and our own catalogue of 1,200 products and 546 wishes.
 
-Each kind of product has ten families of three similar products: the second has another attribute in place of one, the
-third costs more and lacks one value of each option.
+The catalogue is generated from ``kinds.json`` with fixed seeds. Each kind of product, such as body lotion, has ten
+families of three similar products. The second product of a family differs from the first in one attribute. The third
+one costs more and lacks one value of each option.
 """
 
 import json
@@ -15,37 +16,36 @@ from typing import Any
 
 @dataclass(frozen=True)
 class Product:
-    """One product. Prices are in dollars; texts are unchanged from their source.
-
-    ``options`` maps the name of an option to its values, and each value to its extra on ``price``. ``category`` is the
-    department (``beauty``), ``query`` the words that find products of the kind, ``path`` their position in the shop
-    (``Beauty & Personal Care › Skin Care › Body Lotion``). ``shown`` is the price range on the page if it does not
-    follow from the options.
-    """
+    """One product. Prices are in dollars."""
 
     id: str
     title: str
     category: str
+    """The department, such as ``beauty``."""
     query: str
+    """The words by which products of this kind are found, such as ``body lotion``."""
     path: str
+    """The position of this kind in the shop, such as ``Beauty & Personal Care › Skin Care › Body Lotion``."""
     description: str
     bullets: tuple[str, ...]
     attributes: tuple[str, ...]
     options: Mapping[str, Mapping[str, float]]
+    """Maps the name of an option to a dict that maps each of its values to the surcharge on ``price``."""
     price: float
-    shown: tuple[float, float] | None = None
+    price_shown: tuple[float, float] | None = None
+    """The price range that the page shows; None if it follows from the options."""
     rating: str = "N.A."
     reviews: tuple[str, ...] = ()
 
     def price_of(self, chosen: Mapping[str, str]) -> float:
-        """Return the price with the chosen options; the others have their first value."""
+        """Return the price with the chosen options. An option that is not chosen has its first value."""
         extras = (values.get(chosen.get(name, next(iter(values))), 0.0) for name, values in self.options.items())
         return round(self.price + sum(extras), 2)
 
     def price_range(self, chosen: Mapping[str, str]) -> tuple[float, float]:
         """Return the minimum and maximum price with the options chosen so far."""
-        if self.shown:
-            return self.shown
+        if self.price_shown:
+            return self.price_shown
         extras = [
             [values[chosen[name]]] if name in chosen else values.values() for name, values in self.options.items()
         ]
@@ -54,34 +54,36 @@ class Product:
 
 @dataclass(frozen=True)
 class Wish:
-    """A customer's wish: the sentence for the agent, and the criteria by which the purchase is judged.
-
-    ``values`` are the wanted values of options. ``product`` also defines the wanted kind.
-    """
+    """A customer's wish: the sentence for the agent, and the criteria by which the purchase is judged."""
 
     sentence: str
     product: str
+    """The id of a product that fulfils the wish. Its kind is the kind that the customer wants."""
     attributes: tuple[str, ...]
+    """The attributes that the product must have."""
     values: tuple[str, ...]
+    """The values of options that must be chosen."""
     price_below: float | None = None
-    """The upper price that the sentence names, if any."""
+    """The upper limit of the price, if the sentence names one."""
 
 
 @dataclass(frozen=True)
 class Shop:
-    """All products by id, and all wishes in the order of the splits."""
+    """All products and all wishes."""
 
     products: Mapping[str, Product]
+    """Maps the id of a product to the product."""
     wishes: Sequence[Wish]
+    """The wishes. A split of the tasks is a range of these."""
 
 
-def price_text(amount: float) -> str:
+def format_price(amount: float) -> str:
     """Return a price such as ``$12.50``."""
     return f"${amount:,.2f}"
 
 
 def price_clause(upper: float | None) -> str:
-    """Return the clause at the end of a wish's sentence that names a price."""
+    """Return the clause at the end of a wish's sentence that names the upper limit of the price, or ""."""
     return "" if upper is None else f", and price lower than {upper:.2f} dollars"
 
 
@@ -94,117 +96,129 @@ def _data() -> Mapping[str, Any]:
     return data
 
 
-def brand(dice: random.Random) -> str:
+def random_brand(rng: random.Random) -> str:
     """Return a random maker and product line, such as ``Fenmere Juniper``."""
     names = _data()["names"]
-    return f"{dice.choice(names['begins'])}{dice.choice(names['ends'])} {dice.choice(names['lines'])}"
+    return f"{rng.choice(names['begins'])}{rng.choice(names['ends'])} {rng.choice(names['lines'])}"
 
 
-def heading(text: str) -> str:
-    """Return a text in title case."""
+def title_case(text: str) -> str:
+    """Return the text with the first letter of each word in upper case."""
     return " ".join(word[:1].upper() + word[1:] for word in text.split())
 
 
-def phrase(purpose: str, dice: random.Random) -> str:
-    """Return a random phrase for a purpose, with placeholders."""
-    return str(dice.choice(_data()["phrases"][purpose]))
+def random_phrase(purpose: str, rng: random.Random) -> str:
+    """Return a random phrase with placeholders. ``purpose`` says what for, such as ``review``."""
+    return str(rng.choice(_data()["phrases"][purpose]))
 
 
 SHUFFLE_SEED = 233
 """WebShop's seed for shuffling its goals."""
 FAMILIES, WISHES = 10, 546
 P_OPTION = 0.6
-"""Probability that a wish names an option of its product; about one in five wishes names none, as in WebShop."""
-TENS = tuple(10.0 * ten for ten in range(1, 100))
+"""Probability that a wish names a certain option. About one in five wishes names no option, as in WebShop."""
+PRICE_LIMITS = tuple(10.0 * ten for ten in range(1, 100))
+"""The upper limits of prices that sentences name: 10, 20, ... 990 dollars."""
 Data = Mapping[str, Any]
+"""An object of ``kinds.json``."""
 
 
 @cache
 def own_shop() -> Shop:
-    """Return our catalogue, built once per process (about 50 ms)."""
+    """Return our own shop. It is built once per process, which takes about 50 ms."""
     data = _data()
     products = {
         product.id: product
         for category, details in data["categories"].items()
         for kind in details["kinds"]
-        for product in _kind(category, details["path"], kind, data["axes"])
+        for product in _products_of_kind(category, details["path"], kind, data["axes"])
     }
     return Shop(products, _wishes(list(products.values())))
 
 
-def upper_price(price: float, dice: random.Random) -> float | None:
-    """Return an upper price like WebShop's: the greater of two drawn from the next four tens, or None."""
-    above = [ten for ten in TENS if ten > price][:4]
-    return max(dice.sample(above, 2)) if len(above) >= 2 else None
+def upper_price(price: float, rng: random.Random) -> float | None:
+    """Return a random upper limit for a price, chosen as in WebShop, or None.
+
+    Two limits are drawn from the next four multiples of ten above the price, and the greater one is returned. If the
+    price is too high for this, there is no limit.
+    """
+    above = [limit for limit in PRICE_LIMITS if limit > price][:4]
+    return max(rng.sample(above, 2)) if len(above) >= 2 else None
 
 
-def _kind(category: str, path: str, kind: Data, axes: Mapping[str, Sequence[str]]) -> Iterator[Product]:
+def _products_of_kind(category: str, path: str, kind: Data, axes: Mapping[str, Sequence[str]]) -> Iterator[Product]:
     for number in range(FAMILIES):
         yield from _family(category, path, kind, axes, random.Random(f"{category}/{kind['noun']}/{number}"))
 
 
 def _family(
-    category: str, path: str, kind: Data, axes: Mapping[str, Sequence[str]], dice: random.Random
+    category: str, path: str, kind: Data, axes: Mapping[str, Sequence[str]], rng: random.Random
 ) -> Iterator[Product]:
-    noun, attributes = kind["noun"], dice.sample(kind["attributes"], 5)
+    noun, attributes = kind["noun"], rng.sample(kind["attributes"], 5)
     least, most = kind["price"]
     first = Product(
-        id=_new_id(dice),
-        title=f"{brand(dice)} {{}} {heading(noun)} with {heading(dice.choice(kind['with']))}",
+        id=_new_id(rng),
+        title=f"{random_brand(rng)} {{}} {title_case(noun)} with {title_case(rng.choice(kind['with']))}",
         category=category,
         query=noun,
-        path=f"{path} › {kind['group']} › {heading(noun)}",
+        path=f"{path} › {kind['group']} › {title_case(noun)}",
         description="",
         bullets=(),
         attributes=tuple(attributes[:4]),
-        options={name: _values(axes[axis], least, dice) for name, axis in kind["options"].items()},
-        price=round(dice.uniform(least, most), 2),
-        rating=f"{dice.uniform(2.8, 5.0):.1f}",
+        options={name: _values(axes[axis], least, rng) for name, axis in kind["options"].items()},
+        price=round(rng.uniform(least, most), 2),
+        rating=f"{rng.uniform(2.8, 5.0):.1f}",
     )
-    yield _with_texts(first, dice)
+    yield _with_texts(first, rng)
     swapped = (*first.attributes[:3], attributes[4])
-    yield _with_texts(replace(first, id=_new_id(dice), attributes=swapped, price=round(first.price * 0.97, 2)), dice)
+    yield _with_texts(replace(first, id=_new_id(rng), attributes=swapped, price=round(first.price * 0.97, 2)), rng)
     fewer = {name: dict(list(values.items())[1:]) for name, values in first.options.items()}
-    yield _with_texts(replace(first, id=_new_id(dice), options=fewer, price=round(first.price * 1.6, 2)), dice)
+    yield _with_texts(replace(first, id=_new_id(rng), options=fewer, price=round(first.price * 1.6, 2)), rng)
 
 
-def _new_id(dice: random.Random) -> str:
-    return "B0" + "".join(dice.choices("0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ", k=8))
+def _new_id(rng: random.Random) -> str:
+    return "B0" + "".join(rng.choices("0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ", k=8))
 
 
-def _values(axis: Sequence[str], least: float, dice: random.Random) -> dict[str, float]:
-    """Return some values of an option, in the order of their axis, with their extras on the price."""
-    indexes = sorted(dice.sample(range(len(axis)), dice.randint(3, min(5, len(axis)))))
-    return {axis[index]: dice.choice((0.0, 0.0, round(least * dice.uniform(0.1, 0.6), 2))) for index in indexes}
+def _values(axis: Sequence[str], least: float, rng: random.Random) -> dict[str, float]:
+    """Return three to five values of an option, each mapped to its surcharge on the price.
+
+    ``axis`` has all values that such an option can have, and ``least`` is the lowest price of the kind.
+    """
+    indexes = sorted(rng.sample(range(len(axis)), rng.randint(3, min(5, len(axis)))))
+    return {axis[index]: rng.choice((0.0, 0.0, round(least * rng.uniform(0.1, 0.6), 2))) for index in indexes}
 
 
-def _with_texts(product: Product, dice: random.Random) -> Product:
-    """Return the product with its texts: one attribute in the title, two in the description, all in the bullets."""
-    noun, attributes = product.query, dice.sample(product.attributes, len(product.attributes))
+def _with_texts(product: Product, rng: random.Random) -> Product:
+    """Return the product with its texts.
+
+    The title names one of its attributes, the description two, and the bullets all of them.
+    """
+    noun, attributes = product.query, rng.sample(product.attributes, len(product.attributes))
     first, second = attributes[:2]
     made_with = product.title.partition(" with ")[2].lower()
     return replace(
         product,
-        title=product.title.format(heading(first)),
-        description=phrase("description", dice).format(noun=noun, first=first, second=second, extra=made_with),
-        bullets=tuple(phrase("bullet", dice).format(noun=noun, attribute=attribute) for attribute in attributes),
-        reviews=tuple(phrase("review", dice).format(noun=noun) for _ in range(dice.randint(0, 3))),
+        title=product.title.format(title_case(first)),
+        description=random_phrase("description", rng).format(noun=noun, first=first, second=second, extra=made_with),
+        bullets=tuple(random_phrase("bullet", rng).format(noun=noun, attribute=attribute) for attribute in attributes),
+        reviews=tuple(random_phrase("review", rng).format(noun=noun) for _ in range(rng.randint(0, 3))),
     )
 
 
 def _wishes(products: Sequence[Product]) -> Sequence[Wish]:
-    """Return wishes for random products, shuffled like WebShop's goals."""
+    """Return wishes for random products, in random order like WebShop's goals."""
     wishes = [_wish(product, random.Random(f"wish/{product.id}")) for product in products]
     random.Random(SHUFFLE_SEED).shuffle(wishes)
     return wishes[:WISHES]
 
 
-def _wish(product: Product, dice: random.Random) -> Wish:
-    attributes = dice.sample(product.attributes, dice.choice((1, 2, 2, 3)))
-    options = {name: dice.choice(list(values)) for name, values in product.options.items() if dice.random() < P_OPTION}
-    upper = upper_price(product.price_of(options), dice)
+def _wish(product: Product, rng: random.Random) -> Wish:
+    attributes = rng.sample(product.attributes, rng.choice((1, 2, 2, 3)))
+    options = {name: rng.choice(list(values)) for name, values in product.options.items() if rng.random() < P_OPTION}
+    upper = upper_price(product.price_of(options), rng)
     return Wish(
-        sentence=_sentence(product.query, attributes, options, dice) + price_clause(upper),
+        sentence=_sentence(product.query, attributes, options, rng) + price_clause(upper),
         product=product.id,
         attributes=tuple(attributes),
         values=tuple(options.values()),
@@ -212,8 +226,8 @@ def _wish(product: Product, dice: random.Random) -> Wish:
     )
 
 
-def _sentence(noun: str, attributes: Sequence[str], options: Mapping[str, str], dice: random.Random) -> str:
-    return phrase("wish" if options else "plain wish", dice).format(
+def _sentence(noun: str, attributes: Sequence[str], options: Mapping[str, str], rng: random.Random) -> str:
+    return random_phrase("wish" if options else "plain wish", rng).format(
         noun=noun,
         listed=", ".join(attributes),
         joined=" and ".join(attributes),

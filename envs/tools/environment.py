@@ -1,4 +1,7 @@
-"""The base of environments made of tools: actions, ``agent.answer``, finding tools, tasks from a file, verdicts."""
+"""The base class of environments that are made of tools, such as functions or the tools of an MCP server.
+
+Each tool becomes an action. Tasks come from a file (see ``tasks``), and a judge in the file gives the verdict.
+"""
 
 import inspect
 import json
@@ -16,26 +19,28 @@ from planbook.envs.base import Environment, action, query
 from planbook.envs.errors import BadSelection, EnvironmentBroken
 from planbook.envs.resources import file_digest
 from planbook.envs.text_matching import BM25
-from planbook.envs.tools.judging import Situation, judge_task
+from planbook.envs.tools.judging import JudgeInput, judge_task
 from planbook.envs.tools.schemas import Argument, keyed_arguments
 from planbook.envs.tools.tasks import SPLITS, TaskGoal, read_goals, tasks_of
-from planbook.envs.types import ActionSpec, EnvironmentOptions, Observation, Offered, Selection, Task, Verdict
+from planbook.envs.types import ActionSpec, EnvironmentOptions, Observation, Offer, Selection, Task, Verdict
 from planbook.sandbox import Fault, SandboxError, bound_names, check, did_you_mean
 
-MANY = 50
-"""Maximum number of tools that prompts list in full. With more, they list some, and plans may search."""
+MAX_LISTED_TOOLS = 50
+"""Maximum number of tools that prompts list in full. If there are more, prompts list some, and plans can search."""
 MAX_TEXT = 1_000_000
-"""Maximum characters in a tool's result."""
-ENDING = "Call agent.answer(value) when the task is done."
+"""Maximum number of characters in a tool's result."""
+END_HINT = "Call agent.answer(value) when the task is done."
 RESERVED = ("answer", "search", "describe")
+"""Names that tools cannot have in plans."""
 Effect = Literal["", "read", "write", "destroy"]
+"""What a tool may do to the state, as far as its author declares it. Empty if nothing is declared."""
 EFFECTS: Mapping[Effect, str] = {
     "": "",
     "read": "It only reads.",
     "write": "It changes something.",
     "destroy": "It may destroy something.",
 }
-UNMARKED = (
+NOT_READ_ONLY = (
     "is not marked as read-only, as assertions require; mark it (@query() in Python, readOnlyHint "
     "in MCP), or judge by `answer` or `python`"
 )
@@ -58,28 +63,29 @@ class ToolOptions(EnvironmentOptions):
 
 
 class ToolFailed(Exception):
-    """A tool call failed. The plan gets the text as a RuntimeError."""
+    """A call of a tool failed. In the plan it raises a RuntimeError with the same text."""
 
 
-class ToolSilent(ToolFailed):
-    """A tool did not answer in time."""
+class ToolTimeout(ToolFailed):
+    """A tool did not return a result in time."""
 
 
 @dataclass(frozen=True)
 class Tool:
-    """A tool: its dotted name in plans, and its parameters."""
+    """A tool that plans can call."""
 
     name: str
+    """The name in plans without ``agent.``, which may be dotted, such as ``files.read``."""
     arguments: tuple[Argument, ...]
     returns: Any
     doc: str
     source: Any
-    """What the environment needs for calling it."""
+    """The data with which the environment calls the tool, such as its name on a server."""
     effect: Effect = ""
 
     @property
     def signature(self) -> inspect.Signature:
-        """The signature as plans see it."""
+        """The signature that plans see."""
         return inspect.Signature([argument.parameter for argument in self.arguments], return_annotation=self.returns)
 
     @property
@@ -89,10 +95,10 @@ class Tool:
         def call(environment: "ToolEnvironment", *values: JsonValue) -> Observation:
             return environment.observe(self, values)
 
-        myself = inspect.Parameter("self", inspect.Parameter.POSITIONAL_OR_KEYWORD)
+        instance = inspect.Parameter("self", inspect.Parameter.POSITIONAL_OR_KEYWORD)
         signature = self.signature
-        own = signature.replace(parameters=[myself, *signature.parameters.values()])
-        call.__name__, call.__signature__ = self.name, own  # type: ignore[attr-defined]
+        with_self = signature.replace(parameters=[instance, *signature.parameters.values()])
+        call.__name__, call.__signature__ = self.name, with_self  # type: ignore[attr-defined]
         return ActionSpec(self.name, call, "\n".join(filter(None, (self.doc, EFFECTS[self.effect]))))
 
 
@@ -110,15 +116,18 @@ class ToolEnvironment(Environment):
 
     @abstractmethod
     def start(self, task: Task) -> str:
-        """Set up the tools for a task, and return the first observation."""
+        """Set up the tools for a task, and return the first observation, which may be empty."""
 
     @abstractmethod
     def call(self, tool: Tool, arguments: dict[str, Any]) -> JsonValue:
-        """Call a tool with arguments by key, and return its result. Raises ToolFailed, EnvironmentBroken."""
+        """Call a tool and return its result. ``arguments`` maps the keys of its parameters to their values.
+
+        Raises ToolFailed if the call fails, or EnvironmentBroken if no more calls are possible.
+        """
 
     @property
     def judged_state(self) -> object:
-        """The ``state`` that a judge's Python function gets."""
+        """The object that the Python function of a judge receives as ``state``."""
         return self
 
     def __init__(self, options: BaseModel | None = None) -> None:
@@ -130,7 +139,10 @@ class ToolEnvironment(Environment):
 
     @classmethod
     def file_goals(cls, options: BaseModel | None) -> Mapping[str, TaskGoal]:
-        """Return the goals in the task file, by id. Raises BadSelection."""
+        """Return a dict that maps the ids of tasks in the task file to their goals.
+
+        Raises BadSelection if the option ``tasks`` is empty, or if the file is faulty.
+        """
         path = ToolOptions.read(options).tasks
         if not path:
             raise BadSelection(f"{cls.name} has no tasks of its own; name a file with tasks: --option tasks=FILE.yaml")
@@ -138,19 +150,19 @@ class ToolEnvironment(Environment):
 
     @classmethod
     def assertion_faults(cls, assertions: Iterable[str]) -> Iterator[tuple[int, str]]:
-        """Yield the index of each of a judge's assertions that cannot be run, and the reason."""
+        """Yield the index of each assertion of a judge that cannot be run, and the reason."""
         functions, names = cls.read_only_tools(cls.call), {"answer", "task"}
-        for number, code in enumerate(assertions):
-            acting = (name for name in cls.tools if f"agent.{name}" not in functions and _calls(code, name))
-            if name := next(acting, ""):
-                yield number, f"agent.{name} {UNMARKED}"
+        for index, code in enumerate(assertions):
+            not_read_only = (name for name in cls.tools if f"agent.{name}" not in functions and _calls(code, name))
+            if name := next(not_read_only, ""):
+                yield index, f"agent.{name} {NOT_READ_ONLY}"
             elif faults := check(code, functions, names=names):
-                yield from ((number, _fault_text(fault, code)) for fault in faults)
+                yield from ((index, _fault_text(fault, code)) for fault in faults)
             names |= bound_names(code)
 
     @classmethod
     def read_only_tools(cls, call: Callable[..., JsonValue]) -> dict[str, Callable[..., JsonValue]]:
-        """Return the read-only tools, which a judge's assertions may call, by their names in plans."""
+        """Return the functions that judges' assertions may call: a dict of ``agent.NAME`` to read-only tool."""
         return {f"agent.{tool.name}": _read_only(tool, call) for tool in cls.tools.values() if tool.effect == "read"}
 
     @classmethod
@@ -160,23 +172,23 @@ class ToolEnvironment(Environment):
 
     @classmethod
     def has_tasks(cls, options: BaseModel | None) -> bool:
-        """Return whether there are tasks, which come from a file."""
+        """Return whether the environment has tasks. By default only if the option ``tasks`` names a file."""
         return bool(ToolOptions.read(options).tasks)
 
     @classmethod
     def task_types(cls, options: BaseModel | None = None) -> tuple[str, ...]:
-        """Return the types of the file's tasks."""
+        """Return the types of the tasks in the file."""
         if not ToolOptions.read(options).tasks:
             return cls.types
         return tuple(dict.fromkeys(goal.type for goal in cls.file_goals(options).values()))
 
     @classmethod
     def task_splits(cls, options: BaseModel | None = None) -> tuple[str, ...]:
-        """Return the split that has all tasks, then the other splits that have some."""
+        """Return the split that contains all tasks, and then the other splits that are not empty."""
         if not ToolOptions.read(options).tasks:
             return cls.splits
-        named = {goal.split for goal in cls.file_goals(options).values()}
-        return tuple(name for name in SPLITS if name == SPLITS[0] or name in named)
+        used = {goal.split for goal in cls.file_goals(options).values()}
+        return tuple(name for name in SPLITS if name == SPLITS[0] or name in used)
 
     @classmethod
     def checksums(cls, tasks: Sequence[Task], options: BaseModel | None = None) -> Mapping[str, str]:
@@ -188,7 +200,7 @@ class ToolEnvironment(Environment):
 
     @classmethod
     def with_tools(cls, name: str, about: str, tools: Iterable[Tool], **members: object) -> type["ToolEnvironment"]:
-        """Return a subclass with these tools, which plans can search if there are more than MANY."""
+        """Return a subclass with these tools. Plans can search them if there are more than MAX_LISTED_TOOLS."""
         by_name = {tool.name: tool for tool in tools}
         environment: type[ToolEnvironment] = type(
             "Tools",
@@ -196,22 +208,25 @@ class ToolEnvironment(Environment):
             {"__module__": cls.__module__, "name": name, "about": about, "tools": by_name, **members},
         )
         environment.actions = {**{tool_name: tool.spec for tool_name, tool in by_name.items()}, **environment.actions}
-        environment.queries = environment.queries if len(by_name) > MANY else {}
+        environment.queries = environment.queries if len(by_name) > MAX_LISTED_TOOLS else {}
         return environment
 
     @classmethod
-    def listed(cls, options: BaseModel | None = None, goal: str = "") -> Offered:
-        """Return what prompts list: with many tools, those that match the goal best, up to ``listed_tokens``."""
+    def listed(cls, options: BaseModel | None = None, goal: str = "") -> Offer:
+        """Return the actions and queries that prompts list.
+
+        If there are many tools, these are the best matches for the goal, up to the option ``listed_tokens``.
+        """
         offer = cls.offered(options)
-        if len(cls.tools) <= MANY:
+        if len(cls.tools) <= MAX_LISTED_TOOLS:
             return offer
-        left, names = ToolOptions.read(options).listed_tokens, {"answer"}
+        budget, names = ToolOptions.read(options).listed_tokens, {"answer"}
         for name in cls._nearest(goal) if goal else list(cls.tools):
             tokens = len(cls._description(name)) // 4
-            if tokens <= left:
-                left -= tokens
+            if tokens <= budget:
+                budget -= tokens
                 names.add(name)
-        return Offered({name: spec for name, spec in offer.actions.items() if name in names}, offer.queries)
+        return Offer({name: spec for name, spec in offer.actions.items() if name in names}, offer.queries)
 
     @action("agent.answer('42') -> 'The task ended with the answer \"42\".'")
     def answer(self, value: Any = None) -> Observation:
@@ -229,7 +244,7 @@ class ToolEnvironment(Environment):
         """Return the documentation of a tool."""
         name = name.removeprefix("agent.").partition("(")[0]
         if name not in self.tools:
-            return f"There is no {name!r}{did_you_mean(name, list(self.tools)[:MANY])}"
+            return f"There is no {name!r}{did_you_mean(name, list(self.tools)[:MAX_LISTED_TOOLS])}"
         return self._description(name)
 
     @classmethod
@@ -238,15 +253,15 @@ class ToolEnvironment(Environment):
 
     @classmethod
     def _nearest(cls, words: str) -> list[str]:
-        """Return the names of the tools that share a word with the text, best match first."""
+        """Return the names of the tools that share a word with the text. The best matches come first."""
         names = list(cls.tools)
         index = BM25([words_of(cls._description(name)) for name in names])
         scores = index.scores(words_of(words))
-        best = sorted(range(len(names)), key=lambda place: -scores[place])
-        return [names[place] for place in best if scores[place] > 0]
+        ranked = sorted(range(len(names)), key=lambda index: -scores[index])
+        return [names[index] for index in ranked if scores[index] > 0]
 
     def observe(self, tool: Tool, values: Sequence[JsonValue]) -> Observation:
-        """Call a tool, and return its result as the plan receives it: text as text, anything else as plain data."""
+        """Call a tool, and return its result as an observation. A result that is not text becomes JSON."""
         try:
             result = self.call(tool, keyed_arguments(tool.arguments, deepcopy(values)))
             return _observation(tool.name, result)
@@ -256,7 +271,7 @@ class ToolEnvironment(Environment):
     # Episodes.
 
     def begin(self, task: Task) -> Observation:
-        """Set up the tools, and return the first text with the goal."""
+        """Set up the tools, and return their first observation with the goal."""
         self._answers, self._last_verdict = [], None
         return Observation("\n".join(filter(None, (self.start(task), f"Your task is to: {task.goal}"))))
 
@@ -266,12 +281,12 @@ class ToolEnvironment(Environment):
         if judge is None or self.task is None:
             return Verdict(False, 0.0)
         if self._last_verdict is None or self._last_verdict[0] != len(self.history):
-            case, tools = self._situation(self.task), self.read_only_tools(self.call)
+            case, tools = self._judge_input(self.task), self.read_only_tools(self.call)
             self._last_verdict = len(self.history), judge_task(judge, case, self.judged_state, tools, self.sandbox)
         return self._last_verdict[1]
 
     def unjudged(self) -> str:
-        """Return a note with the answer if the task has no judge, else ""."""
+        """Return a note that contains the answer if the task has no judge. Otherwise return ""."""
         if self._goal.judge if self._goal else self.has_tasks(self.options):
             return ""
         return f"not judged; the answer is {_json(self._answers[-1])}" if self._answers else "not judged"
@@ -282,13 +297,13 @@ class ToolEnvironment(Environment):
             return None
         return self.file_goals(self.options).get(self.task.id)
 
-    def _situation(self, task: Task) -> Situation:
+    def _judge_input(self, task: Task) -> JudgeInput:
         answer = self._answers[-1] if self._answers else None
         file = Path(self.options.tasks)
-        return Situation(task=task, answered=bool(self._answers), answer=answer, file=file)
+        return JudgeInput(task=task, answered=bool(self._answers), answer=answer, file=file)
 
-    def take_back_answer(self) -> bool:
-        """Continue the episode if an answer ended it. The tools are unchanged. Return whether one did."""
+    def withdraw_answer(self) -> bool:
+        """Continue the episode if an answer ended it, and return whether one did. The tools are unchanged."""
         answered = self.ended and bool(self.history) and self.history[-1][0].name == self.answering
         if answered:
             self._last = replace(self._last, terminated=False)
@@ -305,7 +320,7 @@ class ToolEnvironment(Environment):
         self._answers, self._last_verdict = list(answers), None
 
     def save_state(self) -> object:
-        """Return a copy of the tools' state; None if it can be restored only by repeating the actions."""
+        """Return a copy of the tools' state, or None if only repeating the actions can restore it."""
         return None
 
     def load_state(self, state: Any) -> None:
@@ -313,16 +328,16 @@ class ToolEnvironment(Environment):
 
 
 def _read_only(tool: Tool, call: Callable[..., JsonValue]) -> Callable[..., JsonValue]:
-    def look(*args: JsonValue, **kwargs: JsonValue) -> JsonValue:
+    def call_tool(*args: JsonValue, **kwargs: JsonValue) -> JsonValue:
         bound = tool.signature.bind(*args, **kwargs)
         bound.apply_defaults()
         try:
             return call(tool, keyed_arguments(tool.arguments, deepcopy(list(bound.arguments.values()))))
-        except (EnvironmentBroken, ToolSilent) as error:
-            raise SandboxError(str(error)) from error  # no assertion can catch this error, and it is not a verdict
+        except (EnvironmentBroken, ToolTimeout) as error:
+            raise SandboxError(str(error)) from error  # an assertion cannot catch it, and it ends judging
 
-    look.__signature__ = tool.signature  # type: ignore[attr-defined]
-    return look
+    call_tool.__signature__ = tool.signature  # type: ignore[attr-defined]
+    return call_tool
 
 
 def _fault_text(fault: Fault, code: str) -> str:
@@ -347,5 +362,5 @@ def _json(value: JsonValue) -> str:
 
 
 def words_of(text: str) -> list[str]:
-    """Return the words of a text, split at the punctuation in names."""
+    """Return the words of a text in lower case. Names such as ``files.read_text`` are split into words."""
     return re.findall(r"[^\W_]+", text.lower())

@@ -1,9 +1,11 @@
-"""``--env gym:ID``: Gymnasium environments. ``agent.step(action)`` takes a step; rewards are reported as measures.
+"""``--env gym:ID``: a Gymnasium environment, in which ``agent.step(action)`` takes one step.
 
-Spaces: discrete (a number), box (a list of numbers), multi-discrete and multi-binary (a list of whole numbers), text.
-``-o make={"map_name": "4x4"}`` passes arguments to ``gymnasium.make``. Without a task file, each seed is a task. It is
-solved if the episode ends with a total reward of at least the option ``threshold``, by default the environment's
-``reward_threshold``; without either, the total reward must be positive.
+The action space may be discrete (an action is a number), box (a list of numbers), multi-discrete or multi-binary (a
+list of whole numbers) or text. ``-o make={"map_name": "4x4"}`` passes arguments to ``gymnasium.make``.
+
+If there is no task file, each seed is a task. It is solved if the episode is over and the total reward is at least the
+option ``threshold``, or by default the environment's ``reward_threshold``. If there is no threshold, the total reward
+must be positive.
 """
 
 import math
@@ -43,7 +45,7 @@ class GymEnvironment(ToolEnvironment):
     options: GymOptions
     id: ClassVar[str] = ""
     modes: ClassVar[Mapping[str, Any]] = {}
-    """The ``render_mode`` for text, if the environment has one."""
+    """Arguments of ``gymnasium.make`` that select rendering as text, if the environment supports it."""
     types = ("play",)
     seeded = True
     action_limit = 500
@@ -57,12 +59,12 @@ class GymEnvironment(ToolEnvironment):
 
     @classmethod
     def has_tasks(cls, options: BaseModel | None) -> bool:
-        """Return True: without a task file, each seed is a task."""
+        """Return True, since each seed is a task if there is no task file."""
         return True
 
     @classmethod
     def tasks(cls, selection: Selection, options: BaseModel | None = None) -> Sequence[Task]:
-        """Return the tasks of the file, or one for each seed."""
+        """Return the tasks of the file, or a task for each seed if there is no file."""
         if ToolOptions.read(options).tasks:
             return super().tasks(selection, options)
         if selection.ids:
@@ -75,7 +77,7 @@ class GymEnvironment(ToolEnvironment):
 
     @classmethod
     def takes_seeds(cls, split: str, options: BaseModel | None = None) -> bool:
-        """Return whether seeds make tasks: only without a task file."""
+        """Return whether tasks are made from seeds, which is so if there is no task file."""
         return not ToolOptions.read(options).tasks
 
     def start(self, task: Task) -> str:
@@ -126,7 +128,7 @@ class GymEnvironment(ToolEnvironment):
         return {"reward": sum(self._rewards), "steps": float(len(self._rewards))}
 
     def verdict(self) -> Verdict:
-        """Return the judge's verdict; without a task file, one based on the total reward."""
+        """Return the verdict of the judge or, if there is no task file, a verdict based on the total reward."""
         if self.options.tasks:
             return super().verdict()
         total = sum(self._rewards)
@@ -153,13 +155,13 @@ class GymEnvironment(ToolEnvironment):
 
 
 def without_colours(text: str) -> str:
-    """Return a text with highlighted parts, such as the player's place, in square brackets instead of colours."""
+    """Replace colours in a text: highlighted parts, such as the player's position, get square brackets."""
     bracketed = re.sub(r"\x1b\[(?!0?m)[\d;]*m(.*?)\x1b\[0?m", r"[\1]", text, flags=re.DOTALL)
     return re.sub(r"\x1b\[[\d;]*[A-Za-z]", "", bracketed)
 
 
 def readable(observation: Any) -> JsonValue:
-    """Return an observation as plain data, with floats rounded to six significant digits."""
+    """Return an observation as JSON, with floats rounded to six significant digits."""
     plain = observation.tolist() if hasattr(observation, "tolist") else observation
     if isinstance(plain, float):
         return float(f"{plain:.6g}") if math.isfinite(plain) else str(plain)
@@ -171,7 +173,7 @@ def readable(observation: Any) -> JsonValue:
 
 
 def read_action(space: Any, value: Any) -> Any:
-    """Return a plan's value as an action of a space. Raises ValueError, which describes the space."""
+    """Return a value of a plan as an action of a space. Raises ValueError if the space does not contain it."""
     native = value
     if isinstance(space, spaces.Discrete):
         native = value if type(value) is int else None
@@ -198,7 +200,7 @@ def _flat(value: Any) -> list[Any]:
 
 
 def describe_space(space: Any) -> str:
-    """Return a description of the values of a space. Raises UnknownEnvironment for a kind that plans cannot use."""
+    """Describe the values of a space in words. Raises UnknownEnvironment if plans cannot use this kind of space."""
     if isinstance(space, spaces.Discrete):
         return f"a whole number from {space.start} to {space.start + space.n - 1}"
     if isinstance(space, spaces.Box):
@@ -216,7 +218,7 @@ def describe_space(space: Any) -> str:
 
 
 def environment(gym_id: str) -> type[ToolEnvironment]:
-    """Return the environment class for an ID. Raises UnknownEnvironment."""
+    """Return the environment class for an id of Gymnasium. Raises UnknownEnvironment if it cannot be made."""
     try:
         env = gymnasium.make(gym_id)
     except Exception as error:

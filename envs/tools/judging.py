@@ -1,4 +1,4 @@
-"""Judge a task of tools: by assertions about the state, an exact answer, or a Python function."""
+"""Judge a task by assertions about the state, by its answer, or with a Python function."""
 
 import ast
 import atexit
@@ -9,55 +9,57 @@ from pathlib import Path
 
 from pydantic import BaseModel, JsonValue
 
-from planbook.envs.errors import EnvironmentBroken, raised_at
+from planbook.envs.errors import EnvironmentBroken, error_location
 from planbook.envs.tools.tasks import Judge, assertion_line, call_with, judge_function
 from planbook.envs.types import Task, Verdict
 from planbook.sandbox import FaultKind, Sandbox, SandboxError, Session, parse_source
 
 
-class Situation(BaseModel):
-    """The input of a judge."""
+class JudgeInput(BaseModel):
+    """The data that a judge receives."""
 
     task: Task
     answered: bool
+    """True if the plan has called ``agent.answer``."""
     answer: JsonValue
     file: Path
-    """The task file. The paths of judges' Python files are relative to its folder."""
+    """The task file. Paths of Python files in it are relative to its folder."""
 
 
 def judge_task(
-    judge: Judge, case: Situation, state: object, tools: Mapping[str, Callable[..., object]], sandbox: Sandbox | None
+    judge: Judge, case: JudgeInput, state: object, tools: Mapping[str, Callable[..., object]], sandbox: Sandbox | None
 ) -> Verdict:
     """Return the verdict of a judge. Raises EnvironmentBroken if the judge fails.
 
-    ``tools`` are the read-only ones. Assertions run in ``sandbox``, or in one that this process shares.
+    ``tools`` maps names to the read-only tools, which assertions may call. Assertions run in ``sandbox`` or, if it is
+    None, in a sandbox that all judges of this process share.
     """
     if judge.python:
-        return _by_function(judge.python, case, state)
+        return _judge_by_function(judge.python, case, state)
     if judge.assertions:
-        return _by_assertions(judge.assertions, case, tools, sandbox or _shared_sandbox())
-    solved = case.answered and same(case.answer, judge.answer)
+        return _judge_by_assertions(judge.assertions, case, tools, sandbox or _shared_sandbox())
+    solved = case.answered and json_equal(case.answer, judge.answer)
     return Verdict(solved, float(solved))
 
 
-def same(value: JsonValue, expected: JsonValue) -> bool:
-    """Return whether two JSON values are equal. 1 equals 1.0, but not True; white space around strings is ignored."""
+def json_equal(value: JsonValue, expected: JsonValue) -> bool:
+    """Return whether two JSON values are equal. 1 equals 1.0 but not True. White space around strings is ignored."""
     if isinstance(value, bool) or isinstance(expected, bool):
         return value is expected
     if isinstance(value, list) and isinstance(expected, list):
-        return len(value) == len(expected) and all(map(same, value, expected))
+        return len(value) == len(expected) and all(map(json_equal, value, expected))
     if isinstance(value, dict) and isinstance(expected, dict):
-        return value.keys() == expected.keys() and all(same(value[key], expected[key]) for key in value)
+        return value.keys() == expected.keys() and all(json_equal(value[key], expected[key]) for key in value)
     if isinstance(value, str) and isinstance(expected, str):
         return value.strip() == expected.strip()
     return value == expected
 
 
-def _by_function(name: str, case: Situation, state: object) -> Verdict:
+def _judge_by_function(name: str, case: JudgeInput, state: object) -> Verdict:
     try:
         result = call_with(judge_function(name, case.file.parent), state=state, answer=case.answer, task=case.task)
     except Exception as error:
-        reason = f"{type(error).__name__}: {error} ({raised_at(error)[0] or 'outside'})"
+        reason = f"{type(error).__name__}: {error} ({error_location(error)[0] or 'outside'})"
         raise EnvironmentBroken(f"{case.task.id}: the judge {name} failed: {reason}") from error
     if not isinstance(result, bool | int | float) or math.isnan(result):
         raise EnvironmentBroken(
@@ -67,13 +69,13 @@ def _by_function(name: str, case: Situation, state: object) -> Verdict:
     return Verdict(score == 1.0, score)
 
 
-def _by_assertions(
-    code: tuple[str, ...], case: Situation, tools: Mapping[str, Callable[..., object]], sandbox: Sandbox
+def _judge_by_assertions(
+    code: tuple[str, ...], case: JudgeInput, tools: Mapping[str, Callable[..., object]], sandbox: Sandbox
 ) -> Verdict:
     task = case.task.model_dump(mode="json", include={"id", "type", "goal", "params"})
     try:
         with sandbox.session(dict(tools), values={"answer": case.answer, "task": task}) as session:
-            results = [_holds(session, assertion, case.task) for assertion in code]
+            results = [_run_assertion(session, assertion, case.task) for assertion in code]
     except SandboxError as error:
         raise EnvironmentBroken(f"{case.task.id}: its assertions cannot run: {error}") from error
     held = [result is True for result in results]
@@ -81,15 +83,16 @@ def _by_assertions(
     return Verdict(all(held), sum(held) / len(held), next(faults, ""))
 
 
-def _fault(case: Situation, number: int, error: str) -> str:
+def _fault(case: JudgeInput, number: int, error: str) -> str:
     place = f"{case.file.name}:{assertion_line(case.file, case.task.id, number)}"
     return f"{place}: the assertion raised {error}, and does not hold"
 
 
-def _holds(session: Session, code: str, task: Task) -> bool | str:
-    """Return whether one assertion holds: it must not raise, and a last statement that is an expression must be true.
+def _run_assertion(session: Session, code: str, task: Task) -> bool | str:
+    """Return whether an assertion holds, or the error that it raised. With an error it does not hold.
 
-    An error that is no AssertionError is returned as text; the assertion does not hold.
+    An assertion holds if it raises nothing and, if its last statement is an expression, the value is true. For an
+    AssertionError the result is False, and for other errors it is their text.
     """
     result = session.run(code, "judge")
     if result.fault is None:
@@ -102,7 +105,7 @@ def _holds(session: Session, code: str, task: Task) -> bool | str:
 
 @cache
 def _shared_sandbox() -> Sandbox:
-    """Return the sandbox for assertions that are judged outside an episode."""
+    """Return the sandbox for assertions that are judged outside of an episode."""
     sandbox = Sandbox()
     atexit.register(sandbox.close)
     return sandbox

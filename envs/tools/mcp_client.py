@@ -1,9 +1,9 @@
-"""Connections to MCP servers with the official SDK, each in a separate thread.
+"""Connections to MCP servers with the official SDK. Each connection has its own thread.
 
-Secrets come from environment variables: ``$NAME`` in a command, a URL or a server file is replaced when the server is
-started. Each such value, and each value of ``env`` and ``headers`` that seems to be a secret, is removed from
-everything that the server sends, except the names of tools. A command or URL that seems to contain a secret is refused,
-since both are recorded with the run.
+Secrets come from environment variables: when a server is started, ``$NAME`` in a command, a URL or a server file is
+replaced by the value of the variable. These values, and values of ``env`` and ``headers`` that seem to be secrets, are
+removed from everything that the server sends, except from the names of tools. Commands and URLs are recorded with a
+run, so they are refused if they seem to contain a secret.
 """
 
 import asyncio
@@ -16,7 +16,7 @@ import tempfile
 import threading
 from collections.abc import Coroutine, Iterator, Mapping, Sequence
 from concurrent.futures import Future
-from concurrent.futures import TimeoutError as TooSlow
+from concurrent.futures import TimeoutError as FutureTimeout
 from contextlib import AsyncExitStack, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -27,7 +27,7 @@ from pydantic import BaseModel, Field, ValidationError, model_validator
 from planbook.envs.errors import EnvironmentBroken, UnknownEnvironment, validation_faults
 from planbook.envs.resources import missing_extra
 from planbook.envs.secrets import SECRET_LENGTH, holds_secret, literal_secrets
-from planbook.envs.tools.environment import MAX_TEXT, ToolFailed, ToolSilent
+from planbook.envs.tools.environment import MAX_TEXT, ToolFailed, ToolTimeout
 
 try:
     from mcp import Client, MCPError, StdioServerParameters, types
@@ -37,22 +37,23 @@ try:
 except ImportError as error:
     raise missing_extra("mcp", "--env mcp:") from error
 
-logging.getLogger("mcp.client").addHandler(logging.NullHandler())  # faults are reported as exceptions
+logging.getLogger("mcp.client").addHandler(logging.NullHandler())  # errors are raised as exceptions instead
 T = TypeVar("T")
 _VARIABLE = re.compile(r"\$(?:\{(\w+)\}|(\w+))")
 REDACTED = "***"
-LAST_WORDS = 500
-"""Maximum characters of a dead server's standard error that a message repeats."""
+MAX_STDERR = 500
+"""Maximum number of characters of a dead server's standard error that a message quotes."""
 CONNECTION_CLOSED = -32000
-PAGES = 100
-"""Maximum number of pages of a server's list of tools that are read."""
-WAIT = 30.0
-"""Seconds that a server may take to start."""
+"""The SDK's error code for a closed connection."""
+MAX_PAGES = 100
+"""Maximum number of pages to read of a server's list of tools."""
+TIMEOUT = 30.0
+"""Maximum time for starting a server, and by default for a call, in seconds."""
 FILE_SHAPE = '{"mcpServers": {NAME: {"command": ..., "args": [...], "env": {...}} or {"url": ..., "headers": {...}}}}'
 
 
 class _ListedServer(BaseModel):
-    """A server in a file. Fields of other clients are ignored."""
+    """A server in a server file. Other fields, which other clients may use, are ignored."""
 
     command: str = ""
     args: tuple[str, ...] = ()
@@ -70,14 +71,14 @@ class _ListedServer(BaseModel):
 
 
 class _ServerFile(BaseModel):
-    """The format that MCP clients share."""
+    """A server file, in the format that many MCP clients use."""
 
     servers: dict[str, _ListedServer] = Field(alias="mcpServers")
 
 
 @dataclass(frozen=True)
 class McpServer:
-    """A server as the user describes it: ``$NAME`` stands for an environment variable."""
+    """A server as the user describes it. ``$NAME`` in a text stands for the value of an environment variable."""
 
     name: str
     command: tuple[str, ...] = ()
@@ -87,7 +88,10 @@ class McpServer:
     cwd: str = ""
 
     def fill_variables(self) -> tuple["McpServer", tuple[str, ...]]:
-        """Return the server with the variables' values, and its secrets. Raises EnvironmentBroken."""
+        """Return the server with the values of its variables, and all its secrets.
+
+        Raises EnvironmentBroken if a variable is not set.
+        """
         secrets: set[str] = set()
 
         def fill(text: str) -> str:
@@ -113,6 +117,7 @@ class McpServer:
 
 
 def _refuse_secrets(words: Sequence[str]) -> None:
+    """Raise UnknownEnvironment if the words of a command, or a URL, seem to contain a secret."""
     if literal_secrets(words):
         raise UnknownEnvironment(
             "mcp: this seems to hold a secret, and would be recorded with the run. Put the secret into a variable, and "
@@ -120,8 +125,11 @@ def _refuse_secrets(words: Sequence[str]) -> None:
         )
 
 
-def servers(target: str) -> list[McpServer]:
-    """Return the servers that ``mcp:`` names: a URL, a server file, or a command. Raises UnknownEnvironment."""
+def read_servers(target: str) -> list[McpServer]:
+    """Return the servers in ``mcp:TARGET``. The target is a URL, a server file or a command.
+
+    Raises UnknownEnvironment if it names no server, or contains a secret.
+    """
     if re.match(r"https?://", target):
         _refuse_secrets([target])
         return [McpServer(re.sub(r"^https?://|[:/?].*", "", target) or "server", url=target)]
@@ -139,7 +147,7 @@ def servers(target: str) -> list[McpServer]:
 
 
 def _servers_from_file(path: Path) -> list[McpServer]:
-    """Return the enabled servers in a file in the format that MCP clients share: ``FILE_SHAPE``."""
+    """Return the servers in a server file that are not disabled. FILE_SHAPE shows the format."""
     try:
         entries = _ServerFile.model_validate_json(path.read_bytes()).servers
     except OSError as error:
@@ -151,19 +159,19 @@ def _servers_from_file(path: Path) -> list[McpServer]:
     if not enabled:
         raise UnknownEnvironment(f"{path}: mcpServers: no server is enabled; the file reads {FILE_SHAPE}")
     return [
-        McpServer(name, (each.command, *each.args), each.url, each.env, each.headers, each.cwd)
-        for name, each in enabled.items()
+        McpServer(name, (entry.command, *entry.args), entry.url, entry.env, entry.headers, entry.cwd)
+        for name, entry in enabled.items()
     ]
 
 
 class McpConnection:
-    """One connection to a server. Belongs to one thread at a time; ``close`` ends it."""
+    """A connection to one server. Only one thread at a time may use it."""
 
-    def __init__(self, server: McpServer, timeout: float, start_timeout: float = WAIT) -> None:
+    def __init__(self, server: McpServer, timeout: float, start_timeout: float = TIMEOUT) -> None:
         self._server, self._secrets = server.fill_variables()
         self._timeout = timeout
         self.changed = False
-        """True if the server has said since the last ``tools()`` that its tools changed."""
+        """True if the server has reported a change of its tools since the last call of ``tools``."""
         self._errors = tempfile.TemporaryFile("w+", errors="replace")  # noqa: SIM115 - closed by close()
         self._loop = asyncio.new_event_loop()
         self._done = asyncio.Event()
@@ -174,7 +182,7 @@ class McpConnection:
         self._thread.start()
         try:
             connected.result(start_timeout)
-        except TooSlow as error:
+        except FutureTimeout as error:
             broken = self._broken(f"did not get ready within {start_timeout:g} s")
             self.close()
             raise broken from error
@@ -184,25 +192,25 @@ class McpConnection:
             raise broken from error
 
     def tools(self) -> list[types.Tool]:
-        """Return the server's tools, without its secrets except in their names, which calls need."""
+        """Return the server's tools. Secrets are removed, except from the names of tools, since calls need them."""
         self.changed = False
         tools = self._wait(self._list_tools(), "listing its tools")
-        shown = ({**self.without_secrets(tool.model_dump(by_alias=True)), "name": tool.name} for tool in tools)
-        return [types.Tool.model_validate(tool) for tool in shown]
+        cleaned = ({**self.without_secrets(tool.model_dump(by_alias=True)), "name": tool.name} for tool in tools)
+        return [types.Tool.model_validate(tool) for tool in cleaned]
 
     def call(self, name: str, arguments: Mapping[str, Any]) -> types.CallToolResult:
-        """Call a tool and return its result. Raises ToolFailed, and EnvironmentBroken if the server is gone."""
+        """Call a tool and return its result. Raises ToolFailed, or EnvironmentBroken if the server has died."""
         return self._wait(self._call_tool(name, arguments), f"calling {name}")
 
     def close(self) -> None:
-        """Disconnect, and end the server if it was started here."""
+        """Disconnect from the server. End it if this connection started it."""
         with suppress(RuntimeError):
             self._loop.call_soon_threadsafe(self._done.set if self._client else self._connection_task.cancel)
         self._thread.join(self._timeout)
         self._errors.close()
 
     def without_secrets(self, value: Any) -> Any:
-        """Return a text, or plain data, without the server's secrets."""
+        """Return a text or JSON value in which the server's secrets are replaced."""
         if isinstance(value, str):
             for secret in self._secrets:
                 value = value.replace(secret, REDACTED)
@@ -213,7 +221,7 @@ class McpConnection:
             return [self.without_secrets(item) for item in value]
         return value
 
-    # In the connection's thread: ``_run`` to ``_call_tool``.
+    # The methods from here to ``_call_tool`` run in the connection's thread.
 
     def _run(self, connected: "Future[None]") -> None:
         asyncio.set_event_loop(self._loop)
@@ -241,7 +249,7 @@ class McpConnection:
             client = await stack.enter_async_context(Client(transport, message_handler=self._on_message))
             offered = client.server_capabilities.tools
             if offered and offered.list_changed:
-                with suppress(RuntimeError, MCPError):  # older servers send their changes unasked
+                with suppress(RuntimeError, MCPError):  # older servers report changes without being asked
                     await stack.enter_async_context(client.listen(tools_list_changed=True))
             self._client = client
             connected.set_result(None)
@@ -254,7 +262,7 @@ class McpConnection:
         assert self._client is not None
         tools: list[types.Tool] = []
         cursor: str | None = None
-        for _ in range(PAGES):
+        for _ in range(MAX_PAGES):
             page = await self._client.list_tools(cursor=cursor, cache_mode="bypass")
             tools += page.tools
             cursor = page.next_cursor
@@ -266,26 +274,27 @@ class McpConnection:
         assert self._client is not None
         return await self._client.call_tool(name, dict(arguments), read_timeout_seconds=self._timeout)
 
-    def _wait(self, work: Coroutine[Any, Any, T], doing: str) -> T:
+    def _wait(self, request: Coroutine[Any, Any, T], activity: str) -> T:
+        """Return the result of a request in the connection's thread. ``activity`` describes it in errors."""
         if not self._thread.is_alive():
-            work.close()
-            raise self._broken(f"was gone before {doing}")
-        waiting = asyncio.run_coroutine_threadsafe(work, self._loop)
+            request.close()
+            raise self._broken(f"was gone before {activity}")
+        future = asyncio.run_coroutine_threadsafe(request, self._loop)
         try:
-            return waiting.result(self._timeout + 1)
-        except TooSlow as error:
-            waiting.cancel()
-            raise self._timeout_error(doing) from error
+            return future.result(self._timeout + 1)
+        except FutureTimeout as error:
+            future.cancel()
+            raise self._timeout_error(activity) from error
         except MCPError as error:
             if error.code == CONNECTION_CLOSED:
-                raise self._broken(f"died while {doing}") from error
+                raise self._broken(f"died while {activity}") from error
             if "timed out" in str(error):
-                raise self._timeout_error(doing) from error
-            raise self._failure(f"reported an error while {doing}: {error}") from error
+                raise self._timeout_error(activity) from error
+            raise self._failure(f"reported an error while {activity}: {error}") from error
         except RuntimeError as error:
-            raise self._failure(f"gave a result that its output schema does not allow, {doing}: {error}") from error
+            raise self._failure(f"gave a result that its output schema does not allow, {activity}: {error}") from error
         except Exception as error:
-            raise self._broken(f"failed while {doing}: {_innermost(error)}") from error
+            raise self._broken(f"failed while {activity}: {_innermost(error)}") from error
 
     def _connection_fault(self, error: Exception) -> str:
         if not self._server.url:
@@ -293,30 +302,31 @@ class McpConnection:
         key = "; if it asks for a key, give it in the headers of mcp:FILE.json" * isinstance(error, MCPError)
         return f"cannot be reached: {_innermost(error)}{key}"
 
-    def _timeout_error(self, doing: str) -> ToolSilent:
-        return ToolSilent(f"the MCP server {self._server.name} did not answer within {self._timeout:g} s while {doing}")
+    def _timeout_error(self, activity: str) -> ToolTimeout:
+        server, limit = self._server.name, f"{self._timeout:g} s"
+        return ToolTimeout(f"the MCP server {server} did not answer within {limit} while {activity}")
 
-    def _failure(self, what: str) -> ToolFailed:
-        return ToolFailed(self.without_secrets(f"the MCP server {self._server.name} {what}")[:MAX_TEXT])
+    def _failure(self, event: str) -> ToolFailed:
+        return ToolFailed(self.without_secrets(f"the MCP server {self._server.name} {event}")[:MAX_TEXT])
 
-    def _broken(self, what: str) -> EnvironmentBroken:
-        words = ""
+    def _broken(self, event: str) -> EnvironmentBroken:
+        stderr = ""
         with suppress(OSError, ValueError):
             self._errors.seek(0)
-            words = self.without_secrets(self._errors.read())[-LAST_WORDS:].strip()
-        message = self.without_secrets(f"the MCP server {self._server.name} {what}")
-        return EnvironmentBroken(message + (f"; its last words: {words}" if words else ""))
+            stderr = self.without_secrets(self._errors.read())[-MAX_STDERR:].strip()
+        message = self.without_secrets(f"the MCP server {self._server.name} {event}")
+        return EnvironmentBroken(message + (f"; its last words: {stderr}" if stderr else ""))
 
 
 def _innermost(error: BaseException) -> str:
-    """Return an error as one line; of a group, the first error in it."""
+    """Return an error as text. For a group of errors, return the first error in it."""
     while isinstance(error, BaseExceptionGroup):
         error = error.exceptions[0]
     return f"{type(error).__name__}: {error}"
 
 
-def content(result: types.CallToolResult, name: str) -> str:
-    """Return the text of a result. Raises ToolFailed for binary data."""
+def result_text(result: types.CallToolResult, name: str) -> str:
+    """Return the text in the result of a tool. Raises ToolFailed if it contains binary data."""
     return "\n".join(_texts(result.content, name))
 
 

@@ -1,6 +1,6 @@
 """``--env mcp:COMMAND``, ``mcp:URL`` or ``mcp:FILE.json``: the tools of MCP servers as actions.
 
-Servers that are started here are restarted for each task, so that their memory is empty.
+A server that was started with a command is restarted for each task, so that it remembers nothing.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -12,8 +12,8 @@ from pydantic import BaseModel, Field, JsonValue
 from planbook.envs.errors import EnvironmentBroken, UnknownEnvironment
 from planbook.envs.resources import missing_extra, package_version, texts_digest
 from planbook.envs.tools import schemas
-from planbook.envs.tools.environment import ENDING, RESERVED, Effect, Tool, ToolEnvironment, ToolFailed, ToolOptions
-from planbook.envs.tools.mcp_client import WAIT, McpConnection, McpServer, content, servers
+from planbook.envs.tools.environment import END_HINT, RESERVED, Effect, Tool, ToolEnvironment, ToolFailed, ToolOptions
+from planbook.envs.tools.mcp_client import TIMEOUT, McpConnection, McpServer, read_servers, result_text
 from planbook.envs.tools.schemas import Schema
 from planbook.envs.types import Task
 
@@ -29,12 +29,12 @@ except ImportError as error:
 class McpOptions(ToolOptions):
     """Options of MCP servers."""
 
-    timeout: float = Field(default=WAIT, gt=0, le=3600, description="Seconds that a server may take for a call.")
+    timeout: float = Field(default=TIMEOUT, gt=0, le=3600, description="Seconds that a server may take for a call.")
     restart: bool = Field(default=True, description="Restart the servers, or reconnect to them, for each task.")
 
 
 class ServerTool:
-    """A tool of a server: its schemas, and the check of its arguments."""
+    """A tool of a server, with its schemas. ``check`` checks the arguments of a call."""
 
     def __init__(self, server: str, tool: types.Tool) -> None:
         self.server, self.name = server, tool.name
@@ -67,21 +67,24 @@ class McpEnvironment(ToolEnvironment):
     restores = "Servers are started anew and the actions repeated; what a server changed elsewhere stays."
     mcp_servers: ClassVar[Sequence[McpServer]] = ()
     tools_digests: ClassVar[Mapping[str, str]] = {}
-    """The digest of each server's tools, by the server's name."""
+    """Maps the name of each server to the digest of its tools."""
 
     def __init__(self, options: BaseModel | None = None) -> None:
         super().__init__(options)
         self._connections: dict[str, McpConnection] = {}
 
     def start(self, task: Task) -> str:
-        """Connect to the servers, and return "", since there is no first text. Raises EnvironmentBroken."""
+        """Connect to the servers, and return "", since there is no first observation.
+
+        Raises EnvironmentBroken if a server cannot be reached, or if its tools have changed.
+        """
         timeout = self.options.timeout
         try:
             if self.options.restart:
                 self.close()
             for server in self.mcp_servers:
                 if server.name not in self._connections:
-                    self._connections[server.name] = McpConnection(server, timeout, max(timeout, WAIT))
+                    self._connections[server.name] = McpConnection(server, timeout, max(timeout, TIMEOUT))
                 self._check_tools_unchanged(server.name)
         except EnvironmentBroken:
             self.close()
@@ -95,7 +98,7 @@ class McpEnvironment(ToolEnvironment):
         self._connections = {}
 
     def call(self, tool: Tool, arguments: dict[str, Any]) -> JsonValue:
-        """Check the arguments, call the tool, and return plain data or text."""
+        """Check the arguments, call the tool, and return its result: JSON, or text if the result is not structured."""
         source: ServerTool = tool.source
         source.check(arguments)
         connection = self._connections[source.server]
@@ -108,9 +111,9 @@ class McpEnvironment(ToolEnvironment):
             raise
         if result.is_error:
             self._check_tools_unchanged(source.server)
-            raise ToolFailed(connection.without_secrets(content(result, source.name)) or f"{source.name} failed")
+            raise ToolFailed(connection.without_secrets(result_text(result, source.name)) or f"{source.name} failed")
         if result.structured_content is None:
-            return str(connection.without_secrets(content(result, source.name)))
+            return str(connection.without_secrets(result_text(result, source.name)))
         value: JsonValue = connection.without_secrets(result.structured_content)
         return value["result"] if isinstance(value, dict) and is_wrapped(source.output) else value
 
@@ -127,21 +130,24 @@ class McpEnvironment(ToolEnvironment):
             raise EnvironmentBroken(str(error)) from error
         if _digest(tools) == self.tools_digests[name]:
             return
-        before = {tool.source.name for tool in self.tools.values() if tool.source.server == name}
-        after = {tool.name for tool in tools}
-        differences = {"gone": before - after, "new": after - before}
+        old = {tool.source.name for tool in self.tools.values() if tool.source.server == name}
+        new = {tool.name for tool in tools}
+        differences = {"gone": old - new, "new": new - old}
         parts = [f"{change} {', '.join(sorted(names))}" for change, names in differences.items() if names]
         raise EnvironmentBroken(f"the MCP server {name} has changed its tools: {'; '.join(parts) or 'other schemas'}")
 
 
 def environment(target: str) -> type[ToolEnvironment]:
-    """Return the environment class of the servers, after asking each for its tools. Raises UnknownEnvironment."""
-    mcp_servers = servers(target)
+    """Return the environment class for the servers in ``mcp:TARGET``, which are asked for their tools.
+
+    Raises UnknownEnvironment if a server cannot be reached, or has a tool with an invalid schema.
+    """
+    mcp_servers = read_servers(target)
     tools: list[Tool] = []
     digests: dict[str, str] = {}
     for server in mcp_servers:
         try:
-            connection = McpConnection(server, WAIT)
+            connection = McpConnection(server, TIMEOUT)
             try:
                 server_tools = connection.tools()
             finally:
@@ -149,35 +155,38 @@ def environment(target: str) -> type[ToolEnvironment]:
         except (EnvironmentBroken, ToolFailed) as error:
             raise UnknownEnvironment(str(error)) from error
         digests[server.name] = _digest(server_tools)
-        within = f"{schemas.python_name(server.name, RESERVED)}." if mcp_servers[1:] else ""
-        tools += tools_of(server.name, server_tools, [tool.name for tool in tools], within)
+        prefix = f"{schemas.python_name(server.name, RESERVED)}." if mcp_servers[1:] else ""
+        tools += tools_of(server.name, server_tools, [tool.name for tool in tools], prefix)
     title = schemas.python_name(Path(target).stem if mcp_servers[1:] else mcp_servers[0].name).lower()
-    about = f"The tools of {' and '.join(server.name for server in mcp_servers)}.\n\n{ENDING}"
+    about = f"The tools of {' and '.join(server.name for server in mcp_servers)}.\n\n{END_HINT}"
     members = {"mcp_servers": mcp_servers, "tools_digests": digests}
     return McpEnvironment.with_tools(f"mcp_{title}", about, tools, **members)
 
 
-def tools_of(server: str, tools: Iterable[types.Tool], taken: Sequence[str], within: str) -> Iterator[Tool]:
-    """Yield a server's tools, named with the prefix ``within``. Raises UnknownEnvironment for an invalid schema."""
-    names = [*taken, *(() if within else RESERVED)]
+def tools_of(server: str, tools: Iterable[types.Tool], used_names: Sequence[str], prefix: str) -> Iterator[Tool]:
+    """Yield the tools of a server. Their names start with ``prefix`` and are not in ``used_names``.
+
+    Raises UnknownEnvironment if a tool has an invalid schema.
+    """
+    names = [*used_names, *(() if prefix else RESERVED)]
     for tool in tools:
-        name = within + schemas.python_name(tool.name, [name.removeprefix(within) for name in names])
+        name = prefix + schemas.python_name(tool.name, [name.removeprefix(prefix) for name in names])
         names.append(name)
         yield tool_of(server, name, tool)
 
 
 def tool_of(server: str, name: str, tool: types.Tool) -> Tool:
-    """Return one tool of a server. Raises UnknownEnvironment for an invalid schema."""
+    """Return one tool of a server. Raises UnknownEnvironment if it has an invalid schema."""
     output, returned = tool.output_schema, ""
     try:
         for schema in (tool.input_schema, output or {}):
             validator(schema).check_schema(schema)
-        whole = schemas.merged(tool.input_schema, tool.input_schema)
-        arguments = schemas.arguments_of_schema(whole, lambda schema, value: _allows(schema, value, whole))
+        merged = schemas.with_merged_properties(tool.input_schema, tool.input_schema)
+        arguments = schemas.arguments_of_schema(merged, lambda schema, value: _allows(schema, value, merged))
         if output and not is_wrapped(output):
-            returned = f"Returns {schemas.shape(output, output)}"
-        docs, result = schemas.parameter_docs(arguments, whole), _returns(output)
-    except (exceptions.SchemaError, RecursionError, TypeError, AttributeError) as error:  # a $ref may lead anywhere
+            returned = f"Returns {schemas.describe_schema(output, output)}"
+        docs, result = schemas.parameter_docs(arguments, merged), _return_annotation(output)
+    except (exceptions.SchemaError, RecursionError, TypeError, AttributeError) as error:  # a $ref may refer to anything
         fault = f"a schema of {tool.name} is not a JSON Schema: {getattr(error, 'message', error)}"
         raise UnknownEnvironment(f"the MCP server {server}: {fault}") from error
     doc = "\n".join(filter(None, (tool.description or "", docs, returned)))
@@ -193,13 +202,16 @@ def _allows(schema: Any, value: object, root: Schema) -> bool:
 
 
 def is_wrapped(output: Schema | None) -> bool:
-    """Return whether an output schema only wraps a result that is not an object, as the SDK's servers do."""
+    """Return whether an output schema is an object with the one property ``result``.
+
+    The SDK's servers wrap results that are not objects in this way.
+    """
     return (
         output is not None and list(schemas.properties(output)) == ["result"] and output.get("required") == ["result"]
     )
 
 
-def _returns(output: Schema | None) -> Any:
+def _return_annotation(output: Schema | None) -> Any:
     if output is None:
         return str
     return schemas.annotation_of(schemas.properties(output)["result"] if is_wrapped(output) else output, output)

@@ -1,9 +1,11 @@
-"""``--env module:FILE.py[:NAME]`` or ``module:package.module[:NAME]``: functions or a class's methods as actions.
+"""``--env module:FILE.py[:NAME]`` or ``module:package.module[:NAME]``: Python functions or methods as actions.
 
-NAME is a class, or a function that creates the state of a task and is annotated with the class it returns. Both may
-have the parameters ``task``, ``params`` and ``seed``. An attribute annotated with another class adds that class's
-methods under its name: ``agent.files.read``. Without NAME, the functions of the module are the actions, and a file is
-executed again for each task.
+If NAME is a class, its public methods are the actions, and an instance of it is the state of a task. NAME may also be a
+function that creates the state and is annotated with the class that it returns. Both may have the parameters ``task``,
+``params`` and ``seed``. If the class annotates an attribute with another class, the methods of that class are actions
+too, such as ``agent.files.read``.
+
+Without NAME, the functions of the module are the actions. If it is a file, it is executed again for each task.
 """
 
 import asyncio
@@ -19,10 +21,10 @@ from typing import Any, ClassVar, get_type_hints
 from pydantic import JsonValue
 
 from planbook.envs.base import _MARK
-from planbook.envs.errors import EnvironmentBroken, UnknownEnvironment, raised_at
-from planbook.envs.registry import CannotLoad, execute_module, import_error, load_module
+from planbook.envs.errors import EnvironmentBroken, UnknownEnvironment, error_location
+from planbook.envs.registry import ModuleLoadError, execute_module, import_error, load_module
 from planbook.envs.resources import file_digest
-from planbook.envs.tools.environment import ENDING, RESERVED, Effect, Tool, ToolEnvironment, ToolFailed
+from planbook.envs.tools.environment import END_HINT, RESERVED, Effect, Tool, ToolEnvironment, ToolFailed
 from planbook.envs.tools.schemas import EMPTY, arguments_of_function, is_plain, plain_data, python_name
 from planbook.envs.tools.tasks import call_with
 from planbook.envs.types import Task, Verdict
@@ -35,11 +37,12 @@ class ModuleEnvironment(ToolEnvironment):
     """Functions of a module, or the methods of an object."""
 
     make: ClassVar[Callable[[Task], object]]
-    """Creates the state of a task."""
+    """Creates the state of a task: an object, or a module."""
     file: ClassVar[Path | None] = None
+    """The file of the module."""
 
     def start(self, task: Task) -> str:
-        """Create the state of a task, and return "", since there is no first text."""
+        """Create the state of a task, and return "", since there is no first observation."""
         try:
             self._state = type(self).make(task)
         except Exception as error:
@@ -47,7 +50,7 @@ class ModuleEnvironment(ToolEnvironment):
         return ""
 
     def call(self, tool: Tool, arguments: dict[str, Any]) -> JsonValue:
-        """Call the function, and return its result as plain data. Raises ToolFailed if it raises."""
+        """Call the function, and return its result as JSON. Raises ToolFailed if the function raises an error."""
         function = self._state
         for part in tool.source:
             function = getattr(function, part)
@@ -62,11 +65,11 @@ class ModuleEnvironment(ToolEnvironment):
 
     @property
     def judged_state(self) -> object:
-        """The object or the module."""
+        """The state of the task: the object, or the module."""
         return self._state
 
     def verdict(self) -> Verdict:
-        """Return the judge's verdict. If the state can be copied, what the judge changes in it is undone."""
+        """Return the judge's verdict. If the state can be copied, changes that the judge makes to it are undone."""
         copy = self.save_state()
         try:
             return super().verdict()
@@ -75,7 +78,7 @@ class ModuleEnvironment(ToolEnvironment):
                 self._state = copy
 
     def save_state(self) -> object:
-        """Return a copy of the state; None if it cannot be copied."""
+        """Return a copy of the state, or None if it cannot be copied."""
         with suppress(Exception):
             return None if isinstance(self._state, ModuleType) else deepcopy(self._state)
         return None
@@ -92,13 +95,13 @@ class ModuleEnvironment(ToolEnvironment):
 
 
 def environment(target: str) -> type[ToolEnvironment]:
-    """Return the environment class for ``module:TARGET``. Raises UnknownEnvironment."""
-    place, _, attribute = target.partition(":")
-    module, load = _module(place)
+    """Return the environment class for ``module:TARGET``. Raises UnknownEnvironment if it has no functions."""
+    source, _, attribute = target.partition(":")
+    module, load = _module(source)
     file = Path(module.__file__) if module.__file__ else None
-    title = "_".join(filter(None, (Path(place).stem.rpartition(".")[2], attribute)))
+    title = "_".join(filter(None, (Path(source).stem.rpartition(".")[2], attribute)))
     name = f"module_{python_name(title).lower()}"
-    about = inspect.getdoc(module) or f"The functions of {Path(place).name}."
+    about = inspect.getdoc(module) or f"The functions of {Path(source).name}."
     if not attribute:
         tools = list(_functions(module))
         return _build_class(name, about, tools, target, make=staticmethod(lambda task: load()), file=file)
@@ -120,21 +123,20 @@ def environment(target: str) -> type[ToolEnvironment]:
 def _build_class(name: str, about: str, tools: list[Tool], target: str, **members: object) -> type[ToolEnvironment]:
     if not tools:
         raise UnknownEnvironment(f"module:{target}: it has no public functions; name a class: module:FILE.py:Class")
-    ended = f"{about}\n\n{ENDING}"
-    return ModuleEnvironment.with_tools(name, ended, tools, **members)
+    return ModuleEnvironment.with_tools(name, f"{about}\n\n{END_HINT}", tools, **members)
 
 
-def _module(place: str) -> tuple[ModuleType, Loader]:
-    """Return a module, and a function that loads it again. Raises UnknownEnvironment."""
+def _module(source: str) -> tuple[ModuleType, Loader]:
+    """Return a module, and a function that loads it again for a task. Raises UnknownEnvironment if it fails."""
     try:
-        if place.endswith(".py"):
-            path = Path(place).resolve()
+        if source.endswith(".py"):
+            path = Path(source).resolve()
             return load_module(path), lambda: execute_module(path)
-        module = import_module(place)
-    except CannotLoad as error:
+        module = import_module(source)
+    except ModuleLoadError as error:
         raise UnknownEnvironment(str(error)) from error
     except (Exception, SystemExit) as error:
-        raise UnknownEnvironment(f"module:{place} cannot be imported: {import_error(error)}") from error
+        raise UnknownEnvironment(f"module:{source} cannot be imported: {import_error(error)}") from error
     return module, lambda: module
 
 
@@ -150,14 +152,14 @@ def _functions(module: ModuleType) -> Iterator[Tool]:
             yield _tool((name,), member, method=False)
 
 
-def _methods(owner: type, within: tuple[str, ...] = ()) -> Iterator[Tool]:
+def _methods(owner: type, prefix: tuple[str, ...] = ()) -> Iterator[Tool]:
     for name, member in inspect.getmembers_static(owner):
         plain = member.__func__ if isinstance(member, staticmethod | classmethod) else member
         if inspect.isfunction(plain) and name[0] != "_":
-            yield _tool((*within, name), plain, method=not isinstance(member, staticmethod))
-    for name, inner in () if within else get_type_hints(owner).items():
-        if isinstance(inner, type) and name[0] != "_" and not is_plain(inner) and inner.__module__ != "builtins":
-            yield from _methods(inner, (name,))
+            yield _tool((*prefix, name), plain, method=not isinstance(member, staticmethod))
+    for name, hint in () if prefix else get_type_hints(owner).items():
+        if isinstance(hint, type) and name[0] != "_" and not is_plain(hint) and hint.__module__ != "builtins":
+            yield from _methods(hint, (name,))
 
 
 def _tool(source: tuple[str, ...], function: Callable[..., Any], *, method: bool) -> Tool:
@@ -174,5 +176,5 @@ def _tool(source: tuple[str, ...], function: Callable[..., Any], *, method: bool
 
 
 def _reason(error: Exception) -> str:
-    where = raised_at(error)[0]
-    return f"{type(error).__name__}: {error}" + (f" ({where})" if where else "")
+    place = error_location(error)[0]
+    return f"{type(error).__name__}: {error}" + (f" ({place})" if place else "")

@@ -1,6 +1,7 @@
-"""Signatures of tools: from JSON Schemas, and from Python functions, whose parameters may have types beyond JSON.
+"""The signatures of tools, from JSON Schemas and from Python functions.
 
-An annotation may be wider than its schema, since the call itself is validated again. It is never narrower.
+The parameters of Python functions may have types that JSON does not have; their values are converted. An annotation may
+accept more values than its schema, since the tool validates a call again, but never fewer.
 """
 
 import inspect
@@ -19,33 +20,35 @@ from pydantic_core import to_jsonable_python
 Schema = Mapping[str, Any]
 EMPTY = inspect.Parameter.empty
 MAX_DEPTH = 6
-"""Maximum levels of a schema that an annotation or a description follows."""
+"""Maximum number of nested levels of a schema that an annotation or a description shows."""
 SCALARS: Mapping[str, Any] = {"string": str, "integer": int, "number": float, "boolean": bool, "null": None}
 PLAIN = {str, int, float, bool, None, NoneType, Any, object, list, dict, EMPTY}
 
 
 @dataclass(frozen=True, slots=True)
 class Argument:
-    """One parameter of a tool: ``name`` in plans, ``key`` in the tool itself."""
+    """One parameter of a tool."""
 
     name: str
+    """The name in plans, which is a Python identifier."""
     key: str
+    """The name in the tool itself."""
     annotation: Any = Any
     default: Any = EMPTY
     convert: Callable[[Any], Any] | None = None
-    """Converts a JSON value to the tool's type."""
+    """Converts a JSON value to the type that the tool takes."""
     omitted: bool = True
-    """True if the default is not sent, since the tool has its own."""
+    """True if a value that equals the default is not passed to the tool, since the tool has its own default."""
 
     @property
     def parameter(self) -> inspect.Parameter:
-        """The parameter as plans see it."""
+        """The parameter in the signature that plans see."""
         kind = inspect.Parameter.POSITIONAL_OR_KEYWORD
         return inspect.Parameter(self.name, kind, default=self.default, annotation=self.annotation)
 
 
 def keyed_arguments(arguments: Sequence[Argument], values: Sequence[Any]) -> dict[str, Any]:
-    """Return the arguments of a call by key, without omitted defaults."""
+    """Return the arguments of a call as a dict of key to value, without omitted defaults."""
     return {
         arg.key: arg.convert(value) if arg.convert else value
         for arg, value in zip(arguments, values, strict=True)
@@ -53,15 +56,15 @@ def keyed_arguments(arguments: Sequence[Argument], values: Sequence[Any]) -> dic
     }
 
 
-def python_name(name: str, taken: Iterable[str] = ()) -> str:
-    """Return a name as an identifier that plans can use, different from those ``taken``."""
+def python_name(name: str, used_names: Iterable[str] = ()) -> str:
+    """Return a name as a Python identifier that plans can use and that is not in ``used_names``."""
     plain = re.sub(r"\W", "_", name).strip("_") or "unnamed"
     plain = f"n{plain}" if plain[0].isdigit() else plain
     plain = f"{plain}_" if keyword.iskeyword(plain) or plain == "self" else plain
-    number, free = 2, plain
-    while free in taken:
-        free, number = f"{plain}_{number}", number + 1
-    return free
+    number, unused = 2, plain
+    while unused in used_names:
+        unused, number = f"{plain}_{number}", number + 1
+    return unused
 
 
 def _required_first(arguments: Iterable[Argument]) -> tuple[Argument, ...]:
@@ -72,9 +75,9 @@ def _required_first(arguments: Iterable[Argument]) -> tuple[Argument, ...]:
 
 
 def arguments_of_schema(schema: Schema, is_valid: Callable[[Schema, object], bool]) -> tuple[Argument, ...]:
-    """Return the parameters for an object schema, required ones first.
+    """Return the parameters for an object schema. Required parameters come first.
 
-    An optional property without a usable default gets the default None, which is not sent.
+    An optional property without a usable default gets the default None, which is not passed to the tool.
     """
     arguments: list[Argument] = []
     for key, inner in properties(schema).items():
@@ -95,32 +98,32 @@ def properties(schema: Schema) -> Mapping[str, Any]:
     return inner if isinstance(inner, Mapping) else {}
 
 
-def merged(schema: Any, root: Schema, depth: int = 0) -> Schema:
-    """Return an object schema with the properties that its ``$ref`` and ``allOf`` add."""
+def with_merged_properties(schema: Any, root: Schema, depth: int = 0) -> Schema:
+    """Return an object schema that contains the properties which its ``$ref`` and ``allOf`` add."""
     if not isinstance(schema, Mapping) or depth > MAX_DEPTH:
         return {}
     parts = [*schema.get("allOf", ()), *([resolve(schema["$ref"], root)] if "$ref" in schema else ())]
     if not parts:
         return schema
-    whole = [schema, *(merged(part, root, depth + 1) for part in parts)]
+    whole = [schema, *(with_merged_properties(part, root, depth + 1) for part in parts)]
     inner: dict[str, Any] = {}
-    for each in whole:
-        inner |= {key: value for key, value in properties(each).items() if key not in inner}
-    required = [key for each in whole for key in each.get("required", ())]
+    for part in whole:
+        inner |= {key: value for key, value in properties(part).items() if key not in inner}
+    required = [key for part in whole for key in part.get("required", ())]
     return {**schema, "properties": inner, "required": required}
 
 
 def annotation_of(schema: Any, root: Schema, depth: int = 0) -> Any:
-    """Return the narrowest annotation that accepts every value of a schema."""
+    """Return an annotation that accepts every value of a schema, and as few others as possible."""
     if not isinstance(schema, Mapping) or depth > MAX_DEPTH:
         return Any
     if "$ref" in schema:
         return annotation_of(resolve(schema["$ref"], root), root, depth + 1)
     if "const" in schema or "enum" in schema:
         return _choice(schema["enum"] if "enum" in schema else [schema["const"]])
-    for several in ("anyOf", "oneOf"):
-        if several in schema:
-            return union([annotation_of(choice, root, depth + 1) for choice in schema[several]])
+    for combinator in ("anyOf", "oneOf"):
+        if combinator in schema:
+            return union([annotation_of(choice, root, depth + 1) for choice in schema[combinator]])
     kinds = schema.get("type")
     if isinstance(kinds, list):
         return union([annotation_of({**schema, "type": kind}, root, depth + 1) for kind in kinds])
@@ -131,16 +134,19 @@ def annotation_of(schema: Any, root: Schema, depth: int = 0) -> Any:
 
 
 def resolve(reference: object, root: Schema) -> Any:
-    """Return the target of a reference in a schema; True, which accepts any value, if it is outside or missing."""
+    """Return the part of a schema to which a reference refers.
+
+    If it is missing or in another document, return True, which is a schema that accepts any value.
+    """
     if not isinstance(reference, str) or not reference.startswith("#"):
         return True
-    place: Any = root
+    target: Any = root
     for part in reference.removeprefix("#").split("/")[1:]:
         part = part.replace("~1", "/").replace("~0", "~")
-        if not isinstance(place, Mapping) or part not in place:
+        if not isinstance(target, Mapping) or part not in target:
             return True
-        place = place[part]
-    return place
+        target = target[part]
+    return target
 
 
 def _choice(values: Any) -> Any:
@@ -150,30 +156,30 @@ def _choice(values: Any) -> Any:
 
 
 def union(annotations: Sequence[Any]) -> Any:
-    """Return the union of annotations; Any if one of them is Any, or there are none."""
+    """Return the union of annotations, or Any if one of them is Any or there are none."""
     if not annotations or Any in annotations:
         return Any
-    return Union[tuple(annotations)]  # noqa: UP007 - made of values
+    return Union[tuple(annotations)]  # noqa: UP007 - the members are known only here
 
 
-def shape(schema: Any, root: Schema, depth: int = 0) -> str:
-    """Return a schema in one short line: ``{"path": string, "depth"?: integer = 1}``."""
+def describe_schema(schema: Any, root: Schema, depth: int = 0) -> str:
+    """Return a schema as one short line, such as ``{"path": string, "depth"?: integer}``."""
     if not isinstance(schema, Mapping) or depth > MAX_DEPTH:
         return "any"
     if "$ref" in schema:
-        return shape(resolve(schema["$ref"], root), root, depth + 1)
+        return describe_schema(resolve(schema["$ref"], root), root, depth + 1)
     if "enum" in schema or "const" in schema:
         return " | ".join(json.dumps(value) for value in schema.get("enum", [schema.get("const")]))
-    for several in ("anyOf", "oneOf"):
-        if several in schema:
-            return " | ".join(dict.fromkeys(shape(choice, root, depth + 1) for choice in schema[several]))
+    for combinator in ("anyOf", "oneOf"):
+        if combinator in schema:
+            return " | ".join(dict.fromkeys(describe_schema(choice, root, depth + 1) for choice in schema[combinator]))
     kind = schema.get("type", "any")
     if kind == "array":
-        return f"[{shape(schema.get('items'), root, depth + 1)}]"
+        return f"[{describe_schema(schema.get('items'), root, depth + 1)}]"
     if kind == "object" and properties(schema):
         required = schema.get("required", ())
         inner = [
-            f"{json.dumps(key)}{'' if key in required else '?'}: {shape(value, root, depth + 1)}"
+            f"{json.dumps(key)}{'' if key in required else '?'}: {describe_schema(value, root, depth + 1)}"
             for key, value in properties(schema).items()
         ]
         return f"{{{', '.join(inner)}}}"
@@ -181,12 +187,12 @@ def shape(schema: Any, root: Schema, depth: int = 0) -> str:
 
 
 def parameter_docs(arguments: Sequence[Argument], schema: Schema) -> str:
-    """Return a line for each parameter that has a description, or a structure that its annotation does not show."""
+    """Describe parameters, one per line. Those without a description or a nested structure are left out."""
     lines = []
     for argument in arguments:
         inner = properties(schema)[argument.key]
         meaning = " ".join(str(inner.get("description", "")).split()) if isinstance(inner, Mapping) else ""
-        structure = shape(inner, schema)
+        structure = describe_schema(inner, schema)
         structure = structure if "{" in structure else ""
         if meaning or structure:
             lines.append(f"{argument.name}: {' '.join(filter(None, (meaning, structure)))}")
@@ -197,7 +203,7 @@ def parameter_docs(arguments: Sequence[Argument], schema: Schema) -> str:
 
 
 def arguments_of_function(function: Callable[..., Any], *, method: bool) -> tuple[Argument, ...]:
-    """Return the parameters for a function. Raises TypeError if an annotation cannot be used."""
+    """Return the parameters of a function. Raises TypeError if an annotation cannot be used."""
     parameters = list(inspect.signature(function, eval_str=True).parameters.values())[method:]
     return _required_first(map(_argument, parameters))
 
@@ -214,15 +220,15 @@ def _argument(parameter: inspect.Parameter) -> Argument:
         convert = adapter.validate_python
         schema = adapter.json_schema()
         annotation = annotation_of(schema, schema)
-    foreign = default is not EMPTY and not _is_json(default)
-    if foreign:
+    is_not_json = default is not EMPTY and not _is_json(default)
+    if is_not_json:
         annotation, default = union([annotation, None]), None
     annotation = Any if annotation is EMPTY else annotation
-    return Argument(python_name(name), name, annotation, deepcopy(default), convert, omitted=foreign)
+    return Argument(python_name(name), name, annotation, deepcopy(default), convert, omitted=is_not_json)
 
 
 def is_plain(annotation: Any) -> bool:
-    """Return whether values of this annotation are plain JSON data."""
+    """Return whether all values of an annotation are JSON."""
     if annotation in PLAIN or get_origin(annotation) is Literal:
         return True
     return get_origin(annotation) in (list, dict, Union, UnionType) and all(map(is_plain, get_args(annotation)))
@@ -235,6 +241,6 @@ def _is_json(value: object) -> bool:
 
 
 def plain_data(value: object) -> JsonValue:
-    """Return a result as plain data. Values that JSON does not have become strings."""
+    """Return a value as JSON. Values that JSON does not have become strings."""
     plain: JsonValue = to_jsonable_python(value, fallback=str, inf_nan_mode="strings")
     return plain

@@ -1,4 +1,4 @@
-"""The task files of tools, in YAML or JSON: goals, and how they are judged.
+"""Task files for environments made of tools. They contain goals, and how each is judged, in YAML or JSON.
 
 tasks:
   - id: move-report
@@ -16,16 +16,19 @@ from typing import Any, Literal
 from pydantic import BaseModel, ConfigDict, Field, JsonValue, ValidationError, model_validator
 
 from planbook.envs.errors import BadSelection
-from planbook.envs.registry import CannotLoad, import_error, load_module
+from planbook.envs.registry import ModuleLoadError, import_error, load_module
 from planbook.envs.types import Task
-from planbook.envs.yaml_lines import FileFault, Where, YamlFile, read_yaml
+from planbook.envs.yaml_lines import FileFault, YamlFile, YamlPath, read_yaml
 from planbook.sandbox import did_you_mean
 
 SPLITS = ("all", "train", "test")
-"""The first has all tasks. Tasks without a split are in no other, or in ``train`` if only ``test`` is named."""
+"""The first split contains all tasks. A task that names no split is in no other split.
+
+Exception: if the other tasks are all in ``test``, the tasks that name no split are in ``train``.
+"""
 PythonJudge = Callable[..., bool | float]
-FaultsOf = Callable[[Iterable[str]], Iterable[tuple[int, str]]]
-"""Returns the faults of assertions: the index of each faulty one, and why it cannot be run."""
+FindFaults = Callable[[Iterable[str]], Iterable[tuple[int, str]]]
+"""Returns the index of each assertion that cannot be run, and the reason."""
 
 
 class _FileModel(BaseModel):
@@ -33,14 +36,14 @@ class _FileModel(BaseModel):
 
 
 class Judge(_FileModel):
-    """The judge of a task: exactly one of these."""
+    """The judge of a task. Exactly one of the fields is set."""
 
     answer: JsonValue = None
-    """The answer that ``agent.answer`` must get."""
+    """The value with which a plan must call ``agent.answer``."""
     asserted: str | tuple[str, ...] = Field(default=(), alias="assert")
-    """Plan code that may use the read-only tools, ``answer`` and ``task``; the score is the share that hold."""
+    """Assertions in plan code, with the read-only tools, ``answer`` and ``task``. The score is the share that holds."""
     python: str = ""
-    """``FILE.py:function`` or ``package.module:function``, which may take ``state``, ``answer`` and ``task``."""
+    """``FILE.py:function`` or ``package.module:function``, with any of the parameters in JUDGE_PARAMETERS."""
 
     @model_validator(mode="after")
     def _check_one_judge(self) -> "Judge":
@@ -50,12 +53,12 @@ class Judge(_FileModel):
 
     @property
     def assertions(self) -> tuple[str, ...]:
-        """The pieces of plan code that must hold."""
+        """The assertions, also if there is only one."""
         return (self.asserted,) if isinstance(self.asserted, str) else self.asserted
 
 
 class TaskGoal(_FileModel):
-    """One task of the file."""
+    """One task in the file."""
 
     id: str = Field(pattern=r"^[\w.-]+(/[\w.-]+)*$")
     goal: str = Field(min_length=1)
@@ -72,34 +75,35 @@ class TaskFile(_FileModel):
     tasks: tuple[TaskGoal, ...]
 
 
-def read_goals(path: Path, faults_of: FaultsOf) -> Mapping[str, TaskGoal]:
-    """Return the goals in a file, by id. Raises BadSelection.
+def read_goals(path: Path, find_faults: FindFaults) -> Mapping[str, TaskGoal]:
+    """Return a dict that maps the ids of tasks in a file to the tasks.
 
-    Its message lists all faults of form with their lines or, if there are none, those of ids and judges.
+    Raises BadSelection if the file has faults. The message lists all faults in the format of the file, with their
+    lines. If there are none, it lists the faults of ids and judges.
     """
     try:
-        return _read(path, path.stat().st_mtime_ns, faults_of)
+        return _read(path, path.stat().st_mtime_ns, find_faults)
     except OSError as error:
         raise BadSelection(f"{path} cannot be read: {error.strerror}; tasks=FILE names a YAML or JSON file") from error
 
 
 @lru_cache(maxsize=64)
-def _read(path: Path, changed: int, faults_of: FaultsOf) -> Mapping[str, TaskGoal]:
+def _read(path: Path, mtime_ns: int, find_faults: FindFaults) -> Mapping[str, TaskGoal]:
     file = read_yaml(path.read_text(errors="replace"))
-    goals, faults = ((), file) if isinstance(file, list) else _check_file(file, path.parent, faults_of)
+    goals, faults = ((), file) if isinstance(file, list) else _check_file(file, path.parent, find_faults)
     if faults:
         raise BadSelection("\n".join(f"{path}:{fault}" for fault in sorted(faults)))
-    if {goal.split for goal in goals} == {"test", None}:  # what is learned must not come from the tasks of a test
+    if {goal.split for goal in goals} == {"test", None}:  # a run must not learn from the tasks of a test
         goals = tuple(goal if goal.split else goal.model_copy(update={"split": "train"}) for goal in goals)
     return {goal.id: goal for goal in goals}
 
 
-def _check_file(file: YamlFile, folder: Path, faults_of: FaultsOf) -> tuple[tuple[TaskGoal, ...], list[FileFault]]:
-    """Return the goals, and the faults: those of the form, or if there are none, those of ids and judges."""
+def _check_file(file: YamlFile, folder: Path, find_faults: FindFaults) -> tuple[tuple[TaskGoal, ...], list[FileFault]]:
+    """Return the tasks of a file, and its faults, as ``read_goals`` describes them."""
     try:
         goals = TaskFile.model_validate(file.value).tasks
     except ValidationError as error:
-        return (), [file.fault(_place(fault["loc"]), _message(fault)) for fault in error.errors()]
+        return (), [file.fault(_without_types(fault["loc"]), _message(fault)) for fault in error.errors()]
     faults = [] if goals else [file.fault(("tasks",), "there are no tasks; write at least one")]
     ids = set[str]()
     for number, goal in enumerate(goals):
@@ -107,12 +111,13 @@ def _check_file(file: YamlFile, folder: Path, faults_of: FaultsOf) -> tuple[tupl
             fault = f"{goal.id} is used twice; give each task an id of its own"
             faults.append(file.fault(("tasks", number, "id"), fault))
         ids.add(goal.id)
-        faults += _judge_faults(file, number, goal.judge, folder, faults_of) if goal.judge else ()
+        faults += _judge_faults(file, number, goal.judge, folder, find_faults) if goal.judge else ()
     return goals, faults
 
 
-def _place(where: tuple[int | str, ...]) -> Where:
-    return tuple(part for part in where if part not in ("str", "tuple[str, ...]"))
+def _without_types(location: tuple[int | str, ...]) -> YamlPath:
+    """Return a location of pydantic without the names of types in it."""
+    return tuple(part for part in location if part not in ("str", "tuple[str, ...]"))
 
 
 def _message(error: Any) -> str:
@@ -132,24 +137,24 @@ def _message(error: Any) -> str:
 
 
 def _keys(depth: int) -> list[str]:
-    """Return the keys of the whole file, of a task or of a judge, by the length of the place."""
+    """Return the keys that are allowed at this depth of the file: those of the file, of a task or of a judge."""
     models: Mapping[int, type[BaseModel]] = {0: TaskFile, 2: TaskGoal}
     return [field.alias or name for name, field in models.get(depth, Judge).model_fields.items()]
 
 
-def _judge_faults(file: YamlFile, number: int, judge: Judge, folder: Path, faults_of: FaultsOf) -> Iterator[FileFault]:
-    place = ("tasks", number, "judge")
+def _judge_faults(file: YamlFile, number: int, judge: Judge, folder: Path, find: FindFaults) -> Iterator[FileFault]:
+    path = ("tasks", number, "judge")
     if judge.python:
         try:
             judge_function(judge.python, folder)
         except BadSelection as error:
-            yield file.fault((*place, "python"), str(error))
-    for index, fault in faults_of(judge.assertions):
-        yield file.fault((*place, "assert", *([] if isinstance(judge.asserted, str) else [index])), fault)
+            yield file.fault((*path, "python"), str(error))
+    for index, fault in find(judge.assertions):
+        yield file.fault((*path, "assert", *([] if isinstance(judge.asserted, str) else [index])), fault)
 
 
 def assertion_line(path: Path, id: str, index: int) -> int:
-    """Return the line of a task's assertion in a file that has been read before."""
+    """Return the line of an assertion in a task file that is known to be valid."""
     file = read_yaml(path.read_text(errors="replace"))
     if isinstance(file, list):
         return 1
@@ -158,23 +163,26 @@ def assertion_line(path: Path, id: str, index: int) -> int:
 
 
 JUDGE_PARAMETERS = frozenset({"state", "answer", "task"})
-"""The parameters that a judge's function may have."""
+"""The parameters that the Python function of a judge may have."""
 
 
 def judge_function(name: str, folder: Path) -> PythonJudge:
-    """Return a judge's Python function. Raises BadSelection."""
-    place, _, attribute = name.rpartition(":")
-    if not place:
+    """Return the Python function of a judge. ``folder`` is the folder of the task file.
+
+    Raises BadSelection if it cannot be imported, or has other required parameters than JUDGE_PARAMETERS.
+    """
+    source, _, attribute = name.rpartition(":")
+    if not source:
         raise BadSelection(f"{name} names no function; write FILE.py:function or package.module:function")
     try:
-        module = load_module((folder / place).resolve()) if place.endswith(".py") else import_module(place)
-    except CannotLoad as error:
+        module = load_module((folder / source).resolve()) if source.endswith(".py") else import_module(source)
+    except ModuleLoadError as error:
         raise BadSelection(str(error)) from error
     except (Exception, SystemExit) as error:
-        raise BadSelection(f"{place} cannot be imported: {import_error(error)}") from error
+        raise BadSelection(f"{source} cannot be imported: {import_error(error)}") from error
     function: object = getattr(module, attribute, None)
     if not callable(function):
-        raise BadSelection(f"{place} has no function {attribute}")
+        raise BadSelection(f"{source} has no function {attribute}")
     try:
         unknown = _required_parameters(function) - JUDGE_PARAMETERS
     except ValueError as error:
@@ -188,14 +196,14 @@ def judge_function(name: str, folder: Path) -> PythonJudge:
 
 
 def _required_parameters(function: Callable[..., Any]) -> set[str]:
-    """Return the names of the parameters without defaults."""
+    """Return the names of the parameters that have no default."""
     variable = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
     parameters = inspect.signature(function).parameters.values()
     return {p.name for p in parameters if p.default is p.empty and p.kind not in variable}
 
 
 def call_with(function: Callable[..., Any], **values: object) -> Any:
-    """Call a function with the values for which it has parameters, and return its result."""
+    """Call a function with those of the values for which it has parameters, and return its result."""
     parameters = inspect.signature(function).parameters.values()
     if any(parameter.kind is parameter.VAR_KEYWORD for parameter in parameters):
         return function(**values)
@@ -204,7 +212,7 @@ def call_with(function: Callable[..., Any], **values: object) -> Any:
 
 
 def tasks_of(goals: Mapping[str, TaskGoal], env: str) -> list[Task]:
-    """Return the tasks of a file's goals."""
+    """Return the tasks for the goals in a file."""
     return [
         Task(
             id=goal.id,

@@ -1,4 +1,7 @@
-"""The accessibility tree of a page with the boxes of its nodes, and safe quoting of page texts."""
+"""Build the accessibility tree of a page, with the position of each node, and quote page texts safely.
+
+A *backend id* is the browser's number for a DOM node. A page may contain frames, each with its own document.
+"""
 
 import unicodedata
 from collections.abc import Iterator, Mapping, Sequence
@@ -8,44 +11,49 @@ from typing import Any, NamedTuple
 from pydantic import JsonValue
 
 MAX_NAME = 200
-"""Maximum characters of a name that are shown."""
+"""Maximum number of characters of a name that are shown."""
 
 
 def one_line(text: str) -> str:
-    """Return the visible text on one line."""
+    """Return the text on one line, without invisible characters."""
     return " ".join(visible(text).split())
 
 
 def visible(text: str) -> str:
-    """Return the text without invisible characters and those that change the writing direction; white space stays."""
+    """Return the text without invisible characters and marks of the writing direction, but with its white space."""
     if text.isascii() and text.isprintable():
         return text
     invisible = ("Cf", "Cc", "Co", "Cs")
     return "".join(letter for letter in text if letter.isspace() or unicodedata.category(letter) not in invisible)
 
 
-def quoted(text: str, most: int = MAX_NAME) -> str:
-    """Return the text in quotes on one line, cut to ``most`` characters, so that it cannot pass for a line of ours."""
+def quote(text: str, limit: int = MAX_NAME) -> str:
+    """Return the text in quotes on one line, cut to ``limit`` characters.
+
+    A page can therefore not imitate the lines that the environment itself writes.
+    """
     line = one_line(text)
-    return repr(line if len(line) <= most else f"{line[:most].rstrip()}... (+{len(line) - most} characters)")
+    return repr(line if len(line) <= limit else f"{line[:limit].rstrip()}... (+{len(line) - limit} characters)")
 
 
 Snapshot = Mapping[str, Any]
+"""The answer to DevTools' ``DOMSnapshot.captureSnapshot``."""
 
 STYLES = ("overflow-x", "overflow-y", "position")
+"""The CSS properties that a snapshot includes, in this order."""
 UNCLIPPED = "fixed"
-"""The position of elements that no element around them clips."""
+"""The value of the CSS property ``position`` for elements that are not clipped by the elements around them."""
 
 
 class Rect(NamedTuple):
-    """Edges in pixels; right and bottom are exclusive."""
+    """A rectangle, given by its edges in pixels. ``right`` and ``bottom`` are exclusive."""
 
     left: float
     top: float
     right: float
     bottom: float
 
-    def within(self, other: "Rect") -> "Rect":
+    def intersection(self, other: "Rect") -> "Rect":
         """Return the intersection with the other rectangle."""
         return Rect(
             max(self.left, other.left),
@@ -64,24 +72,31 @@ class Rect(NamedTuple):
         return self.right <= self.left or self.bottom <= self.top
 
 
-ENDLESS = Rect(float("-inf"), float("-inf"), float("inf"), float("inf"))
+UNBOUNDED = Rect(float("-inf"), float("-inf"), float("inf"), float("inf"))
 
 
 class PageLayout:
-    """The box of each element in the tab's window, and the frame of each frame element, by backend id."""
+    """The position of each element in the tab's window, and the frames of the page."""
 
     def __init__(self, snapshot: Snapshot) -> None:
         self.boxes: dict[int, Rect] = {}
+        """Maps the backend id of an element to its rectangle, clipped to its visible part."""
         self.owners: dict[int, str] = {}
+        """Maps the backend id of a frame element, such as ``<iframe>``, to the id of the frame inside."""
         self.frames: list[str] = []
+        """The ids of all frames whose documents the snapshot contains."""
         self._strings: Sequence[str] = snapshot["strings"]
         self._documents: Sequence[Mapping[str, Any]] = snapshot["documents"]
-        pending = [(0, 0.0, 0.0, ENDLESS)] if self._documents else []
+        pending = [(0, 0.0, 0.0, UNBOUNDED)] if self._documents else []
         while pending:
             pending.extend(self._add_document(*pending.pop()))
 
     def _add_document(self, number: int, x: float, y: float, clip: Rect) -> list[tuple[int, float, float, Rect]]:
-        """Add the boxes of one document, whose upper left corner is at (x, y); return the documents in its frames."""
+        """Add the boxes of one document, and return the documents in its frames.
+
+        The document's upper left corner is at (x, y), and ``clip`` is the visible part of its frame. A document is
+        returned as the arguments for the next call.
+        """
         document = self._documents[number]
         nodes, layout = document["nodes"], document["layout"]
         self.frames.append(self._strings[document["frameId"]])
@@ -95,7 +110,7 @@ class PageLayout:
             if self._style(styles, 2) != UNCLIPPED:
                 outer_clip = self._clip_around(index, parents, clips, clip)
             box = Rect(bounds[0], bounds[1], bounds[0] + bounds[2], bounds[1] + bounds[3]).moved(x, y)
-            self.boxes[backends[index]] = visible_box = box.within(outer_clip)
+            self.boxes[backends[index]] = visible_box = box.intersection(outer_clip)
             scrolls = any(self._style(styles, axis) not in ("visible", "") for axis in (0, 1))
             root = parents[index] < 0 or parents[parents[index]] < 0 or parents[parents[parents[index]]] < 0
             clips[index] = visible_box if scrolls and not root else outer_clip
@@ -106,7 +121,7 @@ class PageLayout:
 
     @staticmethod
     def _clip_around(index: int, parents: Sequence[int], clips: Mapping[int, Rect], clip: Rect) -> Rect:
-        """Return the rectangle that clips a node: that of the nearest ancestor with a layout."""
+        """Return the rectangle that clips a node. It is taken from the nearest ancestor that has a layout."""
         parent = parents[index]
         while parent >= 0:
             if parent in clips:
@@ -119,53 +134,61 @@ class PageLayout:
 
 
 AXNode = Mapping[str, Any]
+"""A node of the browser's accessibility tree, as DevTools returns it."""
 
 SHOWN = ("checked", "pressed", "expanded", "selected", "disabled", "required", "readonly", "level", "focused")
-"""Properties that are shown, in this order."""
+"""Properties of a node that are shown, in this order."""
 SHOWN_IF_FALSE = ("checked", "pressed", "expanded")
 """Properties that are shown even if false."""
 INLINE = ("InlineTextBox", "LineBreak")
+"""Roles of nodes that only repeat a part of their parent's text."""
 INSIGNIFICANT = ("generic", "none", "LabelText", "LayoutTable", "LayoutTableRow", "LayoutTableCell", "Section", "form",
                  "rowgroup", "Legend", "ListMarker")  # fmt: skip
-"""Roles without meaning: nodes with them are replaced by their children, unless they have a name or the focus."""
+"""Roles without meaning. A node with such a role is replaced by its children, unless it has a name or the focus."""
 SEPARATORS = ("|", "•", "·")
-"""Texts that only separate others."""
+"""Texts that only separate other texts. They are left out."""
 MENU_POPUP = "MenuListPopup"
 """The role of the list that a select box opens; its options are shown with the box."""
 CONTAINERS = ("row", "cell", "gridcell", "listitem")
-"""Roles whose name repeats their content."""
+"""Roles of nodes whose name may repeat their content."""
 ROLES: Mapping[str, str] = {"StaticText": "text", "RootWebArea": "page", "Iframe": "iframe", MENU_POPUP: "popup"}
+"""Maps a role of the browser to the name that we show, where it is not simply the role in lower case."""
 ATOMIC = ("link", "button", "tab", "menuitem", "option", "checkbox", "radio", "switch", "treeitem", "image", "textbox",
           "searchbox", "spinbutton", "slider", "combobox", "progressbar", "meter", "menuitemcheckbox", "menuitemradio",
           "date", "inputtime", "datetime", "colorwell")  # fmt: skip
-"""Roles whose name includes all their text."""
+"""Roles of nodes whose name includes all the text inside them."""
 COMPOSITE_FIELDS = ("date", "inputtime", "datetime", "colorwell", "spinbutton", "slider")
-"""Roles of fields that the browser builds from parts, but that are filled in as a whole."""
+"""Roles of fields that consist of several parts in the browser, but that are filled in as one field."""
 INTERACTIVE = (*(role for role in ATOMIC if role not in ("image", "progressbar", "meter")), "listbox")
 """Roles of elements that can be clicked or filled in."""
 
 
 @dataclass
 class AccessibilityNode:
-    """One node. ``box`` is in pixels of the tab's window, clipped to its visible part; None without a layout."""
+    """One node of a page, usually an element."""
 
     role: str
     name: str
     backend: int
+    """The backend id of the DOM node; 0 if there is none."""
     frame: str
+    """The id of the frame that contains the node."""
     value: str = ""
     link: str = ""
+    """The address of a link."""
     options: list[str] = field(default_factory=list)
     """The options of a select box."""
     properties: dict[str, JsonValue] = field(default_factory=dict)
     box: Rect | None = None
+    """The visible part of the node, in pixels of the tab's window; None if the node has no layout."""
     children: list["AccessibilityNode"] = field(default_factory=list)
     ordinal: int = 0
-    """Index among the page's nodes with this role and name."""
+    """Index among the page's nodes with the same role and name."""
     visible: bool = False
+    """True if a part of the node is in the tab's window."""
 
     def walk(self) -> Iterator["AccessibilityNode"]:
-        """Yield the node and its descendants, in the order of the page."""
+        """Yield the node and its descendants, in document order."""
         pending = [self]
         while pending:
             node = pending.pop()
@@ -174,12 +197,15 @@ class AccessibilityNode:
 
     @property
     def is_wrapper(self) -> bool:
-        """True if it adds nothing to its only child."""
+        """True if the node has one child and adds nothing to it."""
         bare = self.role in ("cell", "gridcell", "listitem") and not (self.name or self.properties)
         return bare and len(self.children) == 1
 
     def text(self) -> str:
-        """Return the name, or the text inside if there is none. Not recursive, since pages may be deep."""
+        """Return the node's name, or the text inside it if it has no name.
+
+        This uses a loop rather than recursion, since pages may be nested deeply.
+        """
         names: list[str] = []
         pending = [self]
         while pending:
@@ -192,16 +218,16 @@ class AccessibilityNode:
 
 
 class AccessibilityTree:
-    """Builds nodes from the browser's lists, one list for each frame."""
+    """Builds our nodes from those of the browser."""
 
     def __init__(
         self, frames: Mapping[str, Sequence[AXNode]], owners: Mapping[int, str], boxes: Mapping[int, Rect]
     ) -> None:
-        """``owners`` maps the backend id of a frame element to its frame."""
+        """``frames`` maps the id of a frame to the browser's nodes; see ``PageLayout`` for ``owners`` and ``boxes``."""
         self._frames, self._owners, self._boxes = frames, owners, boxes
 
     def root(self, frame: str) -> AccessibilityNode:
-        """Return the page in a frame, including the pages of inner frames, without repetitions."""
+        """Return the page in a frame, including the pages of its inner frames. Repeated texts are removed."""
         raw = self._frames.get(frame, ())
         by_id = {node["nodeId"]: node for node in raw}
         nodes = self._build(raw[0], by_id, frame) if raw else []
@@ -211,7 +237,7 @@ class AccessibilityTree:
         return root
 
     def _build(self, first: AXNode, by_id: Mapping[str, AXNode], frame: str) -> list[AccessibilityNode]:
-        """Return the node, or the nodes that replace it. Not recursive, since pages may be deep."""
+        """Return the node, or the nodes that replace it. A loop rather than recursion, since pages may be deep."""
         result: list[AccessibilityNode] = []
         pending: list[tuple[AXNode, list[AccessibilityNode]]] = [(first, result)]
         while pending:
@@ -228,13 +254,13 @@ class AccessibilityTree:
                     if inner := self._owners.get(node.backend):
                         node.children.extend(self.root(inner).children)
                     elif node.role == "iframe":
-                        node.properties["unread"] = True  # another site's frame is in another process of the browser
+                        node.properties["unread"] = True  # the browser runs another site's frame in another process
             pending.extend((by_id[number], children) for number in reversed(raw.get("childIds", ())) if number in by_id)
         return result
 
     def _node(self, raw: AXNode, role: str, frame: str) -> AccessibilityNode:
         values = {entry["name"]: entry["value"].get("value") for entry in raw.get("properties", ())}
-        shown = {name: values[name] for name in SHOWN if name in values and _matters(role, name, values[name])}
+        shown = {name: values[name] for name in SHOWN if name in values and _is_shown(role, name, values[name])}
         backend = raw.get("backendDOMNodeId", 0)
         value = raw.get("value", {}).get("value", "")
         return AccessibilityNode(
@@ -249,14 +275,14 @@ class AccessibilityTree:
         )
 
 
-def _matters(role: str, name: str, value: JsonValue) -> bool:
+def _is_shown(role: str, name: str, value: JsonValue) -> bool:
     if name == "level":
         return role in ("heading", "treeitem")
     return name in SHOWN_IF_FALSE or value not in (False, "false", None, "")
 
 
 def _is_replaced(node: AccessibilityNode, role: str) -> bool:
-    """Return True if the node's children replace it."""
+    """Return True if the node is to be replaced by its children. ``role`` is the browser's name of the role."""
     if node.role == "text":
         return node.name in ("", *SEPARATORS)
     if role == "ListMarker":
@@ -265,7 +291,7 @@ def _is_replaced(node: AccessibilityNode, role: str) -> bool:
 
 
 def _fold(root: AccessibilityNode) -> None:
-    """Remove repetitions: text that a name includes, and names that repeat the content."""
+    """Remove repeated texts: children whose text is in their parent's name, and names that repeat the children."""
     for node in reversed(list(root.walk())):
         if node.role == "combobox" and any(child.role == "popup" for child in node.children):
             node.options = [inner.name for inner in node.walk() if inner.role == "option" and inner.name]
@@ -277,7 +303,10 @@ def _fold(root: AccessibilityNode) -> None:
 
 
 def _fold_atomic(node: AccessibilityNode) -> None:
-    """Keep only interactive nodes inside an atomic node; also texts and images if it has neither name nor value."""
+    """Keep only the interactive nodes inside an atomic node.
+
+    If the node has neither a name nor a value, texts and images are kept, too.
+    """
     if node.role in COMPOSITE_FIELDS:
         node.children = []
     keep = INTERACTIVE if node.name or node.value else (*INTERACTIVE, "text", "image")

@@ -1,4 +1,4 @@
-"""The actions on web pages, and those possible on the current page."""
+"""The actions of the web environment, and the list of those that are possible on the current page."""
 
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -8,7 +8,7 @@ from pydantic import BaseModel, JsonValue
 from planbook.envs.base import Environment, action, query
 from planbook.envs.errors import EnvironmentBroken, EpisodeEnded
 from planbook.envs.types import Action, Observation, Verdict
-from planbook.envs.web.accessibility import INTERACTIVE, AccessibilityNode, quoted
+from planbook.envs.web.accessibility import INTERACTIVE, AccessibilityNode, quote
 from planbook.envs.web.context import Context
 from planbook.envs.web.page import ElementRef
 from planbook.envs.web.tab import WebTab
@@ -16,7 +16,7 @@ from planbook.envs.web.tabs import Browsing
 
 FILLED_IN = ("textbox", "searchbox", "spinbutton", "slider", "combobox", "listbox", "date", "inputtime", "datetime",
              "colorwell")  # fmt: skip
-"""Roles of elements for which a click alone has no effect."""
+"""Roles of form fields, which a click alone does not change."""
 
 
 def _node_actions(node: AccessibilityNode, browsing: Browsing) -> list[Action]:
@@ -28,6 +28,7 @@ def _node_actions(node: AccessibilityNode, browsing: Browsing) -> list[Action]:
 
 
 DIRECTIONS = {"down": 1, "up": -1}
+"""Maps a direction to the sign of the scroll distance."""
 
 
 class WebActions(Environment):
@@ -48,7 +49,7 @@ class WebActions(Environment):
 
         It must not be hidden, disabled, or covered. If a new tab opens, that becomes the current one.
         """
-        return self._act_on(element, lambda tab, place, name: _refusal(tab.click(place), name))
+        return self._act_on(element, lambda tab, ref, name: _refusal_text(tab.click(ref), name))
 
     @action("agent.type(7, 'blue shoes') -> the page as it is then")
     def type(self, element: int, text: str, enter: bool = True) -> Observation:
@@ -56,12 +57,12 @@ class WebActions(Environment):
 
         In a field of several lines Enter is not pressed. A date is written 2024-05-31, a time 17:05.
         """
-        return self._act_on(element, lambda tab, place, name: _refusal(tab.type(place, text, enter), name))
+        return self._act_on(element, lambda tab, ref, name: _refusal_text(tab.type(ref, text, enter), name))
 
     @action("agent.select(9, 'Large') -> the page as it is then", name="select")
     def select_option(self, element: int, option: str) -> Observation:
         """Choose an option of a select box, by its text. In a box of several choices it is added, or taken back."""
-        return self._act_on(element, lambda tab, place, name: _refusal(tab.choose(place, option), name))
+        return self._act_on(element, lambda tab, ref, name: _refusal_text(tab.choose(ref, option), name))
 
     @action("agent.scroll('down') -> the page as it is then")
     def scroll(self, direction: str, element: int = 0) -> Observation:
@@ -73,14 +74,14 @@ class WebActions(Environment):
             return self._do(lambda _: f"there is no direction {direction!r}; there are down and up")
         sign = DIRECTIONS[direction]
         if element:
-            return self._act_on(element, lambda tab, place, _: str(tab.scroll(sign, place).get("refused", "")))
+            return self._act_on(element, lambda tab, ref, _: str(tab.scroll(sign, ref).get("refused", "")))
         return self._do(lambda tab: str(tab.scroll(sign, None).get("refused", "")))
 
     @action("agent.goto('http://example.org/shoes') -> the page there")
     def goto(self, url: str) -> Observation:
         """Open an address in the current tab. One that begins with / is on the same site."""
         browsing = self._open_browsing()
-        return self._do(lambda tab: tab.load(browsing.names.address(url.strip(), browsing.base)))
+        return self._do(lambda tab: tab.load(browsing.names.resolve(url.strip(), browsing.base)))
 
     @action("agent.go_back() -> the page before")
     def go_back(self) -> Observation:
@@ -139,7 +140,7 @@ class WebActions(Environment):
         return self._open_browsing().find(role.lower(), name.lower())
 
     def possible_actions(self) -> list[Action]:
-        """Return clicks on elements in view, choices, scrolling, and going back and forward; no typing."""
+        """Return clicks and choices on the elements in view, scrolling, and going back and forward, but no typing."""
         browsing = self._open_browsing()
         page = browsing.page
         if page is None:
@@ -147,10 +148,10 @@ class WebActions(Environment):
         on_elements = [action for node in page.root.walk() if node.visible for action in _node_actions(node, browsing)]
         trail = browsing.tab.trail(page.trail)
         others = {
-            Action("scroll", ("down", 0)): page.below > 0,
-            Action("scroll", ("up", 0)): page.above > 0,
-            Action("go_back"): trail.at > 0,
-            Action("go_forward"): trail.at + 1 < len(trail.urls),
+            Action("scroll", ("down", 0)): page.pixels_below > 0,
+            Action("scroll", ("up", 0)): page.pixels_above > 0,
+            Action("go_back"): trail.index > 0,
+            Action("go_forward"): trail.index + 1 < len(trail.urls),
         }
         return [*on_elements, *(action for action, possible in others.items() if possible)]
 
@@ -158,8 +159,8 @@ class WebActions(Environment):
         browsing = self._open_browsing()
 
         def move(tab: WebTab) -> str:
-            place = browsing.place(element)
-            return place if isinstance(place, str) else act(tab, place, browsing.name(element, place))
+            ref = browsing.element_ref(element)
+            return ref if isinstance(ref, str) else act(tab, ref, browsing.name(element, ref))
 
         return self._do(move)
 
@@ -173,7 +174,10 @@ class WebActions(Environment):
             raise
 
     def _open_browsing(self) -> Browsing:
-        """Return the episode's tabs. Raises EpisodeEnded before a reset, EnvironmentBroken without a browser."""
+        """Return the episode's tabs.
+
+        Raises EpisodeEnded if no episode has begun, or EnvironmentBroken if its browser is gone.
+        """
         if self.task is None:
             raise EpisodeEnded("web: no episode has begun; call reset(task) first")
         if self._browsing is None:
@@ -187,13 +191,16 @@ class WebActions(Environment):
             self._context = None
 
 
-def _refusal(answer: Mapping[str, Any], name: str) -> str:
-    """Return why nothing was done to the element, from the page's answer; empty if it was done."""
+def _refusal_text(answer: Mapping[str, Any], name: str) -> str:
+    """Return the reason why nothing was done to an element, or "" if the action was done.
+
+    ``answer`` comes from our script in the page, and ``name`` describes the element.
+    """
     if "refused" not in answer:
         return ""
     cover = answer.get("cover")
     if cover:
-        return f"{name} is covered by <{quoted(cover['tag'], 30)[1:-1]}> {quoted(cover['text'], 80)}"
+        return f"{name} is covered by <{quote(cover['tag'], 30)[1:-1]}> {quote(cover['text'], 80)}"
     if "options" in answer:
-        return f"{name} {answer['refused']}; it has {', '.join(quoted(text, 60) for text in answer['options'][:30])}"
+        return f"{name} {answer['refused']}; it has {', '.join(quote(text, 60) for text in answer['options'][:30])}"
     return f"{name} {answer['refused']}"

@@ -1,4 +1,4 @@
-"""Addresses: the policy on which may be opened, their short names for the agent, and the comparison of pages."""
+"""Addresses: which ones may be opened, their short names for the agent, and how two addresses are compared."""
 
 import ipaddress
 from collections.abc import Callable, Mapping, Sequence
@@ -11,18 +11,21 @@ from pydantic import JsonValue
 
 SCHEMES = ("http", "https")
 BLANK = "about:blank"
-INNER = ("about", "blob", "data")
-"""Schemes that a page may use for its frames and pictures: they cause no requests."""
+LOCAL_SCHEMES = ("about", "blob", "data")
+"""Schemes that a page may use for its frames and pictures, since they cause no requests to a server."""
 PORTS = {"http": 80, "https": 443}
 PRIVATE_HOSTS = (*(f"{digit}*" for digit in range(10)), "[*", "localhost*", "*.local*", "*.internal*")
 PRIVATE = tuple(f"*://{host}" for host in PRIVATE_HOSTS)
-"""Browser patterns that match every address of this machine and its network, and others: ``is_private`` decides."""
-NOWHERE = "http://127.0.0.1:1"
-"""A proxy that does not exist, for requests that must not be sent."""
+"""URL patterns for the browser that match at least every address of this machine and its network.
+
+They also match some public addresses, so ``is_private`` has to decide about each request that they catch.
+"""
+DEAD_PROXY = "http://127.0.0.1:1"
+"""The address of a proxy that does not exist. Requests that must not be sent are directed to it."""
 
 
 def host_of(url: str) -> tuple[str, str]:
-    """Return the host, and the host with its port. Both are empty if the address has none or is malformed."""
+    """Return the host, and the host with its port. Both are empty if the address is malformed or has no host."""
     try:
         parts = urlsplit(url)
         host, port = parts.hostname or "", parts.port or PORTS.get(parts.scheme)
@@ -32,7 +35,7 @@ def host_of(url: str) -> tuple[str, str]:
 
 
 def is_private(host: str) -> bool:
-    """Return True for this machine and hosts in its private network."""
+    """Return True if the host is this machine or belongs to its private network."""
     host = host.rstrip(".")
     if host == "localhost" or host.endswith((".localhost", ".local", ".internal")):
         return True
@@ -45,16 +48,17 @@ def is_private(host: str) -> bool:
 
 @dataclass(frozen=True)
 class AddressPolicy:
-    """Allows hosts that match a pattern and, if ``public``, every host on the internet.
+    """The rule for which addresses may be opened.
 
-    A pattern with a port (``127.0.0.1:8000``) allows only that port.
+    Hosts that match a pattern are allowed and, if ``public``, every host on the internet. A pattern with a port
+    (``127.0.0.1:8000``) allows only that port.
     """
 
     patterns: Sequence[str]
     public: bool = False
 
-    def why_not(self, url: str) -> str:
-        """Return why the address may not be opened; empty if it may."""
+    def refusal(self, url: str) -> str:
+        """Return the reason why the address may not be opened, or "" if it may."""
         if url == BLANK:
             return ""
         scheme, colon, _ = url.partition(":")
@@ -65,24 +69,24 @@ class AddressPolicy:
         host, with_port = host_of(url)
         if not host:
             return "the address is not well-formed"
-        if self._fits(host, with_port) or (self.public and not is_private(host)):
+        if self._matches(host, with_port) or (self.public and not is_private(host)):
             return ""
         return f"{with_port[:100]} may not be visited here; allowed: {self}"
 
     def allows_request(self, url: str) -> bool:
         """Return True if a page may request the address."""
-        return url.partition(":")[0] in INNER or not self.why_not(url)
+        return url.partition(":")[0] in LOCAL_SCHEMES or not self.refusal(url)
 
-    def watched(self) -> Sequence[str]:
-        """Return browser patterns of requests that must be checked in addition to documents."""
+    def request_patterns(self) -> Sequence[str]:
+        """Return URL patterns for the browser: requests that must be checked, in addition to those for documents."""
         return PRIVATE if self.public else ()
 
     def proxy(self) -> Mapping[str, JsonValue]:
-        """Return proxy settings that block all other hosts; {} if the policy is ``public``."""
+        """Return proxy settings that block all hosts that are not allowed, or {} if the policy is ``public``."""
         direct = ";".join(["<-loopback>", *(pattern.removesuffix(":*") for pattern in self.patterns)])
-        return {} if self.public else {"proxyServer": NOWHERE, "proxyBypassList": direct}
+        return {} if self.public else {"proxyServer": DEAD_PROXY, "proxyBypassList": direct}
 
-    def _fits(self, host: str, with_port: str) -> bool:
+    def _matches(self, host: str, with_port: str) -> bool:
         return any(fnmatchcase(with_port if ":" in pattern else host, pattern.lower()) for pattern in self.patterns)
 
     def __str__(self) -> str:
@@ -91,7 +95,7 @@ class AddressPolicy:
 
 
 @dataclass(frozen=True)
-class Names:
+class SiteNames:
     """Short names of sites: ``http://trac/wiki`` stands for a page of a server that we run on a local port.
 
     The agent must not see the port, since it differs between runs.
@@ -100,22 +104,22 @@ class Names:
     sites: Mapping[str, str] = field(default_factory=dict)
     """Maps a name to a base address, without a trailing slash."""
 
-    def short(self, text: str) -> str:
+    def shorten(self, text: str) -> str:
         """Return the text with every site's address replaced by its name."""
         for name, base in self.sites.items():
             text = text.replace(base, f"http://{name}")
         return text
 
     def shorten_values(self, description: Mapping[str, JsonValue]) -> dict[str, JsonValue]:
-        """Return the dict with the sites' names in place of their addresses in its strings."""
-        return {key: self.short(value) if isinstance(value, str) else value for key, value in description.items()}
+        """Return a copy of the dict in which strings have the names of sites in place of their addresses."""
+        return {key: self.shorten(value) if isinstance(value, str) else value for key, value in description.items()}
 
-    def address(self, url: str, base: str) -> str:
-        """Return the real address of a short one, or of a path on the site of ``base``."""
-        return urljoin(base, url) if url.startswith("/") else self.real(url)
+    def resolve(self, url: str, base: str) -> str:
+        """Return the real address for a short one, or for a path such as ``/wiki`` on the site of ``base``."""
+        return urljoin(base, url) if url.startswith("/") else self.expand(url)
 
-    def real(self, url: str) -> str:
-        """Return the real address of a short one."""
+    def expand(self, url: str) -> str:
+        """Return the real address for a short one; other addresses are returned unchanged."""
         for name, base in self.sites.items():
             short = f"http://{name}"
             if url == short or url.startswith((f"{short}/", f"{short}?", f"{short}#")):
@@ -124,7 +128,10 @@ class Names:
 
 
 class Address(NamedTuple):
-    """An address without insignificant parts: fragment, final slash, default port, order and encoding of the query."""
+    """An address in a form for comparison.
+
+    Fragment, final slash and default port are removed, and the query is decoded and sorted.
+    """
 
     host: str
     path: str
@@ -132,11 +139,11 @@ class Address(NamedTuple):
 
 
 def address(url: str) -> Address:
-    """Return the parts of an address that distinguish pages; http and https are not distinguished."""
+    """Return the address in a form for comparison, in which http and https are the same."""
     try:
         parts = urlsplit(url.strip())
         host, port = (parts.hostname or "").removesuffix("."), parts.port
-    except ValueError:  # malformed: equal only to itself
+    except ValueError:  # a malformed address is equal only to itself
         return Address("", url.strip(), ())
     if port is not None and port != PORTS.get(parts.scheme):
         host += f":{port}"
@@ -145,27 +152,31 @@ def address(url: str) -> Address:
 
 
 def equal(url: str, any_of: Sequence[str]) -> bool:
-    """Return True if the address is one of these."""
+    """Return True if the address is equal to one of ``any_of``."""
     return address(url) in set(map(address, any_of))
 
 
 def including(url: str, any_of: Sequence[str]) -> bool:
-    """Return True if the address is the same page as one of these, and its query has at least that one's parameters."""
-    return any(_includes(address(url), wanted) for wanted in map(address, any_of))
+    """Return True if the address is the same page as one of ``any_of`` and has all parameters of its query."""
+    return any(_includes(address(url), expected) for expected in map(address, any_of))
 
 
 def within(url: str, any_of: Sequence[str]) -> bool:
-    """Return True if the address passes WebArena's check "GOLD in PRED" for all alternatives taken together."""
-    reached, wanted = address(url), list(map(address, any_of))
-    names = {name for each in wanted for name, _ in each.query}
-    return any(each.host + each.path in reached.host + reached.path for each in wanted) and all(
-        any(pair[0] == name and pair in reached.query for each in wanted for pair in each.query) for name in names
+    """Return True if the address passes WebArena's check "GOLD in PRED".
+
+    Host and path of one of ``any_of`` must occur in the address. For each parameter in their queries, the address must
+    have a value that one of them has.
+    """
+    reached, expected = address(url), list(map(address, any_of))
+    parameters = {pair for gold in expected for pair in gold.query}
+    return any(gold.host + gold.path in reached.host + reached.path for gold in expected) and all(
+        any(pair in reached.query for pair in parameters if pair[0] == name) for name, _ in parameters
     )
 
 
-def _includes(reached: Address, wanted: Address) -> bool:
-    return reached[:2] == wanted[:2] and all(
-        reached.query.count(pair) >= wanted.query.count(pair) for pair in wanted.query
+def _includes(reached: Address, expected: Address) -> bool:
+    return reached[:2] == expected[:2] and all(
+        reached.query.count(pair) >= expected.query.count(pair) for pair in expected.query
     )
 
 
@@ -174,3 +185,4 @@ MATCHES: Mapping[str, Callable[[str, Sequence[str]], bool]] = {
     "including": including,
     "within": within,
 }
+"""Maps a value of ``UrlCheck.how`` to the function that compares the final address with the expected ones."""

@@ -1,4 +1,8 @@
-"""A browser context: tabs with separate cookies and storage, and the browser's events about them."""
+"""A browser context: a group of tabs with their own cookies and storage, and the browser's events about these tabs.
+
+An event arrives while the connection waits for an answer or listens. What the agent should know about it is collected
+as ``News``, which the next observation reports.
+"""
 
 import time
 from collections.abc import Mapping, Sequence
@@ -11,52 +15,58 @@ from pydantic import JsonValue
 from planbook.envs.browser import chromium
 from planbook.envs.browser.devtools import Answer, Command, CommandRefused, Connection, Event, NoAnswer
 from planbook.envs.errors import EnvironmentBroken
-from planbook.envs.web.accessibility import quoted
+from planbook.envs.web.accessibility import quote
 from planbook.envs.web.addresses import BLANK, AddressPolicy
 from planbook.envs.web.traffic import Params, Traffic
 
 VIEW: Mapping[str, JsonValue] = {"width": 1280, "height": 720, "deviceScaleFactor": 1, "mobile": False}
+"""The window of every tab, in pixels."""
 MAX_TABS = 8
+"""Maximum number of open tabs, without hidden ones."""
 MAX_DIALOGS = 3
 """Maximum number of dialogs that an observation reports."""
-ANSWERED: Mapping[str, tuple[bool, str]] = {
+DIALOG_ANSWERS: Mapping[str, tuple[bool, str]] = {
     "alert": (True, "it was closed"),
     "confirm": (True, "it was answered with OK"),
     "prompt": (False, "it was cancelled"),
     "beforeunload": (True, "the page was left"),
 }
-"""Maps a kind of dialog to the answer: True to accept it, and the text that reports this."""
+"""Maps a kind of dialog to our answer: whether it is accepted, and the text that reports this to the agent."""
 
 
 @dataclass
 class TabTarget:
-    """One tab of the browser."""
+    """One tab of the browser, which DevTools calls a target."""
 
     id: str
     session: str
+    """The id by which commands for this tab are addressed."""
     traffic: Traffic
     hidden: bool = False
+    """True if the agent must not notice the tab: nothing is reported about it."""
     refused: bool = False
     """True if one of its navigations was refused."""
     gone: bool = False
+    """True if the tab can no longer be used: it crashed, was closed, or did not answer."""
     closed: bool = False
     """True if its page or the browser closed it."""
 
     def check(self) -> None:
-        """Raise TabGone if it is gone."""
+        """Raise TabGone if the tab can no longer be used."""
         if self.gone:
             raise TabGone("a page closed it" if self.closed else "the page crashed")
 
 
 @dataclass
 class News:
-    """Events since the last observation."""
+    """What happened since the last observation and has to be reported."""
 
     sentences: dict[str, int] = field(default_factory=dict)
-    """Sentences to report, with the number of times that each occurred."""
+    """Maps each sentence to report to the number of times that its event occurred."""
     refused: list[str] = field(default_factory=list)
-    """The reasons why navigations were refused."""
+    """A sentence for each refused navigation, with the reason."""
     dialogs: int = 0
+    """Number of dialogs."""
 
     def add(self, sentence: str) -> None:
         """Add a sentence to report in the next observation."""
@@ -67,29 +77,29 @@ class News:
         return [f"{sentence} ({times} times)" if times > 1 else sentence for sentence, times in self.sentences.items()]
 
 
-QUIET = 0.03
+QUIET_SECONDS = 0.03
 """Seconds without events after which a page without pending requests counts as settled."""
-RESTLESS = 1.5
-"""Seconds after which a busy page that does not navigate is read as it is."""
+MAX_BUSY_SECONDS = 1.5
+"""Seconds after which a page that still sends requests, but does not navigate, is read in its current state."""
 
 
 class TabGone(EnvironmentBroken):
-    """The tab of an action crashed, was closed, or no longer answers; the browser itself is alive."""
+    """The tab in which we act crashed, was closed, or no longer answers. The browser itself is alive."""
 
 
 class Context:
-    """The tabs of one environment, in a separate browser context.
-
-    ``popups`` holds the tabs that pages opened, until the environment takes them over.
-    """
+    """The tabs of one environment, in a separate browser context."""
 
     def __init__(self, browser: chromium.Browser, policy: AddressPolicy, patience: float) -> None:
         """``patience`` is the time in seconds that a page may take to load or to answer a command."""
         self.policy, self.patience = policy, patience
         self.news = News()
         self.popups: list[TabTarget] = []
+        """Tabs that pages opened. They wait here until the environment adds them to its own tabs."""
         self._targets: dict[str, TabTarget] = {}
-        self._awaited = 0
+        """Maps the session of a tab to the tab."""
+        self._pending_popups = 0
+        """Number of tabs that pages opened, but to which we are not connected yet."""
         self.connection = Connection(browser.url, on_event=self._handle)
         created = self.connection.call("Target.createBrowserContext", disposeOnDetach=True, **policy.proxy())
         self._id = str(created["browserContextId"])
@@ -99,7 +109,7 @@ class Context:
         self.connection.call("Target.setDiscoverTargets", discover=True, filter=[{"type": "page"}])
 
     def close(self) -> None:
-        """Dispose of the context with its tabs, cookies and storage; harmless if the browser is gone."""
+        """Dispose of the context with its tabs, cookies and storage. It is not an error if the browser is gone."""
         with suppress(EnvironmentBroken):
             self.connection.call("Target.disposeBrowserContext", browserContextId=self._id)
         self.connection.close()
@@ -112,7 +122,7 @@ class Context:
             raise EnvironmentBroken(f"the browser refuses a cookie of the login: {error}") from error
 
     def open(self, hidden: bool = False) -> TabTarget:
-        """Open and return an empty tab. A ``hidden`` one reports no news."""
+        """Open and return an empty tab. Nothing is reported about a ``hidden`` tab."""
         created = self.connection.call("Target.createTarget", url=BLANK, browserContextId=self._id, newWindow=True)
         attached = self.connection.call("Target.attachToTarget", targetId=created["targetId"], flatten=True)
         target = self._register(str(created["targetId"]), str(attached["sessionId"]), hidden)
@@ -120,18 +130,22 @@ class Context:
         return target
 
     def drop(self, target: TabTarget) -> None:
-        """Close a tab, whatever its state."""
+        """Close a tab, also if it crashed or no longer answers."""
         target.gone = True
         self._targets.pop(target.session, None)
         with suppress(CommandRefused):
             self.connection.call("Target.closeTarget", targetId=target.id)
 
     def call(self, target: TabTarget, method: str, **parameters: JsonValue) -> Answer:
-        """Return a command's answer. Raises CommandRefused, TabGone, or EnvironmentBroken if the browser is gone."""
+        """Send one command to a tab and return the answer. Raises the same errors as ``call_all``."""
         return self.call_all(target, [(method, parameters)])[0]
 
     def call_all(self, target: TabTarget, commands: Sequence[Command]) -> list[Answer]:
-        """Return a tab's answers to several commands, in order."""
+        """Send commands to a tab and return the answers in the same order.
+
+        Raises CommandRefused if the browser refuses one, TabGone if the tab cannot answer, or EnvironmentBroken if the
+        browser is gone.
+        """
         target.check()
         try:
             return self.connection.call_all(commands, session=target.session, seconds=self.patience)
@@ -140,56 +154,60 @@ class Context:
             raise TabGone(f"the page did not answer for {self.patience:g} seconds") from error
 
     def catch_up(self, target: TabTarget) -> str:
-        """Read the state of a tab that a page opened, wait until it settles, and return its address."""
+        """Wait until a tab that a page opened has loaded, and return its address.
+
+        The tab began to load before we were connected to it, so its state is asked for first.
+        """
         tree, state = self.call_all(
             target, [("Page.getFrameTree", {}), ("Runtime.evaluate", {"expression": "document.readyState"})]
         )
         target.traffic.document = tree["frameTree"]["frame"]["loaderId"]
         if state["result"].get("value") != "complete":
-            target.traffic.announce()
+            target.traffic.expect_navigation()
         self.finish_loading(target, target.traffic.document)
         return str(self.call(target, "Page.getNavigationHistory")["entries"][-1]["url"])
 
-    def travel(self, target: TabTarget, method: str, **parameters: JsonValue) -> None:
+    def start_navigation(self, target: TabTarget, method: str, **parameters: JsonValue) -> None:
         """Start a navigation with a command; ``finish_loading`` waits for its end."""
-        target.traffic.announce()
+        target.traffic.expect_navigation()
         self.connection.post(method, target.session, **parameters)
 
     def finish_loading(self, target: TabTarget, document: str) -> str:
-        """Wait until a tab has settled, and stop a page that does not load.
+        """Wait until a tab has settled. If its page does not load in time, stop loading.
 
-        Return why the page did not load; empty if it did, or if no page was loading.
+        Return the reason why the page did not load, or "" if it did or if no page was loading. ``document`` is the
+        document that the tab showed before the action.
         """
         if self.settle(target):
-            return self._turn_back(target) if target.traffic.failed else ""
-        if target.traffic.document != document or not target.traffic.moving:
+            return self._leave_error_page(target) if target.traffic.failed else ""
+        if target.traffic.document != document or not target.traffic.navigating:
             self.news.add(f"The page is still loading after {self.patience:g} seconds.")
             return ""
         self.call(target, "Page.stopLoading")
-        target.traffic.forget()
+        target.traffic.stop_waiting()
         self.settle(target)
         return f"the page did not load within {self.patience:g} seconds"
 
-    def _turn_back(self, target: TabTarget) -> str:
-        """Go back from the browser's error page; return a description of the error."""
+    def _leave_error_page(self, target: TabTarget) -> str:
+        """Go back from the browser's error page, and return a description of the error."""
         failed, target.traffic.failed = target.traffic.failed, ""
         history = self.call(target, "Page.getNavigationHistory")
         if history["currentIndex"]:
-            before = history["entries"][history["currentIndex"] - 1]["id"]
-            self.travel(target, "Page.navigateToHistoryEntry", entryId=before)
+            previous = history["entries"][history["currentIndex"] - 1]["id"]
+            self.start_navigation(target, "Page.navigateToHistoryEntry", entryId=previous)
             self.settle(target)
         return failed
 
     def settle(self, target: TabTarget) -> bool:
-        """Wait until nothing more happens; return False if that takes longer than ``patience``."""
+        """Wait until nothing more happens in a tab. Return False if that takes longer than ``patience``."""
         start = time.monotonic()
         while (elapsed := time.monotonic() - start) < self.patience:
             target.check()
-            received = self.connection.listen(QUIET)
+            received = self.connection.listen(QUIET_SECONDS)
             if not received and not target.traffic.busy:
                 return True
-            if elapsed > RESTLESS and not target.traffic.moving:
-                target.traffic.forget()
+            if elapsed > MAX_BUSY_SECONDS and not target.traffic.navigating:
+                target.traffic.stop_waiting()
                 return True
         return False
 
@@ -198,7 +216,8 @@ class Context:
         return target
 
     def _preparations(self) -> list[Command]:
-        watched = [{"urlPattern": pattern} for pattern in self.policy.watched()]
+        """Return the commands that every new tab receives. ``Fetch.enable`` makes the browser pause some requests."""
+        private = [{"urlPattern": pattern} for pattern in self.policy.request_patterns()]
         documents = [{"urlPattern": "*", "resourceType": "Document"}]
         return [
             ("Page.enable", {}),
@@ -207,7 +226,7 @@ class Context:
             ("Emulation.setDeviceMetricsOverride", VIEW),
             ("Emulation.setFocusEmulationEnabled", {"enabled": True}),
             ("Page.setInterceptFileChooserDialog", {"enabled": True, "cancel": True}),
-            ("Fetch.enable", {"patterns": [*watched, *documents]}),
+            ("Fetch.enable", {"patterns": [*private, *documents]}),
         ]
 
     # Events.
@@ -221,58 +240,61 @@ class Context:
             if handler := _TAB_HANDLERS.get(method):
                 handler(self, target, params)
 
-    def _created(self, params: Params) -> None:
+    def _on_created(self, params: Params) -> None:
         info = params["targetInfo"]
         if info.get("browserContextId") == self._id and info.get("openerId") and info["type"] == "page":
             open_tabs = sum(not target.hidden for target in self._targets.values())
-            if open_tabs + self._awaited >= MAX_TABS:
+            if open_tabs + self._pending_popups >= MAX_TABS:
                 self.connection.post("Target.closeTarget", targetId=info["targetId"])
                 self.news.add(f"A page wanted to open one more tab; {MAX_TABS} are open, it was not opened.")
             else:
-                self._awaited += 1
+                self._pending_popups += 1
                 self.connection.post("Target.attachToTarget", targetId=info["targetId"], flatten=True)
 
-    def _attached(self, params: Params) -> None:
+    def _on_attached(self, params: Params) -> None:
         info = params["targetInfo"]
         if info.get("openerId") and info.get("browserContextId") == self._id:
-            self._awaited -= 1
+            self._pending_popups -= 1
             popup = self._register(info["targetId"], params["sessionId"])
             for method, parameters in self._preparations():
                 self.connection.post(method, popup.session, **parameters)
             self.popups.append(popup)
 
-    def _destroyed(self, params: Params) -> None:
+    def _on_destroyed(self, params: Params) -> None:
         for target in list(self._targets.values()):
             if target.id == params["targetId"]:
                 target.gone = target.closed = True
                 self._targets.pop(target.session, None)
 
-    def _download(self, params: Params) -> None:
-        name = quoted(str(params.get("suggestedFilename", "")), 80)
+    def _on_download(self, params: Params) -> None:
+        name = quote(str(params.get("suggestedFilename", "")), 80)
         self.news.add(f"The page wanted to download the file {name}; nothing is downloaded here.")
 
-    def _crashed(self, target: TabTarget, _: Params) -> None:
+    def _on_crashed(self, target: TabTarget, _: Params) -> None:
         target.gone = True
 
-    def _dialog(self, target: TabTarget, params: Params) -> None:
+    def _on_dialog(self, target: TabTarget, params: Params) -> None:
         kind = str(params["type"])
-        accepted, result = ANSWERED.get(kind, (False, "it was closed"))
+        accepted, result = DIALOG_ANSWERS.get(kind, (False, "it was closed"))
         self.connection.post("Page.handleJavaScriptDialog", target.session, accept=accepted)
         if target.hidden:
             return
         self.news.dialogs += 1
         if self.news.dialogs <= MAX_DIALOGS:
-            event = f" said {quoted(str(params['message']), 300)}" if params["message"] else " came up"
+            event = f" said {quote(str(params['message']), 300)}" if params["message"] else " came up"
             self.news.add(f"A dialog ({kind}){event}; {result}.")
         elif self.news.dialogs == MAX_DIALOGS + 1:
             self.news.add("More dialogs came up and were answered.")
 
-    def _file_chooser(self, target: TabTarget, _: Params) -> None:
+    def _on_file_chooser(self, target: TabTarget, _: Params) -> None:
         if not target.hidden:
             self.news.add("The page asked for a file; there is none to give.")
 
-    def _paused(self, target: TabTarget, params: Params) -> None:
-        """Answer a paused request. A refused document gets an empty answer, which leaves the page where it is."""
+    def _on_paused(self, target: TabTarget, params: Params) -> None:
+        """Allow or refuse a paused request.
+
+        A refused document is answered with "204 No Content", so that the tab keeps showing its current page.
+        """
         request, url = params["requestId"], str(params["request"]["url"])
         if self.policy.allows_request(url):
             self.connection.post("Fetch.continueRequest", target.session, requestId=request)
@@ -280,20 +302,20 @@ class Context:
             self.connection.post("Fetch.fulfillRequest", target.session, requestId=request, responseCode=204)
             if params["frameId"] == target.traffic.frame and not target.hidden:
                 target.refused = True
-                self.news.refused.append(f"{quoted(url)} was not opened: {self.policy.why_not(url)}")
+                self.news.refused.append(f"{quote(url)} was not opened: {self.policy.refusal(url)}")
         else:
             self.connection.post("Fetch.failRequest", target.session, requestId=request, errorReason="BlockedByClient")
 
 
 _BROWSER_HANDLERS: Mapping[str, Any] = {
-    "Target.targetCreated": Context._created,
-    "Target.attachedToTarget": Context._attached,
-    "Target.targetDestroyed": Context._destroyed,
-    "Browser.downloadWillBegin": Context._download,
+    "Target.targetCreated": Context._on_created,
+    "Target.attachedToTarget": Context._on_attached,
+    "Target.targetDestroyed": Context._on_destroyed,
+    "Browser.downloadWillBegin": Context._on_download,
 }
 _TAB_HANDLERS: Mapping[str, Any] = {
-    "Inspector.targetCrashed": Context._crashed,
-    "Page.javascriptDialogOpening": Context._dialog,
-    "Page.fileChooserOpened": Context._file_chooser,
-    "Fetch.requestPaused": Context._paused,
+    "Inspector.targetCrashed": Context._on_crashed,
+    "Page.javascriptDialogOpening": Context._on_dialog,
+    "Page.fileChooserOpened": Context._on_file_chooser,
+    "Fetch.requestPaused": Context._on_paused,
 }

@@ -15,7 +15,7 @@ from planbook.envs.selection import chosen_split, filter_tasks
 from planbook.envs.types import EnvironmentOptions, Observation, Requirement, Selection, Task, Verdict
 from planbook.envs.web import page, sites
 from planbook.envs.web.actions import WebActions
-from planbook.envs.web.addresses import AddressPolicy, Names, host_of, is_private
+from planbook.envs.web.addresses import AddressPolicy, SiteNames, host_of, is_private
 from planbook.envs.web.context import Context
 from planbook.envs.web.judging import EpisodeEnd, judge, page_text
 from planbook.envs.web.sites import TracSite
@@ -25,7 +25,7 @@ from planbook.envs.web.tasks import SHIPPED, SPLITS, WebTask, judgeable, load_ta
 from planbook.envs.web.webarena import log_in, read_login
 
 OWN = "own"
-"""Id and type of a task of the user's own."""
+"""Id and type of a task that the user gives with the options ``start`` and ``goal``."""
 
 
 def _web_address(text: str) -> str:
@@ -82,13 +82,16 @@ class WebOptions(EnvironmentOptions):
         return self
 
 
-def chosen(options: BaseModel | None, ids: tuple[str, ...] = ()) -> list[WebTask]:
-    """Return the tasks under these options that can be judged. Raises BadSelection."""
-    return judgeable(every_task(options), ids)
+def judgeable_tasks(options: BaseModel | None, ids: tuple[str, ...] = ()) -> list[WebTask]:
+    """Return the tasks that the options name and that can be judged. Raises BadSelection if one of ``ids`` cannot."""
+    return judgeable(all_tasks(options), ids)
 
 
-def every_task(options: BaseModel | None) -> list[WebTask]:
-    """Return the tasks under these options, including those that cannot be judged. Raises BadSelection."""
+def all_tasks(options: BaseModel | None) -> list[WebTask]:
+    """Return all tasks that the options name, including those that cannot be judged.
+
+    Raises BadSelection if the task file cannot be read.
+    """
     read = WebOptions.read(options)
     if read.start is not None:
         goal = read.goal or f"look around at {read.start}"
@@ -96,7 +99,7 @@ def every_task(options: BaseModel | None) -> list[WebTask]:
     return load_tasks(read.tasks, read.sites, read.logins)
 
 
-def policy_of(options: WebOptions, task: WebTask) -> AddressPolicy:
+def address_policy(options: WebOptions, task: WebTask) -> AddressPolicy:
     """Return the address policy for a task with real addresses (``tasks.with_site_addresses``)."""
     starts = [task.start, *task.more_tabs]
     hosts = dict.fromkeys(filter(None, (host_of(url)[1] for url in [*starts, *options.sites.values()])))
@@ -145,15 +148,15 @@ class Web(WebActions):
 
     @classmethod
     def tasks(cls, selection: Selection, options: BaseModel | None = None) -> Sequence[Task]:
-        """Return the tasks of the task file in its order, or the user's own task."""
-        return [to_task(task) for task in chosen(options, selection.ids)]
+        """Return the tasks of the task file in the file's order, or the user's own task."""
+        return [to_task(task) for task in judgeable_tasks(options, selection.ids)]
 
     @classmethod
     def unjudgeable(cls, selection: Selection, options: BaseModel | None = None) -> Mapping[str, int]:
-        """Return the number of WebArena's tasks whose checks cannot be made here, by reason."""
+        """Map each reason why a task of WebArena cannot be judged here to the number of such tasks."""
         if selection.ids:
             return {}
-        tasks = every_task(options)
+        tasks = all_tasks(options)
         reasons = {task.id: task.unjudged for task in tasks if task.unjudged}
         left_out = filter_tasks(cls, map(to_task, tasks), selection, chosen_split(selection, cls.splits, cls.name))
         return Counter(reasons[task.id] for task in left_out if task.id in reasons)
@@ -167,7 +170,7 @@ class Web(WebActions):
 
     def begin(self, task: Task) -> Observation:
         """Reset the task's site, open the start page in clean tabs, and return the first observation."""
-        web_task = next((one for one in chosen(self.options, (task.id,)) if one.id == task.id), None)
+        web_task = next((known for known in judgeable_tasks(self.options, (task.id,)) if known.id == task.id), None)
         if web_task is None:
             raise BadSelection(f"web has no task {task.id!r} under these options")
         if web_task.site:
@@ -176,12 +179,12 @@ class Web(WebActions):
         site: dict[str, str] = {web_task.site: self._site.url} if web_task.site and self._site else {}
         self._web_task = with_site_addresses(web_task, {**self.options.sites, **site})
         self._notes, self._answer, self._verdict = [], None, None
-        return self._begin(self._web_task, Names(site))
+        return self._begin(self._web_task, SiteNames(site))
 
-    def _begin(self, task: WebTask, names: Names) -> Observation:
+    def _begin(self, task: WebTask, names: SiteNames) -> Observation:
         login = read_login(task.login) if task.login else None
         self._drop()
-        context = self._context = Context(chromium.shared(), policy_of(self.options, task), self.options.patience)
+        context = self._context = Context(chromium.shared(), address_policy(self.options, task), self.options.patience)
         browsing = self._browsing = Browsing(context, names, self.options.characters)
         if login:
             log_in(context, login)
@@ -200,7 +203,7 @@ class Web(WebActions):
         return first
 
     def close(self) -> None:
-        """Close the tabs and release the site; the browser stays for others until the process ends."""
+        """Close the tabs and release the site. The browser stays open for other episodes until the process ends."""
         self._drop()
         if self._site is not None:
             self._site.close()
@@ -209,7 +212,7 @@ class Web(WebActions):
     # Observing and judging.
 
     def state(self) -> str:
-        """Return the address and the notes."""
+        """Return the address of the current tab, and the agent's notes."""
         notes = "".join(f"\n- {note}" for note in self._notes)
         return f"You are at {self._address()}.{f' Noted down:{notes}' if notes else ''}"
 
@@ -223,7 +226,7 @@ class Web(WebActions):
 
     def _address(self) -> str:
         browsing = self._browsing
-        return browsing.names.short(browsing.page.url) if browsing and browsing.page else ""
+        return browsing.names.shorten(browsing.page.url) if browsing and browsing.page else ""
 
     def verdict(self) -> Verdict:
         """Return the result of the task's checks on the current state."""
@@ -239,27 +242,27 @@ class Web(WebActions):
         return self._verdict or Verdict(solved=False, score=0.0)
 
     def unjudged(self) -> str:
-        """Return the answer to a task without checks."""
+        """Return the answer to a task that has no checks, or "" for other tasks."""
         if self._web_task is None or self._web_task.checks:
             return ""
         return f"answer: {self._answer}" if self._answer else "no answer"
 
     def brief(self, observation: Observation, before: Observation) -> str:
-        """Return what the action changed: why nothing happened, the new page, or the new and removed lines."""
+        """Return what the action changed: the reason why nothing happened, the new page, or the changed lines."""
         if not observation.accepted:
             return observation.text.split("\n", 1)[0]
-        return observation.text if observation.terminated else page.change(before.text, observation.text)
+        return observation.text if observation.terminated else page.describe_change(before.text, observation.text)
 
     @classmethod
     def checksums(cls, tasks: Sequence[Task], options: BaseModel | None = None) -> Mapping[str, str]:
         """Return the digests of the task file, and of our site if a task uses it."""
         read, ids = WebOptions.read(options), {task.id for task in tasks}
         digests = {} if read.start is not None else {"list of tasks": file_digest(read.tasks or SHIPPED)}
-        used_sites = {task.site for task in chosen(options) if task.site and task.id in ids}
+        used_sites = {task.site for task in judgeable_tasks(options) if task.site and task.id in ids}
         return digests | {f"the site {name}": sites.checksum() for name in sorted(used_sites)}
 
     def versions(self) -> Mapping[str, str]:
-        """Return the versions of browser and Selenium, and the set of actions."""
+        """Return the versions of the browser and of Selenium, and whether only the paper's actions are offered."""
         return chromium.versions() | {"paper_actions": str(not self.offer.queries).lower()}
 
     def _save(self) -> object:

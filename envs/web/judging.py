@@ -1,7 +1,7 @@
-"""Judging: compare answers, pages and stored data with the checks of a task at the end of an episode.
+"""Judge an episode: compare the answer, pages and stored data with the checks of the task.
 
-The score is the mean of the checks' scores; a task is solved if all are 1. In addition, a task on our site must leave
-the rest of the site unchanged: only the places that a server check names may change; without one, nothing may.
+The score is the mean of the checks' scores, and a task is solved if all of them are 1. In addition, nothing else may
+change on our own site: only the values that a server check names may, and none if the task has no such check.
 """
 
 import json
@@ -22,14 +22,14 @@ OR = " |OR| "
 QUOTES = "\"'`“”‘’„«»"
 
 
-def spaced(text: str) -> str:
-    """Return the text in Unicode form NFKC, stripped, with single spaces."""
+def normalize_spaces(text: str) -> str:
+    """Return the text in the Unicode form NFKC, with single spaces and without spaces around it."""
     return " ".join(unicodedata.normalize("NFKC", text).split())
 
 
-def clean(text: str) -> str:
-    """Return the text in lower case, with single spaces, without quotation marks around it."""
-    text = spaced(text).casefold()
+def normalize(text: str) -> str:
+    """Return the text in lower case, with single spaces and without quotation marks around it."""
+    text = normalize_spaces(text).casefold()
     while len(text) > 1 and text[0] in QUOTES and text[-1] in QUOTES:
         text = text[1:-1].strip()
     return text
@@ -37,39 +37,45 @@ def clean(text: str) -> str:
 
 def exact(answer: str, values: Sequence[str]) -> bool:
     """Return True if the answer is one of the values, or one of their alternatives."""
-    return clean(answer) in {clean(alternative) for value in values for alternative in value.split(OR)}
+    return normalize(answer) in {normalize(alternative) for value in values for alternative in value.split(OR)}
 
 
 def must_include(answer: str, values: Sequence[str]) -> bool:
-    """Return True if all values, or an alternative of each, occur in the answer; a single character as a whole word."""
-    text = clean(answer)
-    return all(any(_occurs(clean(alternative), text) for alternative in value.split(OR)) for value in values)
+    """Return True if every value, or one of its alternatives, occurs in the answer.
+
+    A value of a single character must occur as a whole word.
+    """
+    text = normalize(answer)
+    return all(any(_occurs(normalize(alternative), text) for alternative in value.split(OR)) for value in values)
 
 
-def same_lines(text: str, wanted: str) -> bool:
-    """Return True if two texts have the same lines, apart from white space at their ends and its amount inside."""
-    return [*map(spaced, text.strip().splitlines())] == [*map(spaced, wanted.strip().splitlines())]
+def same_lines(text: str, gold: str) -> bool:
+    """Return True if two texts have the same lines, except for their white space."""
+    return [*map(normalize_spaces, text.strip().splitlines())] == [*map(normalize_spaces, gold.strip().splitlines())]
 
 
 def contains_all(text: str, values: Sequence[str]) -> bool:
-    """Return True if all values occur in the text literally, except for white space."""
-    return all(spaced(value) in spaced(text) for value in values)
+    """Return True if all values occur in the text literally, except for their white space."""
+    return all(normalize_spaces(value) in normalize_spaces(text) for value in values)
 
 
 def numbers(answer: str, values: Sequence[str]) -> bool:
-    """Return True if the numbers in the answer are the values; ``#12`` is 12, ``1,200`` is 1200 and ``4.50`` is 4.5."""
+    """Return True if the numbers in the answer are exactly the values.
+
+    ``#12`` counts as 12, ``1,200`` as 1200 and ``4.50`` as 4.5.
+    """
     return set(map(_number, tasks.NUMBER.findall(answer))) == set(map(_number, values))
 
 
 def items(answer: str, values: Sequence[str]) -> bool:
-    """Return True if the answer lists exactly the values; a final full stop is ignored."""
+    """Return True if the answer lists exactly the values. A final full stop is ignored."""
     parts = re.split(r"[,;\n]|\band\b", answer.strip().removesuffix("."))
-    return {clean(part) for part in parts if part.strip()} == {clean(value) for value in values}
+    return {normalize(part) for part in parts if part.strip()} == {normalize(value) for value in values}
 
 
 def says_impossible(answer: str) -> bool:
-    """Return True if the answer begins with N/A; a reason may follow."""
-    return re.match(r"n/?a\b", clean(answer)) is not None
+    """Return True if the answer begins with N/A. A reason may follow."""
+    return re.match(r"n/?a\b", normalize(answer)) is not None
 
 
 def _occurs(value: str, text: str) -> bool:
@@ -88,24 +94,28 @@ ANSWERS: Mapping[str, Callable[[str, Sequence[str]], bool]] = {
     "numbers": numbers,
     "items": items,
 }
+"""Maps a value of ``AnswerCheck.how`` to the function that compares an answer with the values of the check."""
 
 
 @dataclass(frozen=True)
 class EpisodeEnd:
-    """The facts that checks use."""
+    """The facts at the end of an episode that checks use."""
 
     answer: str | None
-    """The argument of ``stop``; None if the episode ended without it."""
+    """The argument of the agent's action ``stop``, or None if the episode ended without it."""
     url: str
     """The address of the current tab."""
     page_text: Callable[[str, str, str], str]
-    """Returns the text of a page, given an address, a selector and a script: see ``page_text``."""
+    """Returns the text of a page, given an address, a selector and a script (see ``page_text``)."""
     changes: Callable[[], Mapping[str, str | None]] | None = None
-    """Returns the changes on our site; None if the task is not on it."""
+    """Returns the changes on our own site. None if the task is about another site."""
 
 
 def judge(task: WebTask, facts: EpisodeEnd) -> Verdict:
-    """Return the verdict on a task that has real addresses (``with_site_addresses``); without checks, not solved."""
+    """Return the verdict on an episode. A task without checks is never solved.
+
+    The task's checks must have real addresses (see ``tasks.with_site_addresses``).
+    """
     if not task.checks or task.unjudged or _has_unwanted_changes(task, facts):
         return Verdict(solved=False, score=0.0)
     scores = [_score(check, facts) for check in task.checks]
@@ -113,7 +123,7 @@ def judge(task: WebTask, facts: EpisodeEnd) -> Verdict:
 
 
 def _has_unwanted_changes(task: WebTask, facts: EpisodeEnd) -> bool:
-    """Return True if our site was changed although the task requires no change."""
+    """Return True if our own site was changed although the task requires no change."""
     if facts.changes is None or any(isinstance(check, tasks.ServerCheck) for check in task.checks):
         return False
     return bool(facts.changes())
@@ -129,12 +139,12 @@ def _score(check: tasks.Check, facts: EpisodeEnd) -> float:
         case tasks.UrlCheck():
             return float(addresses.MATCHES[check.how](facts.url, check.any_of))
         case tasks.PageCheck():
-            return _page(check, facts)
+            return _score_page(check, facts)
         case tasks.ServerCheck():
-            return _server(check, facts)
+            return _score_server(check, facts)
 
 
-def _page(check: tasks.PageCheck, facts: EpisodeEnd) -> float:
+def _score_page(check: tasks.PageCheck, facts: EpisodeEnd) -> float:
     address = facts.url if check.url == "last" else check.url
     text = facts.page_text(address, check.selector, check.script)
     return float(
@@ -145,32 +155,34 @@ def _page(check: tasks.PageCheck, facts: EpisodeEnd) -> float:
     )
 
 
-def _server(check: tasks.ServerCheck, facts: EpisodeEnd) -> float:
-    """Return the share of correct changes among all wanted and actual changes."""
+def _score_server(check: tasks.ServerCheck, facts: EpisodeEnd) -> float:
+    """Return the share of correct changes among all expected and actual changes."""
     if facts.changes is None:
         return 0.0
     actual = facts.changes()
-    correct = sum(place in actual and _matches(actual[place], wanted) for place, wanted in check.changes.items())
+    correct = sum(key in actual and _matches(actual[key], expected) for key, expected in check.changes.items())
     return correct / len(actual.keys() | check.changes.keys())
 
 
-def _matches(value: str | None, wanted: str | tasks.Text | None) -> bool:
-    if value is None or wanted is None:
-        return value is wanted
-    if isinstance(wanted, str):
-        return same_lines(value, wanted)
-    excluded = any(contains_all(value, (text,)) for text in wanted.must_exclude)
-    return contains_all(value, wanted.must_include) and not excluded
+def _matches(value: str | None, expected: str | tasks.Text | None) -> bool:
+    if value is None or expected is None:
+        return value is expected
+    if isinstance(expected, str):
+        return same_lines(value, expected)
+    excluded = any(contains_all(value, (text,)) for text in expected.must_exclude)
+    return contains_all(value, expected.must_include) and not excluded
 
 
 WHOLE_PAGE = "document.body?.innerText"
+"""A JavaScript expression for the text of a page."""
 
 
 def page_text(browsing: Browsing, url: str, selector: str, script: str) -> str:
-    """Return a text from a page in the agent's browser: the current page, or another, which a hidden tab loads.
+    """Return a text from a page in the agent's browser, without affecting the episode.
 
-    It is the text of the first element that a CSS selector matches, the value of a JavaScript expression, or the text
-    of the whole page; empty if the page cannot be loaded or nothing matches. The episode is not affected.
+    ``script`` is a JavaScript expression whose value is returned. Otherwise it is the text of the first element that
+    the CSS selector matches, or the text of the whole page if the selector is empty. The text is empty if the page
+    cannot be loaded or nothing matches. A page other than the current one is loaded in a hidden tab.
     """
     expression = script or (_first_match(selector) if selector else WHOLE_PAGE)
     try:
@@ -186,6 +198,7 @@ def page_text(browsing: Browsing, url: str, selector: str, script: str) -> str:
 
 
 def _first_match(selector: str) -> str:
+    """Return a JavaScript expression for the text of the first element that a CSS selector matches."""
     element = f"document.querySelector({json.dumps(selector)})"
     return f"(element => element && (element.value ?? element.innerText))({element})"
 

@@ -13,7 +13,7 @@ from pydantic import JsonValue
 
 from planbook.envs.browser.devtools import Answer, CommandRefused
 from planbook.envs.web import accessibility
-from planbook.envs.web.accessibility import AccessibilityNode, Rect, quoted
+from planbook.envs.web.accessibility import AccessibilityNode, Rect, quote
 from planbook.envs.web.addresses import BLANK
 from planbook.envs.web.context import VIEW, Context, TabGone, TabTarget
 
@@ -21,7 +21,7 @@ WINDOW = Rect(0, 0, float(str(VIEW["width"])), float(str(VIEW["height"])))
 PAGE = f"({Path(__file__).with_name('page.js').read_text(encoding='utf-8').strip()})"
 """The functions of page.js, as one expression."""
 MAX_READS = 4
-"""Maximum number of attempts to read a page that changes meanwhile."""
+"""Maximum number of attempts to read a page that changes while it is read."""
 LARGE_PAGE = 8_000
 """Number of elements above which only the visible part of a page is read."""
 MAX_NODES = 1_500
@@ -30,52 +30,59 @@ MAX_NODES = 1_500
 
 @dataclass
 class Trail:
-    """The history of a tab: addresses, and the index of the current one."""
+    """The history of a tab: its addresses, and the index of the current one."""
 
     urls: list[str]
-    at: int
+    index: int
 
 
 def trail_of(history: Answer) -> Trail:
-    """Return the browser's history of a tab, without the empty page that every tab begins with."""
-    urls, at = [entry["url"] for entry in history["entries"]], history["currentIndex"]
+    """Return the history of a tab from the browser's answer, without the empty page with which every tab begins."""
+    urls, index = [entry["url"] for entry in history["entries"]], history["currentIndex"]
     blank = len(urls) > 1 and urls[0] == BLANK
-    return Trail(urls[blank:], max(0, at - blank))
+    return Trail(urls[blank:], max(0, index - blank))
 
 
 @dataclass
 class Page:
-    """The content of a tab. ``above`` and ``below``: pixels out of view. ``part``: only the visible part was read."""
+    """The content of a tab at one time."""
 
     url: str
     title: str
     document: str
+    """The id of the document, which changes whenever a page is loaded."""
     trail: Trail
+    """The browser's history of the tab."""
     root: AccessibilityNode
-    above: int
-    below: int
-    part: bool = False
+    pixels_above: int
+    """Height of the part of the page above the window, in pixels."""
+    pixels_below: int
+    """Height of the part of the page below the window, in pixels."""
+    is_partial: bool = False
+    """True if the page is large and only its visible part was read."""
 
     @cached_property
     def by_backend(self) -> Mapping[int, AccessibilityNode]:
-        """The nodes, by their ids in the browser."""
+        """Maps the browser's id of a DOM node to our node."""
         return {node.backend: node for node in self.root.walk()}
 
 
 def read(context: Context, target: TabTarget) -> Page:
-    """Return the tab's current page. Raises TabGone, EnvironmentBroken.
+    """Return the tab's current page.
 
-    Reading takes several commands. If the tab begins to navigate between two of them, it is read again after it has
-    settled; otherwise the address and the elements could belong to different pages.
+    Reading takes several commands. If the tab begins to navigate between two of them, the address and the elements
+    could belong to different pages. Therefore it is then read again after it has settled.
+
+    Raises TabGone if the tab cannot be read, or EnvironmentBroken if the browser is gone.
     """
     traffic, page = target.traffic, None
     for _ in range(MAX_READS):
-        document, moving = traffic.document, traffic.moving
+        document, navigating = traffic.document, traffic.navigating
         try:
             page = _read(context, target)
-        except CommandRefused:  # a frame disappeared meanwhile
+        except CommandRefused:  # a frame disappeared while the page was read
             page = None
-        if page is not None and traffic.document == document and (moving or not traffic.moving):
+        if page is not None and traffic.document == document and (navigating or not traffic.navigating):
             return page
         context.settle(target)
     if page is None:
@@ -94,17 +101,16 @@ def _read(context: Context, target: TabTarget) -> Page:
     )
     entry = history["entries"][history["currentIndex"]]
     large = (size["result"].get("value") or 0) > LARGE_PAGE
-    root = _read_view(context, target) if large else _read_whole(context, target)
+    root = _read_visible_part(context, target) if large else _read_everything(context, target)
     view, content = metrics["cssVisualViewport"], metrics["cssContentSize"]
     above = round(view["pageY"])
     below = max(0, round(content["height"] - view["pageY"] - view["clientHeight"]))
     mark_visible(root)
     number_duplicates(root)
-    document = target.traffic.document
-    return Page(entry["url"], entry["title"], document, trail_of(history), root, above, below, large)
+    return Page(entry["url"], entry["title"], target.traffic.document, trail_of(history), root, above, below, large)
 
 
-def _read_whole(context: Context, target: TabTarget) -> AccessibilityNode:
+def _read_everything(context: Context, target: TabTarget) -> AccessibilityNode:
     (snapshot,) = context.call_all(
         target, [("DOMSnapshot.captureSnapshot", {"computedStyles": list(accessibility.STYLES)})]
     )
@@ -115,8 +121,8 @@ def _read_whole(context: Context, target: TabTarget) -> AccessibilityNode:
     return accessibility.AccessibilityTree(frames, layout.owners, layout.boxes).root(target.traffic.frame)
 
 
-def _read_view(context: Context, target: TabTarget) -> AccessibilityNode:
-    """Return the visible part of a large page: list the nodes in view, and read each."""
+def _read_visible_part(context: Context, target: TabTarget) -> AccessibilityNode:
+    """Return the visible part of a large page. A script lists the nodes in view, and each of them is read."""
     frame = target.traffic.frame
     world = context.call(target, "Page.createIsolatedWorld", frameId=frame, worldName="planbook")["executionContextId"]
     view = context.call(target, "Runtime.evaluate", expression=f"{PAGE}.inView({MAX_NODES})", contextId=world)
@@ -126,9 +132,9 @@ def _read_view(context: Context, target: TabTarget) -> AccessibilityNode:
     ids = context.call(target, "Runtime.getProperties", objectId=parts["nodes"]["objectId"], ownProperties=True)
     shape = json.loads(parts["shape"]["value"])
     commands = [
-        ("Accessibility.getPartialAXTree", {"objectId": each["value"]["objectId"], "fetchRelatives": False})
-        for each in ids["result"]
-        if each["name"].isdecimal()
+        ("Accessibility.getPartialAXTree", {"objectId": entry["value"]["objectId"], "fetchRelatives": False})
+        for entry in ids["result"]
+        if entry["name"].isdecimal()
     ]
     answers = context.call_all(target, commands)
     raw = [dict(answer["nodes"][0]) for answer in answers]
@@ -146,10 +152,10 @@ def mark_visible(root: AccessibilityNode) -> None:
     nodes = list(root.walk())
     has_box: dict[int, bool] = {}
     for node in reversed(nodes):
-        below = any(has_box[id(child)] for child in node.children)
-        has_box[id(node)] = below or node.box is not None
-        inside = node.box is not None and not node.box.within(WINDOW).empty
-        node.visible = (inside and not below) or any(child.visible for child in node.children)
+        child_has_box = any(has_box[id(child)] for child in node.children)
+        has_box[id(node)] = child_has_box or node.box is not None
+        inside = node.box is not None and not node.box.intersection(WINDOW).empty
+        node.visible = (inside and not child_has_box) or any(child.visible for child in node.children)
     for node in nodes:
         if node.visible and not any(child.visible for child in node.children):
             for inner in node.walk():
@@ -157,7 +163,7 @@ def mark_visible(root: AccessibilityNode) -> None:
 
 
 def number_duplicates(root: AccessibilityNode) -> None:
-    """Number the nodes that have the same role and name, from 0."""
+    """Set ``ordinal``: nodes that have the same role and name are numbered from 0."""
     counts = Counter[tuple[str, str]]()
     for node in root.walk():
         node.ordinal = counts[node.role, node.name]
@@ -165,11 +171,14 @@ def number_duplicates(root: AccessibilityNode) -> None:
 
 
 Signature = tuple[str, str, str, int]
-"""Identifies an element when its page is loaded again: address, role, name, and index among nodes with these."""
+"""Recognises an element when its page is loaded again.
+
+It consists of the address, the role, the name, and the index among the nodes with this role and name.
+"""
 
 
 class ElementRef(NamedTuple):
-    """An element of a document that a tab has loaded."""
+    """A reference to an element of a document that a tab has loaded: the ids of the document, frame and DOM node."""
 
     document: str
     frame: str
@@ -177,66 +186,77 @@ class ElementRef(NamedTuple):
 
 
 class ElementNumbers:
-    """The element numbers of one episode. No two elements that exist at the same time have the same number."""
+    """The numbers by which the agent names elements in one episode.
+
+    An element keeps its number when its page is loaded again. Two elements that exist at the same time never have the
+    same number.
+    """
 
     def __init__(self) -> None:
         self._next = count(1)
         self._numbers: dict[tuple[str, int], int] = {}
-        self._places: dict[int, ElementRef] = {}
+        self._refs: dict[int, ElementRef] = {}
         self._by_signature: dict[Signature, int] = {}
 
-    def number(self, page: Page, node: AccessibilityNode, open_elsewhere: Callable[[str], bool]) -> int:
-        """Return the node's number. ``open_elsewhere`` returns True if another tab shows the document."""
+    def number(self, page: Page, node: AccessibilityNode, is_open_elsewhere: Callable[[str], bool]) -> int:
+        """Return the node's number. ``is_open_elsewhere`` returns True if another tab shows the document."""
         key = (page.document, node.backend)
         if key in self._numbers:
             return self._numbers[key]
         signature = (page.url.partition("#")[0], node.role, node.name, node.ordinal)
         number = self._by_signature.get(signature)
-        if number is None or self._in_use(number, page, open_elsewhere):
+        if number is None or self._in_use(number, page, is_open_elsewhere):
             number = next(self._next)
         self._by_signature[signature] = number
         self._numbers[key] = number
-        self._places[number] = ElementRef(page.document, node.frame, node.backend)
+        self._refs[number] = ElementRef(page.document, node.frame, node.backend)
         return number
 
-    def place(self, number: int) -> ElementRef | None:
-        """Return the last known place of the element with that number."""
-        return self._places.get(number)
+    def element_ref(self, number: int) -> ElementRef | None:
+        """Return the last known reference to the element with that number, or None if the number was never given."""
+        return self._refs.get(number)
 
-    def _in_use(self, number: int, page: Page, open_elsewhere: Callable[[str], bool]) -> bool:
-        place = self._places[number]
-        if place.document == page.document:
-            return place.backend in page.by_backend
-        return open_elsewhere(place.document)
+    def _in_use(self, number: int, page: Page, is_open_elsewhere: Callable[[str], bool]) -> bool:
+        ref = self._refs[number]
+        if ref.document == page.document:
+            return ref.backend in page.by_backend
+        return is_open_elsewhere(ref.document)
 
 
 MAX_TEXT = 1_000
-"""Maximum characters of a text that are shown."""
+"""Maximum number of characters of a text that are shown."""
 MAX_OPTIONS = 40
 """Maximum number of a select box's options that are shown."""
 TEXTS = ("text", "paragraph", "listitem", "cell", "gridcell", "blockquote", "code", "definition", "term")
+"""Roles of nodes whose name is a text, for which MAX_TEXT applies."""
 MAX_CHANGE = 600
-"""Maximum characters of a page's change in feedback on one action."""
+"""Maximum number of characters that describe the change of a page in the feedback on one action."""
 INDENT = "  "
 ADDRESS, TITLE, TABS, IN_VIEW = "Address: ", "Title: ", "Tabs: ", "In view ("
-"""Prefixes of the lines of an observation that are not the page's own."""
+"""Prefixes of the lines of an observation that do not come from the page."""
 
 Number = Callable[[AccessibilityNode], int]
+"""A function that returns the number of a node."""
 
 
-def observation_text(page: Page, tabs: Sequence[str], number: Number, most: int) -> str:
-    """Return the tabs if there are several, the address, the title, and up to ``most`` characters of the nodes."""
+def observation_text(page: Page, tabs: Sequence[str], number: Number, limit: int) -> str:
+    """Return the page as the agent sees it.
+
+    The text contains the tabs if there are several, the address, the title, and the visible nodes. The lines of the
+    nodes have up to ``limit`` characters.
+    """
     head = [f"{TABS}{', '.join(tabs)}"] if len(tabs) > 1 else []
-    head += [f"{ADDRESS}{quoted(page.url, 500)[1:-1]}", f"{TITLE}{quoted(page.title)}"]
-    return "\n".join([*head, *_page_lines(page, number, most)])
+    head += [f"{ADDRESS}{quote(page.url, 500)[1:-1]}", f"{TITLE}{quote(page.title)}"]
+    return "\n".join([*head, *_page_lines(page, number, limit)])
 
 
-def _page_lines(page: Page, number: Number, most: int) -> list[str]:
-    """Return the lines of the nodes in view, after a line that says how much is out of view."""
-    where = f"{page.above} px above, {page.below} px below" if page.above or page.below else "all of it"
-    if page.part:
-        where += "; the page is so large that find sees only what is in view"
-    lines, room, left_out = [f"{IN_VIEW}{where}):"], most, 0
+def _page_lines(page: Page, number: Number, limit: int) -> list[str]:
+    """Return a line that says how much of the page is out of view, followed by the lines of the visible nodes."""
+    above, below = page.pixels_above, page.pixels_below
+    extent = f"{above} px above, {below} px below" if above or below else "all of it"
+    if page.is_partial:
+        extent += "; the page is so large that find sees only what is in view"
+    lines, room, left_out = [f"{IN_VIEW}{extent}):"], limit, 0
     for line in _lines(page.root, number):
         if len(line) >= room:
             left_out += 1
@@ -245,7 +265,7 @@ def _page_lines(page: Page, number: Number, most: int) -> list[str]:
             lines.append(line)
             room -= len(line) + 1
     if left_out:
-        lines.append(f"({left_out} more lines in view are left out: the limit is {most} characters)")
+        lines.append(f"({left_out} more lines in view are left out: the limit is {limit} characters)")
     if len(lines) == 1:
         lines.append("(nothing)")
     return lines
@@ -257,35 +277,35 @@ def _lines(root: AccessibilityNode, number: Number) -> Iterator[str]:
         node, depth = pending.pop()
         while node.is_wrapper:
             node = node.children[0]
-        yield f"{INDENT * depth}{line_of(node, number(node))}"
+        yield f"{INDENT * depth}{format_node(node, number(node))}"
         pending.extend((child, depth + 1) for child in reversed(node.children) if child.visible)
 
 
-def line_of(node: AccessibilityNode, number: int) -> str:
+def format_node(node: AccessibilityNode, number: int) -> str:
     """Return a line such as ``[12] textbox 'Name' value='Ada' required``."""
     parts = [f"[{number}]", node.role]
     if node.name:
-        parts.append(quoted(node.name, MAX_TEXT if node.role in TEXTS else accessibility.MAX_NAME))
+        parts.append(quote(node.name, MAX_TEXT if node.role in TEXTS else accessibility.MAX_NAME))
     if node.value and node.value != node.name:
-        parts.append(f"value={quoted(node.value)}")
+        parts.append(f"value={quote(node.value)}")
     if node.options:
-        parts.append(f"options={_options(node.options)}")
-    return " ".join([*parts, *(_property(name, value) for name, value in node.properties.items())])
+        parts.append(f"options={_format_options(node.options)}")
+    return " ".join([*parts, *(_format_property(name, value) for name, value in node.properties.items())])
 
 
-def _property(name: str, value: JsonValue) -> str:
+def _format_property(name: str, value: JsonValue) -> str:
     if name not in accessibility.SHOWN_IF_FALSE and (value is True or value == "true"):
         return name
     return f"{name}={str(value).lower()}"
 
 
-def _options(options: Sequence[str]) -> str:
-    shown = " | ".join(quoted(option, 80) for option in options[:MAX_OPTIONS])
+def _format_options(options: Sequence[str]) -> str:
+    shown = " | ".join(quote(option, 80) for option in options[:MAX_OPTIONS])
     return shown if len(options) <= MAX_OPTIONS else f"{shown} | ({len(options) - MAX_OPTIONS} more)"
 
 
 def describe(node: AccessibilityNode, number: int) -> dict[str, JsonValue]:
-    """Return the description of a node for ``find``."""
+    """Return the description of a node that the agent's query ``find`` returns."""
     link: dict[str, JsonValue] = {"url": node.link} if node.link else {}
     return {
         "id": number,
@@ -299,8 +319,8 @@ def describe(node: AccessibilityNode, number: int) -> dict[str, JsonValue]:
     }
 
 
-def change(before: str, after: str) -> str:
-    """Return a short description of the difference between two observations."""
+def describe_change(before: str, after: str) -> str:
+    """Return a short description of the difference between two observations, given as texts."""
     (old_head, old), (head, new) = _split_head(before), _split_head(after)
     if _after_prefix(head, ADDRESS) != _after_prefix(old_head, ADDRESS):
         return "; ".join([*_news(head), f"now at {_after_prefix(head, ADDRESS)}, {_after_prefix(head, TITLE)}"])
@@ -310,10 +330,10 @@ def change(before: str, after: str) -> str:
 
 
 def _split_head(text: str) -> tuple[list[str], list[str]]:
-    """Return the lines about the tab, and the lines of its page."""
+    """Return the lines of an observation in two parts: those about the tab, and those of the page."""
     lines = text.split("\n")
-    at = next((number for number, line in enumerate(lines) if line.startswith(IN_VIEW)), len(lines))
-    return lines[:at], [line.strip().removesuffix(" focused") for line in lines[at:]]
+    start = next((number for number, line in enumerate(lines) if line.startswith(IN_VIEW)), len(lines))
+    return lines[:start], [line.strip().removesuffix(" focused") for line in lines[start:]]
 
 
 def _after_prefix(head: Sequence[str], prefix: str) -> str:
@@ -321,6 +341,7 @@ def _after_prefix(head: Sequence[str], prefix: str) -> str:
 
 
 def _news(head: Sequence[str]) -> list[str]:
+    """Return the lines that report what happened."""
     return [line.rstrip(".") for line in head if not line.startswith((ADDRESS, TITLE, TABS))]
 
 

@@ -1,4 +1,4 @@
-"""One tab: navigation, and mouse and keyboard on its page."""
+"""One tab: navigate it, and use mouse and keyboard on its page."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -12,90 +12,100 @@ from planbook.envs.web.context import Context, TabTarget
 from planbook.envs.web.page import PAGE, ElementRef, Trail, trail_of
 
 MAX_TYPED = 100
-"""Maximum characters typed key by key; a longer text is inserted as a whole."""
+"""Maximum number of characters that are typed key by key. A longer text is inserted in one go."""
 WORLD = "planbook"
+"""The name of the isolated world (JavaScript context) of our scripts, which a page's own scripts cannot change."""
 
 
 @dataclass
 class WebTab:
-    """A tab of the environment. ``before`` and ``after`` are addresses that extend the browser's history.
+    """A tab of the environment.
 
-    They are needed since a restored tab is a new tab of the browser, whose history is empty.
+    A restored tab is a new tab of the browser, whose history is empty. Its earlier history is kept here.
     """
 
     context: Context
     target: TabTarget
-    before: list[str] = field(default_factory=list)
-    after: list[str] = field(default_factory=list)
+    earlier_urls: list[str] = field(default_factory=list)
+    """Addresses that precede those of the browser's history."""
+    later_urls: list[str] = field(default_factory=list)
+    """Addresses that follow those of the browser's history."""
 
     # Navigating.
 
     def load(self, url: str) -> str:
-        """Start navigating to an address; return why it may not be opened, or ""."""
-        if why := self.context.policy.why_not(url):
-            return why
-        self.context.travel(self.target, "Page.navigate", url=url)
+        """Start navigating to an address. Return the reason if it may not be opened, or ""."""
+        if reason := self.context.policy.refusal(url):
+            return reason
+        self.context.start_navigation(self.target, "Page.navigate", url=url)
         return ""
 
     def fetch(self, url: str) -> str:
-        """Navigate to an address and wait for its page; return why it did not load, or ""."""
+        """Navigate to an address and wait for its page. Return the reason if it did not load, or ""."""
         document = self.target.traffic.document
         return self.load(url) or self.context.finish_loading(self.target, document)
 
-    def trail(self, own: Trail | None = None) -> Trail:
-        """Return the whole history: the browser's ``own`` (None: read it), and what comes before and after it."""
-        own = own or trail_of(self._history())
-        after = self.after if len(own.urls) == 1 else []  # a new navigation ends the way forward
-        return Trail([*self.before, *own.urls, *after], len(self.before) + own.at)
+    def trail(self, browser_trail: Trail | None = None) -> Trail:
+        """Return the tab's complete history.
 
-    def step(self, by: int) -> bool:
-        """Navigate one page back (-1) or forward (1) in the browser's history; return False if there is none."""
+        ``browser_trail`` is the browser's part of it, which is read from the browser if it is None.
+        """
+        browser_trail = browser_trail or trail_of(self._history())
+        later = self.later_urls if len(browser_trail.urls) == 1 else []  # a new navigation removes the forward history
+        return Trail([*self.earlier_urls, *browser_trail.urls, *later], len(self.earlier_urls) + browser_trail.index)
+
+    def step(self, delta: int) -> bool:
+        """Go one page back (-1) or forward (1) in the browser's history. Return False if there is no such page."""
         history = self._history()
-        own, at = trail_of(history), history["currentIndex"] + by
-        exists = 0 <= own.at + by < len(own.urls)
-        if exists:
-            self.context.travel(self.target, "Page.navigateToHistoryEntry", entryId=history["entries"][at]["id"])
+        browser_trail, index = trail_of(history), history["currentIndex"] + delta
+        if exists := 0 <= browser_trail.index + delta < len(browser_trail.urls):
+            entry = history["entries"][index]
+            self.context.start_navigation(self.target, "Page.navigateToHistoryEntry", entryId=entry["id"])
         return exists
 
     def _history(self) -> Answer:
         return self.context.call(self.target, "Page.getNavigationHistory")
 
-    def scrolled(self) -> tuple[float, float]:
-        """Return the scroll position of the page in pixels: x, y."""
+    def scroll_position(self) -> tuple[float, float]:
+        """Return the scroll position (x, y) of the page in pixels."""
         viewport = self.context.call(self.target, "Page.getLayoutMetrics")["cssVisualViewport"]
         return float(viewport["pageX"]), float(viewport["pageY"])
 
     def scroll_to(self, x: float, y: float) -> None:
-        """Scroll the page to a position, as far as possible."""
+        """Scroll the page to a position, or as close to it as the page allows."""
         self.value(f"scrollTo({{left: {x}, top: {y}, behavior: 'instant'}})")
         self.context.settle(self.target)
 
     # Mouse and keyboard.
 
-    def click(self, place: ElementRef) -> dict[str, Any]:
-        """Click on the visible part of an element. The answer has ``refused`` if this is not possible."""
-        point = self.ask(place, "aim")
+    def click(self, ref: ElementRef) -> dict[str, Any]:
+        """Click on the visible part of an element.
+
+        Like the other actions below, it returns an answer that has the key ``refused`` if nothing could be done. Its
+        value is the reason, without the subject of the sentence ("is hidden").
+        """
+        point = self.ask(ref, "aim")
         if "refused" not in point:
             self.send(devtools.click_commands(point["x"], point["y"]))
         return point
 
-    def type(self, place: ElementRef, text: str, enter: bool) -> dict[str, Any]:
-        """Replace the content of a field with a text; the answer may have ``refused``."""
-        field_ = self.ask(place, "field")
+    def type(self, ref: ElementRef, text: str, enter: bool) -> dict[str, Any]:
+        """Replace the content of a field with a text."""
+        field_ = self.ask(ref, "field")
         if "refused" in field_:
             return field_
         if "\n" in text and not field_["lines"]:
             return {"refused": "is a field of one line, and the text has several"}
         if field_["way"] == "set":
-            answer = self.ask(place, "set", text)
+            answer = self.ask(ref, "set", text)
             if "refused" in answer:
                 return {"refused": f"{answer['refused']} ({_FORMATS.get(field_['type'], 'a number')})"}
         else:
-            point = self.ask(place, "aim")
+            point = self.ask(ref, "aim")
             if "refused" in point:
                 return point
             self.send(devtools.click_commands(point["x"], point["y"]))
-            content = self.ask(place, "selectContent")
+            content = self.ask(ref, "selectContent")
             if "refused" in content:
                 return content
             delete = list(devtools.KEYS["delete"].commands()) if content["full"] else []
@@ -106,14 +116,14 @@ class WebTab:
             self.send(list(devtools.KEYS["enter"].commands()))
         return {}
 
-    def choose(self, place: ElementRef, option: str) -> dict[str, Any]:
-        """Choose an option of a select box; the answer may have ``refused``."""
-        return self.ask(place, "choose", option)
+    def choose(self, ref: ElementRef, option: str) -> dict[str, Any]:
+        """Choose an option of a select box."""
+        return self.ask(ref, "choose", option)
 
-    def scroll(self, sign: int, place: ElementRef | None) -> dict[str, Any]:
-        """Scroll down (1) or up (-1); the answer may have ``refused``."""
-        if place is not None:
-            return self.ask(place, "scroll", sign)
+    def scroll(self, sign: int, ref: ElementRef | None) -> dict[str, Any]:
+        """Scroll the part of the page that contains the element, or the whole page, down (1) or up (-1)."""
+        if ref is not None:
+            return self.ask(ref, "scroll", sign)
         world = self._isolated_world(self.target.traffic.frame)
         return dict(self._evaluate(f"{PAGE}.scroll(null, {sign})", contextId=world) or {})
 
@@ -123,12 +133,12 @@ class WebTab:
 
     # Scripts.
 
-    def ask(self, place: ElementRef, function: str, *arguments: JsonValue) -> dict[str, Any]:
-        """Call one of our functions (page.js) on an element and return its answer."""
+    def ask(self, ref: ElementRef, function: str, *arguments: JsonValue) -> dict[str, Any]:
+        """Call one of our functions in ``page.js`` on an element and return its answer."""
         try:
-            world = self._isolated_world(place.frame)
+            world = self._isolated_world(ref.frame)
             object_id = self.context.call(
-                self.target, "DOM.resolveNode", backendNodeId=place.backend, executionContextId=world
+                self.target, "DOM.resolveNode", backendNodeId=ref.backend, executionContextId=world
             )["object"]["objectId"]
         except CommandRefused:
             return {"refused": "is no longer on the page"}
@@ -147,7 +157,7 @@ class WebTab:
         return dict(answer["result"].get("value") or {})
 
     def value(self, expression: str) -> JsonValue:
-        """Return the value of an expression in the page; None if it fails."""
+        """Return the value of a JavaScript expression in the page, or None if it raises an error."""
         value: JsonValue = self._evaluate(expression)
         return value
 
@@ -170,3 +180,4 @@ _FORMATS = {
     "week": "a week is written 2024-W22",
     "color": "a colour is written #1a2b3c",
 }
+"""Maps the type of an input field to a hint how its values are written."""

@@ -1,4 +1,7 @@
-"""The tabs of an episode: open, restore and replace them, act in the current one, and observe it."""
+"""The tabs of an episode: open, restore and replace tabs, act in the current one, and observe it.
+
+An element has a number, by which the agent names it, and an ``ElementRef``, by which the browser finds it.
+"""
 
 from collections.abc import Callable, Sequence
 from contextlib import suppress
@@ -7,8 +10,8 @@ from dataclasses import dataclass
 from pydantic import JsonValue
 
 from planbook.envs.types import Observation
-from planbook.envs.web.accessibility import AccessibilityNode, quoted
-from planbook.envs.web.addresses import BLANK, Names
+from planbook.envs.web.accessibility import AccessibilityNode, quote
+from planbook.envs.web.addresses import BLANK, SiteNames
 from planbook.envs.web.context import MAX_TABS, Context, News, TabGone
 from planbook.envs.web.page import ElementNumbers, ElementRef, Page, Trail, describe, observation_text, read
 from planbook.envs.web.tab import WebTab
@@ -16,26 +19,31 @@ from planbook.envs.web.tab import WebTab
 
 @dataclass(frozen=True)
 class SavedTabs:
-    """A copy of the tabs: history and scroll position of each, and the index of the current one."""
+    """A copy of the tabs, from which they can be restored."""
 
     tabs: Sequence[tuple[Trail, tuple[float, float]]]
+    """The history and the scroll position of each tab."""
     current: int
+    """The index of the current tab."""
 
 
 REFUSED = "Nothing happens: "
-Move = Callable[[WebTab], str]
-"""A function that acts in a tab and returns why nothing was done, or ""."""
+"""The beginning of an observation if an action was refused."""
+TabAction = Callable[[WebTab], str]
+"""A function that acts in a tab. It returns the reason if nothing was done, or ""."""
 
 
 class Browsing:
-    """The tabs of an episode, in their own browser context, and the last observed page. ``current`` counts from 0."""
+    """The tabs of an episode, in their own browser context, and the page that was observed last."""
 
-    def __init__(self, context: Context, names: Names, characters: int) -> None:
-        """Begin with one empty tab, which is the current one. At most ``characters`` of a page are shown."""
+    def __init__(self, context: Context, names: SiteNames, characters: int) -> None:
+        """Open one empty tab. An observation shows at most ``characters`` of a page."""
         self.context, self.names, self._characters = context, names, characters
         self.tabs = [WebTab(context, context.open())]
         self.current = 0
+        """The index of the current tab."""
         self.page: Page | None = None
+        """The page that was observed last."""
         self.base = ""
         """The last observed address other than ``about:blank``."""
         self._numbers = ElementNumbers()
@@ -45,18 +53,21 @@ class Browsing:
         """The current tab."""
         return self.tabs[self.current]
 
-    def step(self, tab: WebTab, by: int) -> str:
-        """Go one page back (-1) or forward (1); return why this is not possible, or ""."""
+    def step(self, tab: WebTab, delta: int) -> str:
+        """Go one page back (-1) or forward (1) in a tab. Return the reason if this is not possible, or ""."""
         trail = tab.trail()
-        at = trail.at + by
-        if not 0 <= at < len(trail.urls):
-            return f"there is no page to go {'back' if by < 0 else 'forward'} to"
-        if not tab.step(by):
-            self._reopen(tab, Trail(trail.urls, at))
+        index = trail.index + delta
+        if not 0 <= index < len(trail.urls):
+            return f"there is no page to go {'back' if delta < 0 else 'forward'} to"
+        if not tab.step(delta):
+            self._reopen(tab, Trail(trail.urls, index))
         return ""
 
     def open_tab(self) -> str:
-        """Open an empty tab after the others, and make it the current one; return why this is not possible, or ""."""
+        """Open an empty tab after the other ones, and make it the current tab.
+
+        Return the reason if this is not possible, or "".
+        """
         if len(self.tabs) >= MAX_TABS:
             return "there are as many tabs as there can be"
         self.tabs.append(WebTab(self.context, self.context.open()))
@@ -64,13 +75,13 @@ class Browsing:
         return ""
 
     def switch(self, number: int) -> None:
-        """Make another tab the current one."""
+        """Make another tab the current one. ``number`` is its index, from 0."""
         self.current = number
         with suppress(TabGone):  # the next observation reports it
             self.context.call(self.tab.target, "Page.bringToFront")
 
     def close_tab(self) -> None:
-        """Close the current tab; the one before it becomes the current one."""
+        """Close the current tab. The tab before it becomes the current one."""
         self.context.drop(self.tab.target)
         del self.tabs[self.current]
         self.switch(max(0, self.current - 1))
@@ -84,12 +95,15 @@ class Browsing:
     @staticmethod
     def _position(tab: WebTab) -> tuple[Trail, tuple[float, float]]:
         try:
-            return tab.trail(), tab.scrolled()
+            return tab.trail(), tab.scroll_position()
         except TabGone:
             return Trail([BLANK], 0), (0, 0)
 
     def load(self, saved: SavedTabs) -> Observation:
-        """Load the pages of a copy again, in their current state, and return the observation."""
+        """Restore the tabs of a copy, and return the observation.
+
+        Each page is loaded again, so it is shown in its current state.
+        """
         for tab in self.tabs[len(saved.tabs) :]:
             self.context.drop(tab.target)
         del self.tabs[len(saved.tabs) :]
@@ -103,58 +117,58 @@ class Browsing:
         return self.do(lambda _: "")
 
     def _reopen(self, tab: WebTab, trail: Trail, scroll: tuple[float, float] = (0, 0)) -> None:
-        """Open the current page of a history in a new browser tab that replaces this one."""
+        """Replace the browser's tab with a new one, and load the current page of a history there."""
         old, tab.target = tab.target, self.context.open()
-        after = [url for url in trail.urls[trail.at + 1 :] if url != BLANK]
-        tab.before, tab.after = trail.urls[: trail.at], after
+        later = [url for url in trail.urls[trail.index + 1 :] if url != BLANK]
+        tab.earlier_urls, tab.later_urls = trail.urls[: trail.index], later
         self.context.drop(old)
         try:
-            why = tab.fetch(trail.urls[trail.at])
-            if not why and scroll != (0, 0):
+            reason = tab.fetch(trail.urls[trail.index])
+            if not reason and scroll != (0, 0):
                 tab.scroll_to(*scroll)
         except TabGone as gone:
-            why = str(gone)
+            reason = str(gone)
             self.context.drop(tab.target)
             tab.target = self.context.open()
-        if why:
-            self.context.news.add(f"{quoted(trail.urls[trail.at])} could not be loaded again: {why}.")
+        if reason:
+            self.context.news.add(f"{quote(trail.urls[trail.index])} could not be loaded again: {reason}.")
 
     # Popups and lost tabs.
 
-    def replace_lost(self, tab: WebTab, why: str, last: Page | None) -> None:
-        """Replace an unusable tab with an empty one. ``last`` is the last observed page."""
+    def replace_lost(self, tab: WebTab, reason: str, last: Page | None) -> None:
+        """Replace an unusable tab with an empty one, but keep its history. ``last`` is the last observed page."""
         old = tab.target
         if old.closed and len(self.tabs) > 1:
             return
         is_lost = last is None or old.traffic.document == last.document
         trail = tab.trail(last.trail) if last else Trail([], 0)
-        tab.before, tab.after = trail.urls[: trail.at + (not is_lost)], []
+        tab.earlier_urls, tab.later_urls = trail.urls[: trail.index + (not is_lost)], []
         tab.target = self.context.open()
         if not old.closed:
             self.context.drop(old)
-        self.context.news.add(f"The tab was lost and replaced by an empty one: {why}.")
+        self.context.news.add(f"The tab was lost and replaced by an empty one: {reason}.")
 
     def take_popups(self) -> None:
-        """Take over tabs that pages opened, if allowed; the last one becomes the current tab."""
+        """Add the tabs that pages opened, if their addresses are allowed. The last one becomes the current tab."""
         while self.context.popups:
             target = self.context.popups.pop(0)
             try:
                 url = self.context.catch_up(target)
-                why = self.context.policy.why_not(url) if url else ""
+                reason = self.context.policy.refusal(url) if url else ""
             except TabGone as gone:
-                url, why = "", str(gone)
+                url, reason = "", str(gone)
             if target.refused and url in ("", BLANK):
                 self.context.drop(target)
-            elif why:
+            elif reason:
                 self.context.drop(target)
-                self.context.news.add(f"The page opened a tab, which was closed again: {why}.")
+                self.context.news.add(f"The page opened a tab, which was closed again: {reason}.")
             else:
                 self.tabs.append(WebTab(self.context, target))
                 self.switch(len(self.tabs) - 1)
                 self.context.news.add("The page opened a new tab, which is the current one now.")
 
-    def forget_closed(self) -> None:
-        """Remove the tabs that their own pages closed."""
+    def remove_closed(self) -> None:
+        """Remove the tabs that their own pages or the browser closed."""
         current = self.tab
         open_ones = [tab for tab in self.tabs if not tab.target.closed]
         if open_ones and len(open_ones) < len(self.tabs):
@@ -162,8 +176,8 @@ class Browsing:
             self.tabs = open_ones
             self.current = self.tabs.index(current) if current in self.tabs else len(self.tabs) - 1
 
-    def take_lasting(self) -> bool:
-        """Return True if servers may have stored something since the last call."""
+    def pop_lasting(self) -> bool:
+        """Return True if servers may have stored something since this method was called last."""
         traffics = [tab.target.traffic for tab in self.tabs]
         lasting = any(traffic.lasting for traffic in traffics)
         for traffic in traffics:
@@ -177,72 +191,81 @@ class Browsing:
 
     # Acting.
 
-    def do(self, move: Move) -> Observation:
+    def do(self, move: TabAction) -> Observation:
         """Act in the current tab, wait until it settles, and return its observation."""
         tab, document = self.tab, self.tab.target.traffic.document
-        tab.target.traffic.forget()  # do not wait again for requests that timed out before
+        tab.target.traffic.stop_waiting()  # do not wait again for requests that timed out during the last action
         try:
             refusal = move(tab) or self.context.finish_loading(tab.target, document)
         except TabGone as gone:
             refusal = ""
             self.replace_lost(tab, str(gone), self.page)
         self.take_popups()
-        self.forget_closed()
-        stayed = tab is self.tab and tab.target.traffic.document == document
-        return self._observe(refusal, stayed)
+        self.remove_closed()
+        same_document = tab is self.tab and tab.target.traffic.document == document
+        return self._observe(refusal, same_document)
 
     # Elements.
 
     def number(self, node: AccessibilityNode) -> int:
         """Return the number of a node of the current page."""
         assert self.page is not None
-        return self._numbers.number(self.page, node, self._open_elsewhere)
+        return self._numbers.number(self.page, node, self._is_open_elsewhere)
 
-    def place(self, number: int) -> ElementRef | str:
-        """Return the place of the element with that number, or why there is none."""
-        place = self._numbers.place(number)
-        if place is None:
+    def element_ref(self, number: int) -> ElementRef | str:
+        """Return the reference to the element with that number, or the reason if it is not in the current tab."""
+        ref = self._numbers.element_ref(number)
+        if ref is None:
             return f"there is no element [{number}]"
-        if place.document == self.tab.target.traffic.document:
-            return place
-        where = "in another tab" if self._open_elsewhere(place.document) else "on a page that was left"
-        return f"the element [{number}] is {where}"
+        if ref.document == self.tab.target.traffic.document:
+            return ref
+        location = "in another tab" if self._is_open_elsewhere(ref.document) else "on a page that was left"
+        return f"the element [{number}] is {location}"
 
-    def name(self, number: int, place: ElementRef) -> str:
+    def name(self, number: int, ref: ElementRef) -> str:
         """Return the last known description of the element, such as ``[3] button 'Ok'``."""
-        node = self.page.by_backend.get(place.backend) if self.page else None
-        return f"[{number}] {node.role} {quoted(node.text(), 80)}" if node else f"[{number}]"
+        node = self.page.by_backend.get(ref.backend) if self.page else None
+        return f"[{number}] {node.role} {quote(node.text(), 80)}" if node else f"[{number}]"
 
     def find(self, role: str, name: str) -> list[JsonValue]:
-        """Return descriptions of the page's elements with that role and that text in their name, both in lower case."""
+        """Return descriptions of the page's elements that have the role, and whose name or text contains ``name``.
+
+        Both arguments are in lower case. An empty one matches every element.
+        """
         nodes = list(self.page.root.walk())[1:] if self.page else []
         matches = [node for node in nodes if role in ("", node.role) and name in node.text().lower()]
         return [self.names.shorten_values(describe(node, self.number(node))) for node in matches]
 
-    def _open_elsewhere(self, document: str) -> bool:
+    def _is_open_elsewhere(self, document: str) -> bool:
+        """Return True if a tab other than the current one shows the document."""
         return any(tab.target.traffic.document == document for tab in self.tabs if tab is not self.tab)
 
     # Observing.
 
     def last_observation(self) -> Observation:
-        """Return the last observed page again, without news."""
-        return Observation(self.names.short(self._page(self.page)) if self.page else "")
+        """Return the page that was observed last, without a report of what happened."""
+        return Observation(self.names.shorten(self._page(self.page)) if self.page else "")
 
-    def _observe(self, refusal: str, stayed: bool) -> Observation:
+    def _observe(self, refusal: str, same_document: bool) -> Observation:
+        """Read the current tab and return the observation.
+
+        ``same_document`` is True if the action did not change the document. Then a navigation that was refused
+        counts as the reason why nothing happened.
+        """
         try:
             page = read(self.context, self.tab.target)
         except TabGone as gone:
             self.replace_lost(self.tab, str(gone), self.page)
-            self.forget_closed()
+            self.remove_closed()
             page = read(self.context, self.tab.target)
         self.page = page
         self.base = page.url if page.url != BLANK else self.base
         news, self.context.news = self.context.news, News()
-        if news.refused and stayed and not refusal:
+        if news.refused and same_document and not refusal:
             refusal = news.refused.pop(0)
         lines = [f"{REFUSED}{refusal}."] if refusal else []
         text = "\n".join([*lines, *(f"{reason}." for reason in news.refused), *news.lines(), self._page(page)])
-        return Observation(self.names.short(text), accepted=not refusal, lasting=self.take_lasting())
+        return Observation(self.names.shorten(text), accepted=not refusal, lasting=self.pop_lasting())
 
     def _page(self, page: Page) -> str:
         tabs = [f"{n} (current)" if tab is self.tab else str(n) for n, tab in enumerate(self.tabs, 1)]

@@ -1,7 +1,8 @@
 """Tasks on web pages: the goal, the start address, and the checks at the end.
 
-A task file is a JSON list of tasks in the form of ``WebTask``, or of WebArena's (see ``planbook.envs.web.webarena``).
-Addresses may have the names of sites in braces, ``{trac}/wiki``; ``with_site_addresses`` replaces them.
+A task file is a JSON list of tasks in the form of ``WebTask`` or in that of WebArena (see
+``planbook.envs.web.webarena``). Addresses may contain the name of a site in braces, as in ``{trac}/wiki``.
+``with_site_addresses`` replaces such names with addresses.
 """
 
 import json
@@ -18,6 +19,7 @@ from planbook.envs.types import Task
 from planbook.envs.web import webarena
 
 NUMBER = re.compile(r"(?<![\w.])-?\d[\d,]*(?:\.\d+)?(?!\w)")
+"""A number in an answer, such as ``-3``, ``1,200`` or ``4.50``."""
 
 
 class _FrozenModel(BaseModel):
@@ -25,12 +27,15 @@ class _FrozenModel(BaseModel):
 
 
 class AnswerCheck(_FrozenModel):
-    """Checks the answer passed to ``stop``. Case, the quotation marks around it and extra white space do not matter.
+    """Checks the answer that the agent passed to ``stop``.
 
-    - ``exact``: the answer is one of the values.
-    - ``must_include``: every value occurs in the answer (a value may hold alternatives, ``a |OR| b``).
-    - ``numbers``: the numbers in the answer are exactly the values, in any order; other words are ignored.
-    - ``items``: split at commas, semicolons, line ends and "and", the answer is exactly the values, in any order.
+    Case, quotation marks around the answer and extra white space do not matter. ``how`` is one of
+
+    - ``exact``: the answer must be one of the values.
+    - ``must_include``: every value must occur in the answer. A value may consist of alternatives, ``a |OR| b``.
+    - ``numbers``: the numbers in the answer must be the values, in any order. Other words are ignored.
+    - ``items``: the answer is split at commas, semicolons, line ends and "and". Its parts must be the values, in any
+      order.
     """
 
     kind: Literal["answer"] = "answer"
@@ -45,12 +50,14 @@ class AnswerCheck(_FrozenModel):
 
 
 class UrlCheck(_FrozenModel):
-    """Checks the address at the end of the episode; different forms of the same address are equal.
+    """Checks the address at the end of the episode. Different forms of the same address count as equal.
 
-    - ``equal``: the same page with the same query.
-    - ``including``: the same page, and the query has at least these values.
-    - ``within``: WebArena's "GOLD in PRED": the host and path of one of ``any_of`` occur in the final address, and for
-      each parameter in their queries, the final address has one of their values.
+    ``how`` is one of
+
+    - ``equal``: the page and the query must be those of one of ``any_of``.
+    - ``including``: the page must be that of one of ``any_of``, and the query must have all its parameters.
+    - ``within``: WebArena's "GOLD in PRED". Host and path of one of ``any_of`` must occur in the final address. For
+      each parameter in their queries, the final address must have a value that one of them has.
     """
 
     kind: Literal["url"] = "url"
@@ -59,10 +66,11 @@ class UrlCheck(_FrozenModel):
 
 
 class PageCheck(_FrozenModel):
-    """Checks texts that must or must not be on the page at ``url`` ("last": the page at the end of the episode).
+    """Checks texts that must or must not be on the page at ``url``.
 
-    ``selector`` (CSS) or ``script`` (a JavaScript expression, as in WebArena's files) selects a part of the page; with
-    neither, the whole page's text is compared. ``exact``: the text is one of these. A value may hold alternatives,
+    If ``url`` is "last", this is the page at the end of the episode. ``selector`` (CSS) or ``script`` (a JavaScript
+    expression, as in WebArena's files) selects a part of the page. Without them, the text of the whole page is
+    compared. If ``exact`` is given, the text must be one of its values. A value may consist of alternatives,
     ``a |OR| b``.
     """
 
@@ -82,16 +90,17 @@ class PageCheck(_FrozenModel):
 
 
 class Text(_FrozenModel):
-    """Texts that a value must or must not contain, for a value that need not match word for word."""
+    """Texts that a value must or must not contain, for a value whose exact wording does not matter."""
 
     must_include: tuple[str, ...] = ()
     must_exclude: tuple[str, ...] = ()
 
 
 class ServerCheck(_FrozenModel):
-    """Checks the changes to our site's data: exactly these must have been made, and no others.
+    """Checks the changes to the data of our own site: exactly these changes must have been made.
 
-    ``changes`` maps a place (``ticket/12/status``, ``wiki/Roadmap``) to its value; None if it must be deleted.
+    ``changes`` maps a key such as ``ticket/12/status`` or ``wiki/Roadmap`` (see ``sites.read_state``) to the value that
+    it must have. None means that the value must have been removed.
     """
 
     kind: Literal["server"] = "server"
@@ -108,17 +117,14 @@ Check = AnswerCheck | UrlCheck | PageCheck | ServerCheck | UnachievableCheck
 
 
 SHIPPED = Path(__file__).with_name("trac.json")
+"""The task file that is a part of planbook."""
 KINDS = ("look_up", "navigate", "edit", "backtrack", "loop", "unachievable")
-"""The abilities that tasks require, which are also their splits. ``backtrack``: the obvious way is wrong."""
+"""The abilities that tasks require. Each is a split, too. In ``backtrack`` tasks, the obvious path is wrong."""
 SPLITS = ("all", *KINDS)
 
 
 class WebTask(BaseModel):
-    """A task on web pages. ``params`` is the parsed goal, without anything that the agent has to find out.
-
-    ``more_tabs`` are opened after ``start``. ``unjudged`` is the reason why the checks cannot be made here; such a task
-    is left out. ``site`` names a site that we run ourselves and reset for the task.
-    """
+    """A task on web pages."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -128,10 +134,14 @@ class WebTask(BaseModel):
     goal: str
     start: str
     more_tabs: tuple[str, ...] = ()
+    """Addresses that are opened in further tabs, after ``start``."""
     site: Literal["", "trac"] = ""
+    """The site, if any, that we run ourselves and reset for the task."""
     params: dict[str, JsonValue] = Field(default_factory=dict)
+    """The content of the goal as data. It contains nothing that the agent has to find out."""
     checks: tuple[Annotated[Check, Field(discriminator="kind")], ...] = ()
     unjudged: str = ""
+    """The reason why the checks cannot be made here, if there is one. Such a task is left out."""
     login: Path | None = None
     """The login file for the browser (``planbook.envs.web.webarena``)."""
 
@@ -139,10 +149,11 @@ class WebTask(BaseModel):
 def load_tasks(
     path: Path | None = None, sites: Mapping[str, str] | None = None, logins: Path | None = None
 ) -> list[WebTask]:
-    """Return the tasks of a file, by default the shipped one, in the file's order.
+    """Return the tasks of a file in the file's order. By default, it is the file that is a part of planbook.
 
-    The other arguments are for WebArena's files: ``sites`` (name to address) replaces their placeholders, ``logins`` is
-    the folder of the logins that tasks name. Raises BadSelection.
+    The other arguments are for WebArena's files. ``sites`` maps the name of a site to the address that replaces its
+    placeholder. ``logins`` is the folder of the logins that tasks name. Raises BadSelection if the file cannot be read
+    or is not a task file.
     """
     if path is None:
         return list(_shipped())
@@ -173,16 +184,19 @@ def types() -> tuple[str, ...]:
     return tuple(dict.fromkeys(task.type for task in load_tasks()))
 
 
-def _task(entry: webarena.Entry, where: str, convert: Callable[[webarena.Entry, str], webarena.Entry]) -> WebTask:
-    """Return the task of an entry; ``convert`` is for those of WebArena. Raises BadSelection."""
+def _task(entry: webarena.Entry, location: str, convert: Callable[[webarena.Entry, str], webarena.Entry]) -> WebTask:
+    """Return the task of an entry in a task file. Raises BadSelection if the entry is not a task.
+
+    ``location`` names the entry in messages. ``convert`` is applied to entries in WebArena's form.
+    """
     try:
-        return WebTask.model_validate(convert(entry, where) if {"intent", "eval"} <= entry.keys() else entry)
+        return WebTask.model_validate(convert(entry, location) if {"intent", "eval"} <= entry.keys() else entry)
     except ValidationError as error:
-        raise BadSelection(f"{where} is not a task: {'; '.join(validation_faults(error))}") from error
+        raise BadSelection(f"{location} is not a task: {'; '.join(validation_faults(error))}") from error
 
 
 def to_task(task: WebTask) -> Task:
-    """Return the task for the rest of planbook, without start and checks."""
+    """Return the task in the form that all environments share, without its start address and checks."""
     return Task(id=task.id, env="web", split=task.kind, type=task.type, goal=task.goal, params=task.params)
 
 
@@ -195,7 +209,10 @@ def judgeable(tasks: Sequence[WebTask], ids: Sequence[str] = ()) -> list[WebTask
 
 
 def with_site_addresses(task: WebTask, sites: Mapping[str, str]) -> WebTask:
-    """Return the task with the sites' addresses in place of their names in braces. Raises BadSelection."""
+    """Return a copy of the task in which names of sites in braces are replaced with the sites' addresses.
+
+    Raises BadSelection if the address of a site is unknown.
+    """
 
     def fill_in(text: str) -> str:
         return re.sub(r"\{(\w+)\}", lambda match: _address(match[1], task.id, sites), text)

@@ -1,6 +1,7 @@
-"""Create the Trac environment that every server copies. Runs as its own process: ``trac_seed.py ENVIRONMENT``.
+"""Create the Trac environment that every server copies. This file runs as a process: ``trac_seed.py ENVIRONMENT``.
 
-The project's content is in ``trac_project/``; everything else is Trac's default. All times are fictional and fixed.
+A Trac environment is a folder with a project's database and settings. The content is in ``trac_project/``, and
+everything else is Trac's default. All times are fictional and fixed.
 """
 
 import json
@@ -10,7 +11,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-for _other in ("babel", "multipart") if sys.version_info < (3, 13) else ("babel",):  # Trac would use them, and fail
+for _other in ("babel", "multipart") if sys.version_info < (3, 13) else ("babel",):  # Trac fails if it can import these
     sys.modules[_other] = None  # type: ignore[assignment]
 
 from trac.env import Environment  # noqa: E402
@@ -39,16 +40,17 @@ OPTIONS = (
     ("metanav", "about", "disabled"),
     ("components", "trac.versioncontrol.*", "disabled"),
 )
-FIRST = 1_915_000_000  # seconds: September 2030
+START_TIME = 1_915_000_000  # seconds: September 2030
 HOUR = 3_600
 REPORT = """SELECT p.value AS __color__, t.id AS ticket, t.summary, t.component, t.milestone, t.owner, t.status
   FROM ticket t LEFT JOIN enum p ON p.name = t.priority AND p.type = 'priority'
   WHERE {condition} ORDER BY t.id"""
-TICKET = "type component priority owner reporter version milestone status resolution summary description keywords"
+FIELDS = "type component priority owner reporter version milestone status resolution summary description keywords"
+"""The fields of a ticket that are set."""
 
 
-def lines(name: str) -> list[dict[str, Any]]:
-    """Return the objects in a file of the project, one per line."""
+def read_objects(name: str) -> list[dict[str, Any]]:
+    """Return the objects in a file of the project, which has one JSON object per line."""
     return [json.loads(line) for line in (PROJECT / name).read_text(encoding="utf-8").split("\n") if line]
 
 
@@ -58,7 +60,7 @@ def trac_time(seconds: int) -> int:
 
 
 def noon(day: str) -> int:
-    """Return noon of an ISO day, as Trac stores it; 0 if ``day`` is empty."""
+    """Return noon of a day such as ``2030-09-01`` in the form that Trac stores, or 0 if ``day`` is empty."""
     if not day:
         return 0
     return trac_time(int(datetime.fromisoformat(f"{day}T12:00:00").replace(tzinfo=UTC).timestamp()))
@@ -84,27 +86,27 @@ def fill_project(database: sqlite3.Connection, project: dict[str, Any]) -> None:
         [(title, text, REPORT.format(condition=condition)) for title, text, condition in project["reports"]],
     )
     for user, name in project["users"].items():
-        database.execute("INSERT INTO session VALUES (?, 1, ?)", (user, FIRST))
+        database.execute("INSERT INTO session VALUES (?, 1, ?)", (user, START_TIME))
         database.execute("INSERT INTO session_attribute VALUES (?, 1, 'name', ?)", (user, name))
 
 
 def fill_wiki(database: sqlite3.Connection) -> None:
-    """Insert one version of each page."""
+    """Insert one version of each wiki page."""
     database.execute("DELETE FROM wiki")
-    for number, page in enumerate(lines("wiki.jsonl")):
-        row = (page["page"], 1, trac_time(FIRST + number * HOUR), "mira", page["text"], "", 0)
+    for number, page in enumerate(read_objects("wiki.jsonl")):
+        row = (page["page"], 1, trac_time(START_TIME + number * HOUR), "mira", page["text"], "", 0)
         database.execute("INSERT INTO wiki VALUES (?, ?, ?, ?, ?, ?, ?)", row)
 
 
 def fill_ticket(database: sqlite3.Connection, ticket: dict[str, Any]) -> None:
-    """Insert a ticket, its comments, and the change that closed it, at the time of the last comment."""
-    number, created = ticket["id"], FIRST + ticket["id"] * 37 * HOUR
+    """Insert a ticket and its comments. A closed ticket was closed at the time of its last comment."""
+    number, created = ticket["id"], START_TIME + ticket["id"] * 37 * HOUR
     comments = ticket.get("comments", [])
-    values = [ticket.get(field, "") for field in TICKET.split()]
+    values = [ticket.get(field, "") for field in FIELDS.split()]
     changed = created + len(comments) * 5 * HOUR
-    places = ", ".join("?" * (len(values) + 3))
+    placeholders = ", ".join("?" * (len(values) + 3))
     database.execute(
-        f"INSERT INTO ticket (id, time, changetime, {', '.join(TICKET.split())}) VALUES ({places})",
+        f"INSERT INTO ticket (id, time, changetime, {', '.join(FIELDS.split())}) VALUES ({placeholders})",
         (number, trac_time(created), trac_time(changed), *values),
     )
     for count, (author, text) in enumerate(comments, start=1):
@@ -116,12 +118,12 @@ def fill_ticket(database: sqlite3.Connection, ticket: dict[str, Any]) -> None:
 
 
 def main(folder: Path) -> None:
-    """Create the environment in a folder that does not exist yet."""
+    """Create the Trac environment in a folder that does not exist yet."""
     Environment(str(folder), create=True, options=OPTIONS).shutdown()
     with sqlite3.connect(folder / "db" / "trac.db") as database:
         fill_project(database, json.loads((PROJECT / "project.json").read_text(encoding="utf-8")))
         fill_wiki(database)
-        for ticket in lines("tickets.jsonl"):
+        for ticket in read_objects("tickets.jsonl"):
             fill_ticket(database, ticket)
     database.execute("VACUUM")
     database.close()

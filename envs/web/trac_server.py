@@ -1,9 +1,13 @@
-"""Serve one Trac environment on loopback. Runs as its own process: ``trac_server.py ENVIRONMENT SEEDED_DATABASE``.
+"""Serve one Trac environment on this machine.
 
-This is ``tracd -s`` with the same server class and four differences: everyone is logged in as one user, the clock is
-fictional, ``reset`` on standard input restores the seeded database without a restart, and the process ends when
-standard input closes, that is when its owner ends for any reason. It then also removes the folder of all the owner's
-environments.
+This file runs as a process: ``trac_server.py ENVIRONMENT SEEDED_DATABASE``. The environment is a folder with a
+project's database and settings. The server is that of ``tracd -s``, with four differences:
+
+- Everyone is logged in as the same user.
+- The clock is fictional.
+- The line ``reset`` on standard input restores the seeded database without a restart.
+- When standard input closes, because its owner has ended for any reason, the process ends. It then also removes the
+  folder with all Trac environments of its owner.
 """
 
 import itertools
@@ -17,43 +21,44 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
-for _other in ("babel", "multipart") if sys.version_info < (3, 13) else ("babel",):  # Trac would use them, and fail
+for _other in ("babel", "multipart") if sys.version_info < (3, 13) else ("babel",):  # Trac fails if it can import these
     sys.modules[_other] = None  # type: ignore[assignment]
 USER = "robin"
 NOW = datetime(2031, 3, 17, 9, 0, tzinfo=UTC)
-"""Time at the start of an episode; each call of ``now`` returns one second more than the last."""
+"""The time at the start of an episode. Each call of ``now`` returns a time that is one second later."""
 _seconds = itertools.count()
 
 
 def now(zone: Any = None) -> datetime:
-    """Return the fictional time; it advances, so that two changes to one ticket have different times."""
+    """Return the fictional time. It advances, so that two changes to one ticket have different times."""
     return (NOW + timedelta(seconds=next(_seconds))).astimezone(zone or UTC)
 
 
 import trac.util.datefmt  # noqa: E402
 
-trac.util.datefmt.datetime_now = now  # before the modules below import it by name
+trac.util.datefmt.datetime_now = now  # must happen before the modules below import the name
 from trac.env import open_environment  # noqa: E402
 from trac.web.main import dispatch_request  # noqa: E402
 from trac.web.standalone import TracHTTPServer  # noqa: E402
 
 STATIC = "/chrome/"
 """Prefix of style sheets, scripts and icons, which never change while the server runs."""
-KEEP = ("Cache-Control", "max-age=86400")
+CACHE_HEADER = ("Cache-Control", "max-age=86400")
 CONDITIONS = ("HTTP_IF_MODIFIED_SINCE", "HTTP_IF_NONE_MATCH")
+"""Parts of a request to which Trac may answer that the file has not changed, without its content."""
 File = tuple[str, list[tuple[str, str]], bytes]
 """Status, headers and content."""
 
 
 class Application:
-    """The environment as a WSGI application."""
+    """The Trac environment as a WSGI application."""
 
     def __init__(self, environment: Path) -> None:
         self.environment = str(environment)
         self.files: dict[str, File] = {}
 
     def __call__(self, environ: dict[str, Any], start_response: Callable[..., Any]) -> Any:
-        """Answer one request as the one user."""
+        """Answer one request, as if it came from the one user."""
         environ["REMOTE_USER"] = USER
         environ["trac.env_path"] = self.environment
         path = environ.get("PATH_INFO", "")
@@ -67,12 +72,12 @@ class Application:
 
 
 def _file(environ: dict[str, Any]) -> File:
-    """Return Trac's complete answer to a request for a static file."""
+    """Return Trac's complete answer to a request for a static file, with our cache header."""
     pieces: list[bytes] = []
     answer: list[Any] = []
 
     def start(status: str, headers: list[tuple[str, str]], problem: Any = None) -> Callable[[bytes], None]:
-        answer[:] = [status, [*(header for header in headers if header[0].lower() != "cache-control"), KEEP]]
+        answer[:] = [status, [*(header for header in headers if header[0].lower() != "cache-control"), CACHE_HEADER]]
         return pieces.append
 
     pieces.extend(dispatch_request(environ, start))
@@ -81,9 +86,10 @@ def _file(environ: dict[str, Any]) -> File:
 
 
 def reset(seeded: Path, database: Path) -> None:
-    """Copy the seeded database over the served one with SQLite, so that open connections see it.
+    """Replace the content of the served database with that of the seeded one.
 
-    Trac's caches notice the change, since their generation numbers are in the database.
+    SQLite copies it, so that open connections see the new content. Trac's caches notice the change, since their
+    generation numbers are in the database.
     """
     global _seconds
     with sqlite3.connect(seeded) as source, sqlite3.connect(database, timeout=10) as target:
@@ -94,8 +100,8 @@ def reset(seeded: Path, database: Path) -> None:
 
 
 def main(folder: Path, seeded: Path) -> None:
-    """Serve until standard input ends. Print one line when ready, and one for each reset."""
-    open_environment(str(folder), use_cache=True)  # fail at once if it is damaged, not on every page
+    """Serve until standard input ends. Print the port when ready, and one line after each reset."""
+    open_environment(str(folder), use_cache=True)  # if it is damaged, fail now rather than on every page
     server = TracHTTPServer(("127.0.0.1", 0), Application(folder), None, None, use_http_11=True)
     threading.Thread(target=server.serve_forever, daemon=True).start()
     print(server.server_port, flush=True)

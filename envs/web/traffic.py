@@ -1,114 +1,122 @@
-"""The requests and frames for which a tab waits, derived from the browser's events."""
+"""The requests and frames for which a tab has to wait, derived from the browser's events.
+
+A tab counts as settled once nothing is pending that may still change its page.
+"""
 
 import time
 from collections.abc import Mapping
 from typing import Any
 
-from planbook.envs.web.accessibility import quoted
+from planbook.envs.web.accessibility import quote
 
 AWAITED = ("Document", "Stylesheet", "Script", "XHR", "Fetch")
-"""Types of requests that may change a page; images and fonts are not awaited."""
+"""Types of requests that may change a page. Images and fonts are not awaited."""
 HARMLESS = ("GET", "HEAD", "OPTIONS")
 """Request methods that by definition do not change data on the server."""
-ANNOUNCED = 1.0
-"""Seconds for which an announced navigation is awaited; if it has not begun by then, none is expected."""
+NAVIGATION_START_SECONDS = 1.0
+"""Seconds that an expected navigation has to begin. After this time, no navigation is expected any more."""
 
 Params = Mapping[str, Any]
+"""The parameters of an event."""
 
 
 class Traffic:
-    """Requests and loading frames of one tab."""
+    """The pending requests and loading frames of one tab."""
 
     def __init__(self, frame: str) -> None:
         """``frame`` is the id of the tab's own frame."""
         self.frame = frame
         self.requests: dict[str, str] = {}
+        """Maps the id of a pending request to its address."""
         self.loading: set[str] = set()
+        """The ids of the frames that are loading a document."""
         self.document = ""
         """The loader id of the current document, which identifies it."""
         self.lasting = False
-        """True if a request may have changed a server's data; whoever reads it resets it."""
+        """True if a request may have changed a server's data. The code that reads this value resets it."""
         self.failed = ""
-        """Why a page did not load, if the browser shows its own error page in its place; else empty."""
+        """The reason why a page did not load, if the browser shows its own error page instead; otherwise empty."""
         self._failure = ""
-        self._announced = 0.0
+        """The browser's name for the last error in loading a document."""
+        self._expected_until = 0.0
+        """The time until which a navigation is expected to begin."""
 
     @property
     def busy(self) -> bool:
         """True if a pending request or navigation may change the page."""
-        return bool(self.requests or self.loading) or time.monotonic() < self._announced
+        return bool(self.requests or self.loading) or time.monotonic() < self._expected_until
 
     @property
-    def moving(self) -> bool:
-        """True if the tab's own frame is loading a document."""
-        return self.frame in self.loading or time.monotonic() < self._announced
+    def navigating(self) -> bool:
+        """True if the tab's own frame is loading a document, or is expected to begin soon."""
+        return self.frame in self.loading or time.monotonic() < self._expected_until
 
-    def forget(self) -> None:
+    def stop_waiting(self) -> None:
         """Stop waiting for pending requests and navigations."""
         self.requests.clear()
         self.loading.clear()
-        self._announced = 0.0
+        self._expected_until = 0.0
 
-    def announce(self) -> None:
+    def expect_navigation(self) -> None:
         """Expect the tab to navigate."""
-        self._announced = time.monotonic() + ANNOUNCED
+        self._expected_until = time.monotonic() + NAVIGATION_START_SECONDS
 
     def handle(self, method: str, params: Params) -> None:
-        """Handle one event of the tab."""
+        """Handle one event of the tab. ``method`` is the name of the event."""
         if handler := _HANDLERS.get(method):
             handler(self, params)
 
-    def _sent(self, params: Params) -> None:
+    def _on_sent(self, params: Params) -> None:
         kind = params.get("type")
         if params["request"]["method"] not in HARMLESS and kind not in ("CSPViolationReport", "Preflight"):
             self.lasting = True
         if kind in AWAITED:
             self.requests[params["requestId"]] = params["request"]["url"]
 
-    def _answered(self, params: Params) -> None:
-        if params.get("type") == "Fetch":  # its body counts as loaded only once a script has read it
-            self._ended(params)
+    def _on_answered(self, params: Params) -> None:
+        if params.get("type") == "Fetch":  # the browser reports it as finished only after a script has read its body
+            self._on_ended(params)
 
-    def _failed(self, params: Params) -> None:
+    def _on_failed(self, params: Params) -> None:
         if params.get("type") == "Document":
             self._failure = str(params.get("errorText", "")).removeprefix("net::ERR_")
-        self._ended(params)
+        self._on_ended(params)
 
-    def _ended(self, params: Params) -> None:
+    def _on_ended(self, params: Params) -> None:
         self.requests.pop(params["requestId"], None)
 
-    def _announce(self, params: Params) -> None:
+    def _on_navigation_requested(self, params: Params) -> None:
         if params.get("disposition") == "currentTab" and params["frameId"] == self.frame:
-            self.announce()
+            self.expect_navigation()
 
-    def _begin(self, params: Params) -> None:
-        self._announced = 0.0
+    def _on_loading_started(self, params: Params) -> None:
+        self._expected_until = 0.0
         self.loading.add(params["frameId"])
 
-    def _stop(self, params: Params) -> None:
-        self._announced = 0.0
+    def _on_loading_stopped(self, params: Params) -> None:
+        self._expected_until = 0.0
         self.loading.discard(params["frameId"])
 
-    def _navigated(self, params: Params) -> None:
+    def _on_navigated(self, params: Params) -> None:
         if params["frame"]["id"] == self.frame:
             self.document = params["frame"]["loaderId"]
             missing = params["frame"].get("unreachableUrl", "")
-            self.failed = f"{quoted(missing)} could not be loaded ({self._failure})" if missing else ""
+            self.failed = f"{quote(missing)} could not be loaded ({self._failure})" if missing else ""
             self.requests = {number: url for number, url in self.requests.items() if number == self.document}
 
-    def _moved_within(self, _: Params) -> None:
-        self._announced = 0.0
+    def _on_navigated_within(self, _: Params) -> None:
+        self._expected_until = 0.0
 
 
 _HANDLERS = {
-    "Network.requestWillBeSent": Traffic._sent,
-    "Network.responseReceived": Traffic._answered,
-    "Network.loadingFinished": Traffic._ended,
-    "Network.loadingFailed": Traffic._failed,
-    "Page.frameRequestedNavigation": Traffic._announce,
-    "Page.frameStartedLoading": Traffic._begin,
-    "Page.frameStoppedLoading": Traffic._stop,
-    "Page.frameDetached": Traffic._stop,
-    "Page.frameNavigated": Traffic._navigated,
-    "Page.navigatedWithinDocument": Traffic._moved_within,
+    "Network.requestWillBeSent": Traffic._on_sent,
+    "Network.responseReceived": Traffic._on_answered,
+    "Network.loadingFinished": Traffic._on_ended,
+    "Network.loadingFailed": Traffic._on_failed,
+    "Page.frameRequestedNavigation": Traffic._on_navigation_requested,
+    "Page.frameStartedLoading": Traffic._on_loading_started,
+    "Page.frameStoppedLoading": Traffic._on_loading_stopped,
+    "Page.frameDetached": Traffic._on_loading_stopped,
+    "Page.frameNavigated": Traffic._on_navigated,
+    "Page.navigatedWithinDocument": Traffic._on_navigated_within,
 }

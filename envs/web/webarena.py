@@ -1,18 +1,18 @@
-"""WebArena's task files (Zhou et al., 2024), and the logins of their tasks.
+"""The task files of the benchmark WebArena (Zhou et al., 2024), and the logins of its tasks.
 
-A task file is a list of objects with ``intent``, ``start_url`` and ``eval``. A login is a storage state of Playwright
-(cookies and local storage); WebArena's ``auto_login.py`` writes one for each site.
+A task file is a list of objects with ``intent``, ``start_url`` and ``eval``. A login is a file with cookies and local
+storage, which Playwright calls a storage state. WebArena's ``auto_login.py`` writes one for each site.
 
-Users run the six sites of the published tasks themselves; their addresses replace the placeholders ``__SHOPPING__``,
-``__REDDIT__`` and so on. If the original check of a task cannot be made here, the task has the reason in ``unjudged``,
-is left out, and never counts as solved. This concerns
+Users run the six sites of the published tasks themselves. The addresses of these sites replace placeholders such as
+``__SHOPPING__`` and ``__REDDIT__``. If the original check of a task cannot be made here, the task is left out and never
+counts as solved, and its field ``unjudged`` has the reason. These are
 
-- ``fuzzy_match``, which a language model judges in the original.
-- ``func:`` in addresses and locators: Python functions of the original that query its sites' interfaces.
+- tasks with ``fuzzy_match``, which a language model judges in the original.
+- tasks with ``func:`` in addresses and locators: Python functions of the original that query its sites.
 - tasks that begin logged in (``storage_state``), unless the folder ``logins`` has the file that they name.
 
-If "N/A" is expected, the answer must begin with it; the original also accepts a reason alone if its model considers it
-equivalent. Prompts, actions and waiting times are those of this environment.
+If "N/A" is expected, the answer must begin with it. The original also accepts a reason alone if its model considers it
+equivalent. Prompts, actions and waiting times are those of our environment, not those of WebArena.
 """
 
 import json
@@ -38,11 +38,13 @@ SITES = {
 }
 """Maps each placeholder to the name of its site in the option ``sites``."""
 WHOLE_PAGE = "document.documentElement.outerHTML"
+"""A JavaScript expression for the HTML of a page."""
 Entry = dict[str, JsonValue]
+"""A task as an object of a task file."""
 
 
-class Unjudged(Exception):
-    """The reason why a task's checks cannot be made here."""
+class UnsupportedCheck(Exception):
+    """A task has a check that cannot be made here. The message is the reason."""
 
 
 class _PageTarget(BaseModel):
@@ -70,14 +72,17 @@ class _WebArenaTask(BaseModel):
     eval: _Eval
 
 
-def convert_task(entry: Entry, where: str, sites: Mapping[str, str], logins: Path | None = None) -> Entry:
-    """Return the task in the form of ``WebTask``. ``where`` is for messages. Raises BadSelection."""
-    entry = json.loads(_with_sites(json.dumps(entry), where, sites))
+def convert_task(entry: Entry, location: str, sites: Mapping[str, str], logins: Path | None = None) -> Entry:
+    """Return a task of WebArena in the form of ``WebTask``. ``location`` names the entry in messages.
+
+    Raises BadSelection if the entry is not in WebArena's form, or if the address of its site is unknown.
+    """
+    entry = json.loads(_with_sites(json.dumps(entry), location, sites))
     try:
         task = _WebArenaTask.model_validate(entry)
     except ValidationError as error:
         faults = "; ".join(validation_faults(error))
-        raise BadSelection(f"{where} is not in WebArena's format: {faults}") from error
+        raise BadSelection(f"{location} is not in WebArena's format: {faults}") from error
     checks: list[JsonValue] = []
     login = logins / Path(task.storage_state).name if task.storage_state and logins else None
     unjudged = ""
@@ -87,7 +92,7 @@ def convert_task(entry: Entry, where: str, sites: Mapping[str, str], logins: Pat
         unjudged = "it begins logged in; name the folder of the logins with -o logins=FOLDER"
     try:
         checks.extend(check for kind in task.eval.eval_types for check in _checks(kind, task.eval))
-    except Unjudged as reason:
+    except UnsupportedCheck as reason:
         unjudged = str(reason)
     start, *more = task.start_url.split(" |AND| ")
     kind = _kind(task.eval)
@@ -104,11 +109,11 @@ def convert_task(entry: Entry, where: str, sites: Mapping[str, str], logins: Pat
     }
 
 
-def _with_sites(text: str, where: str, sites: Mapping[str, str]) -> str:
+def _with_sites(text: str, location: str, sites: Mapping[str, str]) -> str:
     for placeholder, name in SITES.items():
         if placeholder in text and name not in sites:
             raise BadSelection(
-                f"{where} is about WebArena's site {name!r}, which you have to run yourself; "
+                f"{location} is about WebArena's site {name!r}, which you have to run yourself; "
                 f'give its address with -o sites=\'{{"{name}": "http://..."}}\''
             )
         text = text.replace(placeholder, sites.get(name, "").rstrip("/"))
@@ -116,7 +121,7 @@ def _with_sites(text: str, where: str, sites: Mapping[str, str]) -> str:
 
 
 def _kind(evaluation: _Eval) -> str:
-    """Return the kind of a task, derived from its checks: the files do not name it."""
+    """Return the kind of a task. It is derived from the checks, since the files do not name it."""
     if "program_html" in evaluation.eval_types:
         return "edit"
     if "url_match" in evaluation.eval_types:
@@ -126,10 +131,10 @@ def _kind(evaluation: _Eval) -> str:
 
 def _checks(eval_type: str, evaluation: _Eval) -> list[JsonValue]:
     if eval_type not in _READERS:
-        raise Unjudged(f"its eval type {eval_type!r} is unknown; known are {', '.join(_READERS)}")
+        raise UnsupportedCheck(f"its eval type {eval_type!r} is unknown; known are {', '.join(_READERS)}")
     checks = _READERS[eval_type](evaluation)
     if not checks:
-        raise Unjudged(f"its eval type {eval_type!r} has nothing to check")
+        raise UnsupportedCheck(f"its eval type {eval_type!r} has nothing to check")
     return checks
 
 
@@ -140,20 +145,21 @@ def _answer_checks(evaluation: _Eval) -> list[JsonValue]:
             checks.append({"kind": "unachievable"})
             continue
         if how == "fuzzy_match":
-            raise Unjudged("fuzzy_match is judged by a language model in the original, and there is none here")
-        if how not in _HOW:
-            raise Unjudged(f"its answer is compared by {how!r}, which is unknown")
-        checks.append({"kind": "answer", "how": _HOW[how], "values": _as_list(value)})
+            raise UnsupportedCheck("fuzzy_match is judged by a language model in the original, and there is none here")
+        if how not in _ANSWER_COMPARISONS:
+            raise UnsupportedCheck(f"its answer is compared by {how!r}, which is unknown")
+        checks.append({"kind": "answer", "how": _ANSWER_COMPARISONS[how], "values": _as_list(value)})
     return checks
 
 
-_HOW = {"exact_match": "exact", "must_include": "must_include"}
+_ANSWER_COMPARISONS = {"exact_match": "exact", "must_include": "must_include"}
+"""Maps WebArena's name for a comparison to that of ``AnswerCheck.how``."""
 
 
 def _url_checks(evaluation: _Eval) -> list[JsonValue]:
     rules = {"GOLD in PRED": "within", "EXACT": "equal"}
     if evaluation.url_note not in rules:
-        raise Unjudged(f"its address is compared by {evaluation.url_note!r}, which is unknown")
+        raise UnsupportedCheck(f"its address is compared by {evaluation.url_note!r}, which is unknown")
     if not evaluation.reference_url:
         return []
     return [{"kind": "url", "how": rules[evaluation.url_note], "any_of": [*evaluation.reference_url.split(" |OR| ")]}]
@@ -163,18 +169,21 @@ def _page_check(target: _PageTarget) -> JsonValue:
     required = {"exact_match": "exact", "must_include": "must_include", "must_exclude": "must_exclude"}
     for text in (target.url, target.locator):
         if text.startswith("func:"):
-            raise Unjudged(f"it calls a Python function of the original: {text}")
+            raise UnsupportedCheck(f"it calls a Python function of the original: {text}")
     if unknown := sorted(target.required_contents.keys() - required.keys()):
-        raise Unjudged(f"a page's content is compared by {', '.join(unknown)}, which is unknown")
+        raise UnsupportedCheck(f"a page's content is compared by {', '.join(unknown)}, which is unknown")
     contents: Entry = {required[how]: _as_list(value) for how, value in target.required_contents.items()}
     return {"kind": "page", "url": target.url, "script": _script(target)} | contents
 
 
 def _script(target: _PageTarget) -> str:
-    """Return an expression for the locator's text; it first runs the preparing actions, which may fail."""
+    """Return a JavaScript expression for the text that a locator finds.
+
+    It first runs the actions that prepare the page. Errors in these are ignored.
+    """
     locator = target.locator.strip()
     if locator and not re.match(r"(\[\.\.\.)?document\.", locator):
-        raise Unjudged(f"its locator is neither JavaScript on the document nor empty: {locator}")
+        raise UnsupportedCheck(f"its locator is neither JavaScript on the document nor empty: {locator}")
     preparation = "".join(f"{action};" for action in target.prep_actions)
     return f"(() => {{ try {{ {preparation} }} catch {{}} return String(({locator or WHOLE_PAGE}) ?? ''); }})()"
 
@@ -188,6 +197,7 @@ _READERS: Mapping[str, Callable[[_Eval], list[JsonValue]]] = {
     "url_match": _url_checks,
     "program_html": lambda evaluation: list(map(_page_check, evaluation.program_html or ())),
 }
+"""Maps an eval type of WebArena to the function that returns its checks."""
 
 
 class _Cookie(BaseModel):
@@ -201,10 +211,10 @@ class _Cookie(BaseModel):
     same_site: Annotated[Literal["Strict", "Lax", "None"] | None, Field(alias="sameSite")] = None
 
     def parameter(self) -> dict[str, JsonValue]:
-        """Return the cookie in the browser's form; without ``expires``, it lasts as long as the context.
+        """Return the cookie in the form that DevTools expects.
 
-        Playwright writes "None" for a cookie without ``sameSite``. Unless it is ``secure``, Chromium would silently
-        drop it.
+        A cookie without ``expires`` lasts as long as the browser context. For a cookie without ``sameSite``, Playwright
+        writes "None". Chromium would silently drop such a cookie unless it is ``secure``, so the value is left out.
         """
         omitted = {"expires"} if self.expires <= 0 else set()
         if self.same_site == "None" and not self.secure:
@@ -230,7 +240,7 @@ class Login(BaseModel):
 
 
 def read_login(path: Path) -> Login:
-    """Return the login in a file. Raises BadSelection, which says what to do."""
+    """Return the login in a file. Raises BadSelection if the file cannot be read or is not a login."""
     try:
         return Login.model_validate_json(path.read_bytes())
     except OSError as error:
@@ -245,8 +255,8 @@ def log_in(context: Context, login: Login) -> None:
     context.set_cookies([cookie.parameter() for cookie in login.cookies])
     for origin in login.origins:
         tab = WebTab(context, context.open(hidden=True))
-        if why := tab.fetch(origin.origin):
-            raise EnvironmentBroken(f"the login is for {origin.origin}, which cannot be opened: {why}")
+        if reason := tab.fetch(origin.origin):
+            raise EnvironmentBroken(f"the login is for {origin.origin}, which cannot be opened: {reason}")
         for item in origin.items:
             tab.value(f"localStorage.setItem({json.dumps(item.name)}, {json.dumps(item.value)})")
         context.drop(tab.target)

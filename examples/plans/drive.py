@@ -1,21 +1,21 @@
 import re
 
-# No wall is in the middle row: go there, along it, and up or down.
+# The middle row has no walls: go to this row, then along it, then up or down.
 
 
-def place(text, name):
+def position(text, name):
     return tuple(map(int, re.search(name + r": [a-z ]*\((\d), (\d)\)", text).groups()))
 
 
-def drive_to(seen, goal):
+def drive_to(observation, goal):
     for row, column in ((2, None), (None, goal[1]), (goal[0], None)):
-        while row is not None and place(seen, "Taxi")[0] != row:
-            seen = agent.drive("south" if place(seen, "Taxi")[0] < row else "north")
-        while column is not None and place(seen, "Taxi")[1] != column:
-            seen = agent.drive("east" if place(seen, "Taxi")[1] < column else "west")
-    return seen
+        while row is not None and position(observation, "Taxi")[0] != row:
+            observation = agent.drive("south" if position(observation, "Taxi")[0] < row else "north")
+        while column is not None and position(observation, "Taxi")[1] != column:
+            observation = agent.drive("east" if position(observation, "Taxi")[1] < column else "west")
+    return observation
 
 
-seen = drive_to(task.observation, place(task.observation, "Passenger"))
-seen = drive_to(agent.pick_up(), place(task.observation, "Destination"))
+observation = drive_to(task.observation, position(task.observation, "Passenger"))
+observation = drive_to(agent.pick_up(), position(task.observation, "Destination"))
 agent.drop_off()

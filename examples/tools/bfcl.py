@@ -6,12 +6,12 @@ Install the package without its dependencies, write the task file, and play it:
     python examples/tools/bfcl.py bfcl.json        # or: bfcl.json 20, for twenty of them
     planbook run --env module:examples/tools/bfcl.py:Apis -o tasks=bfcl.json --planner react --model openai:NAME
 
-A task is a conversation: its goal is the first request, and ``agent.next_request()`` returns the next. It is judged as
-in BFCL: after each turn, state and results must be those of the ground truth.
+A task is a conversation. Its goal is the first request, and ``agent.next_request()`` returns the next one. It is judged
+as in BFCL: after each turn, the state and the results must equal those of BFCL's solution, the ground truth.
 
-With ``bfcl.json turns``, each turn of the category "base" is a task: its goal is the request, and it starts where
-the ground truth of the turns before it ends. Its type names the functions that the ground truth calls, its params are
-their arguments. The conversations alternate between the splits train and test.
+With ``bfcl.json turns``, each turn of a conversation in the category "base" is a task. Its goal is the request of the
+turn, and it starts in the state in which the ground truth leaves the turns before it. Its type names the functions that
+the ground truth calls, and its params are their arguments. Conversations alternate between the splits train and test.
 """
 
 import ast
@@ -44,7 +44,7 @@ TicketAPI.close_ticket.__annotations__["ticket_id"] = int | str  # the ground tr
 
 
 class Api:
-    """An API that adds its results to a list, and lacks the functions in ``missing``."""
+    """Wraps an API. It adds all results to a list, and refuses calls of the functions in ``missing``."""
 
     def __init__(self, api: object, results: list[str], missing: set[str]) -> None:
         self._api, self._results, self._missing = api, results, missing
@@ -93,7 +93,7 @@ class Apis:
         self._missing: set[str] = set()
         self._apis: dict[str, object] = {}
         self._turns: list[tuple[dict[str, object], list[str]]] = []
-        self._hold_back()
+        self._update_missing()
         for name in self._entry["involved_classes"]:
             api = self._apis[name] = globals()[name]()
             if name not in STATELESS_CLASSES:
@@ -113,20 +113,21 @@ class Apis:
             return NO_MORE
         self._turns = self._all_turns()
         self._results.clear()
-        self._hold_back()
+        self._update_missing()
         return request(self._entry, len(self._turns))
 
     def _all_turns(self) -> list[tuple[dict[str, object], list[str]]]:
         return [*self._turns, deepcopy((self._apis, list(self._results)))]
 
-    def _hold_back(self) -> None:
-        later = {int(turn): names for turn, names in self._entry.get("missed_function", {}).items()}
+    def _update_missing(self) -> None:
+        """Let the functions be missing that BFCL adds only in a later turn."""
+        added_in = {int(turn): names for turn, names in self._entry.get("missed_function", {}).items()}
         self._missing.clear()
-        self._missing.update(name for turn, names in later.items() if turn > len(self._turns) for name in names)
+        self._missing.update(name for turn, names in added_in.items() if turn > len(self._turns) for name in names)
 
 
 def judge(state: Apis) -> bool:
-    """Return whether the conversation agrees with its ground truth by BFCL's checks, turn by turn."""
+    """Return whether each turn of the conversation passes BFCL's checks against the ground truth."""
     turns, truth = state._all_turns(), ground_truth(state._id)[: state._requests]
     results: list[str] = []
     if len(turns) != len(truth):
@@ -151,24 +152,24 @@ def ground_truth(task_id: str) -> list[tuple[dict[str, object], list[str]]]:
 
 
 def follow(state: Apis, turns: int) -> None:
-    """Do the first ``turns`` turns as the ground truth does, and ask for the next request after each."""
+    """Make the calls of the ground truth for the first ``turns`` turns, and ask for the next request after each."""
     for calls in state._entry["ground_truth"][:turns]:
         for call in calls:
             try:
                 eval(call, functions_of(state))
             except Exception:
-                continue  # the error is among the results, as in BFCL
+                continue  # the error has been added to the results, as in BFCL
         state.next_request()
 
 
 def functions_of(state: Apis) -> dict[str, object]:
-    """Return the functions of a state by their bare names, as the ground truth calls them."""
+    """Return a dict of the functions of all APIs by their bare names, which the ground truth uses."""
     apis = [getattr(state, name) for name in state._apis]
     return {name: getattr(api, name) for api in apis for name in dir(api._api) if name[0] != "_"}
 
 
 def as_text(result: object) -> str:
-    """Return a result as BFCL compares it."""
+    """Return a result as text, in the form that BFCL compares."""
     try:
         return json.dumps(result) if isinstance(result, dict) else str(result)
     except TypeError:
@@ -176,24 +177,24 @@ def as_text(result: object) -> str:
 
 
 def request(entry: dict, number: int) -> str:
-    """Return the user's message in a turn; in a turn that adds functions, it only announces them."""
+    """Return the user's message in a turn. In a turn that adds functions, the message only announces them."""
     return "\n".join(message["content"] for message in entry["question"][number]) or MORE_FUNCTIONS
 
 
 @cache
 def entries() -> dict[str, dict]:
-    """Return the tasks of the package by id, each with its ground truth."""
+    """Return a dict of BFCL's tasks by id. Each task has its ground truth."""
     found: dict[str, dict] = {}
     for category in CATEGORIES:
         name = f"BFCL_v4_multi_turn_{category}.json"
-        found |= {each["id"]: each for each in map(json.loads, (DATA / name).read_text().splitlines())}
-        for each in map(json.loads, (DATA / "possible_answer" / name).read_text().splitlines()):
-            found[each["id"]]["ground_truth"] = each["ground_truth"]
+        found |= {entry["id"]: entry for entry in map(json.loads, (DATA / name).read_text().splitlines())}
+        for answer in map(json.loads, (DATA / "possible_answer" / name).read_text().splitlines()):
+            found[answer["id"]]["ground_truth"] = answer["ground_truth"]
     return found
 
 
 def write_tasks(path: Path, count: int = 800) -> None:
-    """Write the task file: all tasks, or ``count`` of them, evenly spaced."""
+    """Write a task file with all tasks, or with ``count`` of them at regular intervals."""
     tasks = [
         {
             "id": entry["id"],
@@ -207,14 +208,14 @@ def write_tasks(path: Path, count: int = 800) -> None:
 
 
 def write_turns(path: Path) -> None:
-    """Write a task file of single turns."""
+    """Write a task file in which each task is a single turn of a conversation."""
     conversations = [entry for id, entry in entries().items() if "_base_" in id]
-    turns = ((each, n) for each in conversations for n, calls in enumerate(each["ground_truth"]) if calls)
+    turns = ((entry, n) for entry in conversations for n, calls in enumerate(entry["ground_truth"]) if calls)
     tasks = [
         {
             "id": f"{entry['id']}/{number}",
             "split": ("train", "test")[conversations.index(entry) % 2],
-            "type": "_".join([*(each.func.id for each in calls_of(entry, number)), str(len(params))]).lower(),
+            "type": "_".join([*(call.func.id for call in calls_of(entry, number)), str(len(params))]).lower(),
             "goal": request(entry, number),
             "params": params,
             "judge": {"python": f"{Path(__file__).resolve()}:judge"},
@@ -226,14 +227,14 @@ def write_turns(path: Path) -> None:
 
 
 def calls_of(entry: dict, number: int) -> list[ast.Call]:
-    """Return the calls of a turn of the ground truth."""
+    """Return the calls that the ground truth makes in a turn."""
     return [ast.parse(call, mode="eval").body for call in entry["ground_truth"][number]]
 
 
 def params_of(entry: dict, number: int) -> dict[str, object]:
-    """Return the arguments of the calls of a turn."""
-    given = [[*call.args, *(each.value for each in call.keywords)] for call in calls_of(entry, number)]
-    return {f"value_{n}": ast.literal_eval(value) for n, value in enumerate(chain(*given), 1)}
+    """Return a dict of the arguments of all calls in a turn, as value_1, value_2 and so on."""
+    arguments = [[*call.args, *(keyword.value for keyword in call.keywords)] for call in calls_of(entry, number)]
+    return {f"value_{n}": ast.literal_eval(value) for n, value in enumerate(chain(*arguments), 1)}
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""Judges of the example's tasks, as Python functions."""
+"""Functions that judge the tasks in notes.yaml."""
 
 from notes import Notes
 

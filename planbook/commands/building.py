@@ -9,7 +9,7 @@ from pydantic import BaseModel, ConfigDict, JsonValue
 
 from planbook import errors
 from planbook.commands.playing import play, play_settings
-from planbook.config import Config, by_role
+from planbook.config import Config, models_by_role
 from planbook.console import console
 from planbook.envs import EnvsError
 from planbook.knowledge import learned_in
@@ -23,18 +23,18 @@ from planbook.results.summary import Summary
 from planbook.runs import Run
 from planbook.settings import Settings
 from planbook.terminal.printing import spending
-from planbook.workers import Hosting, check_roles
+from planbook.workers import Execution, check_roles
 
 BUILD_SEEDS = range(1000)
-"""Seeds of building where tasks are generated from seeds; tests use others."""
-LEARNERS = ("builder", "consolidator")
+"""Seeds of the building tasks of environments that generate tasks from seeds. Tests use other seeds."""
+RULE_ROLES = ("builder", "consolidator")
 PAPER_OPTIONS = ("start", "tasks_per_type", "solved_after", "max_rules", "per_type", "libraries_only")
-"""Options of building that a paper may set."""
+"""Learning options that the settings of a paper may replace (``--paper``)."""
 PLAYING_OPTIONS = frozenset({"planner", "planner_options", "split", "seeds", "repeats", "limits", "procedures_first"})
-"""Options of playing, which --from excludes."""
+"""Options that cannot be combined with ``--from``, since its episodes have been played already."""
 
 
-class Formulated(BaseModel):
+class FormulateResult(BaseModel):
     """Output of ``formulate --json``."""
 
     model_config = ConfigDict(frozen=True)
@@ -66,16 +66,16 @@ def build_command(settings: Settings) -> tuple[int, Summary]:
 
 
 def build(settings: Settings) -> tuple[int, Summary]:
-    """Begin a building run, or resume the one in the folder, and build to the end."""
+    """Begin a building run, or resume the one that ``--resume`` names, and play and learn to its end."""
     if settings.resume is not None:
         return play_settings(settings, "")
     config = config_from_sources(settings) if settings.sources else building_config(settings)
-    check_roles(config, learners(config))
-    return play(config, settings.out, settings.hosting(), store=settings.store)
+    check_roles(config, learning_roles(config))
+    return play(config, settings.out, settings.execution(), store=settings.store)
 
 
 def building_config(settings: Settings) -> Config:
-    """Return the configuration of a run that plays the episodes it learns from."""
+    """Return the configuration of a building run that plays its own episodes."""
     planner = settings.planner or "automanual"
     learning = settings.learning()
     settings_with_tasks = settings.with_default_tasks(BUILD_SEEDS, learning.tasks_per_type, ("train",))
@@ -87,34 +87,34 @@ def building_config(settings: Settings) -> Config:
 
 
 def config_from_sources(settings: Settings) -> Config:
-    """Return the configuration of a run that learns from recorded episodes."""
-    from planbook.learning.given import environment_of, planned_by, read_source  # its schema takes a while to import
+    """Return the configuration of a building run that learns from recorded episodes (``--from``)."""
+    from planbook.learning.copying import environment_of, planned_by, read_source  # its schema takes a while to import
 
     settings.refuse("--from", PLAYING_OPTIONS)
     sources = [read_source(path) for path in settings.sources]
-    agreed, (planner, options) = environment_of(sources), planned_by(sources)
+    defaults, (planner, options) = environment_of(sources), planned_by(sources)
     if not settings.env:
-        if "env" not in agreed:
+        if "env" not in defaults:
             raise errors.BadArgument("--from: no installed environment is named there; name it with --env")
-        settings = settings.model_copy(update={"env": agreed["env"]})
+        settings = settings.model_copy(update={"env": defaults["env"]})
     config = settings.config("automanual", ablated_options("automanual", settings.without))
-    if not settings.env_options and settings.env == agreed.get("env"):
-        config = config.model_copy(update={"env_options": agreed.get("env_options", config.env_options)})
+    if not settings.env_options and settings.env == defaults.get("env"):
+        config = config.model_copy(update={"env_options": defaults.get("env_options", config.env_options)})
     config = config.model_copy(update={"types": settings.source_of_types(building=True)})
-    learning = settings.learning(agreed["split"]).model_copy(update={"given": tuple(given for given, _ in sources)})
+    learning = settings.learning(defaults["split"]).model_copy(update={"given": tuple(source for source, _ in sources)})
     config = config.model_copy(update={"planner": planner, "planner_options": options, "learning": learning})
     check_verifying(config)
     return config
 
 
-def learners(config: Config) -> tuple[str, ...]:
-    """Return the roles that learn from finished episodes."""
+def learning_roles(config: Config) -> tuple[str, ...]:
+    """Return the model roles that learn from finished episodes."""
     builds_rules = config.learning and not config.learning.libraries_only and "rules" not in config.without
-    return ("planner", *(LEARNERS if builds_rules else ()))
+    return ("planner", *(RULE_ROLES if builds_rules else ()))
 
 
 def check_verifying(config: Config) -> None:
-    """Raise BadArgument if procedures are to be learned but cannot be verified in the environment."""
+    """Raise BadArgument if procedures are to be learned, but the environment to verify them in cannot be played."""
     assert config.learning is not None
     if not config.learning.procedures:
         return
@@ -134,19 +134,21 @@ def check_verifying(config: Config) -> None:
 @click.option("--tokens", default=None, type=click.IntRange(min=100), help="Maximum number of tokens of the manual.")
 @options("models", "Spending")
 @JSON
-def formulate_command(run: Path, tokens: int | None, settings: Settings) -> tuple[int, Formulated]:
+def formulate_command(run: Path, tokens: int | None, settings: Settings) -> tuple[int, FormulateResult]:
     """Write the manual from the rules of a building run, with its models unless --model names others."""
-    return formulate(run, settings.models, tokens, settings.hosting())
+    return formulate(run, settings.models, tokens, settings.execution())
 
 
-def formulate(folder: Path, models: Mapping[str, str], tokens: int | None, hosting: Hosting) -> tuple[int, Formulated]:
-    """Write manuals from the rules of a building run, and export them."""
+def formulate(
+    folder: Path, models: Mapping[str, str], tokens: int | None, execution: Execution
+) -> tuple[int, FormulateResult]:
+    """Write the manuals of a building run from its rules, and export them to files."""
     out = console()
     with closing(Run.open(folder, to_play=True)) as run:
         if run.config.learning is None:
             raise errors.BadArgument(f"{folder} is not a building run; rules come from `planbook build`")
-        config = run.config.model_copy(update={"models": by_role({**run.config.models, **models})})
-        run.begin_invocation(hosting, models=config.models.values())
+        config = run.config.model_copy(update={"models": models_by_role({**run.config.models, **models})})
+        run.begin_invocation(execution, models=config.models.values())
         code = errors.OK
         try:
             formulate_rules(run, config, tokens)
@@ -164,16 +166,16 @@ def formulate(folder: Path, models: Mapping[str, str], tokens: int | None, hosti
                 out.print(line, markup=False, soft_wrap=True)
         out.print(f"Written: {', '.join(written) or 'no manual'}", soft_wrap=True)
         out.print(f"The run so far: {spending(spent, run.meter.budget)}.")
-        return code, Formulated(
+        return code, FormulateResult(
             manuals=tuple(written), model_calls=spent.calls, tokens=spent.tokens, run=str(run.folder)
         )
 
 
 def ablated_options(planner: str, without: tuple[str, ...]) -> dict[str, JsonValue]:
-    """Return the planner's options that the ablations turn off."""
+    """Return False for each option of the planner that ``--without`` turns off."""
     implied = {"cooperation": "cooperation", "rules": "cooperation", "helpers": "helper_methods"}
-    known = method(planner).options.model_fields
-    return {option: False for part, option in implied.items() if part in without and option in known}
+    option_names = method(planner).options.model_fields
+    return {option: False for part, option in implied.items() if part in without and option in option_names}
 
 
 @click.command(cls=Command)

@@ -15,7 +15,7 @@ from planbook.commands.playing import play_settings
 from planbook.console import ERRORS, console
 from planbook.envs import (
     Beliefs,
-    Checked,
+    CheckReport,
     Environment,
     Preconditions,
     Selection,
@@ -36,11 +36,11 @@ from planbook.planner import (
     is_procedure,
     parse_procedure,
     plan_attributes,
-    seen_task,
+    plan_task,
 )
 from planbook.sandbox import DryRun, Fault, bound_names, check, check_procedure, dry_run
 from planbook.settings import Settings
-from planbook.terminal.printing import Live
+from planbook.terminal.printing import EventPrinter
 from planbook.wording import counted
 
 
@@ -55,9 +55,9 @@ def check_env(env: str, settings: Settings) -> CommandResult:
         with ERRORS.status(f"Playing random actions in {env}"):  # shown on a terminal only
             checked = check_environment(settings.environment(), settings.environment_options())
     except UnknownEnvironment as error:
-        checked = Checked((str(error),), {}, 0, 0)
+        checked = CheckReport((str(error),), {}, 0, 0)
     out, mistakes = console(), checked.mistakes
-    lines = [*mistakes, *(f"not checked: split {split}: {why}" for split, why in checked.unchecked.items())]
+    lines = [*mistakes, *(f"not checked: split {split}: {reason}" for split, reason in checked.unchecked.items())]
     total = counted(len(mistakes), "mistake") if mistakes else "no mistakes"
     tried = f"{counted(checked.actions, 'action')} on {counted(checked.tasks, 'task')}"
     for line in (*lines, f"{env}: {total}; tried: {tried}"):
@@ -77,7 +77,7 @@ def check_command(plan: Path, settings: Settings) -> CommandResult:
     """
     faults = check_plan(plan, settings)
     runs = [] if faults else list(dry_runs(plan, settings))
-    return show_checked(plan, faults, runs)
+    return print_check(plan, faults, runs)
 
 
 @click.command("exec", cls=Command)
@@ -91,25 +91,28 @@ def execute(plan: Path, settings: Settings, strict: bool) -> CommandResult:
     Its steps are printed as they happen if one episode is played at a time, in this process.
     """
     if faults := check_plan(plan, settings):
-        return show_checked(plan, faults)
-    in_order = settings.jobs == 1 and settings.executor == "threads"
-    given = plan_code(plan, settings).model_dump(mode="json")
-    code, summary = play_settings(settings, "code", given, watch=Live(console()) if in_order else None)
+        return print_check(plan, faults)
+    one_at_a_time = settings.jobs == 1 and settings.executor == "threads"
+    options = plan_code(plan, settings).model_dump(mode="json")
+    code, summary = play_settings(settings, "code", options, watch=EventPrinter(console()) if one_at_a_time else None)
     if strict and summary.solved < summary.tasks:
         code = code or errors.BROKEN
     return code, summary
 
 
 def dry_runs(plan: Path, settings: Settings) -> Iterator[tuple[Task, DryRun | None]]:
-    """Yield each selected task with the dry run of the plan; None if the environment declares no preconditions."""
+    """Yield each selected task with a dry run of the plan: its calls are examined, but no action is taken.
+
+    The dry run is None if the environment declares no preconditions of its actions.
+    """
     environment, options = settings.environment(), settings.environment_options()
     for task in environment.select(Selection(ids=settings.tasks), options) if settings.tasks else ():
-        declared = environment.preconditions(task, options)
-        yield task, _dry_run(plan, environment, options, task, declared) if declared else None
+        preconditions = environment.preconditions(task, options)
+        yield task, _dry_run(plan, environment, options, task, preconditions) if preconditions else None
 
 
 def _dry_run(
-    plan: Path, environment: type[Environment], options: BaseModel | None, task: Task, declared: Preconditions
+    plan: Path, environment: type[Environment], options: BaseModel | None, task: Task, preconditions: Preconditions
 ) -> DryRun:
     text, helpers = read_plan(plan), [environment.helpers]
     procedures = procedures_in(plan)
@@ -120,7 +123,7 @@ def _dry_run(
     return dry_run(
         text,
         functions_to_check(environment, options),
-        KnownState(declared, environment.offered(options).actions, Beliefs.at_start(declared)),
+        KnownState(preconditions, environment.offered(options).actions, Beliefs.at_start(preconditions)),
         attributes=plan_attributes(environment),
         values={TASK: _visible_task(environment, options, task)},
         helpers=helpers,
@@ -128,13 +131,16 @@ def _dry_run(
 
 
 def _visible_task(environment: type[Environment], options: BaseModel | None, task: Task) -> dict[str, JsonValue]:
-    """Return the task as plans see it; the environment is reset to get the first observation."""
+    """Return the task as plans see it. The environment is reset, since the first observation is part of it."""
     with closing(environment(options)) as instance:
-        return seen_task(task, instance.reset(task))
+        return plan_task(task, instance.reset(task))
 
 
 def plan_code(plan: Path, settings: Settings) -> GivenCode:
-    """Return the code of a plan file, or of a checked procedure with its call. Raises BadArgument, BadProcedure."""
+    """Return the code of a plan file, or of a checked procedure followed by a call of it.
+
+    Raises BadArgument if the file cannot be read or holds several procedures, or BadProcedure if a check fails.
+    """
     procedures = procedures_in(plan)
     if not procedures:
         return GivenCode(code=read_plan(plan), source=plan.name)
@@ -147,7 +153,7 @@ def plan_code(plan: Path, settings: Settings) -> GivenCode:
 
 
 def procedures_in(plan: Path) -> list[Procedure]:
-    """Return the procedure of a file that defines ``solve``, or those of a module; none for a plan."""
+    """Return the procedures in a file: the one that defines ``solve``, or all of a module; or none if it is a plan."""
     text = read_plan(plan)
     if is_procedure(text):
         return [parse_procedure(text, plan.name, plan.resolve().parent.parent / "helpers")]
@@ -179,20 +185,20 @@ def check_plan(plan: Path, settings: Settings) -> list[Fault]:
         found = check_procedure(
             procedure.code, functions, attributes=attributes, names=known, modules=environment.modules
         )
-        faults |= dict.fromkeys(_with_file_line(fault, procedure.code, text) for fault in found)
+        faults |= dict.fromkeys(_move_to_file_line(fault, procedure.code, text) for fault in found)
     return [*faults]
 
 
-def _with_file_line(fault: Fault, code: str, text: str) -> Fault:
-    """Return a fault of a procedure with its line in the file of the procedure."""
+def _move_to_file_line(fault: Fault, code: str, text: str) -> Fault:
+    """Return the fault with its line number in the whole file, instead of in the code of the procedure."""
     line = fault.line or 1
     blocks = SequenceMatcher(None, code.splitlines(), text.splitlines(), autojunk=False).get_matching_blocks()
     lines = (line - block.a + block.b for block in blocks if block.a < line <= block.a + block.size)
     return dataclasses.replace(fault, line=next(lines, fault.line))
 
 
-def show_checked(plan: Path, faults: list[Fault], runs: Sequence[tuple[Task, DryRun | None]] = ()) -> CommandResult:
-    """Print the result of each dry run, then the faults of the plan and of its dry runs, each once."""
+def print_check(plan: Path, faults: list[Fault], runs: Sequence[tuple[Task, DryRun | None]] = ()) -> CommandResult:
+    """Print the result of each dry run, then every distinct fault. Return the exit code and the JSON output."""
     out = console()
     for task, run in runs:
         out.print(f"{plan}: dry run on {task.id}: {_describe_dry_run(task, run)}", markup=False, soft_wrap=True)

@@ -1,4 +1,4 @@
-"""A demonstration of the main features with what ships: no key, no download."""
+"""`planbook demo`: the main features, shown with what ships: no key, no download."""
 
 from pathlib import Path
 
@@ -7,7 +7,7 @@ import click
 from planbook import errors
 from planbook.commands.building import build, formulate
 from planbook.commands.testing import STOPPED, Series, test_config
-from planbook.config import Invocation
+from planbook.config import InvocationSettings
 from planbook.console import console
 from planbook.options import JSON, Command, CommandResult, options
 from planbook.report import report_runs
@@ -29,7 +29,7 @@ BUILDING = Settings.of(
     tasks_per_type=1,
     verify="generated:10",
 )
-"""The settings with which the recording was made; see tools/record.sh."""
+"""The settings with which the recorded replies were made (tools/record.sh). Recordings fit no other settings."""
 TESTING = Settings.of(env="alfworld", split="generated:60", seeds="1000-1009")
 ADAPT = Settings.of(
     env="alfworld",
@@ -41,8 +41,8 @@ ADAPT = Settings.of(
 DEPS = Settings.of(env="minecraft", split="table21:8", models=("recorded:deps-minecraft",))
 AGENTKIT = Settings.of(env="shopping", split="test:1", models=("recorded:agentkit-shopping",))
 ADVOCATE = Settings.of(env="alfworld", split="generated:1", seeds="9", models=("recorded:devils-advocate-alfworld",))
-PLANNED = {"adapt": ADAPT, "deps": DEPS, "agentkit": AGENTKIT, "devils-advocate": ADVOCATE}
-"""Settings by planner, with which the recordings were made."""
+PLANNER_DEMOS = {"adapt": ADAPT, "deps": DEPS, "agentkit": AGENTKIT, "devils-advocate": ADVOCATE}
+"""Maps each planner to the settings with which its replies were recorded."""
 
 
 NEXT = """Next:
@@ -53,7 +53,7 @@ NEXT = """Next:
 
 
 class Demo:
-    """Plays the parts one after another, each run in its own folder; ``code`` is the worst exit code."""
+    """Plays the parts of the demonstration, each run in its own folder. ``code`` is the highest exit code so far."""
 
     def __init__(self, settings: Settings) -> None:
         self._settings, self._series = settings, Series(settings)
@@ -72,12 +72,12 @@ class Demo:
             self._play(MINIWOB_TASKS, "procedures")
 
     def play_planners(self) -> None:
-        """Play the methods that ask a model; its replies are recorded."""
+        """Play methods that ask a model, with recorded replies."""
         self.screen.print(
             "2. ADaPT takes a household task apart, DEPS plans in Minecraft, AgentKit shops, Devil's Advocate looks "
             "ahead; the model's replies are recorded, a few of them before their prompts were reworded.\n"
         )
-        for planner, settings in PLANNED.items():
+        for planner, settings in PLANNER_DEMOS.items():
             self._play(settings, planner)
 
     def learn(self) -> None:
@@ -86,12 +86,12 @@ class Demo:
             "3. Learning a manual from six tasks, one of each type. The model's replies come from a recording.\n"
         )
         built = self.folder(BUILDING, "build")
-        hosting = {name: getattr(self._settings, name) for name in Invocation.model_fields}
-        where = {"out": built, "store": self._settings.store, "executor": "threads"}  # one episode after another
-        self._add(*build(BUILDING.model_copy(update=hosting | where)))
+        execution = {name: getattr(self._settings, name) for name in InvocationSettings.model_fields}
+        placement = {"out": built, "store": self._settings.store, "executor": "threads"}  # one episode after another
+        self._add(*build(BUILDING.model_copy(update=execution | placement)))
         if self.code in STOPPED:
             return
-        code, _ = formulate(built, {}, None, self._settings.hosting())
+        code, _ = formulate(built, {}, None, self._settings.execution())
         self.code = max(self.code, code)
         self.screen.print()
         tested = test_config(TESTING.model_copy(update={"library": str(built)}))
@@ -108,11 +108,11 @@ class Demo:
         self.screen.print(message, markup=False, soft_wrap=True)
 
     def folder(self, settings: Settings, name: str) -> Path:
-        """Return the folder for a run; no other part uses it."""
+        """Return the folder for a run; every run of the demonstration has its own."""
         if self._settings.out:
             return self._settings.out / f"{settings.env}-{name}"
-        plain = settings.model_copy(update={"planner_options": {}})
-        return new_folder(plain.config("procedures").model_copy(update={"planner": name}))
+        without_options = settings.model_copy(update={"planner_options": {}})
+        return new_folder(without_options.config("procedures").model_copy(update={"planner": name}))
 
     def _play(self, settings: Settings, planner: str) -> None:
         self._add(*self._series.play(settings.config(planner), self.folder(settings, planner)))
@@ -128,9 +128,9 @@ class Demo:
 @JSON
 def demo(settings: Settings) -> CommandResult:
     """Show the main features with what ships: no key, no download."""
-    shown = Demo(settings)
-    for part in (shown.play_procedures, shown.play_planners, shown.learn):
+    demonstration = Demo(settings)
+    for part in (demonstration.play_procedures, demonstration.play_planners, demonstration.learn):
         part()
-        if shown.code == errors.INTERRUPTED:
+        if demonstration.code == errors.INTERRUPTED:
             break
-    return shown.code, {"runs": [summary.model_dump(mode="json") for summary in shown.summaries]}
+    return demonstration.code, {"runs": [summary.model_dump(mode="json") for summary in demonstration.summaries]}

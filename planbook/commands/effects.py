@@ -1,4 +1,7 @@
-"""The effect of each rule and skill: test runs without it, compared with a run with everything."""
+"""`planbook effect`: the effect of each rule and skill, measured by test runs without it.
+
+A *part* is a rule or a skill that was learned. Each run without a part is compared with the run that has all parts.
+"""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -9,7 +12,7 @@ from pydantic import BaseModel, ConfigDict
 from planbook import errors
 from planbook.commands.testing import STOPPED, Series, test_config
 from planbook.compare.effects import PartEffect, effects_in_words, part_effects
-from planbook.config import Config, by_role
+from planbook.config import Config, models_by_role
 from planbook.console import console
 from planbook.envs import Task
 from planbook.knowledge import known_parts, memory_of
@@ -25,7 +28,8 @@ from planbook.terminal.printing import print_parts
 class Effects(BaseModel):
     """Output of ``planbook effect --json``.
 
-    ``finished`` is False if some parts have not been played; ``runs`` has the folder of each run.
+    ``finished`` is False if a run is missing or not complete. ``runs`` maps "all", and each part that was left out, to
+    the folder of its run.
     """
 
     model_config = ConfigDict(frozen=True)
@@ -54,7 +58,7 @@ def effect_command(library: Path, parts: str, settings: Settings) -> tuple[int, 
     known, chosen = known_parts(config), split_names(parts)
     if unknown := sorted(set(chosen) - set(known)):
         raise errors.BadArgument(f"--parts {unknown[0]}: there is no such rule or skill; known: {', '.join(known)}")
-    if not by_role(settings.models) and not settings.planner:
+    if not models_by_role(settings.models) and not settings.planner:
         models = ", ".join(dict.fromkeys(building.models.values())) if building else ""
         raise errors.BadArgument(
             f"name the model that plays with --model{f' ({library} was built with {models})' if models else ''}; or "
@@ -67,31 +71,32 @@ def play_effects(config: Config, parts: Sequence[str], out: Path, series: Series
     """Play a test run with everything, and one without each part, in folders below ``out``; print the effects.
 
     A run without a part plays only the tasks that use it. Stops after the first run that is interrupted or whose budget
-    ends; the same command continues. Raises BadArgument, BadRun.
+    ends; the same command continues from there. Raises BadArgument if the settings of a run are invalid, or BadRun if
+    a folder holds another run.
     """
-    screen, without = console(), dict[str, Path | None]()
-    worst, summary = series.play(config, out / "all")
-    finished = worst not in STOPPED
+    screen, folders = console(), dict[str, Path | None]()
+    exit_code, summary = series.play(config, out / "all")
+    finished = exit_code not in STOPPED
     for part, (ablated, affected) in _ablations(config, parts if finished else ()).items():
-        without[part] = out / f"without-{part.replace(':', '-')}" if affected else None
-        if folder := without[part]:
+        folders[part] = out / f"without-{part.replace(':', '-')}" if affected else None
+        if folder := folders[part]:
             screen.print(f"Without {part}:")
             code, _ = series.play(ablated, folder, affected)
-            worst = max(worst, code)
+            exit_code = max(exit_code, code)
             if code in STOPPED:
                 finished = False
-                del without[part]
+                del folders[part]
                 break
     effects = part_effects(
-        read_folder(out / "all"), {part: read_folder(folder) if folder else None for part, folder in without.items()}
+        read_folder(out / "all"), {part: read_folder(folder) if folder else None for part, folder in folders.items()}
     )
     if effects:
         print_parts(screen, effects_in_words(effects))
     if not finished:
-        larger = " and a larger --budget" if worst == errors.OUT_OF_BUDGET else ""
+        larger = " and a larger --budget" if exit_code == errors.OUT_OF_BUDGET else ""
         screen.print(f"Not finished; the same command with --out {out}{larger} continues.", soft_wrap=True)
-    runs = {"all": str(out / "all"), **{part: str(folder) for part, folder in without.items() if folder}}
-    return worst, Effects(
+    runs = {"all": str(out / "all"), **{part: str(folder) for part, folder in folders.items() if folder}}
+    return exit_code, Effects(
         library=config.library,
         tasks=summary.tasks,
         solved=summary.solved,
@@ -102,7 +107,7 @@ def play_effects(config: Config, parts: Sequence[str], out: Path, series: Series
 
 
 def _ablations(config: Config, parts: Sequence[str]) -> Mapping[str, tuple[Config, list[Task]]]:
-    """Return, by part, the configuration without it and the tasks that this affects."""
+    """Map each part to the configuration without it, and to the tasks whose recalled knowledge changes without it."""
     tasks, known, ablations = tasks_of(config), memory_of(config), dict[str, tuple[Config, list[Task]]]()
     for part in parts:
         ablated = config.model_copy(update={"without": tuple(sorted({*config.without, part}))})
@@ -113,7 +118,7 @@ def _ablations(config: Config, parts: Sequence[str]) -> Mapping[str, tuple[Confi
 
 
 def _used(config: Config, recall: Recall) -> Recall:
-    """Return the part of a recall that is used: without a model, nobody reads the rules."""
+    """Return the part of the recalled knowledge that is used. Without a model, nobody reads the rules."""
     if config.models:
         return recall
     return recall.model_copy(update={"text": "", "data": "", "example": "", "rule_ids": (), "demonstrations": {}})

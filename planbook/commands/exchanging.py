@@ -15,14 +15,15 @@ from planbook.settings import Settings, split_names
 from planbook.wording import counted
 
 if TYPE_CHECKING:
-    from planbook.export.exporting import Exported
+    from planbook.export.exporting import ExportResult
     from planbook.export.skills import VerifiedSkill
 
-READ = click.Path(path_type=Path, exists=True, dir_okay=False)
-FORMS = ("jsonl", "parquet", "chat")
+EXPORTED_FILE = click.Path(path_type=Path, exists=True, dir_okay=False)
+FORMATS = ("jsonl", "parquet", "chat")
 ENDINGS = {".jsonl": ("jsonl", "chat"), ".parquet": ("parquet",)}
-"""Formats that fit a file's ending, the default first."""
+"""Maps a file's ending to the formats that fit it. The first is the default."""
 CHAT_OPTIONS = {"roles": "--roles", "with_repairs": "--with-repairs"}
+"""Maps the parameters that only the format chat accepts to their flags."""
 
 
 @click.command()
@@ -32,7 +33,7 @@ CHAT_OPTIONS = {"roles": "--roles", "with_repairs": "--with-repairs"}
     "form",
     default=None,
     show_default="from the ending of --out, else jsonl",
-    type=click.Choice(FORMS),
+    type=click.Choice(FORMATS),
     help="JSON Lines or Parquet, one episode per line or row; or conversations, in the format of fine-tuning tools.",
 )
 @click.option("--out", default=Path("-"), type=click.Path(path_type=Path), help="The file; - is standard output.")
@@ -55,12 +56,12 @@ CHAT_OPTIONS = {"roles": "--roles", "with_repairs": "--with-repairs"}
 def export(runs: tuple[Path, ...], form: str | None, out: Path, schema: bool, **chosen: Any) -> CommandResult:
     """Write the episodes of runs to one file, in a documented schema or as conversations."""
     from planbook.export.exporting import ExportChoice
-    from planbook.export.exporting import export as write_out
+    from planbook.export.exporting import export as write_episodes
 
     if schema:
         return _print_schema()
     form = file_format(form, out)
-    _check(runs, form, out, chosen=chosen)
+    _check_options(runs, form, out, chosen=chosen)
     choice = ExportChoice(
         solved=chosen["solved"],
         types=split_names(chosen["types"]),
@@ -69,13 +70,13 @@ def export(runs: tuple[Path, ...], form: str | None, out: Path, schema: bool, **
         roles=split_names(chosen["roles"]),
         with_repairs=chosen["with_repairs"],
     )
-    exported = write_out(runs, form, out, choice)
+    exported = write_episodes(runs, form, out, choice)
     ERRORS.print(_describe_export(exported), markup=False, soft_wrap=True)
     return errors.OK, exported
 
 
 @click.command(name="import")
-@click.argument("files", nargs=-1, required=True, type=READ, metavar="FILE...")
+@click.argument("files", nargs=-1, required=True, type=EXPORTED_FILE, metavar="FILE...")
 @click.option("--out", default=None, type=click.Path(path_type=Path), help="The folder of the new run.")
 @JSON
 def import_command(files: tuple[Path, ...], out: Path | None) -> CommandResult:
@@ -108,8 +109,8 @@ def skills_export(run: Path, out: Path | None) -> CommandResult:
     exported = export_skills(run, out)
     for name, folder in exported.skills.items():
         console().print(f"{name}: {folder}", markup=False, soft_wrap=True)
-    for kind, why in exported.left_out.items():
-        ERRORS.print(f"Left out: {kind}, as {why}", style="yellow", markup=False, soft_wrap=True)
+    for kind, reason in exported.left_out.items():
+        ERRORS.print(f"Left out: {kind}, as {reason}", style="yellow", markup=False, soft_wrap=True)
     return errors.OK, exported
 
 
@@ -133,7 +134,7 @@ def verify(folder: Path, settings: Settings) -> CommandResult:
 
 
 def _verify_skill(folder: Path, settings: Settings) -> tuple[int, "VerifiedSkill"]:
-    """Play a skill on the tasks of its evidence, in its own run."""
+    """Play a skill on the tasks of its evidence, in a run of its own. Return its exit code and the result."""
     from planbook.export.skills import (
         has_evidence,
         read_evidence,
@@ -149,12 +150,12 @@ def _verify_skill(folder: Path, settings: Settings) -> tuple[int, "VerifiedSkill
     config = verifying_config(folder, evidence, settings.env, settings.env_options)
     out = settings.out and settings.out / folder.resolve().name
     with quiet():
-        code, summary = play(config, out, settings.hosting(), tasks=tasks_in_environment(config, evidence))
+        code, summary = play(config, out, settings.execution(), tasks=tasks_in_environment(config, evidence))
     return code, verified_skill(folder, evidence, Path(summary.run))
 
 
 def _describe_skill(skill: "VerifiedSkill") -> str:
-    """Return a line on what was verified."""
+    """Describe the result for a skill in one line."""
     if not skill.run:
         return f"not verified, as {skill.folder} has no {', '.join(skill.changed_files)}; export the skill again"
     files = f"; changed files: {', '.join(skill.changed_files)}" if skill.changed_files else ""
@@ -167,8 +168,8 @@ def _describe_skill(skill: "VerifiedSkill") -> str:
 
 
 def file_format(requested: str | None, out: Path) -> str:
-    """Return the requested format, else that of the file's ending. Raises BadArgument if they contradict."""
-    fitting = ENDINGS.get(out.suffix.lower(), FORMS)
+    """Return the requested format, or the default for the file's ending. Raises BadArgument if the two do not fit."""
+    fitting = ENDINGS.get(out.suffix.lower(), FORMATS)
     if requested is not None and requested not in fitting:
         raise BadArgument(
             f"--format {requested} does not fit the name {out.name}, which means {fitting[0]}; "
@@ -177,17 +178,17 @@ def file_format(requested: str | None, out: Path) -> str:
     return requested or fitting[0]
 
 
-def _describe_export(exported: "Exported") -> str:
-    """Return a line on the episodes that were written, and those that were left out."""
-    left_out = ", ".join(f"{count} {why}" for why, count in exported.left_out.items())
-    task_only = ", ".join(f"{count} {why}" for why, count in exported.task_only.items())
-    where = "" if exported.out == "-" else f" in {exported.out}"
+def _describe_export(exported: "ExportResult") -> str:
+    """Describe in one line the episodes that were written, and those that were left out."""
+    left_out = ", ".join(f"{count} {reason}" for reason, count in exported.left_out.items())
+    task_only = ", ".join(f"{count} {reason}" for reason, count in exported.task_only.items())
+    location = "" if exported.out == "-" else f" in {exported.out}"
     lines = "" if exported.conversations is None else f"{counted(exported.conversations, 'conversation')} of "
     empty = "; no model was asked in them, so there is nothing to write" if exported.replies == 0 else ""
     kept = "nothing" if exported.form == "chat" else "only the task and ending"
     partial = f"; {kept} of {task_only}" if task_only else ""
-    missing = f"; left out: {left_out}" if left_out else ""
-    return f"{lines}{counted(exported.episodes, 'episode')}{where} ({exported.form}){empty}{partial}{missing}."
+    left_out_note = f"; left out: {left_out}" if left_out else ""
+    return f"{lines}{counted(exported.episodes, 'episode')}{location} ({exported.form}){empty}{partial}{left_out_note}."
 
 
 def _print_schema() -> CommandResult:
@@ -199,8 +200,8 @@ def _print_schema() -> CommandResult:
     return errors.OK, schema
 
 
-def _check(runs: tuple[Path, ...], form: str, out: Path, *, chosen: dict[str, Any]) -> None:
-    """Raise BadArgument for options that exclude each other."""
+def _check_options(runs: tuple[Path, ...], form: str, out: Path, *, chosen: dict[str, Any]) -> None:
+    """Raise BadArgument if no run is named, or if options exclude each other."""
     if not runs:
         raise BadArgument("name a run to export, or print the schema with --schema")
     if wrong := [flag for name, flag in CHAT_OPTIONS.items() if chosen[name] and form != "chat"]:

@@ -26,6 +26,7 @@ from planbook.wording import counted
 BENCHMARKS = ("envs", "prompts", "report", "sandbox", "scale", "selector", "start", "stream", "tools")
 """Benchmarks in ``tools/bench``."""
 CLONE = Path(__file__).parents[2]
+"""The folder of the clone, if planbook runs from a clone of its repository."""
 
 
 @click.command(cls=Command)
@@ -54,7 +55,7 @@ def envs(env: str | None, settings: Settings) -> CommandResult:
         raise errors.BadArgument("--option belongs to one environment; name it with --env")
     chosen = settings.model_copy(update={"env": env}).environment_options() if settings.env_options else None
     environments = [load_environment(name) for name in ([env] if env else sorted(known_environments()))]
-    with Sandbox(unsafe_no_sandbox=True) as sandbox:  # runs no plan, and must not fail for a missing mechanism
+    with Sandbox(unsafe_no_sandbox=True) as sandbox:  # no plan runs; a missing mechanism must be listed, not raised
         mechanisms = list(sandbox.mechanisms().values())
     out = console()
     for environment in environments:
@@ -75,23 +76,23 @@ def envs(env: str | None, settings: Settings) -> CommandResult:
 
 
 def _facts_table(title: str, style: str = "", *, show_lines: bool = False) -> Table:
-    """Return an empty table of names and texts; both are folded, never cut."""
+    """Return an empty table with a column of names and one of texts. Long texts are wrapped, never cut."""
     names, texts = Column(style=style, overflow="fold"), Column(overflow="fold")
     return Table(names, texts, title=title, title_justify="left", show_header=False, show_lines=show_lines)
 
 
 def _environment_table(environment: type[Environment], options: BaseModel | None) -> Table:
     table = _facts_table(environment.name, style="bold")
-    types, solvable = environment.types, len(ProcedureLibrary(environment).files)
+    types, procedure_count = environment.types, len(ProcedureLibrary(environment).files)
     rows = {
         "splits": ", ".join(environment.task_splits(options)),
         "task types": ", ".join(environment.task_types(options)) or "those of its task file (-o tasks=FILE)",
-        "actions": ", ".join(map(_call, environment.actions.values())),
-        "queries": ", ".join(map(_call, environment.queries.values())),
+        "actions": ", ".join(map(_describe_call, environment.actions.values())),
+        "queries": ", ".join(map(_describe_call, environment.queries.values())),
         "attributes": ", ".join(environment.attributes),
         "options": ", ".join(environment.Options.model_fields),
         "rewinding": environment.restores,
-        "procedures": f"for {solvable} of {counted(len(types), 'task type')}" if types else "",
+        "procedures": f"for {procedure_count} of {counted(len(types), 'task type')}" if types else "",
     }
     for name, text in rows.items():
         if text:
@@ -112,7 +113,7 @@ def _action_table(environment: type[Environment]) -> Table:
     return table
 
 
-def _call(spec: ActionSpec) -> str:
+def _describe_call(spec: ActionSpec) -> str:
     return f"{spec.name}({', '.join(spec.signature.parameters)})"
 
 
@@ -157,11 +158,11 @@ def planners(name: str | None) -> CommandResult:
 
 
 def _all_methods() -> tuple[dict[str, Method], dict[str, str]]:
-    """Return all usable methods, and the reasons why registered ones cannot be used."""
+    """Return the usable methods, and a dict that maps each registered but unusable method to the reason."""
     methods, unusable = {**METHODS}, dict[str, str]()
-    for name, point in registered_methods().items():
+    for name, entry in registered_methods().items():
         if name in METHODS:
-            unusable[name] = f"{point.value} is not used: it is registered as {name!r}, the name of a shipped method"
+            unusable[name] = f"{entry.value} is not used: it is registered as {name!r}, the name of a shipped method"
             continue
         try:
             methods[name] = method(name)
@@ -208,12 +209,12 @@ def _papers_table(name: str) -> Table:
 
 
 def _roles(strategy: Method) -> str:
-    roles = (f"{role} ({SOMETIMES})" if role in strategy.sometimes else role for role in strategy.roles)
+    roles = (f"{role} ({SOMETIMES})" if role in strategy.conditional_roles else role for role in strategy.roles)
     return ", ".join(roles) or "none"
 
 
 def _shipped_demonstrations(strategy: Method) -> dict[str, tuple[str, ...]]:
-    """Return the demonstrations that ship, by environment; empty for a method that shows none."""
+    """Map each environment to the demonstrations that ship for it. Empty for a method that shows none."""
     names = strategy.demonstrations
     environments = sorted(known_environments()) if names else []
     return {environment: existing_demonstrations(environment, names) for environment in environments}
@@ -224,7 +225,7 @@ def _method_facts(name: str, strategy: Method) -> dict[str, Any]:
     return {
         "summary": strategy.summary,
         "roles": strategy.roles,
-        "asked_sometimes": sorted(strategy.sometimes),
+        "asked_sometimes": sorted(strategy.conditional_roles),
         "options": option_facts(strategy.options),
         "demonstrations": strategy.demonstrations,
         "demonstrations_by_world": _shipped_demonstrations(strategy),

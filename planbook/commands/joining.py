@@ -1,4 +1,4 @@
-"""`planbook join`: help to play a run that another process plays."""
+"""`planbook join`: play episodes of a run that another process has begun and is playing."""
 
 from contextlib import closing
 from pathlib import Path
@@ -17,8 +17,8 @@ from planbook.wording import counted
 from planbook.workers import join_run
 
 
-class Joined(BaseModel):
-    """Episodes that a process played in a run it joined, and what it spent on them."""
+class JoinResult(BaseModel):
+    """Output of ``join --json``: the episodes that this process played in the run, and what it spent on them."""
 
     model_config = ConfigDict(frozen=True)
 
@@ -32,24 +32,24 @@ class Joined(BaseModel):
 @click.argument("run", type=RUN_FOLDER)
 @options("prices", "jobs", "unsafe_no_sandbox")
 @JSON
-def join_command(run: Path, settings: Settings) -> tuple[int, Joined]:
+def join_command(run: Path, settings: Settings) -> tuple[int, JoinResult]:
     """Help to play a RUN that another process plays, on this machine or another one.
 
     If the events of the run are in PostgreSQL, a copy of its folder is enough. If this process is lost, another one
     continues its episodes. This process ends when the process that plays the run ends.
     """
-    hosting = settings.hosting()
+    execution = settings.execution()
     with closing(Run.open(run)) as opened:
         check_config(opened.config, run)
         if opened.config.learning is not None:
             raise errors.BadArgument(f"{run} is a building run, which plays one episode after another")
         if not opened.is_played:
             raise errors.BadRun(f"no process plays {run}; resume it with: planbook run --resume {run}")
-        notice_changes(opened, hosting)
-        report = join_run(opened, hosting)
+        notice_changes(opened, execution)
+        report = join_run(opened, execution)
         if report.error is not None and not isinstance(report.error, EpisodeStopped):
             raise report.error
         played = opened.store.leases.workers().count(report.worker)
     console().print(f"{counted(played, 'episode')} of {run} played here.", markup=False, soft_wrap=True)
-    joined = Joined(episodes=played, model_calls=report.spent.calls, tokens=report.spent.tokens, run=str(run))
+    joined = JoinResult(episodes=played, model_calls=report.spent.calls, tokens=report.spent.tokens, run=str(run))
     return errors.INTERRUPTED if report.error else errors.OK, joined

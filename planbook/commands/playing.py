@@ -1,4 +1,4 @@
-"""Playing a run: checks before it begins, progress while it is played, and its results."""
+"""The command `planbook run`, and what all commands that play a run share: checks, progress, results."""
 
 import re
 import shlex
@@ -11,21 +11,16 @@ from pydantic import JsonValue
 from rich.console import Console
 
 from planbook import errors, knowledge
-from planbook.commands.beforehand import (
-    check_naive,
-    check_procedures,
-    check_streams,
-    warn_missing_demonstrations,
-)
+from planbook.commands.preflight import check_naive_plan, check_procedures, check_streaming, warn_missing_demonstrations
 from planbook.config import Config
 from planbook.console import ERRORS, console
 from planbook.envs import Task
-from planbook.inputs import inputs
+from planbook.inputs import current_inputs
 from planbook.knowledge import (
     EVERYTHING,
     check_ablations,
     group_of,
-    learned_at,
+    learned_event,
     learning_path,
     memory_of,
     playing_memory,
@@ -35,20 +30,20 @@ from planbook.options import JSON, PLAYING, TABLE, Command, options
 from planbook.planner import ERROR_KINDS, BudgetEnded, Cell, Ending, Memory, ModelError, Outcome
 from planbook.results.learning_cost import cost_line
 from planbook.results.matches import versions_line
+from planbook.results.rendering import UNSAFE, failure_lines, figure_parts, payoff_line, results_table, spending_lines
 from planbook.results.summary import Summary
 from planbook.results.table import RunResults, read_run
-from planbook.results.telling import UNSAFE, failure_lines, figure_parts, paying_line, results_table, spending_lines
-from planbook.resuming import check_config, keep_recall, notice_changes
+from planbook.resuming import check_config, copy_recall, notice_changes
 from planbook.runs import (
     AGAIN,
     Entry,
     Fork,
     Run,
-    again_lines,
     broken_paths,
     is_run,
     last_path,
     new_folder,
+    played_again_lines,
     recorded_endings,
 )
 from planbook.sandbox import Fault, FaultKind, Limits
@@ -57,7 +52,7 @@ from planbook.spending import check_money
 from planbook.store import Watch
 from planbook.terminal.printing import Progress, episode_line, print_parts, stream_line
 from planbook.wording import counted, first_line
-from planbook.workers import Control, Hosting, arguments, check_executor, check_roles, play_episodes
+from planbook.workers import Execution, RequestListener, check_executor, check_roles, command_options, play_episodes
 
 OVER_LIMIT = "success processes and helper methods are never deleted, and the Consolidator merged no others."
 STOPPED_BY_WATCH = "Stopped from planbook watch."
@@ -82,7 +77,7 @@ def run_command(settings: Settings, table: bool) -> tuple[int, Summary]:
 def play(
     config: Config,
     out: Path | None,
-    hosting: Hosting,
+    execution: Execution,
     *,
     watch: Watch | None = None,
     store: str | None = None,
@@ -92,18 +87,19 @@ def play(
 ) -> tuple[int, Summary]:
     """Begin a run, or resume it if the folder already holds it, and play it to the end.
 
-    ``store`` is the URL of the database that keeps the events, instead of the folder. ``tasks`` are by default those
-    that the configuration selects; a repeated run passes its own. ``forked`` says where the run was forked from.
+    ``store`` is the URL of a database that keeps the events, by default the folder does. ``tasks`` replaces the tasks
+    that the configuration selects. ``rerun_of`` is the folder of the run that this one repeats, and ``forked`` the
+    episode and action from which it was forked.
     """
     check_ablations(config.without, building=config.learning is not None)
     check_roles(config)
-    check_naive(config)
-    check_streams(config)
-    check_executor(config, hosting)
-    if out is None or not is_run(out):  # an existing run has a price table, and checks it
-        check_money(config.models.values(), hosting.budget, hosting.prices)
+    check_naive_plan(config)
+    check_streaming(config)
+    check_executor(config, execution)
+    if out is None or not is_run(out):  # an existing run has its own price table, and checks that
+        check_money(config.models.values(), execution.budget, execution.prices)
     tasks = tasks_of(config) if tasks is None else tasks
-    memory = beginning_memory(config, tasks)
+    memory = initial_memory(config, tasks)
     if not config.copies:
         if config.planner == "procedures" and not any(name.startswith("skill:") for name in config.without):
             check_procedures(memory, config, tasks)
@@ -112,17 +108,17 @@ def play(
         from planbook.commands.published import print_paper_settings
 
         print_paper_settings(config)
-    made = inputs(config, tasks, hosting.prices)
+    inputs = current_inputs(config, tasks, execution.prices)
     folder = out or new_folder(config)
     left_out = config.environment.unjudgeable(config.selection, config.environment_options)
     with closing(
         Run.create(
-            folder, config, tasks, store=store, made_of=made, rerun_of=rerun_of, forked=forked, unjudgeable=left_out
+            folder, config, tasks, store=store, made_of=inputs, rerun_of=rerun_of, forked=forked, unjudgeable=left_out
         )
     ) as run:
         if forked and run.is_new:
-            keep_recall(run, forked)
-        return play_run(run, hosting, watch=watch)
+            copy_recall(run, forked)
+        return play_run(run, execution, watch=watch)
 
 
 def play_settings(
@@ -134,50 +130,50 @@ def play_settings(
 ) -> tuple[int, Summary]:
     """Begin the run that the settings describe, or resume the one that they name, and play it to the end.
 
-    ``planner`` and its ``options`` are defaults.
+    ``planner`` and its ``options`` are used where the settings do not name others.
     """
-    hosting = settings.hosting()
+    execution = settings.execution()
     if settings.resume is not None:
         settings.refuse_fixed("--resume")
-        return resume(settings.resume, hosting, again=settings.again)
+        return resume(settings.resume, execution, again=settings.again)
     config = settings.config(planner, options)
-    return play(config, settings.out, hosting, watch=watch, store=settings.store)
+    return play(config, settings.out, execution, watch=watch, store=settings.store)
 
 
-def resume(folder: Path, hosting: Hosting, *, again: str | None = None) -> tuple[int, Summary]:
-    """Resume a run; ``again`` names the outcome whose episodes are played again."""
+def resume(folder: Path, execution: Execution, *, again: str | None = None) -> tuple[int, Summary]:
+    """Resume a run. If ``again`` names an outcome, the episodes that ended with it are also played again."""
     with closing(Run.open(folder, to_play=True)) as run:
         check_config(run.config, folder)
-        check_executor(run.config, hosting)
+        check_executor(run.config, execution)
         paths = broken_paths(run) if again == Outcome.BROKEN else []
-        return play_run(run, hosting, again=paths)
+        return play_run(run, execution, discarded_scopes=paths)
 
 
 def play_run(
-    run: Run, hosting: Hosting, *, watch: Watch | None = None, again: Sequence[str] = ()
+    run: Run, execution: Execution, *, watch: Watch | None = None, discarded_scopes: Sequence[str] = ()
 ) -> tuple[int, Summary]:
     """Play the open episodes of a run, print its results, and return the exit code and the summary.
 
-    Endings in the scopes ``again`` are set aside, and those episodes are played again.
+    The endings in ``discarded_scopes`` no longer count, and their episodes are played again.
     """
-    note = notice_changes(run, hosting, again=bool(again))
-    if again:
-        note = {**note, AGAIN: list(again)}
+    note = notice_changes(run, execution, plays_again=bool(discarded_scopes))
+    if discarded_scopes:
+        note = {**note, AGAIN: list(discarded_scopes)}
     title = f"{run.config.title} on {run.config.environment.name}"
-    control = Control(run)
-    run.begin_invocation(hosting, note={**note, **hosting.recorded()})
-    before = run.meter.spent.seconds
+    listener = RequestListener(run)
+    run.begin_invocation(execution, note={**note, **execution.recorded()})
+    seconds_before = run.meter.spent.seconds
     try:
-        stopped = _play_with_progress(run, title, hosting, control, watch)
+        stopped = _play_with_progress(run, title, execution, listener, watch)
         formulated = isinstance(stopped, BudgetEnded) and bool(run.config.learning) and _formulate(run, stopped)
     except (ModelError, errors.ClusterLost) as error:
-        raise type(error)(f"{error}. Then resume with: {_resuming(run, hosting)}") from error
+        raise type(error)(f"{error}. Then resume with: {_resume_line(run, execution)}") from error
     finally:
         run.end_invocation()
-    seconds = run.meter.spent.seconds - before
+    seconds = run.meter.spent.seconds - seconds_before
     results, out = read_run(run), console()
     summary = results.summary(seconds, run.meter.spent)
-    _show_played(results, summary, title, out)
+    _print_results(results, summary, title, out)
     if formulated:
         out.print(
             f"The manual was written with the {run.meter.budget.formulator:.0%} of the budget kept for it.",
@@ -185,23 +181,23 @@ def play_run(
         )
     if isinstance(stopped, BudgetEnded):
         out.print(
-            f"Stopped: {stopped}. Resume with: {_resuming(run, hosting)} --budget {stopped.larger}", soft_wrap=True
+            f"Stopped: {stopped}. Resume with: {_resume_line(run, execution)} --budget {stopped.larger}", soft_wrap=True
         )
         return errors.OUT_OF_BUDGET, summary
     if stopped is not None:
-        out.print(f"{stopped} Resume with: {_resuming(run, hosting)}", soft_wrap=True)
+        out.print(f"{stopped} Resume with: {_resume_line(run, execution)}", soft_wrap=True)
         return errors.INTERRUPTED, summary
     return errors.BROKEN if summary.broken else errors.OK, summary
 
 
 def _formulate(run: Run, stopped: BudgetEnded) -> bool:
-    """Write the manual of a building run with the share of the budget kept for it. Returns whether it was written."""
-    from planbook.learning.stages import formulate_with_kept
+    """Write the manual of a building run with the reserved share of the budget. Return True if it was written."""
+    from planbook.learning.stages import formulate_with_reserve
 
-    return formulate_with_kept(run, stopped)
+    return formulate_with_reserve(run, stopped)
 
 
-def _show_played(results: RunResults, summary: Summary, title: str, out: Console) -> None:
+def _print_results(results: RunResults, summary: Summary, title: str, out: Console) -> None:
     """Print the results of a run, what it learned, and where it is."""
     run = results.run
     print_parts(
@@ -212,49 +208,49 @@ def _show_played(results: RunResults, summary: Summary, title: str, out: Console
             *failure_lines(summary),
             *([UNSAFE] if run.file.unsafe_no_sandbox else []),
             *_first_error(run, recorded_endings(run)),
-            *again_lines(run),
+            *played_again_lines(run),
             *spending_lines(summary),
-            *paying_line(summary.paying),
+            *payoff_line(summary.paying),
         ),
     )
     if run.config.stream:
         out.print(stream_line(summary), soft_wrap=True)
     if run.config.learning:
-        _show_learned(results, out)
+        _print_learned(results, out)
     out.print(f"{summary.seconds:.1f} s in this invocation; the run is in {summary.run}", soft_wrap=True)
 
 
 def _first_error(run: Run, endings: Mapping[int, Ending]) -> Iterator[str]:
-    """Quote the error of the first episode that ended with one, and name the command that shows the first failure."""
+    """Yield the error of the first episode that ended with one, and the command that shows the first failed episode."""
     for entry in run.entries():
         if (ending := endings.get(entry.index)) and ending.cause in ERROR_KINDS:
             cells = [Cell.model_validate(event.body) for event in run.store.events(last_path(run, entry), "cell")]
             if cells and (faults := cells[-1].feedback.faults):
                 number = f" ({entry.index})" if len(endings) > 1 else ""
-                text = _short_error(faults[0])
-                more = " ..." if len(text) > QUOTED_CHARS else ""
-                yield f"For example {entry.task.id}{number}: {text[:QUOTED_CHARS]}{more}"
+                error = _short_error(faults[0])
+                ellipsis = " ..." if len(error) > QUOTED_CHARS else ""
+                yield f"For example {entry.task.id}{number}: {error[:QUOTED_CHARS]}{ellipsis}"
                 break
     if any(ending.outcome.played and not ending.outcome.solved for ending in endings.values()):
         yield f"To see why: planbook show {run.folder} failed"
 
 
 def _short_error(fault: Fault) -> str:
-    """Return an error in one line, with its place, its message, and the option that raises a limit."""
+    """Return an error in one line, with its line numbers, and the option that changes the limit if one was exceeded."""
     if fault.type == "reply":
         return first_line(fault.message)
     callers = f" (called from line {', '.join(map(str, fault.callers[::-1]))})" if fault.callers else ""
     option = next((name for name in Limits.model_fields if name.startswith(fault.type)), "")
-    more = f"; --limit {option}=N changes the limit" if option and fault.kind is FaultKind.LIMIT else ""
-    return f"{first_line(str(fault))}{callers}{more}"
+    limit_hint = f"; --limit {option}=N changes the limit" if option and fault.kind is FaultKind.LIMIT else ""
+    return f"{first_line(str(fault))}{callers}{limit_hint}"
 
 
-def _resuming(run: Run, hosting: Hosting) -> str:
-    """Return the command that resumes a run in the same way."""
-    return shlex.join(["planbook", "run", "--resume", str(run.folder), *arguments(hosting.recorded())])
+def _resume_line(run: Run, execution: Execution) -> str:
+    """Return the command that resumes a run with the same options."""
+    return shlex.join(["planbook", "run", "--resume", str(run.folder), *command_options(execution.recorded())])
 
 
-def _show_learned(results: RunResults, out: Console) -> None:
+def _print_learned(results: RunResults, out: Console) -> None:
     """Print what a building run has learned, and the folders that hold it."""
     from planbook.learning.cost import coverage_lines
     from planbook.learning.stages import export
@@ -262,7 +258,7 @@ def _show_learned(results: RunResults, out: Console) -> None:
     run = results.run
     assert run.config.learning is not None
     folders, max_rules = export(run), run.config.learning.max_rules
-    begun = knowledge.learned_in(run, after=0)
+    initial = knowledge.learned_in(run, after=0)
     for group, state in knowledge.learned_in(run).items():
         known, title = state.knowledge, "" if group == EVERYTHING else f"{group}: "
         out.print(
@@ -272,7 +268,7 @@ def _show_learned(results: RunResults, out: Console) -> None:
             soft_wrap=True,
         )
         if known.found:
-            out.print(f"{title}{versions_line(known.found, begun[group].knowledge.found)}", soft_wrap=True)
+            out.print(f"{title}{versions_line(known.found, initial[group].knowledge.found)}", soft_wrap=True)
         if (excess := len(known.rules) - max_rules) > 0:
             out.print(f"{counted(excess, 'rule')} more than --max-rules: {OVER_LIMIT}", style="yellow", soft_wrap=True)
         for line in coverage_lines(run, group, state):
@@ -286,52 +282,52 @@ def _show_learned(results: RunResults, out: Console) -> None:
     out.print(f"What was learned is in {', '.join(map(str, folders))}", soft_wrap=True)
 
 
-def beginning_memory(config: Config, tasks: Sequence[Task]) -> Memory:
-    """Return the memory that a run begins with."""
+def initial_memory(config: Config, tasks: Sequence[Task]) -> Memory:
+    """Return the knowledge with which a run begins."""
     if config.learning is None:
         return memory_of(config)
     group = group_of(config.learning, tasks[0].type)
-    return playing_memory(config, knowledge.learned_memory(config, knowledge.fresh_beginning(config, group).knowledge))
+    return playing_memory(config, knowledge.learned_memory(config, knowledge.initial_state(config, group).knowledge))
 
 
 def _play_with_progress(
-    run: Run, title: str, hosting: Hosting, control: Control, watch: Watch | None
+    run: Run, title: str, execution: Execution, listener: RequestListener, watch: Watch | None
 ) -> str | BudgetEnded | None:
-    """Play the open episodes, with Ctrl-C and `planbook watch` in control. Return why it stopped early, else None."""
-    before = _finished_before(run)
-    progress = Progress(run, title, len(run.entries()), before.values(), lambda: control.steering.paused)
+    """Play the open episodes; Ctrl-C and `planbook watch` can stop it. Return why it stopped early, or None."""
+    finished_before = _finished_endings(run)
+    progress = Progress(run, title, len(run.entries()), finished_before.values(), lambda: listener.switches.paused)
 
     def on_ending(entry: Entry, ending: Ending) -> None:
-        if entry.index in before:  # building visits all of its episodes again
+        if entry.index in finished_before:  # a resumed building run reports its earlier episodes once more
             return
         progress.count(entry, ending)
         if run.config.learning:
             ERRORS.print(episode_line(entry, ending, run.meter), soft_wrap=True)
 
-    with control.listens(), progress.show():
+    with listener.listening(), progress.show():
         try:
-            finished = _play_open(run, on_ending, hosting.model_copy(update={"steering": control.steering}), watch)
+            finished = _play_open(run, on_ending, execution.model_copy(update={"switches": listener.switches}), watch)
         except BudgetEnded as error:
             return error
     if finished:
         return None
-    return STOPPED_BY_WATCH if control.stopped else "Stopped."
+    return STOPPED_BY_WATCH if listener.stopped else "Stopped."
 
 
-def _finished_before(run: Run) -> dict[int, Ending]:
-    """Return the endings so far, by index; in a run that learns after each episode, those that it has learned from."""
+def _finished_endings(run: Run) -> dict[int, Ending]:
+    """Map the index of each finished episode to its ending. If the run learns, it also has to have learned from it."""
     endings = recorded_endings(run)
     if not run.config.learning or "online" in run.config.without:
         return endings
-    learned = {entry.index for entry in run.entries() if learned_at(run, learning_path(entry)) is not None}
+    learned = {entry.index for entry in run.entries() if learned_event(run, learning_path(entry)) is not None}
     return {index: ending for index, ending in endings.items() if index in learned}
 
 
-def _play_open(run: Run, on_ending: Callable[[Entry, Ending], None], hosting: Hosting, watch: Watch | None) -> bool:
+def _play_open(run: Run, on_ending: Callable[[Entry, Ending], None], execution: Execution, watch: Watch | None) -> bool:
     """Play the open episodes. Return False if the run was stopped."""
     if not run.config.learning:
-        return play_episodes(run, memory_of(run.config), on_ending, hosting=hosting, watch=watch)
+        return play_episodes(run, memory_of(run.config), on_ending, execution=execution, watch=watch)
 
     from planbook.learning.stages import build  # most runs learn nothing
 
-    return build(run, on_ending, hosting=hosting, watch=watch)
+    return build(run, on_ending, execution=execution, watch=watch)

@@ -1,4 +1,4 @@
-"""The settings of a method's papers (``--paper``), and their figures compared with those of a run (``--table``)."""
+"""What commands print about papers: their settings (``--paper``), and their figures next to a run's (``--table``)."""
 
 from contextlib import closing
 from pathlib import Path
@@ -15,25 +15,28 @@ from planbook.terminal.printing import print_parts
 
 
 def print_paper_settings(config: Config) -> None:
-    """Print the settings of the paper."""
+    """Print the settings that ``--paper`` has taken from a paper."""
     building, chosen = config.learning is not None, config.selection
     settings = paper_settings(config.planner, config.env, chosen.split or "", chosen.types, building=building)
     ERRORS.print(f"Settings of {settings.paper}: {settings}", soft_wrap=True, markup=False, highlight=False)
 
 
-class Tested(Summary):
-    """Output of ``--table --json``; no table for an environment that no paper uses."""
+class SummaryWithTable(Summary):
+    """Output of ``--table --json``. ``table`` is None if no paper has figures for the environment."""
 
     table: PaperComparison | None
 
 
-def with_table(summary: Summary) -> Tested:
-    """Print the comparison with papers and return the summary with it. Raises BadRun, BadKnowledge."""
+def with_table(summary: Summary) -> SummaryWithTable:
+    """Print a run's figures next to those of papers, and return its summary with that table.
+
+    Raises BadRun or BadKnowledge if the run or the manual that it used cannot be read.
+    """
     with closing(Run.open(Path(summary.run))) as run:
         config = run.config
     comparison = compare_with_papers(config, summary)
     print_parts(console(), paper_tables(comparison) if comparison else [_no_figures(config)])
-    return Tested(**dict(summary), table=comparison)
+    return SummaryWithTable(**dict(summary), table=comparison)
 
 
 def _no_figures(config: Config) -> str:

@@ -1,4 +1,8 @@
-"""Commands that play a run again and compare: replay RUN, rerun, fork."""
+"""Commands that play a run again and compare: replay RUN, rerun, fork.
+
+*replay* repeats the recorded actions in the environment. *rerun* plays the whole run anew, with its models. *fork* does
+so from one action of one episode, with a change.
+"""
 
 import time
 from collections import Counter
@@ -11,9 +15,16 @@ from rich.console import Console
 
 from planbook import errors
 from planbook.commands.checking import plan_code
-from planbook.commands.looking import chosen_entry
 from planbook.commands.playing import play, play_settings
-from planbook.compare.reruns import RepeatedEpisode, RerunTotals, Way, learned_the_same, repeated_episodes, totals
+from planbook.commands.viewing import find_episode
+from planbook.compare.reruns import (
+    RepeatedEpisode,
+    RepeatResult,
+    RerunTotals,
+    learned_the_same,
+    repeated_episodes,
+    totals,
+)
 from planbook.console import console
 from planbook.knowledge import check_ablations
 from planbook.options import JSON, PLAN_FILE, RUN_FOLDER, SELECTION, Command, CommandResult, options
@@ -23,15 +34,14 @@ from planbook.resuming import Repeat, check_config, is_deterministic, prepare_fo
 from planbook.runs import Entry, Run, new_branch, recorded_endings
 from planbook.settings import Settings
 from planbook.wording import counted
-from planbook.workers import Hosting
+from planbook.workers import Execution
 
 
 class Rerun(BaseModel):
     """Output of ``rerun --json`` and ``fork --json``.
 
-    ``differed`` lists the inputs that changed, ``episodes`` the episodes that came out differently; if
-    ``deterministic`` is True, there should be none of the latter. ``learnt_the_same`` is None unless these are
-    building runs.
+    ``differed`` lists the inputs that changed, ``episodes`` the episodes with another result. If ``deterministic`` is
+    True, no episode should have another result. ``learnt_the_same`` is None unless the runs are building runs.
     """
 
     model_config = ConfigDict(frozen=True)
@@ -57,8 +67,8 @@ def rerun(run: Path, settings: Settings, recorded: bool) -> tuple[int, Rerun]:
         raise errors.BadArgument(f"--out {out} is the run that is to be repeated; name another folder")
     repeat = prepare_repeat(run, settings.models, recorded=recorded, prices=settings.prices)
     budget = settings.budget or (repeat.budget if repeat.budget != Budget() else None)
-    hosting = settings.hosting().model_copy(update={"budget": budget})
-    return play_again(run, repeat, hosting, out, settings.store)
+    execution = settings.execution().model_copy(update={"budget": budget})
+    return play_again(run, repeat, execution, out, settings.store)
 
 
 @click.command(cls=Command)
@@ -77,26 +87,26 @@ def fork(run: Path, episode: str, at: int, plan: Path | None, settings: Settings
     """
     check_ablations(settings.without)
     with closing(Run.open(run)) as opened:
-        entry = chosen_entry(opened, episode, recorded_endings(opened))
+        entry = find_episode(opened, episode, recorded_endings(opened))
         config = opened.config
     repeat = prepare_repeat(run, settings.models, recorded=False, prices=settings.prices)
     environment = settings.model_copy(update={"env": config.env, "env_options": config.env_options})
     new_plan = plan_code(plan, environment) if plan else None
     forked = prepare_fork(run, entry, at, repeat, new_plan, settings.without)
     out = settings.out or new_branch(run, f"{entry.index}-at-{at}")
-    return play_again(run, forked, settings.hosting(), out, settings.store)
+    return play_again(run, forked, settings.execution(), out, settings.store)
 
 
 def play_again(
-    folder: Path, repeat: Repeat, hosting: Hosting, out: Path | None, store: str | None
+    folder: Path, repeat: Repeat, execution: Execution, out: Path | None, store: str | None
 ) -> tuple[int, Rerun]:
-    """Print the changed inputs, play, and compare every episode; return the exit code and the comparison."""
+    """Print the inputs that have changed, play, and compare every episode. Return the exit code and the comparison."""
     screen = console()
     _show_changes(screen, folder, repeat)
     code, summary = play(
         repeat.config,
         out,
-        hosting.model_copy(update={"prices": repeat.prices}),
+        execution.model_copy(update={"prices": repeat.prices}),
         store=store,
         tasks=repeat.tasks,
         rerun_of="" if repeat.forked else str(folder.resolve()),
@@ -105,15 +115,15 @@ def play_again(
     with closing(Run.open(folder)) as first, closing(Run.open(Path(summary.run))) as second:
         differed = (*repeat.changed_inputs, *_environment_changes(first, second))
         episodes = tuple(repeated_episodes(first, second))
-        learnt = learned_the_same(first, second) if repeat.config.learning else None
+        learned_same = learned_the_same(first, second) if repeat.config.learning else None
     result = Rerun(
         rerun_of=str(folder),
         run=summary.run,
         differed=differed,
         deterministic=not repeat.forked and is_deterministic(repeat.config),
         totals=totals(episodes),
-        learnt_the_same=learnt,
-        episodes=tuple(episode for episode in episodes if episode.way is not Way.SAME),
+        learnt_the_same=learned_same,
+        episodes=tuple(episode for episode in episodes if episode.way is not RepeatResult.SAME),
     )
     for line in differed[len(repeat.changed_inputs) :]:
         screen.print(f"The environment has changed: {line}.", soft_wrap=True)
@@ -122,8 +132,8 @@ def play_again(
 
 
 def _has_diverged(result: Rerun) -> bool:
-    ways = result.totals.by_way
-    return bool(ways[Way.OTHER_WAY] or ways[Way.OTHER_OUTCOME]) or result.learnt_the_same is False
+    counts = result.totals.by_way
+    return bool(counts[RepeatResult.OTHER_WAY] or counts[RepeatResult.OTHER_OUTCOME]) or result.learnt_the_same is False
 
 
 def _show_changes(out: Console, folder: Path, repeat: Repeat) -> None:
@@ -139,9 +149,10 @@ def _show_changes(out: Console, folder: Path, repeat: Repeat) -> None:
 
 
 def _environment_changes(first: Run, second: Run) -> tuple[str, ...]:
-    """Return the changed versions that the environment reports about itself once it has been played."""
-    then, now = _environment_versions(first), _environment_versions(second)
-    return tuple(f"{name}: {was}, now {now[name]}" for name, was in then.items() if name in now and now[name] != was)
+    """Describe versions that have changed, of those that an environment reports only when it is played."""
+    before, after = _environment_versions(first), _environment_versions(second)
+    changed = [name for name in before if name in after and after[name] != before[name]]
+    return tuple(f"{name}: {before[name]}, now {after[name]}" for name in changed)
 
 
 def _environment_versions(run: Run) -> dict[str, JsonValue]:
@@ -152,9 +163,9 @@ def _show_result(out: Console, result: Rerun) -> None:
     for episode in result.episodes:
         out.print(str(episode), soft_wrap=True)
     sums = result.totals
-    ways = ", ".join(f"{count} {way}" for way, count in sums.by_way.items() if count)
+    by_way = ", ".join(f"{count} {way}" for way, count in sums.by_way.items() if count)
     out.print(
-        f"{counted(sums.episodes, 'episode')} compared with those of {result.rerun_of}: {ways or 'none'}.",
+        f"{counted(sums.episodes, 'episode')} compared with those of {result.rerun_of}: {by_way or 'none'}.",
         soft_wrap=True,
     )
     if sums.gained or sums.lost:
@@ -169,10 +180,12 @@ def _show_result(out: Console, result: Rerun) -> None:
         out.print("All answers were fixed, so every episode should have been the same.", soft_wrap=True)
 
 
-class Replayed(BaseModel):
-    """Output of ``replay RUN --json``. ``by_sameness`` counts episodes; ``differences`` has the last one of each task.
+class ReplayResult(BaseModel):
+    """Output of ``replay RUN --json``.
 
-    ``verdicts_changed`` counts episodes that were solved only in the run, or only in the replay.
+    ``by_sameness`` maps each kind of result to its number of episodes, and ``differences`` each task to the difference
+    in its last episode that differs. ``verdicts_changed`` counts episodes that were solved only in the run, or only in
+    the replay.
     """
 
     model_config = ConfigDict(frozen=True)
@@ -194,22 +207,22 @@ def replay(recorded: Path | None, settings: Settings) -> CommandResult:
     if recorded is None:
         return play_settings(settings, "procedures")
     settings.refuse_fixed("a RUN")
-    return compare_run(recorded, settings.hosting())
+    return compare_run(recorded, settings.execution())
 
 
-def compare_run(folder: Path, hosting: Hosting) -> tuple[int, Replayed]:
-    """Play a recorded run again, print the first difference of each episode, and return the exit code and counts."""
-    if hosting.executor != "threads":
+def compare_run(folder: Path, execution: Execution) -> tuple[int, ReplayResult]:
+    """Replay a recorded run, print the first difference of each episode, and return the exit code and the counts."""
+    if execution.executor != "threads":
         raise errors.BadArgument("--executor: a RUN is replayed in threads of this process; leave the option out")
     begun = time.monotonic()
     out = console()
     counts: Counter[str] = Counter({kind.value: 0 for kind in Sameness})
-    found: list[tuple[Entry, Comparison]] = []
+    differing: list[tuple[Entry, Comparison]] = []
 
     def on_comparison(entry: Entry, comparison: Comparison) -> None:
         counts[comparison.sameness] += 1
         if comparison.event:
-            found.append((entry, comparison))
+            differing.append((entry, comparison))
             out.print(f"{entry.task.id}: {comparison}", markup=False, soft_wrap=True)
 
     with closing(Run.open(folder)) as run:
@@ -218,20 +231,20 @@ def compare_run(folder: Path, hosting: Hosting) -> tuple[int, Replayed]:
                 f"{folder} holds episodes that were played elsewhere; replay the run they come from"
             )
         check_config(run.config, folder)
-        finished = replay_run(run, on_comparison, hosting)
+        finished = replay_run(run, on_comparison, execution)
     seconds = round(time.monotonic() - begun, 3)
-    ways = ", ".join(f"{count} {kind}" for kind, count in counts.items() if count)
-    changed = sum(bool(comparison.then) for _, comparison in found)
+    by_kind = ", ".join(f"{count} {kind}" for kind, count in counts.items() if count)
+    changed = sum(bool(comparison.then) for _, comparison in differing)
     verdicts = f" The verdict changed in {changed} of them." if changed else ""
-    out.print(f"{counted(counts.total(), 'episode')} replayed in {seconds:.1f} s: {ways or 'none'}.{verdicts}")
-    report = Replayed(
+    out.print(f"{counted(counts.total(), 'episode')} replayed in {seconds:.1f} s: {by_kind or 'none'}.{verdicts}")
+    report = ReplayResult(
         episodes=counts.total(),
         by_sameness=dict(counts),
-        differences={entry.task.id: comparison for entry, comparison in found},
+        differences={entry.task.id: comparison for entry, comparison in differing},
         verdicts_changed=changed,
         seconds=seconds,
         run=str(folder),
     )
     if not finished:
         return errors.INTERRUPTED, report
-    return errors.BROKEN if found else errors.OK, report
+    return errors.BROKEN if differing else errors.OK, report

@@ -13,10 +13,10 @@ from planbook.learning.cost import coverage_of
 from planbook.learning.stages import export
 from planbook.manuals import coverage_table
 from planbook.options import JSON, RUN_FOLDER, CommandResult
-from planbook.rules import count, evidence_table, rule_text
+from planbook.rules import count_evidence, evidence_table, rule_text
 from planbook.runs import Run
 
-DIFF = "diff A..B: numbers of states, or diff N for one change"
+DIFF_FORM = "diff A..B: numbers of states, or diff N for one change"
 
 
 def _group(run: Run, name: str | None) -> tuple[str, KnowledgeState]:
@@ -33,30 +33,33 @@ def _group(run: Run, name: str | None) -> tuple[str, KnowledgeState]:
     return chosen, states[chosen]
 
 
-def _show(state: KnowledgeState, which: str) -> str:
-    if which:
-        return rule_text(state.history.book.rule(which))
+def _show(state: KnowledgeState, rule_id: str) -> str:
+    if rule_id:
+        return rule_text(state.history.book.rule(rule_id))
     rules = state.history.book.active
     if not rules:
         return "There are no rules yet."
     text = "\n".join(rule_text(rule) for rule in rules)
-    return f"{text}\n{evidence_table(state.history.book, count(state.citations))}"
+    return f"{text}\n{evidence_table(state.history.book, count_evidence(state.citations))}"
 
 
-def _log(state: KnowledgeState, which: str) -> str:
+def _log(state: KnowledgeState, _: str) -> str:
     return "\n".join(state.history.log()) or "Nothing has been changed yet."
 
 
-def _diff(state: KnowledgeState, which: str) -> str:
-    first, dots, last = which.partition("..")
-    ends = (_number(first or "0", DIFF), _number(last or str(len(state.history.entries)), DIFF))
-    if which and not dots:
+def _diff(state: KnowledgeState, span: str) -> str:
+    first, dots, last = span.partition("..")
+    ends = (_number(first or "0", DIFF_FORM), _number(last or str(len(state.history.entries)), DIFF_FORM))
+    if span and not dots:  # one change: from the state before it
         ends = (ends[0] - 1, ends[0])
     return state.history.diff(*ends) or "No difference."
 
 
 def _undo(run: Run, group: str, state: KnowledgeState, entry: int) -> KnowledgeState:
-    """Undo a change, and record that the run continues without it. Raises BadHistory."""
+    """Undo the change with the number ``entry``, and record that the run continues without it.
+
+    Raises BadHistory if the change cannot be undone.
+    """
     undone = state.with_history(state.history.undo(entry))
     number = sum(1 for _ in run.store.events("undo", "undo"))
     run.store.put("undo", "undo", number, {"group": group, "entry": entry, "after": len(state.history.entries)})
@@ -71,7 +74,7 @@ def _number(text: str, form: str) -> int:
 
 
 VIEWS: Mapping[str, Callable[[KnowledgeState, str], str]] = {"show": _show, "log": _log, "diff": _diff, "undo": _log}
-"""Functions that render the output, by the word on the command line."""
+"""Maps each word for the argument WHAT to the function that renders the output, given the argument WHICH."""
 COVERAGE = "coverage"
 
 
@@ -95,7 +98,7 @@ def rules(run: Path, what: str, which: str, group: str | None) -> CommandResult:
         "coverage": coverage.model_dump(mode="json") | {"missing": coverage.missing},
         "rules": [rule.model_dump(mode="json") for rule in state.knowledge.rules],
         "changes": len(state.history.entries),
-        "evidence": {id: evidence.model_dump() for id, evidence in count(state.citations).items()},
+        "evidence": {id: evidence.model_dump() for id, evidence in count_evidence(state.citations).items()},
         "text": text,
     }
     return OK, facts

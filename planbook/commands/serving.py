@@ -15,15 +15,15 @@ from planbook.knowledge import learned_in, with_manual
 from planbook.manuals import read_knowledge
 from planbook.options import options
 from planbook.planner import EpisodeSettings
-from planbook.rules import Knowledge, tell_environment
+from planbook.rules import Knowledge, render_environment
 from planbook.runs import Run, is_run
 from planbook.sandbox import Sandbox
 from planbook.settings import Settings
 
 DEFAULT_ACTIONS = 10_000
-"""Default of --actions, the maximum number of actions that all plans of one task may take."""
+"""Default of ``--actions``: the maximum number of actions that all plans of one task take together."""
 FREE = "session"
-"""Id and type of the only task in an environment without tasks; what to do is up to the client."""
+"""Id and type of the only task of an environment without tasks. What to do is up to the client."""
 
 
 @click.command()
@@ -33,7 +33,7 @@ def mcp(settings: Settings) -> int:
     from planbook.serving.server import serve  # the SDK takes a while to import, and is an extra
     from planbook.serving.session import PlanSession
 
-    with redirect_stdout(sys.stderr):  # a module may print when it is loaded
+    with redirect_stdout(sys.stderr):  # modules may print when they are loaded
         environment, chosen = settings.environment(), settings.environment_options()
         tasks, known = tasks_of(settings, environment, chosen), knowledge(settings)
     actions = DEFAULT_ACTIONS if settings.actions is None else settings.actions
@@ -41,7 +41,7 @@ def mcp(settings: Settings) -> int:
     with Sandbox(modules=environment.modules, unsafe_no_sandbox=settings.unsafe_no_sandbox) as sandbox:
         serve(
             lambda: PlanSession(environment(chosen), sandbox, tasks, limits),
-            tell_environment(environment, chosen),
+            render_environment(environment, chosen),
             tasks,
             known,
         )
@@ -49,7 +49,10 @@ def mcp(settings: Settings) -> int:
 
 
 def tasks_of(settings: Settings, environment: type[Environment], chosen: BaseModel) -> Sequence[Task]:
-    """Return the selected tasks, or one free task for tools without a task file. Raises BadSelection."""
+    """Return the selected tasks, or one task without a goal of its own if the environment is of tools without tasks.
+
+    Raises BadSelection if no task has the selected ids or types.
+    """
     if issubclass(environment, ToolEnvironment) and not environment.has_tasks(chosen):
         return [
             Task(
@@ -64,7 +67,7 @@ def tasks_of(settings: Settings, environment: type[Environment], chosen: BaseMod
 
 
 def knowledge(settings: Settings) -> Sequence[Knowledge]:
-    """Return the knowledge about the environment from the named library, by default from one that ships."""
+    """Return what was learned about the environment, from ``--library`` or by default from what ships."""
     library = settings.with_learned_library().library
     folder = LIBRARIES.get(library) or Path(library)
     if not is_run(folder):

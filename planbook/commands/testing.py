@@ -12,18 +12,18 @@ from planbook import errors
 from planbook.commands.building import ablated_options
 from planbook.commands.playing import play
 from planbook.commands.published import with_table
-from planbook.config import Config, by_role
+from planbook.config import Config, models_by_role
 from planbook.console import console, right_aligned
 from planbook.envs import Task
 from planbook.knowledge import check_environment
 from planbook.options import JSON, PLAYING, TABLE, Command, options
 from planbook.papers.comparison import PaperComparison
-from planbook.planner import Budget, Spent
-from planbook.results.learning_cost import BuildingCost, LearningPayoff, Reached, reached_after
+from planbook.planner import Budget, Spending
+from planbook.results.learning_cost import BuildingCost, BuildingState, LearningPayoff, state_after
 from planbook.results.measures import ALL
+from planbook.results.rendering import payoff_table
 from planbook.results.summary import Summary
 from planbook.results.table import read_run
-from planbook.results.telling import paying_table
 from planbook.runs import Run, is_run, new_folder
 from planbook.settings import Settings
 from planbook.spending import prices_from, spent_so_far
@@ -32,19 +32,20 @@ from planbook.wording import NO_FIGURE, fixed, interval
 
 STOPPED = (errors.INTERRUPTED, errors.OUT_OF_BUDGET)
 TEST_SEEDS = range(1000, 2000)
-"""Seeds of tests where tasks are generated from seeds; building uses others."""
+"""Seeds of the test tasks of environments that generate tasks from seeds. Building uses other seeds."""
 TEST_TASKS_PER_TYPE = 6
 
 
-class Point(BaseModel):
-    """One test run of a curve, and the cost of building up to it."""
+class CurvePoint(BaseModel):
+    """One test run of a learning curve, and the cost of building up to it."""
 
     model_config = ConfigDict(frozen=True)
 
     after: int
+    """The number of building tasks whose knowledge the test run used."""
     interval: tuple[float, float] | None
-    """None if some episodes were not played."""
-    until_then: Reached
+    """95 % interval of the share of solved tasks, or None if some episodes were not played."""
+    until_then: BuildingState
     summary: Summary
 
 
@@ -54,11 +55,11 @@ class Curve(BaseModel):
     model_config = ConfigDict(frozen=True)
 
     library: str
-    curve: tuple[Point, ...]
+    curve: tuple[CurvePoint, ...]
     paying: dict[str, LearningPayoff | None] = {}
-    """The cost of a solved task with learning included, by the number of building tasks."""
+    """Maps the number of building tasks to the cost of a solved task, including what learning has cost."""
     table: PaperComparison | None = None
-    """Comparison of the last point with the papers (--table)."""
+    """Comparison of the last point with papers (``--table``)."""
 
 
 @click.command("test", cls=Command)
@@ -87,63 +88,63 @@ def test(settings: Settings, *, table: bool) -> tuple[int, Summary | Curve]:
 
 def test_config(settings: Settings) -> Config:
     """Return the configuration of a test. Defaults: the learned library, and procedures if no model is named."""
-    planner = settings.planner or ("automanual" if by_role(settings.models) else "procedures")
+    planner = settings.planner or ("automanual" if models_by_role(settings.models) else "procedures")
     settings = settings.with_learned_library()
     settings = settings.with_default_tasks(TEST_SEEDS, TEST_TASKS_PER_TYPE, ("valid_unseen", "test"))
     return settings.config(planner, ablated_options(planner, settings.without))
 
 
 class Series:
-    """Plays runs one after another that share one budget."""
+    """Plays several runs, one after another, from one budget."""
 
     def __init__(self, settings: Settings) -> None:
-        self._hosting, self._store, self.prices = settings.hosting(), settings.store, settings.prices
+        self._execution, self._store, self.prices = settings.execution(), settings.store, settings.prices
         self._played: list[Path] = []
 
     def play(self, config: Config, out: Path | None, tasks: Sequence[Task] | None = None) -> tuple[int, Summary]:
         """Play a run of ``tasks``, by default the selected ones, and return its exit code."""
-        hosting = self._hosting.model_copy(update={"budget": self._remaining()})
-        code, summary = play(config, out, hosting, store=self._store, tasks=tasks)
+        execution = self._execution.model_copy(update={"budget": self._remaining()})
+        code, summary = play(config, out, execution, store=self._store, tasks=tasks)
         self._played.append(Path(summary.run))
         return code, summary
 
     def _remaining(self) -> Budget | None:
-        budget = self._hosting.budget
-        return budget and remaining(budget, sum(map(self._spent, self._played), Spent()))
+        budget = self._execution.budget
+        return budget and unspent_budget(budget, sum(map(self._spent, self._played), Spending()))
 
-    def _spent(self, folder: Path) -> Spent:
+    def _spent(self, folder: Path) -> Spending:
         with closing(Run.open(folder)) as run:
             return spent_so_far(run.own_events(), run.price)
 
 
-def remaining(budget: Budget, spent: Spent) -> Budget:
+def unspent_budget(budget: Budget, spent: Spending) -> Budget:
     """Return the unspent part of a budget."""
     limits = {name: getattr(budget, name) for name in ("calls", "tokens", "money", "actions", "seconds")}
-    left = {name: max(0, limit - (getattr(spent, name) or 0)) for name, limit in limits.items() if limit is not None}
-    return budget.model_copy(update=left)
+    rest = {name: max(0, limit - (getattr(spent, name) or 0)) for name, limit in limits.items() if limit is not None}
+    return budget.model_copy(update=rest)
 
 
 def play_curve(config: Config, after: Sequence[int], out: Path, series: Series) -> tuple[int, Curve]:
     """Play a test run for each number of building tasks, in folders below ``out``, and print the curve.
 
-    Stops after the first run that is interrupted or whose budget ends; the same command continues. Raises BadArgument,
-    BadRun.
+    Stops after the first run that is interrupted or whose budget ends; the same command continues from there. Raises
+    BadArgument if there is no building run to test, or BadRun if a run cannot be read or continued.
     """
-    cost, points, worst = _building_cost(config, after, series.prices), list[Point](), errors.OK
+    cost, points, exit_code = _building_cost(config, after, series.prices), list[CurvePoint](), errors.OK
     for number in after:
         code, summary = series.play(config.model_copy(update={"after": number}), out / f"after-{number}")
-        until_then = reached_after(cost.after, number)
-        points.append(Point(after=number, interval=summary.interval_of(ALL), until_then=until_then, summary=summary))
-        worst = max(worst, code)
+        built, bounds = state_after(cost.after, number), summary.interval_of(ALL)
+        points.append(CurvePoint(after=number, interval=bounds, until_then=built, summary=summary))
+        exit_code = max(exit_code, code)
         if code in STOPPED:
             message = f"Not finished at {number} building tasks; the same command with --out {out} continues."
             console().print(message, soft_wrap=True)
             break
-    curve = Curve(library=config.library, curve=tuple(points), paying=curve_paying(points))
+    curve = Curve(library=config.library, curve=tuple(points), paying=curve_payoffs(points))
     screen = console()
     screen.print(curve_table(curve))
-    print_parts(screen, paying_table(curve.paying, "building tasks"))
-    return worst, curve
+    print_parts(screen, payoff_table(curve.paying, "building tasks"))
+    return exit_code, curve
 
 
 def _building_cost(config: Config, after: Sequence[int], prices: Path | None) -> BuildingCost:
@@ -155,8 +156,8 @@ def _building_cost(config: Config, after: Sequence[int], prices: Path | None) ->
         return read_run(run, price=prices_from(prices) if prices else None).building_cost()
 
 
-def curve_paying(points: Sequence[Point]) -> dict[str, LearningPayoff | None]:
-    """Return the cost of a solved task at each point, learning included, compared with the point without learning."""
+def curve_payoffs(points: Sequence[CurvePoint]) -> dict[str, LearningPayoff | None]:
+    """Map the number of building tasks to the cost of a solved task, compared with that without building tasks."""
     costs = {str(point.after): point.summary.paying for point in points}
     baseline = costs.get("0")
     return {
@@ -166,16 +167,16 @@ def curve_paying(points: Sequence[Point]) -> dict[str, LearningPayoff | None]:
 
 
 def curve_table(curve: Curve) -> Table:
-    """Return a row for each point: success, model calls of the test, and the cost of building up to it."""
+    """Return a table with a row for each point: success, model calls of the test, and the cost of building up to it."""
     test_columns = ("building\ntasks", "\nsolved", "\n95 % interval", "error\nsteps", "model\ncalls")
     building_columns = ("built:\ncalls", "\ntokens", "\nactions", "\nprocedures")
     title = "success by building tasks; cost of building up to each point"
     table = right_aligned(None, (*test_columns, *building_columns), title=title, unbroken=True)
     for point in curve.curve:
         summary, built = point.summary, point.until_then
-        within = interval(*point.interval) if point.interval else NO_FIGURE
+        interval_text = interval(*point.interval) if point.interval else NO_FIGURE
         share = f"{summary.solved / summary.tasks:.1%}" if summary.tasks else NO_FIGURE
         figures = (summary.model_calls, built.calls, built.tokens, built.actions, built.procedures)
         steps = fixed(summary.mean_error_steps, 2)
-        table.add_row(str(point.after), share, within, steps, *(f"{figure:,}" for figure in figures))
+        table.add_row(str(point.after), share, interval_text, steps, *(f"{figure:,}" for figure in figures))
     return table

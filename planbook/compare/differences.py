@@ -1,4 +1,4 @@
-"""Differences between two runs over pairs of the same tasks, in success, measures and costs, and in settings."""
+"""Differences between two runs in success, measures and costs, over pairs of the same tasks, and in their settings."""
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -7,7 +7,7 @@ from typing import ClassVar, TypeVar
 
 from pydantic import BaseModel
 
-from planbook.config import Config, by_dotted_name
+from planbook.config import Config, flatten_settings
 from planbook.envs import Selection, texts_digest
 from planbook.errors import BadArgument
 from planbook.results.rows import Result
@@ -20,7 +20,7 @@ from planbook.results.statistics import (
     paired_t,
     ratio,
     ratio_difference,
-    sign_flips,
+    sign_flip_test,
     unvaried_difference,
 )
 from planbook.results.table import RunResults
@@ -30,9 +30,9 @@ from planbook.sandbox import did_you_mean
 MCNEMAR, SIGN_FLIPS = "McNemar, exact", "sign flips over tasks, exact"
 BONETT_PRICE, OVER_TASKS = "Bonett and Price", "over tasks, each with its repeats"
 NOISE = 0.05
-"""A difference whose p is not below this may be noise."""
+"""A difference is more than noise if its p value is below this."""
 SCORE = "score"
-"""The environment's score, from 0 to 1. It is compared only if some scores are partial and no measure equals it."""
+"""The environment's score, from 0 to 1. It is compared only if some scores are partial, and no measure is the same."""
 TIME = "seconds"
 COSTS: Mapping[str, Callable[[Result], float | None]] = {
     "model calls": lambda row: row.spent.calls,
@@ -41,14 +41,14 @@ COSTS: Mapping[str, Callable[[Result], float | None]] = {
     "actions": lambda row: row.spent.actions,
     TIME: lambda row: row.seconds,
 }
-"""Costs by displayed name."""
+"""Maps the displayed name of a cost to a function that returns it for an episode."""
 Pair = tuple[Result, Result]
-"""The same task in two runs."""
+"""The results of two runs for the same task and repeat."""
 Key = TypeVar("Key")
 
 
 class TestedDifference(BaseModel):
-    """A difference, with the corrected p value of its test; None if no test was possible."""
+    """A difference, with the corrected p value of its test, or None if no test is possible."""
 
     p_corrected: float | None
 
@@ -61,16 +61,17 @@ class TestedDifference(BaseModel):
 class SolvedDifference(TestedDifference):
     """The difference in solved tasks over some pairs, second run minus first.
 
-    ``difference``, ``low`` and ``high`` are fractions of the pairs. ``p`` is that of ``test``. Repeats of a task are
-    not independent, so interval and test treat them as one unit. ``p_corrected`` is corrected by Holm's method if there
-    are several tests.
+    ``difference``, and its interval from ``low`` to ``high``, are fractions of the pairs. ``interval`` and ``test``
+    name the methods used. ``p`` is the p value of the test, and ``p_corrected`` is the same value corrected by Holm's
+    method if there are several tests. Repeats of a task are not independent, so interval and test treat them as one
+    unit.
     """
 
     tasks: int
     pairs: int
     first: int
     second: int
-    """Numbers solved by the first and the second run."""
+    """The numbers of pairs that the first and the second run solved."""
     gained: int
     lost: int
     difference: float
@@ -89,18 +90,18 @@ class SolvedDifference(TestedDifference):
 
 
 class MeasureDifference(TestedDifference):
-    """The difference in a measure, second run minus first, over pairs that both runs played and measured.
+    """The difference in a measure, second run minus first, over the pairs that both runs played and measured.
 
-    Interval and ``p`` come from one t test over tasks, each with the mean of its repeats, so they always agree.
-    ``p_corrected`` is corrected by Holm's method, but the interval is not, so these two may disagree. All are None for
-    a single task, or if all tasks differ by the same amount other than 0.
+    The interval from ``low`` to ``high`` and ``p`` come from the same t test over tasks, each with the mean of its
+    repeats, so they always agree. ``p_corrected`` is corrected by Holm's method, but the interval is not, so these two
+    may disagree. All four are None for a single task, or if all tasks differ by the same amount other than 0.
     """
 
     tasks: int
     pairs: int
     first: float
     second: float
-    """Means of the first and the second run."""
+    """The means of the first and the second run."""
     difference: float
     low: float | None
     high: float | None
@@ -109,7 +110,7 @@ class MeasureDifference(TestedDifference):
 
     @property
     def is_tested(self) -> bool:
-        """True if a test is possible, since the difference varies between tasks."""
+        """True if a test is possible. It is possible if the difference varies between tasks."""
         return self.low is not None and self.low != self.high
 
 
@@ -117,10 +118,11 @@ Difference = TypeVar("Difference", SolvedDifference, MeasureDifference)
 
 
 class CostDifference(BaseModel):
-    """A cost per solved task, over the same tasks: of the first run, of the second, and second minus first.
+    """A cost per solved task over the same tasks: that of the first run, that of the second, and second minus first.
 
     The cost of unsolved tasks is included. A value is None if nothing was solved, or if a price is unknown. Seconds
-    have no intervals: the variation between tasks does not show how much times vary between runs on a busy machine.
+    have no intervals, since the variation between tasks does not show how much times vary between runs on a busy
+    machine.
     """
 
     first: Estimate
@@ -129,7 +131,7 @@ class CostDifference(BaseModel):
 
 
 def solved_difference(pairs: Sequence[Pair]) -> SolvedDifference:
-    """Compare success: the difference in solved pairs, and the chance that noise alone makes it as large."""
+    """Compare success: the difference in solved pairs, and the probability that noise alone would make it as large."""
     tasks = _by_task(pairs)
     gained = sum(gain(pair) == 1 for pair in pairs)
     lost = sum(gain(pair) == -1 for pair in pairs)
@@ -137,7 +139,7 @@ def solved_difference(pairs: Sequence[Pair]) -> SolvedDifference:
     low, high = paired_difference(gained, lost, len(pairs))
     repeated = len(tasks) < len(pairs)
     if repeated:
-        p = sign_flips([sum(map(gain, repeats)) for repeats in tasks])
+        p = sign_flip_test([sum(map(gain, repeats)) for repeats in tasks])
         low, high = _interval_over(tasks)
     return SolvedDifference(
         tasks=len(tasks),
@@ -156,15 +158,15 @@ def solved_difference(pairs: Sequence[Pair]) -> SolvedDifference:
     )
 
 
-def corrected(differences: Mapping[Key, Difference]) -> dict[Key, Difference]:
-    """Return the differences with p corrected by Holm's method; differences that cannot be tested do not count."""
-    tested = {key: each.p for key, each in differences.items() if each.is_tested and each.p is not None}
-    chances = dict(zip(tested, holm(list(tested.values())), strict=True))
-    return {key: each.model_copy(update={"p_corrected": chances.get(key, each.p)}) for key, each in differences.items()}
+def with_corrected_p(differences: Mapping[Key, Difference]) -> dict[Key, Difference]:
+    """Return the differences with p values corrected by Holm's method, over those that can be tested."""
+    tested = {key: row.p for key, row in differences.items() if row.is_tested and row.p is not None}
+    p = dict(zip(tested, holm(list(tested.values())), strict=True))
+    return {key: row.model_copy(update={"p_corrected": p.get(key, row.p)}) for key, row in differences.items()}
 
 
 def gain(pair: Pair) -> int:
-    """Return 1 if only the second run solved the task, -1 if only the first did, else 0."""
+    """Return 1 if only the second run solved the task, -1 if only the first run did, or else 0."""
     return pair[1].solved - pair[0].solved
 
 
@@ -177,7 +179,7 @@ def _interval_over(tasks: Sequence[Sequence[Pair]]) -> tuple[float, float]:
 
 
 def _by_task(pairs: Iterable[Pair]) -> list[list[Pair]]:
-    """Return the pairs grouped by task: one pair for each repeat."""
+    """Return the pairs grouped by task. Each group has a pair for each repeat of the task."""
     pairs_of = defaultdict[tuple[str, int], list[Pair]](list)
     for pair in pairs:
         task = pair[0].entry.task
@@ -186,13 +188,16 @@ def _by_task(pairs: Iterable[Pair]) -> list[list[Pair]]:
 
 
 def measure_differences(pairs: Sequence[Pair]) -> dict[str, MeasureDifference]:
-    """Compare each measure over pairs of played episodes; measures that no pair has are left out."""
+    """Compare the measures of an environment over pairs of played episodes.
+
+    Return a dict from each measure that some pair has to its difference.
+    """
     differences = {}
     for name in dict.fromkeys(name for pair in pairs for side in pair for name in _values(side)):
         measured = [pair for pair in pairs if all(name in _values(side) for side in pair)]
         if measured and (name != SCORE or _is_informative(pairs)):
             differences[name] = _measure_difference(name, measured)
-    return corrected(differences)
+    return with_corrected_p(differences)
 
 
 def _values(row: Result) -> dict[str, float]:
@@ -200,7 +205,7 @@ def _values(row: Result) -> dict[str, float]:
 
 
 def _is_informative(pairs: Sequence[Pair]) -> bool:
-    """Return whether some scores are partial, and no measure equals the score."""
+    """Return True if some scores are partial, and no measure is the same as the score."""
     rows = [_values(side) for pair in pairs for side in pair]
     others = {name for row in rows for name in row} - {SCORE}
     is_a_measure = any(all(row.get(name) == row[SCORE] for row in rows) for name in others)
@@ -227,9 +232,10 @@ def _measure_difference(name: str, pairs: Sequence[Pair]) -> MeasureDifference:
 
 
 def cost_differences(pairs: Sequence[Pair]) -> dict[str, CostDifference]:
-    """Compare each cost per solved task; costs that neither run had are left out.
+    """Compare each cost per solved task. Return a dict from the name of the cost to its difference.
 
-    So is the time if one run has none, as its episodes were imported or copied.
+    Costs that neither run had are left out. The time is also left out if one run has none, since its episodes were
+    imported or copied.
     """
     differences = {}
     for name, cost in COSTS.items():
@@ -252,7 +258,7 @@ def _cost_difference(pairs: Sequence[Pair], name: str) -> CostDifference:
 
 
 def _parts(pairs: Sequence[Pair], part: Callable[[Pair], tuple[float, float]]) -> Parts:
-    """Return the numerator and denominator of each task, summed over its pairs."""
+    """Return the numerator and the denominator for each task, each summed over the pairs of the task."""
     parts = [[part(pair) for pair in group] for group in _by_task(pairs)]
     return [(sum(numerator for numerator, _ in group), sum(denominator for _, denominator in group)) for group in parts]
 
@@ -260,11 +266,11 @@ def _parts(pairs: Sequence[Pair], part: Callable[[Pair], tuple[float, float]]) -
 UNSET = "-"
 VERSION = "version of "
 LONGEST = 60
-"""Maximum displayed characters of a setting; a longer one, such as a plan, is shown as its beginning and a digest."""
+"""Maximum number of displayed characters of a setting. A longer value, such as a plan, is cut, and gets a digest."""
 
 
 class SettingDifference(BaseModel):
-    """A setting that differs between two runs; its value is ``-`` for a run that does not have it."""
+    """A setting that differs between two runs. Its value is ``-`` for a run that does not have the setting."""
 
     name: str
     first: str
@@ -272,8 +278,11 @@ class SettingDifference(BaseModel):
 
 
 def settings(config: Config) -> dict[str, str]:
-    """Return all settings as text, by their dotted names; paths of files are reduced to their names."""
-    return dict(by_dotted_name(without_folders(config).model_dump(mode="json")))
+    """Return a dict from the dotted names of all settings to their values as text.
+
+    Paths of files are reduced to the names of the files.
+    """
+    return dict(flatten_settings(without_folders(config).model_dump(mode="json")))
 
 
 SEEDS = ("seed", "selection.seeds", "repeats")
@@ -285,41 +294,44 @@ SELECTED = tuple(f"selection.{name}" for name in Selection.model_fields)
 
 
 def settings_without(runs: Iterable[RunResults], names: Sequence[str]) -> frozenset[tuple[tuple[str, str], ...]]:
-    """Return the distinct settings of some runs, without the named ones."""
+    """Return the settings of the runs, except those that are named. Equal settings of several runs are one element."""
     return frozenset(
         tuple((name, value) for name, value in settings(run.run.config).items() if name not in names) for run in runs
     )
 
 
-def differing_settings(one: RunResults, other: RunResults) -> tuple[SettingDifference, ...]:
-    """Return the settings, then the versions, that differ between two runs."""
-    differences = [*_different(settings(one.run.config), settings(other.run.config))]
-    versions = _different(one.run.versions | one.versions, other.run.versions | other.versions)
+def differing_settings(first: RunResults, second: RunResults) -> tuple[SettingDifference, ...]:
+    """Return the settings that differ between two runs, followed by the versions that differ."""
+    differences = [*_differing_values(settings(first.run.config), settings(second.run.config))]
+    versions = _differing_values(first.run.versions | first.versions, second.run.versions | second.versions)
     return (*differences, *(version.model_copy(update={"name": f"{VERSION}{version.name}"}) for version in versions))
 
 
-def in_short(value: str) -> str:
-    """Return the value of a setting on one line; a long one is cut, with its length and a digest that identifies it."""
+def abridged(value: str) -> str:
+    """Return the value of a setting on one line. A long value is cut, and gets its length and a digest."""
     if len(value) <= LONGEST and "\n" not in value:
         return value
     begin = " ".join(value[:LONGEST].split())
     return f"{begin} ... ({len(value):,} characters, SHA-256 {texts_digest([value])[:8]})"
 
 
-def _different(one: Mapping[str, str], other: Mapping[str, str]) -> Iterator[SettingDifference]:
-    for name in dict.fromkeys([*one, *other]):
-        first, second = one.get(name, UNSET), other.get(name, UNSET)
-        if first != second:
-            yield SettingDifference(name=name, first=first, second=second)
+def _differing_values(first: Mapping[str, str], second: Mapping[str, str]) -> Iterator[SettingDifference]:
+    for name in dict.fromkeys([*first, *second]):
+        values = first.get(name, UNSET), second.get(name, UNSET)
+        if values[0] != values[1]:
+            yield SettingDifference(name=name, first=values[0], second=values[1])
 
 
 def setting(config: Config, name: str) -> str:
-    """Return the value of a setting, by its full name; ``-`` if there is none."""
+    """Return the value of the setting with this full name, or ``-`` if there is none."""
     return settings(config).get(name, UNSET)
 
 
 def full_name(name: str, configs: Iterable[Config]) -> str:
-    """Return the full name of a setting of some run, from that name or a unique suffix of it. Raises BadArgument."""
+    """Return the full name of a setting. ``name`` is the full name, or a suffix that is unique among the runs.
+
+    Raises BadArgument if no run has such a setting, or if the suffix is not unique.
+    """
     known = dict.fromkeys(full for config in configs for full in (*settings(config), *Config.model_fields))
     if name in known:
         return name
@@ -332,7 +344,7 @@ def full_name(name: str, configs: Iterable[Config]) -> str:
 
 
 def parse_where(texts: Sequence[str]) -> dict[str, str]:
-    """Parse texts of NAME=VALUE pairs, separated by commas. Raises BadArgument."""
+    """Parse texts with NAME=VALUE pairs that are separated by commas. Raises BadArgument for an invalid pair."""
     pairs = [pair.partition("=") for text in texts for pair in text.split(",") if pair]
     if wrong := [name for name, equals, _ in pairs if not (name and equals)]:
         raise BadArgument(f"--where {wrong[0]!r}: write NAME=VALUE, such as planner=adapt")

@@ -1,4 +1,8 @@
-"""Effects of single rules and skills: runs without each of them, compared with all other runs of the same tasks."""
+"""The effects of single rules and skills.
+
+For each of these parts of the knowledge, there is a run without it. It is compared with the other runs of the same
+tasks, which have the part.
+"""
 
 from collections.abc import Iterator, Mapping, Sequence
 from statistics import fmean
@@ -6,25 +10,27 @@ from statistics import fmean
 from pydantic import BaseModel
 
 from planbook.planner import Grid
-from planbook.results.statistics import benjamini_hochberg, paired_t, swapped_tails, unvaried_difference
+from planbook.results.statistics import benjamini_hochberg, paired_t, permutation_tails, unvaried_difference
 from planbook.results.table import RunResults
 from planbook.wording import NO_FIGURE, counted
 
 FALSE_SHARE = 0.05
 """The share of significant effects that may be noise (the false discovery rate)."""
 SUSPECT = 0.05
-"""Runs that solve fewer tasks than the others, with a one-sided p below this, are left out of the reference."""
+"""A run is not used for comparison if it solves fewer tasks than the others, with a one-sided p value below this."""
 EVERYTHING = ""
 """The name of the run with all rules and skills."""
-Solved = Mapping[tuple[str, int], Mapping[int, bool]]
-"""Success by task (id and seed) and repeat."""
+SuccessByTask = Mapping[tuple[str, int], Mapping[int, bool]]
+"""Maps a task (its id and seed) to its repeats, and each repeat to True if it was solved."""
 
 
 class PartEffect(BaseModel):
-    """The effect of leaving out a rule or a skill, as a share of all tasks; negative if fewer are solved.
+    """The effect of leaving out a rule or a skill (the part).
 
-    ``affected`` counts the played tasks that use it. In their episodes, the other runs solve
-    ``expected`` on average, and the run without the part solves ``solved``. ``p`` is two-sided.
+    ``difference``, and its interval from ``low`` to ``high``, are shares of all tasks. They are negative if fewer tasks
+    are solved without the part. ``affected`` counts the played tasks that use the part. In the episodes of these tasks,
+    the other runs have ``expected`` successes on average, and the run without the part has ``solved``. ``p`` is
+    two-sided.
     """
 
     part: str
@@ -37,41 +43,48 @@ class PartEffect(BaseModel):
     high: float
     p: float
     p_corrected: float
-    """Corrected by the Benjamini-Hochberg method, over all parts that affect any task."""
+    """The p value, corrected by the Benjamini-Hochberg method over all parts that affect at least one task."""
 
     @property
     def is_significant(self) -> bool:
-        """True if the effect is probably more than noise."""
+        """True if the effect is more than noise would explain."""
         return self.p_corrected < FALSE_SHARE
 
 
 class _Pairs:
-    """For each task played without a part: the successes there, and those of each run in a pool that has the part."""
+    """Compares the run without a part with the runs in a pool that have the part, task by task.
 
-    def __init__(self, part: str, solved: Mapping[str, Solved], pool: Sequence[str]) -> None:
+    ``counts`` has, for each task, the number of successes without the part, and that of each other run. ``changes``
+    has, for each task, the share solved without the part, minus the mean share of the other runs.
+    """
+
+    def __init__(self, part: str, solved: Mapping[str, SuccessByTask], pool: Sequence[str]) -> None:
         self.counts: list[tuple[int, list[int]]] = []
         self.changes: list[float] = []
-        for task, without in solved.get(part, {}).items():
+        for task, repeats in solved.get(part, {}).items():
             runs = [solved[name].get(task, {}) for name in pool if name != part]
-            if others := [sum(run[repeat] for repeat in without) for run in runs if without.keys() <= run.keys()]:
-                self.counts.append((sum(without.values()), others))
-                self.changes.append((sum(without.values()) - fmean(others)) / len(without))
+            if others := [sum(run[repeat] for repeat in repeats) for run in runs if repeats.keys() <= run.keys()]:
+                self.counts.append((sum(repeats.values()), others))
+                self.changes.append((sum(repeats.values()) - fmean(others)) / len(repeats))
 
     @property
     def tails(self) -> tuple[float, float]:
-        """The chances, if the part had no effect, of at most and of at least the successes seen without it."""
-        return swapped_tails([(without, *others) for without, others in self.counts])
+        """The one-sided p values: the probabilities of so few, and of so many, successes if the part had no effect."""
+        return permutation_tails([(without, *others) for without, others in self.counts])
 
 
-def part_effects(everything: RunResults, without: Mapping[str, RunResults | None]) -> tuple[PartEffect, ...]:
-    """Return the effect of each part; ``without`` maps a part to None if no task uses it.
+def part_effects(everything: RunResults, runs_without: Mapping[str, RunResults | None]) -> tuple[PartEffect, ...]:
+    """Return the effect of each part.
 
-    A run without one part has all the others, so all other runs show how often a task is solved with it. The test swaps
-    runs within tasks: without an effect, any of them could be the run without the part. Runs that lack a needed part
-    would hide the effects of other parts, so runs that solved suspiciously few tasks (``SUSPECT``) are first removed
-    from the pool, the worst one each time.
+    ``everything`` is the run with all parts. ``runs_without`` maps each part to the run without it, or to None if no
+    task uses the part.
+
+    A run without one part has all other parts, so all other runs show how often a task is solved with this one. The
+    test permutes the runs within each task: if the part had no effect, any of them could be the run without it. Runs
+    that lack an important part would hide the effects of the others. So runs that solved suspiciously few tasks
+    (``SUSPECT``) are first removed from the pool, beginning with the worst.
     """
-    runs = {EVERYTHING: everything, **{part: run for part, run in without.items() if run}}
+    runs = {EVERYTHING: everything, **{part: run for part, run in runs_without.items() if run}}
     solved = {name: _solved(run) for name, run in runs.items()}
     pool = list(solved)
     while fewer := {part: _Pairs(part, solved, pool).tails[0] for part in pool if part != EVERYTHING}:
@@ -80,13 +93,13 @@ def part_effects(everything: RunResults, without: Mapping[str, RunResults | None
             break
         pool.remove(least)
     tasks = len(set[object]().union(*solved.values()))
-    effects = {part: _effect(part, _Pairs(part, solved, pool), tasks) for part in without}
+    effects = {part: _effect(part, _Pairs(part, solved, pool), tasks) for part in runs_without}
     tested = [part for part, effect in effects.items() if effect.affected]
-    chances = dict(zip(tested, benjamini_hochberg([effects[part].p for part in tested]), strict=True))
-    return tuple(each.model_copy(update={"p_corrected": chances.get(part, 1.0)}) for part, each in effects.items())
+    p_corrected = dict(zip(tested, benjamini_hochberg([effects[part].p for part in tested]), strict=True))
+    return tuple(row.model_copy(update={"p_corrected": p_corrected.get(part, 1.0)}) for part, row in effects.items())
 
 
-def _solved(run: RunResults) -> Solved:
+def _solved(run: RunResults) -> SuccessByTask:
     solved: dict[tuple[str, int], dict[int, bool]] = {}
     for row in run.counted:
         if row.outcome.played:
@@ -112,7 +125,10 @@ def _effect(part: str, pairs: _Pairs, tasks: int) -> PartEffect:
 
 
 def _interval(changes: Sequence[float]) -> tuple[float, float]:
-    """Return the 95 % interval of the mean change over tasks; if nothing varies, that of two paired shares."""
+    """Return the 95 % interval of the mean change over tasks.
+
+    It comes from a t test, or from a method for two paired shares if the change is the same for all tasks.
+    """
     low, high, _ = paired_t(changes) if len(changes) > 1 else (None, None, None)
     if low is not None and high is not None and low < high:
         return max(-1.0, low), min(1.0, high)
@@ -120,7 +136,10 @@ def _interval(changes: Sequence[float]) -> tuple[float, float]:
 
 
 def effects_in_words(effects: Sequence[PartEffect]) -> Iterator[Grid | str]:
-    """Yield a table of the effects, the most harmful omission first, then sentences about the significant ones."""
+    """Yield a table of the effects, then sentences about the significant ones.
+
+    The table begins with the part whose omission does the most harm.
+    """
     columns = ("tasks affected", "solved with it", "without", "without - with", "95 % interval", "p")
     ordered = sorted(effects, key=lambda effect: (effect.difference, effect.p))
     title = "What leaving out each rule and skill changes, in points of all tasks"

@@ -1,4 +1,4 @@
-"""Comparison of two runs: pairs of the same tasks with the same seeds, and warnings to the reader."""
+"""Compare two runs over pairs of episodes: the same task, with the same seed and repeat, in both runs."""
 
 from collections.abc import Iterable, Sequence
 from typing import Literal
@@ -14,13 +14,13 @@ from planbook.compare.differences import (
     Pair,
     SettingDifference,
     SolvedDifference,
-    corrected,
     cost_differences,
     differing_settings,
     gain,
     measure_differences,
     settings_without,
     solved_difference,
+    with_corrected_p,
 )
 from planbook.errors import BadArgument
 from planbook.planner import Outcome
@@ -32,22 +32,22 @@ from planbook.wording import counted
 
 
 class Side(BaseModel):
-    """One of the two runs; counts are over the pairs."""
+    """One of the two runs. Its counts are over the pairs."""
 
     run: str
     solved: int
     low: float
     high: float
-    """The interval of the share solved."""
+    """The 95 % interval of the share of solved pairs is from ``low`` to ``high``."""
     broken: int
     not_run: int
-    """Broken and not run episodes count as not solved."""
+    """Episodes that broke or were not run count as not solved."""
     paying: LearningPayoff | None = None
-    """The cost of a solved task with learning included; None if the cost of learning is not known."""
+    """Whether learning pays: the cost per solved task including the cost of learning. None if the latter is unknown."""
 
 
 class ChangedPair(BaseModel):
-    """A pair that only one run solved; ``cause`` is why the other did not."""
+    """A pair that only one of the runs solved. ``cause`` tells why the other run did not solve it."""
 
     task: str
     repeat: int
@@ -55,36 +55,39 @@ class ChangedPair(BaseModel):
     change: Literal["gained", "lost"]
     cause: str
     unplayed: bool
-    """True if the other episode was broken or not run, so the pair says nothing about the method."""
+    """True if the unsolved episode broke or was not run. Then the pair says nothing about the planning method."""
 
 
 class RunComparison(BaseModel):
-    """Two runs. ``only_first`` and ``only_second`` name episodes without a partner, which no figure includes."""
+    """The comparison of two runs.
+
+    ``only_first`` and ``only_second`` name the episodes that only one run has. They are excluded from all figures.
+    """
 
     first: Side
     second: Side
     settings: tuple[SettingDifference, ...]
-    """Settings and versions in which the runs differ."""
+    """The settings and versions that differ between the runs."""
     only_first: tuple[str, ...]
     only_second: tuple[str, ...]
     left_out: tuple[int, int]
-    """Building tasks that were left out on purpose."""
+    """Numbers of building tasks that each run skipped, since their type was already solved often enough."""
     overall: SolvedDifference
     played: SolvedDifference | None
-    """The difference over pairs of played episodes; None if all pairs were played, or none was."""
+    """The difference over the pairs that both runs played. None if these are all pairs, or none."""
     by_type: dict[str, SolvedDifference]
     measures: dict[str, MeasureDifference]
-    """By measure of the environment, the difference over pairs of played episodes."""
+    """Maps each measure of the environment to its difference over the pairs that both runs played."""
     changed: tuple[ChangedPair, ...]
     costs: dict[str, CostDifference]
-    """By name of the cost, the cost per solved task over the pairs."""
+    """Maps each cost to its value per solved task over the pairs."""
     warnings: tuple[str, ...]
 
 
 def compare(first: RunResults, second: RunResults) -> RunComparison:
     """Compare two runs.
 
-    Raises BadArgument if they have no task in common, or if one has two episodes of the same task and repeat.
+    Raises BadArgument if they have no task in common, or if a run has two episodes of the same task and repeat.
     """
     _check_environments(first, second)
     first_rows, second_rows = _by_key(first), _by_key(second)
@@ -96,13 +99,12 @@ def compare(first: RunResults, second: RunResults) -> RunComparison:
         )
     both_played = [pair for pair in pairs if all(side.outcome.played for side in pair)]
     overall = solved_difference(pairs)
-    sides = _side(first, [one for one, _ in pairs]), _side(second, [other for _, other in pairs])
-    alike = (
-        len(settings_without((first, second), (*SEEDS, *KNOWLEDGE, *SELECTED))) == 1
-    )  # the pairs have the same tasks
+    sides = _side(first, [row for row, _ in pairs]), _side(second, [row for _, row in pairs])
+    # settings that select tasks may differ, since the pairs have the same tasks
+    same_settings = len(settings_without((first, second), (*SEEDS, *KNOWLEDGE, *SELECTED))) == 1
     return RunComparison(
-        first=_with_break_even(*sides) if alike and not first.builds else sides[0],
-        second=_with_break_even(*reversed(sides)) if alike and not second.builds else sides[1],
+        first=_with_break_even(*sides) if same_settings and not first.is_building_run else sides[0],
+        second=_with_break_even(*reversed(sides)) if same_settings and not second.is_building_run else sides[1],
         settings=differing_settings(first, second),
         only_first=tuple(row.name for key, row in first_rows.items() if key not in second_rows),
         only_second=tuple(row.name for key, row in second_rows.items() if key not in first_rows),
@@ -120,29 +122,30 @@ def compare(first: RunResults, second: RunResults) -> RunComparison:
 def compare_all(runs: Sequence[RunResults]) -> tuple[RunComparison, ...]:
     """Compare the first run with each of the others.
 
-    The p values of whole runs and of measures are corrected over all comparisons, those by task type within each.
+    The p values of whole runs and of measures are corrected over all comparisons. Those of task types are corrected
+    within each comparison.
     """
     comparisons = [compare(runs[0], other) for other in runs[1:]]
-    overall = corrected({comparison.second.run: comparison.overall for comparison in comparisons})
-    played = corrected({each.second.run: each.played or each.overall for each in comparisons})
-    measures = corrected({(n, name): it for n, each in enumerate(comparisons) for name, it in each.measures.items()})
+    overall = with_corrected_p({c.second.run: c.overall for c in comparisons})
+    played = with_corrected_p({c.second.run: c.played or c.overall for c in comparisons})
+    measures = with_corrected_p({(n, name): row for n, c in enumerate(comparisons) for name, row in c.measures.items()})
     return tuple(
-        each.model_copy(
+        comparison.model_copy(
             update={
-                "overall": overall[each.second.run],
-                "played": played[each.second.run] if each.played else None,
-                "measures": {name: measures[number, name] for name in each.measures},
+                "overall": overall[comparison.second.run],
+                "played": played[comparison.second.run] if comparison.played else None,
+                "measures": {name: measures[n, name] for name in comparison.measures},
             }
         )
-        for number, each in enumerate(comparisons)
+        for n, comparison in enumerate(comparisons)
     )
 
 
 def _check_environments(first: RunResults, second: RunResults) -> None:
     if first.environments and second.environments and not first.environments & second.environments:
-        one, other = (", ".join(sorted(run.environments)) for run in (first, second))
+        names = [", ".join(sorted(run.environments)) for run in (first, second)]
         raise BadArgument(
-            f"{first.name} plays {one} and {second.name} plays {other}; "
+            f"{first.name} plays {names[0]} and {second.name} plays {names[1]}; "
             "only runs of the same environment can be compared"
         )
 
@@ -164,9 +167,9 @@ def _by_key(run: RunResults) -> dict[tuple[str, str, int, int], Result]:
 
 
 def _by_type(pairs: Sequence[Pair]) -> dict[str, SolvedDifference]:
-    types = sorted({one.type for one, _ in pairs})
+    types = sorted({row.type for row, _ in pairs})
     of_type = {kind: [pair for pair in pairs if pair[0].type == kind] for kind in types}
-    return corrected({kind: solved_difference(group) for kind, group in of_type.items()})
+    return with_corrected_p({kind: solved_difference(group) for kind, group in of_type.items()})
 
 
 def _side(run: RunResults, rows: Sequence[Result]) -> Side:
@@ -174,41 +177,41 @@ def _side(run: RunResults, rows: Sequence[Result]) -> Side:
     solved = sum(outcome.solved for outcome in outcomes)
     low, high = solved_interval(rows)
     broken, not_run = outcomes.count(Outcome.BROKEN), outcomes.count(Outcome.NOT_RUN)
-    paying = run.paying(rows)
-    return Side(run=run.name, solved=solved, low=low, high=high, broken=broken, not_run=not_run, paying=paying)
+    payoff = run.payoff(rows)
+    return Side(run=run.name, solved=solved, low=low, high=high, broken=broken, not_run=not_run, paying=payoff)
 
 
 def _with_break_even(side: Side, other: Side) -> Side:
-    """Return the side, with the break-even point of its learning if only this side learned."""
+    """Return the side with the number of solved tasks after which its learning pays, if only this side learned."""
     if not (side.paying and other.paying):
         return side
     return side.model_copy(update={"paying": side.paying.compared_with(other.run, other.paying)})
 
 
 def _changed(pairs: Iterable[Pair]) -> Iterable[ChangedPair]:
-    for one, other in pairs:
-        if gain((one, other)):
-            unsolved = one if other.solved else other
+    for first, second in pairs:
+        if gain((first, second)):
+            unsolved = first if second.solved else second
             yield ChangedPair(
-                task=one.entry.task.id,
-                repeat=one.repeat,
-                type=one.type,
-                change="gained" if other.solved else "lost",
+                task=first.entry.task.id,
+                repeat=first.repeat,
+                type=first.type,
+                change="gained" if second.solved else "lost",
                 cause=unsolved.ending.cause,
                 unplayed=not unsolved.outcome.played,
             )
 
 
 def warnings(first: RunResults, second: RunResults) -> Iterable[str]:
-    """Yield sentences about what limits the comparison."""
-    one, two = first.run.config.seed, second.run.config.seed
-    if one != two:
+    """Yield sentences about facts that limit what the comparison shows."""
+    seeds = first.run.config.seed, second.run.config.seed
+    if seeds[0] != seeds[1]:
         yield (
-            f"The runs have different seeds (--seed {one} and {two}): tasks are paired by their own seeds, but plans "
-            "and the models that take a seed had different random numbers."
+            f"The runs have different seeds (--seed {seeds[0]} and {seeds[1]}): tasks are paired by their own seeds, "
+            "but plans and the models that take a seed had different random numbers."
         )
     for run in (first, second):
-        if run.builds:
+        if run.is_building_run:
             yield (
                 f"{run.name} is a building run: its later tasks were played with knowledge from the earlier ones, so "
                 "they are not independent."

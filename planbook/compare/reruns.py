@@ -1,4 +1,4 @@
-"""Comparison of a run with one that repeats it: which episodes are the same, and where the others diverge."""
+"""Compare a run with a run that repeats it: which episodes are the same, and where the others diverge."""
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator
@@ -8,39 +8,43 @@ from typing import Any
 from pydantic import BaseModel, ConfigDict
 
 from planbook.knowledge import learned_in
-from planbook.planner import Ending, JournalMismatch, Outcome, Step, Trajectory, call_of, read_trajectory
+from planbook.planner import Ending, JournalMismatch, Outcome, Step, Trajectory, format_call, read_trajectory
 from planbook.replay import describe_mismatch
-from planbook.results.statistics import sign_flips
+from planbook.results.statistics import sign_flip_test
 from planbook.runs import Entry, Fork, Run, last_path, recorded_endings
 from planbook.store import RESTART
 from planbook.wording import cause_of, outcome_of
 
-SHOWN = 160
-"""Displayed characters around the place where two texts diverge."""
-BEFORE = 40
-"""Displayed characters before that place."""
-EventPlace = tuple[str, str, int]
-"""Scope (below the episode's), kind and number of an event."""
+EXCERPT_CHARACTERS = 160
+"""Number of displayed characters around the place where two texts diverge."""
+CHARACTERS_BEFORE = 40
+"""Number of displayed characters before that place."""
+EventKey = tuple[str, str, int]
+"""The scope (relative to the episode's), kind and number of an event."""
 
 
-class Way(StrEnum):
-    """The result of comparing a repeated episode with the first one."""
+class RepeatResult(StrEnum):
+    """The result of comparing an episode with its repetition."""
 
     SAME = "the same"
     OTHER_WAY = "the same outcome another way"
     OTHER_OUTCOME = "another outcome"
     NOT_COMPARED = "not compared"
-    """One of the two has not ended, or the first was BROKEN."""
+    """One of the two episodes has not ended, or the first one broke."""
 
 
 class RepeatedEpisode(BaseModel):
-    """An episode and its repetition: where they diverge (``event``, in words), and their outcomes."""
+    """An episode and its repetition.
+
+    ``way`` tells how they differ. If they diverge, ``event`` describes the first event that differs, and ``expected``
+    and ``actual`` are excerpts of it in the episode and in the repetition. ``before`` and ``after`` are their outcomes.
+    """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     task: str
     repeat: int
-    way: Way
+    way: RepeatResult
     before: str = ""
     after: str = ""
     solved_before: bool = False
@@ -50,7 +54,7 @@ class RepeatedEpisode(BaseModel):
     actual: str = ""
 
     def __str__(self) -> str:
-        outcome = f": {self.before}, now {self.after}" if self.way is not Way.OTHER_WAY else f" ({self.after})"
+        outcome = f": {self.before}, now {self.after}" if self.way is not RepeatResult.OTHER_WAY else f" ({self.after})"
         name = f"{self.task}, repeat {self.repeat}" if self.repeat else self.task
         texts = f"\n  then: {self.expected}\n  now:  {self.actual}"
         divergence = f"; they diverge at {self.event}{texts}" if self.event else ""
@@ -58,10 +62,11 @@ class RepeatedEpisode(BaseModel):
 
 
 class RerunTotals(BaseModel):
-    """Counts of episodes; those that were not compared are only in ``episodes`` and ``by_way``.
+    """Counts of episodes. Those that were not compared are counted only in ``episodes`` and ``by_way``.
 
-    ``gained`` counts those solved only the second time, ``lost`` those solved only the first time. ``p`` is that of an
-    exact test that swaps the sides of each task; without repeats, it is McNemar's test.
+    ``gained`` counts the episodes that were solved only the second time, ``lost`` those that were solved only the first
+    time. ``p`` is the p value of an exact test that swaps first and second time for each task. If there are no repeats,
+    this is McNemar's test.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -76,46 +81,46 @@ class RerunTotals(BaseModel):
 
 
 def repeated_episodes(first: Run, second: Run) -> Iterator[RepeatedEpisode]:
-    """Yield a comparison of each episode of a run with its repetition, in order; a fork repeats only one episode."""
+    """Yield the comparison of each episode of a run with its repetition, in order. A fork repeats only one episode."""
     before, after = recorded_endings(first), recorded_endings(second)
     is_fork = second.forked is not None and second.forked != first.forked
     repeated = [first.entries()[second.forked.episode]] if second.forked and is_fork else first.entries()
-    for one, other in zip(repeated, second.entries(), strict=True):
-        yield _compare((first, one, before.get(one.index)), (second, other, after.get(other.index)))
+    for old, new in zip(repeated, second.entries(), strict=True):
+        yield _compare((first, old, before.get(old.index)), (second, new, after.get(new.index)))
 
 
 def totals(episodes: Iterable[RepeatedEpisode]) -> RerunTotals:
-    """Count the episodes by their comparison."""
+    """Count the episodes by the results of their comparison."""
     listed = list(episodes)
     counts = Counter(episode.way.value for episode in listed)
-    compared = [episode for episode in listed if episode.way is not Way.NOT_COMPARED]
+    compared = [episode for episode in listed if episode.way is not RepeatResult.NOT_COMPARED]
     pairs = [(episode.solved_before, episode.solved_after) for episode in compared]
     gains = defaultdict[str, int](int)
     for episode in compared:
         gains[episode.task] += episode.solved_after - episode.solved_before
     return RerunTotals(
         episodes=len(listed),
-        by_way={way.value: counts[way.value] for way in Way},
+        by_way={way.value: counts[way.value] for way in RepeatResult},
         solved_before=sum(before for before, _ in pairs),
         solved_after=sum(after for _, after in pairs),
         gained=pairs.count((False, True)),
         lost=pairs.count((True, False)),
-        p=sign_flips([*gains.values()]),
+        p=sign_flip_test([*gains.values()]),
     )
 
 
 def learned_the_same(first: Run, second: Run) -> bool:
-    """Return whether two building runs ended with the same knowledge."""
-    one, other = ({group: state.knowledge for group, state in learned_in(run).items()} for run in (first, second))
-    return one == other
+    """Return True if two building runs ended with the same knowledge."""
+    knowledge = [{group: state.knowledge for group, state in learned_in(run).items()} for run in (first, second)]
+    return knowledge[0] == knowledge[1]
 
 
-Played = tuple[Run, Entry, Ending | None]
-"""An episode with its run and its ending."""
+PlayedEpisode = tuple[Run, Entry, Ending | None]
+"""The run and the entry of an episode, and its ending, or None if it has not ended."""
 
 
-def _compare(one: Played, other: Played) -> RepeatedEpisode:
-    (first, entry, before), (second, _, after) = one, other
+def _compare(original: PlayedEpisode, repetition: PlayedEpisode) -> RepeatedEpisode:
+    (first, entry, before), (second, _, after) = original, repetition
     fields: dict[str, Any] = {
         "task": entry.task.id,
         "repeat": entry.repeat,
@@ -125,18 +130,18 @@ def _compare(one: Played, other: Played) -> RepeatedEpisode:
         "solved_after": after is not None and after.outcome.solved,
     }
     if before is None or after is None or before.outcome is Outcome.BROKEN:
-        return RepeatedEpisode(**fields, way=Way.NOT_COMPARED)
+        return RepeatedEpisode(**fields, way=RepeatResult.NOT_COMPARED)
     if second.forked:
         planned = second.forked if second.config.planner != first.config.planner else None
-        actions = actions_taken(first, entry, planned), actions_taken(*other[:2])
+        actions = actions_taken(first, entry, planned), actions_taken(*repetition[:2])
         difference = first_difference(*map(_numbered, actions))
     else:
-        difference = first_difference(_events(*one[:2]), _events(*other[:2]))
+        difference = first_difference(_events(*original[:2]), _events(*repetition[:2]))
     differs = (before.outcome, before.cause) != (after.outcome, after.cause)
     if difference is None and not differs:
-        return RepeatedEpisode(**fields, way=Way.SAME)
+        return RepeatedEpisode(**fields, way=RepeatResult.SAME)
     event, expected, actual = difference or ("", "", "")
-    way = Way.OTHER_OUTCOME if differs else Way.OTHER_WAY
+    way = RepeatResult.OTHER_OUTCOME if differs else RepeatResult.OTHER_WAY
     return RepeatedEpisode(**fields, way=way, event=event, expected=expected, actual=actual)
 
 
@@ -146,50 +151,55 @@ def _in_words(ending: Ending | None) -> str:
     return outcome_of(ending) + (f" ({cause})" if (cause := cause_of(ending)) else "")
 
 
-def _events(run: Run, entry: Entry) -> dict[EventPlace, Any]:
-    """Return the events of the last attempt at an episode, in the order of writing."""
+def _events(run: Run, entry: Entry) -> dict[EventKey, Any]:
+    """Return the events of the last attempt at an episode, in the order in which they were written."""
     path = last_path(run, entry)
     rows = (row for row in run.store.events(path) if not row.scope.startswith(path + RESTART))
     return {(row.scope.removeprefix(path), row.kind, row.n): _essential(row.kind, row.body) for row in rows}
 
 
-def kept_steps(episode: Trajectory, at: int) -> list[Step]:
-    """Return the steps that a plan forked at action ``at`` repeats: those of the round by then, without undone ones."""
+def kept_steps(episode: Trajectory, action_count: int) -> list[Step]:
+    """Return the steps that a fork with a plan repeats before the plan goes on.
+
+    The fork is after the first ``action_count`` actions of the episode. Its plan begins with those of them that belong
+    to the same round (one attempt at the task), except actions that were undone before the fork.
+    """
     for played in episode.rounds:
-        if at <= len(played.steps):
+        if action_count <= len(played.steps):
             break
-        at -= len(played.steps)
+        action_count -= len(played.steps)
     else:
         return []
-    steps = list(played.steps[:at])
+    steps = list(played.steps[:action_count])
     undone: set[int] = set()
     for rewind in played.rewinds:
         taken = sum((step.order or 0) < rewind.order for step in steps)
-        if at and rewind.order < (steps[-1].order or 0):
+        if action_count and rewind.order < (steps[-1].order or 0):
             undone |= set(range(rewind.kept, taken))
     return [step for number, step in enumerate(steps) if number not in undone]
 
 
 def actions_taken(run: Run, entry: Entry, planned: Fork | None = None) -> list[str]:
-    """Return the actions of an episode with their observations, regardless of the cells that called them.
+    """Return the actions of an episode with their observations, regardless of the plan code that called them.
 
-    Of those before a ``planned`` fork, which goes on with a plan, only those that it repeats.
+    If ``planned`` is given, it is a fork of the episode that goes on with a plan. Of the actions before the fork, only
+    those that it repeats are then returned.
     """
     path = last_path(run, entry)
     steps = [Step.model_validate(row.body) for row in run.store.events(path, "act")]
     if planned:
         steps[: planned.at] = kept_steps(read_trajectory(path, run.store.events(path), entry.task), planned.at)
-    return [f"{call_of(step.action)} -> {step.observation.text}" for step in steps]
+    return [f"{format_call(step.action)} -> {step.observation.text}" for step in steps]
 
 
-def _numbered(actions: Iterable[str]) -> dict[EventPlace, Any]:
+def _numbered(actions: Iterable[str]) -> dict[EventKey, Any]:
     return {("", "action", number): line for number, line in enumerate(actions)}
 
 
 def _essential(kind: str, body: Any) -> Any:
-    """Return the part of an event that is compared: of a model call, neither model nor duration.
+    """Return the part of an event that is compared. For a model call, it has neither the model nor the duration.
 
-    Digests of the data in prompts are left out, too, since runs of planbook 0.1.0 have none.
+    Digests of the data in prompts are left out, too, since runs of planbook 0.1.0 do not have them.
     """
     if kind != "ask":
         return {name: value for name, value in body.items() if (kind, name) != ("recall", "data")}
@@ -198,34 +208,34 @@ def _essential(kind: str, body: Any) -> Any:
     return question | {"prompt": prompt, "reply": body["reply"]["text"], "finish": body["reply"]["finish"]}
 
 
-def first_difference(first: dict[EventPlace, Any], second: dict[EventPlace, Any]) -> tuple[str, str, str] | None:
-    """Return the place of the first difference, in words, and both texts there; None if the events are equal."""
-    for place in dict.fromkeys([*first, *second]):
-        then, now = first.get(place), second.get(place)
-        if then != now:
-            return _describe(*place, then, now)
+def first_difference(first: dict[EventKey, Any], second: dict[EventKey, Any]) -> tuple[str, str, str] | None:
+    """Return a description of the first event that differs, and excerpts of it. Return None if all events are equal."""
+    for key in dict.fromkeys([*first, *second]):
+        old, new = first.get(key), second.get(key)
+        if old != new:
+            return _describe(*key, old, new)
     return None
 
 
-def _describe(scope: str, kind: str, number: int, then: Any, now: Any) -> tuple[str, str, str]:
-    if kind == "ask" and then and now:
-        part, what = ("reply", "the reply to") if then["prompt"] == now["prompt"] else ("prompt", "the prompt of")
-        place = f"{what} question {number + 1} to the {now['role']} ({now['template']})"
-        return place, *_excerpts(then[part], now[part])
-    comparison = describe_mismatch(JournalMismatch(scope, kind, number, then, now))
+def _describe(scope: str, kind: str, number: int, old: Any, new: Any) -> tuple[str, str, str]:
+    if kind == "ask" and old and new:
+        part, label = ("reply", "the reply to") if old["prompt"] == new["prompt"] else ("prompt", "the prompt of")
+        place = f"{label} question {number + 1} to the {new['role']} ({new['template']})"
+        return place, *_excerpts(old[part], new[part])
+    comparison = describe_mismatch(JournalMismatch(scope, kind, number, old, new))
     place = f"{comparison.event} of {scope.lstrip('/')}" if scope else comparison.event
     return place, *_excerpts(comparison.expected, comparison.actual)
 
 
-def _excerpts(then: str, now: str) -> tuple[str, str]:
-    """Return both texts around their first difference, each on one line."""
-    differing = (place for place, (one, other) in enumerate(zip(then, now, strict=False)) if one != other)
-    start = next(differing, min(len(then), len(now)))
-    return _excerpt(then, start), _excerpt(now, start)
+def _excerpts(old: str, new: str) -> tuple[str, str]:
+    """Return excerpts of both texts around their first difference, each on one line."""
+    differing = (n for n, letters in enumerate(zip(old, new, strict=False)) if letters[0] != letters[1])
+    position = next(differing, min(len(old), len(new)))
+    return _excerpt(old, position), _excerpt(new, position)
 
 
-def _excerpt(text: str, place: int) -> str:
-    begin = max(0, place - BEFORE) if len(text) > SHOWN else 0
-    shown = text[begin : begin + SHOWN]
-    cut = f"{'... ' if begin else ''}{shown}{' ...' if begin + SHOWN < len(text) else ''}"
+def _excerpt(text: str, position: int) -> str:
+    begin = max(0, position - CHARACTERS_BEFORE) if len(text) > EXCERPT_CHARACTERS else 0
+    shown = text[begin : begin + EXCERPT_CHARACTERS]
+    cut = f"{'... ' if begin else ''}{shown}{' ...' if begin + EXCERPT_CHARACTERS < len(text) else ''}"
     return " ".join(cut.split()) or "(nothing)"

@@ -1,30 +1,30 @@
-"""Comparisons and rows of runs as small tables and sentences, for the terminal and the report."""
+"""Show comparisons of runs as small tables and sentences, for the terminal and the report."""
 
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
-from planbook.compare.differences import MCNEMAR, NOISE, MeasureDifference, SolvedDifference, in_short
+from planbook.compare.differences import MCNEMAR, NOISE, MeasureDifference, SolvedDifference, abridged
 from planbook.compare.groups import GroupRow
 from planbook.compare.pairs import ChangedPair, RunComparison
 from planbook.planner import Grid
 from planbook.results.measures import format_number
+from planbook.results.rendering import payoff_table
 from planbook.results.statistics import Estimate
-from planbook.results.telling import paying_table
 from planbook.wording import NO_FIGURE, counted, in_words, interval, listed
 
 SHOWN_CHANGES, SHOWN_NAMES = 8, 5
-"""Maximum numbers of changed pairs and of names that are displayed; the JSON has all."""
+"""Maximum numbers of changed pairs and of names that are displayed. The JSON output has all of them."""
 LEAST_P = 0.001
 BUILDING = " (building)"
 
 
 def comparison_parts(compared: RunComparison, name: str) -> Iterator[Grid | str]:
-    """Yield a whole comparison; ``name`` is the letter of the second run; the first run is A."""
+    """Yield the parts of a comparison. The first run is called A, and ``name`` is the letter of the second run."""
     yield f"A: {compared.first.run}"
     yield f"{name}: {compared.second.run}"
     yield "Other settings:" if compared.settings else "Both have the same settings and versions."
-    yield from (f"  {row.name}: {in_short(row.first)}; in {name}: {in_short(row.second)}" for row in compared.settings)
+    yield from (f"  {row.name}: {abridged(row.first)}; in {name}: {abridged(row.second)}" for row in compared.settings)
     yield from _unpaired(compared, name)
     yield from (f"Note: {warning}" for warning in compared.warnings)
     yield _success(compared, name)
@@ -37,24 +37,27 @@ def comparison_parts(compared: RunComparison, name: str) -> Iterator[Grid | str]
     if compared.measures:
         yield _measures(compared.measures, name)
         yield "Test: paired t over tasks; p is corrected by Holm's method, the intervals are not."
-        significant = [measure for measure, each in compared.measures.items() if each.is_significant]
+        significant = [measure for measure, row in compared.measures.items() if row.is_significant]
         yield f"More than noise would give: {', '.join(significant) or 'none'}."
     if compared.costs:
         yield _costs(compared, name)
     letters = {compared.first.run: "A", compared.second.run: name}
     sides = (compared.first, compared.second)
-    yield from paying_table({letters[side.run]: side.paying and side.paying.named(letters) for side in sides})
+    yield from payoff_table({letters[side.run]: side.paying and side.paying.named(letters) for side in sides})
     yield from result_lines(compared, name)
 
 
 def result_lines(compared: RunComparison, name: str) -> Iterator[str]:
-    """Yield the result in words; if some episodes were not played, also their number and the result without them."""
+    """Yield the result in words.
+
+    If some episodes were not played, also yield their number, and the result without them.
+    """
     overall, played, sides = compared.overall, compared.played, (("A", compared.first), (name, compared.second))
     yield f"{_result_in_words(overall, name)}."
     if any(side.broken or side.not_run for _, side in sides):
         counts = [f"{side.broken} broken and {side.not_run} not run in {letter}" for letter, side in sides]
-        without = _result_in_words(played, name) if played else "none is left"
-        yield f"Counted as not solved: {', '.join(counts)}. Without these pairs: {without}."
+        result_of_played = _result_in_words(played, name) if played else "none is left"
+        yield f"Counted as not solved: {', '.join(counts)}. Without these pairs: {result_of_played}."
     if played and (played.is_significant, played.more > 0) != (overall.is_significant, overall.more > 0):
         yield "The result depends on them: play them (planbook run --resume RUN) before relying on it."
 
@@ -98,11 +101,11 @@ def _cells(row: SolvedDifference) -> Iterator[str]:
 
 def _measures(measures: Mapping[str, MeasureDifference], name: str) -> Grid:
     rows = []
-    for measure, each in measures.items():
-        bounds = NO_FIGURE if each.low is None or each.high is None else f"{each.low:.4g} to {each.high:.4g}"
-        chance = NO_FIGURE if each.p_corrected is None else _p(each.p_corrected).removeprefix("= ")
-        means = map(format_number, (each.first, each.second))
-        rows.append((measure, str(each.pairs), *means, f"{each.difference:+.4g}", bounds, chance))
+    for measure, row in measures.items():
+        bounds = NO_FIGURE if row.low is None or row.high is None else f"{row.low:.4g} to {row.high:.4g}"
+        p = NO_FIGURE if row.p_corrected is None else _p(row.p_corrected).removeprefix("= ")
+        means = map(format_number, (row.first, row.second))
+        rows.append((measure, str(row.pairs), *means, f"{row.difference:+.4g}", bounds, p))
     title = "Measured by the environment: means over the pairs that both runs played"
     return Grid(title, "measure", ("pairs", "A", name, f"{name} - A", "95 % interval", "p"), rows)
 
@@ -132,8 +135,8 @@ def _estimate(estimate: Estimate) -> str:
     return f"{_figure(estimate.value)}\n({low} to {high})"
 
 
-def _p(chance: float) -> str:
-    return f"< {LEAST_P}" if chance < LEAST_P else f"= {chance:.2g}"
+def _p(p: float) -> str:
+    return f"< {LEAST_P}" if p < LEAST_P else f"= {p:.2g}"
 
 
 def _figure(figure: float | None) -> str:
@@ -144,7 +147,7 @@ def _figure(figure: float | None) -> str:
 
 
 def group_parts(rows: Sequence[GroupRow]) -> Iterator[Grid | str]:
-    """Yield rows of runs: two tables, and lines for what does not fit in them."""
+    """Yield two tables with a row for each run or group, and lines with what the tables do not show."""
     single = all(row.runs == (row.name,) for row in rows)
     folder = _common_folder([row.name for row in rows]) if single else ""
     if folder:
@@ -158,8 +161,8 @@ def group_parts(rows: Sequence[GroupRow]) -> Iterator[Grid | str]:
     title = "Actions and error steps: means over played episodes; the rest: sums, seconds without time between episodes"
     yield Grid(title, label, spent, [(name, *_spent(row)) for name, row in named])
     short = {row.name: name for name, row in named}
-    paying = {name: row.paying and row.paying.named(short) for name, row in named}
-    yield from paying_table(paying, label)
+    payoffs = {name: row.paying and row.paying.named(short) for name, row in named}
+    yield from payoff_table(payoffs, label)
     for name, row in named:
         yield from (f"{name}: {line}." for line in _group_lines(row))
     if any(row.building for row in rows):
@@ -167,7 +170,7 @@ def group_parts(rows: Sequence[GroupRow]) -> Iterator[Grid | str]:
 
 
 def _common_folder(names: Sequence[str]) -> str:
-    """Return the folder that contains all runs; empty if there is none."""
+    """Return the folder that contains all runs, or "" if there is none."""
     if len({Path(name).is_absolute() for name in names}) > 1:
         return ""
     return os.path.commonpath([Path(name).parent for name in names])

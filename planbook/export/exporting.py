@@ -1,4 +1,4 @@
-"""Write episodes of runs to a file: whole trajectories, or the conversations with models."""
+"""Write episodes of runs to a file: whole trajectories, or only the conversations with models (``--format chat``)."""
 
 import json
 from collections import Counter
@@ -32,7 +32,7 @@ UNFINISHED = "unfinished"
 
 
 class ExportChoice(BaseModel):
-    """The episodes to write, and their parts."""
+    """Which episodes to write, and which parts of them."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -41,40 +41,44 @@ class ExportChoice(BaseModel):
     types: tuple[str, ...] = ()
     """Write only these task types."""
     everything: bool = False
-    """Also write broken and not run episodes whole."""
+    """Also write episodes whole that were broken or not run."""
     prompts: bool = True
     """Write the messages sent to models."""
     roles: tuple[str, ...] = ()
-    """For chat: write only conversations of these roles."""
+    """For the format chat: write only conversations of these roles."""
     with_repairs: bool = False
-    """For chat: also write unusable replies, with the complaints about them."""
+    """For the format chat: also write unusable replies, with the complaints about them."""
 
 
-class Exported(BaseModel):
+class ExportResult(BaseModel):
     """The output of ``planbook export --json``.
 
-    ``left_out`` counts episodes by reason; ``task_only`` counts those written with task and ending alone, so that they
-    stay in the denominator.
+    ``left_out`` maps each reason for leaving episodes out to their number. ``task_only`` does so for episodes of which
+    only the task and the ending are written, so that they count in success rates.
     """
 
     form: str
     out: str
     episodes: int = 0
     conversations: int | None = None
-    """For chat: the number of lines."""
+    """For the format chat: the number of lines."""
     replies: int | None = None
-    """For chat: the number of model replies in the episodes, of all roles."""
+    """For the format chat: the number of model replies in the episodes, of all roles."""
     left_out: Counter[str] = Field(default_factory=Counter)
     task_only: Counter[str] = Field(default_factory=Counter)
     runs: tuple[str, ...]
 
 
-def export(folders: Sequence[Path], form: str, out: Path, choice: ExportChoice) -> Exported:
-    """Write the episodes of runs, in their order. Raises BadArgument, BadRun."""
+def export(folders: Sequence[Path], form: str, out: Path, choice: ExportChoice) -> ExportResult:
+    """Write the episodes of runs, in their order.
+
+    Raises BadArgument if no episode has one of the types or the file cannot be written, or BadRun if a run cannot be
+    read.
+    """
     check_types(folders, choice.types)
-    exported = Exported(form=form, out=str(out), runs=tuple(map(str, folders)))
+    exported = ExportResult(form=form, out=str(out), runs=tuple(map(str, folders)))
     with open_atomically(out) as file:
-        episodes = chain.from_iterable(_choose(folder, choice, exported) for folder in folders)
+        episodes = chain.from_iterable(_chosen_episodes(folder, choice, exported) for folder in folders)
         try:
             if form == "parquet":
                 write_rows(episodes, file)
@@ -88,7 +92,7 @@ def export(folders: Sequence[Path], form: str, out: Path, choice: ExportChoice) 
 
 
 def _write_conversations(episodes: Iterator[Trajectory], choice: ExportChoice, file: BinaryIO) -> tuple[int, int]:
-    """Write the conversations of episodes; return their number, and the number of replies in the episodes."""
+    """Write the conversations of episodes. Return their number, and the number of model replies in the episodes."""
     written = replies = 0
     for trajectory in episodes:
         replies += len(trajectory.calls)
@@ -99,7 +103,7 @@ def _write_conversations(episodes: Iterator[Trajectory], choice: ExportChoice, f
 
 
 def check_types(folders: Sequence[Path], types: Sequence[str]) -> None:
-    """Check that each type has an episode, before a file is opened. Raises BadArgument, BadRun."""
+    """Raise BadArgument if there is no episode of one of the types, or BadRun if a run cannot be read."""
     if not types:
         return
     known = set[str]()
@@ -111,10 +115,10 @@ def check_types(folders: Sequence[Path], types: Sequence[str]) -> None:
         raise BadArgument(f"--types: no episode is of the type {unknown[0]!r}{advice}")
 
 
-def _choose(folder: Path, choice: ExportChoice, exported: Exported) -> Iterator[Trajectory]:
-    """Yield the chosen episodes of a run, and count the others by the reason for leaving them out.
+def _chosen_episodes(folder: Path, choice: ExportChoice, exported: ExportResult) -> Iterator[Trajectory]:
+    """Yield the chosen episodes of a run, and count the others in ``exported``, by the reason for leaving them out.
 
-    Episodes that were not played have only task and ending.
+    Of episodes that were not played to a verdict, only the task and the ending are yielded.
     """
     with closing(Run.open(folder)) as run:
         endings, shared_facts = recorded_endings(run), None if run.imported else facts_of(run, 0)
@@ -133,7 +137,7 @@ def _choose(folder: Path, choice: ExportChoice, exported: Exported) -> Iterator[
 
 
 def facts_of(run: Run, index: int) -> RunFacts:
-    """Return facts about the run of an episode; if it was imported, about the run that it comes from."""
+    """Return facts about the run of an episode. If the episode was imported, they are about its original run."""
     if run.imported is not None:
         return RunFacts.model_validate(run.imported.facts_of(index))
     config, versions = without_folders(run.config), run.store.events("run", "versions")
@@ -147,7 +151,7 @@ def facts_of(run: Run, index: int) -> RunFacts:
 
 
 def trajectory_of(run: Run, entry: Entry, facts: RunFacts | None = None) -> Trajectory:
-    """Return the last attempt at an episode that has ended; ``facts`` about its run are read if not given."""
+    """Return the last attempt at an episode that has ended. ``facts`` are those about its run, if already known."""
     path = last_path(run, entry)
     trajectory = read_trajectory(path, run.store.events(path), entry.task)
     return trajectory.model_copy(update={"repeat": entry.repeat, "run": facts or facts_of(run, entry.index)})
@@ -166,14 +170,14 @@ def _reason_to_leave_out(entry: Entry, ending: Ending | None, choice: ExportChoi
 
 
 def _reason_for_task_only(ending: Ending | None, choice: ExportChoice) -> str:
-    """Return why only task and ending are written; empty if the whole episode is written."""
+    """Return the reason why only the task and the ending are written, or "" if the whole episode is."""
     if ending is None:
         return UNFINISHED
     return "" if ending.outcome.played or choice.everything else ending.outcome.name
 
 
 COMPLAINT = PROMPTS["repair"].render(problem="\0").split("\0")
-"""The beginning and the end of a complaint about an unusable reply."""
+"""The texts with which a complaint about an unusable reply begins and ends."""
 Conversation = tuple[Message, ...]
 
 
@@ -186,31 +190,34 @@ def conversation_line(conversation: Conversation) -> str:
 def conversations_of(
     trajectory: Trajectory, roles: Collection[str] = (), *, with_repairs: bool = False
 ) -> list[Conversation]:
-    """Return the conversations of an episode in the order of their ends; given ``roles``, only theirs."""
+    """Return the conversations of an episode, in the order in which they ended. With ``roles``, return only theirs.
+
+    A call whose messages continue an earlier conversation replaces that conversation.
+    """
     calls = [_without_marks(call) for call in sorted(trajectory.calls, key=lambda call: call.order)]
-    unusable = set(_unusable(trajectory, calls))
+    unusable = set(_unusable_replies(trajectory, calls))
     conversations: dict[Conversation, None] = {}
     for call in calls:
         if roles and call.role not in roles:
             continue
         messages = call.messages if with_repairs else without_complaint(call.messages)
         for length in range(1, len(messages) + 1):
-            conversations.pop(messages[:length], None)  # the call continues that conversation
+            conversations.pop(messages[:length], None)  # this call continues that conversation
         if with_repairs or call.order not in unusable:
             conversations[*messages, _reply_of(call)] = None
-    last = {call.messages for call in calls if call.order in unusable}
-    return [talk for talk in conversations if is_chat(talk) and not (with_repairs and talk[:-1] in last)]
+    failed = {call.messages for call in calls if call.order in unusable}
+    return [turns for turns in conversations if is_chat(turns) and not (with_repairs and turns[:-1] in failed)]
 
 
 def is_chat(messages: Sequence[Message]) -> bool:
-    """Return whether messages fit the format: an optional system message, then user and assistant in turn."""
+    """Return True if messages fit the format: an optional system message, then user and assistant in turn."""
     turns = messages[1:] if messages and messages[0].role == "system" else messages
-    in_turn = all(turn.role == ("user", "assistant")[place % 2] for place, turn in enumerate(turns))
-    return len(turns) >= 2 and len(turns) % 2 == 0 and in_turn and all(turn.content.strip() for turn in messages)
+    interleave = all(turn.role == ("user", "assistant")[index % 2] for index, turn in enumerate(turns))
+    return len(turns) >= 2 and len(turns) % 2 == 0 and interleave and all(turn.content.strip() for turn in messages)
 
 
 def without_complaint(messages: Conversation) -> Conversation:
-    """Return the messages; if they end with an unusable reply and the complaint about it, without these two."""
+    """Return the messages without the last two, if these are an unusable reply and the complaint about it."""
     if len(messages) > 2 and [message.role for message in messages[-2:]] == ["assistant", "user"]:
         return messages[:-2] if _is_complaint(messages[-1].content) else messages
     return messages
@@ -222,7 +229,7 @@ def _is_complaint(text: str) -> bool:
 
 
 def _without_marks(call: Call) -> Call:
-    """Return the call with earlier replies as the model wrote them, without our marks of code that was not run."""
+    """Return the call with earlier replies as the model wrote them: without our marks of code that was not run."""
     messages = (
         message.model_copy(update={"content": message.content.replace(f"\n{NOT_RUN}", "")})
         if message.role == "assistant"
@@ -236,16 +243,16 @@ def _reply_of(call: Call) -> Message:
     return Message(role="assistant", content=call.reply.text or NO_ANSWER)
 
 
-def _unusable(trajectory: Trajectory, calls: Sequence[Call]) -> Iterator[int]:
-    """Yield the order of each call whose reply is empty, followed by a complaint, or not parsed as a plan."""
+def _unusable_replies(trajectory: Trajectory, calls: Sequence[Call]) -> Iterator[int]:
+    """Yield the order of each call with an unusable reply: empty, followed by a complaint, or no plan that parses."""
     unparsed = {
         (cell.scope, cell.order)
         for round_ in trajectory.rounds
         for cell in round_.cells
         if cell.feedback.kind is FeedbackKind.PARSE
     }
-    for place, call in enumerate(calls):
-        following = next((other.messages for other in calls[place + 1 :] if other.scope == call.scope), ())
+    for index, call in enumerate(calls):
+        following = next((later.messages for later in calls[index + 1 :] if later.scope == call.scope), ())
         repeated = following[:-1] == (*without_complaint(call.messages), _reply_of(call))
         complained = repeated and _is_complaint(following[-1].content)
         if not call.reply.text.strip() or complained or (call.scope, call.order + 1) in unparsed:

@@ -1,7 +1,7 @@
-"""Files of episodes: JSON Lines or Parquet, with each trajectory as JSON, written whole or not at all.
+"""Files of episodes, in JSON Lines or Parquet. A file appears only when it is complete.
 
-A line of JSON Lines is one episode. A row of Parquet is one episode too: columns to filter by, and the same line in the
-column ``trajectory``. The metadata of a Parquet file gives the schema under the key ``schema``.
+A line of JSON Lines is the trajectory of one episode as JSON. A row of Parquet has the same JSON in its column
+``trajectory``, and other columns to filter by. The metadata of the file names the schema under the key ``schema``.
 """
 
 import json
@@ -22,43 +22,43 @@ from planbook.envs import missing_extra, validation_faults
 from planbook.errors import BadArgument
 from planbook.planner import TRAJECTORY_SCHEMA, Trajectory, read_trajectory, rows_of
 from planbook.store import Event
-from planbook.writing import whole
+from planbook.writing import open_atomic
 
 STANDARD_OUTPUT = Path("-")
 MAX_EPISODE_BYTES = 64 * 1024 * 1024
-"""Maximum number of bytes of an episode. An episode of 50 actions has about 100,000, including prompts."""
+"""Maximum size of an episode. For comparison, one of 50 actions has about 100,000 bytes, including its prompts."""
 PARQUET_MAGIC = b"PAR1"
 """The first bytes of a Parquet file."""
 GROUP_CHARACTERS = 16_000_000
-"""Characters of JSON after which a group of rows is written, to limit memory."""
+"""Number of characters of JSON after which a group of rows is written, to limit memory."""
 BATCH = 8
-"""Rows that are read at once."""
+"""Number of rows that are read together."""
 COLUMNS: Mapping[str, Callable[[Trajectory], str | int | float | None]] = {
-    "planner": lambda each: each.run.planner,
-    "env": lambda each: each.task.env,
-    "task": lambda each: each.task.id,
-    "type": lambda each: each.task.type,
-    "split": lambda each: each.task.split,
-    "goal": lambda each: each.task.goal,
-    "outcome": lambda each: each.ending.outcome.value,
-    "cause": lambda each: each.ending.cause,
-    "seed": lambda each: each.task.seed,
-    "repeat": lambda each: each.repeat,
-    "actions": lambda each: each.ending.actions,
-    "error_steps": lambda each: each.ending.error_steps,
-    "calls": lambda each: len(each.calls),
-    "prompt_tokens": lambda each: sum(call.reply.usage.prompt for call in each.calls),
-    "completion_tokens": lambda each: sum(call.reply.usage.completion for call in each.calls),
-    "score": lambda each: each.ending.verdict.score,
-    "solved": lambda each: each.ending.verdict.solved,
+    "planner": lambda trajectory: trajectory.run.planner,
+    "env": lambda trajectory: trajectory.task.env,
+    "task": lambda trajectory: trajectory.task.id,
+    "type": lambda trajectory: trajectory.task.type,
+    "split": lambda trajectory: trajectory.task.split,
+    "goal": lambda trajectory: trajectory.task.goal,
+    "outcome": lambda trajectory: trajectory.ending.outcome.value,
+    "cause": lambda trajectory: trajectory.ending.cause,
+    "seed": lambda trajectory: trajectory.task.seed,
+    "repeat": lambda trajectory: trajectory.repeat,
+    "actions": lambda trajectory: trajectory.ending.actions,
+    "error_steps": lambda trajectory: trajectory.ending.error_steps,
+    "calls": lambda trajectory: len(trajectory.calls),
+    "prompt_tokens": lambda trajectory: sum(call.reply.usage.prompt for call in trajectory.calls),
+    "completion_tokens": lambda trajectory: sum(call.reply.usage.completion for call in trajectory.calls),
+    "score": lambda trajectory: trajectory.ending.verdict.score,
+    "solved": lambda trajectory: trajectory.ending.verdict.solved,
 }
-"""Columns of Parquet besides the trajectory."""
+"""Maps each column of a Parquet file, except the trajectory, to the function that returns its value."""
 INTEGERS = frozenset({"seed", "repeat", "actions", "error_steps", "calls", "prompt_tokens", "completion_tokens"})
 TRAJECTORY = "trajectory"
 
 
 class BadEpisode(ValueError):
-    """A line or row that is not an episode in the schema; ``faults`` describes all faults found."""
+    """A line or row is not an episode in the schema. ``faults`` describes everything that is wrong with it."""
 
     def __init__(self, *faults: str) -> None:
         super().__init__("; ".join(faults))
@@ -70,13 +70,13 @@ Episode = tuple[str, Trajectory | BadEpisode]
 
 
 def line_of(trajectory: Trajectory) -> str:
-    """Return the episode as one line, always the same for the same episode."""
+    """Return the episode as one line of JSON. Equal episodes have equal lines."""
     value = sanitize(trajectory.model_dump(mode="json"))
     return json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
 
 
 def sanitize(value: Any) -> Any:
-    """Return a value that every JSON reader accepts: without lone surrogates, and with None for NaN and infinity."""
+    """Return a value that every JSON reader accepts: lone surrogates are replaced, NaN and infinity become None."""
     if isinstance(value, str):
         return value.encode("utf-8", "replace").decode() if not value.isascii() else value
     if isinstance(value, dict):
@@ -87,7 +87,7 @@ def sanitize(value: Any) -> Any:
 
 
 def parse_episode(text: str | bytes) -> Trajectory:
-    """Return the episode of a line. Raises BadEpisode."""
+    """Return the episode in a line of JSON. Raises BadEpisode if the line is not one in the schema."""
     line = text if isinstance(text, bytes) else text.encode()
     try:
         trajectory = Trajectory.model_validate_json(line, strict=True)
@@ -101,7 +101,7 @@ def parse_episode(text: str | bytes) -> Trajectory:
 
 
 def _faults(error: ValidationError, line: bytes) -> list[str]:
-    """Return each fault with its field, or the only fault: another schema."""
+    """Return all faults, each with its field; if the line names another schema, return only that fault."""
     is_json = error.errors(include_input=False)[0]["type"] != "json_invalid"
     return [_schema_fault(line)] if is_json and _schema_of(line) != TRAJECTORY_SCHEMA else validation_faults(error)
 
@@ -124,7 +124,10 @@ def _schema_of(line: bytes) -> Any:
 
 @contextmanager
 def open_atomically(path: Path) -> Iterator[BinaryIO]:
-    """Open a file that appears only once it is complete; ``-`` is standard output. Raises BadArgument."""
+    """Open a file that appears only when it is complete; ``-`` is standard output.
+
+    Raises BadArgument if it cannot be written.
+    """
     if path == STANDARD_OUTPUT:
         with TemporaryFile() as file:
             yield file
@@ -133,7 +136,7 @@ def open_atomically(path: Path) -> Iterator[BinaryIO]:
             sys.stdout.buffer.flush()
         return
     try:
-        with whole(path) as file:
+        with open_atomic(path) as file:
             yield file
     except OSError as error:
         reason = error.strerror or error
@@ -141,7 +144,10 @@ def open_atomically(path: Path) -> Iterator[BinaryIO]:
 
 
 def read_episodes(path: Path) -> Iterator[Episode]:
-    """Yield every episode of a file with its place, or its faults. Raises BadArgument."""
+    """Yield every episode of a file, or its faults, with its place in the file.
+
+    Raises BadArgument if the file cannot be read.
+    """
     try:
         with path.open("rb") as file:
             is_parquet = file.read(len(PARQUET_MAGIC)) == PARQUET_MAGIC
@@ -153,7 +159,7 @@ def read_episodes(path: Path) -> Iterator[Episode]:
 
 
 def read_lines(path: Path) -> Iterator[Episode]:
-    """Yield every episode of JSON Lines. Raises OSError."""
+    """Yield every episode of a file in JSON Lines. Raises OSError if it cannot be read."""
     with path.open("rb") as file:
         for number, line in enumerate(_lines_of(file), 1):
             if line.strip():
@@ -161,7 +167,7 @@ def read_lines(path: Path) -> Iterator[Episode]:
 
 
 def _lines_of(file: BinaryIO) -> Iterator[bytes]:
-    """Yield the lines; one that is too long is cut off, so that it never fills the memory."""
+    """Yield the lines. A line that is too long is cut off, so that it cannot fill the memory."""
     while line := file.readline(MAX_EPISODE_BYTES + 1):
         part = line
         while len(part) > MAX_EPISODE_BYTES and not part.endswith(b"\n"):
@@ -207,7 +213,7 @@ def _groups(episodes: Iterable[Trajectory]) -> Iterator[list[dict[str, Any]]]:
 
 
 def read_rows(path: Path) -> Iterator[Episode]:
-    """Yield every episode of a Parquet file. Raises OSError, BadEpisode."""
+    """Yield every episode of a Parquet file. Raises OSError if it cannot be read, BadEpisode if it is not Parquet."""
     arrow, parquet = _arrow()
     number = 0
     try:
@@ -226,7 +232,7 @@ NO_TEXT = f"this is not an episode as `planbook export` writes it; it has no tex
 
 
 def _check_size(metadata: Any) -> None:
-    """Check that no group of rows unpacks to more bytes than its episodes may have. Raises BadEpisode."""
+    """Raise BadEpisode if a group of rows would unpack to more bytes than its episodes may have."""
     for number in range(metadata.num_row_groups):
         group = metadata.row_group(number)
         if group.total_byte_size > MAX_EPISODE_BYTES * max(1, group.num_rows):
@@ -244,20 +250,20 @@ def _arrow() -> tuple[Any, Any]:
 
 
 PATH = "task/0"
-"""The scope of an episode while it is read back."""
+"""The scope of an episode while it is stored as events and read back."""
 SCOPE = re.compile(r"round/\d{1,6}(/[^/\x00-\x1f]{1,60}/\d{1,6}){0,8}")
-"""Matches the scopes that a file may name, so that an import writes nowhere else in its run."""
+"""Matches the scopes that a file may contain, so that an import cannot write events elsewhere in its run."""
 ORDERS: Any = {
     "recall": {"order"},
     "rounds": {"__all__": {"order": True, **{part: {"__all__": {"order"}} for part in ("cells", "steps", "rewinds")}}},
     "spans": {"__all__": {"order", "end"}},
     "calls": {"__all__": {"order"}},
 }
-"""Fields that are numbered anew when an episode is read: the numbers change, but not the order."""
+"""Fields of a trajectory that get new numbers when it is stored and read back. The order of events does not change."""
 
 
 def faults_of(trajectory: Trajectory) -> Iterator[str]:
-    """Yield the faults of an episode from elsewhere, whose fields are valid one by one."""
+    """Yield the contradictions in an episode from a file, each of whose fields is valid by itself."""
     ending, parts = trajectory.ending, [*trajectory.spans, *trajectory.calls, *_parts_of_rounds(trajectory)]
     if not trajectory.run.planner:
         yield "run: the facts about the run of the episode are missing"
@@ -278,7 +284,7 @@ def _parts_of_rounds(trajectory: Trajectory) -> list[Any]:
 
 
 def _read_back(trajectory: Trajectory) -> Iterator[str]:
-    """Yield the first part that changes when the episode is stored as events and read back."""
+    """Yield a fault if the episode changes when it is stored as events and read back. It names the first change."""
     try:
         json.dumps(trajectory.model_dump(), allow_nan=False, default=str)
     except ValueError:
@@ -290,7 +296,7 @@ def _read_back(trajectory: Trajectory) -> Iterator[str]:
     except (LookupError, ValueError) as error:
         yield f"its parts do not fit together: {error!r}"
         return
-    ours, theirs = (each.model_dump(exclude={"run": True, "repeat": True, **ORDERS}) for each in (copy, trajectory))
-    name = next(differing_names(theirs, ours), None)
+    excluded: Any = {"run": True, "repeat": True, **ORDERS}
+    name = next(differing_names(trajectory.model_dump(exclude=excluded), copy.model_dump(exclude=excluded)), None)
     if name is not None:
         yield f"{name} does not fit the rest of the episode"

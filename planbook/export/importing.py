@@ -1,4 +1,4 @@
-"""`planbook import`: make a run from files of episodes. Every command can read this run, none can play it."""
+"""`planbook import`: make a run from files of episodes. All commands that read runs can read it; none can play it."""
 
 import os
 import re
@@ -18,14 +18,14 @@ from planbook.export.files import BadEpisode, read_episodes
 from planbook.planner import Trajectory, TrajectoryRow, rows_of
 from planbook.runs import RUNS, Entry, Imported, ImportedFile, ImportOrigin, Run, new_folder
 
-SHOWN = 30
-"""Number of faults that are listed; more are counted."""
+MAX_LISTED = 30
+"""Maximum number of faults that are listed."""
 NAME_CHARACTERS = 60
 """Maximum number of characters of an environment or a planner in the name of a folder."""
 BATCH = 5_000
-"""Events that are written in one transaction."""
+"""Number of events that are written in one transaction."""
 SEVERAL = "several"
-"""The planner or the environment of a run whose episodes have different ones."""
+"""Stands for the planner or the environment of a run if its episodes have different ones."""
 
 
 class ImportedRun(BaseModel):
@@ -41,7 +41,7 @@ class ImportedRun(BaseModel):
 
 
 class _Files:
-    """The files read so far, the origins of their episodes, and all faults."""
+    """What has been read so far: the files, the facts about the runs of their episodes, and all faults."""
 
     def __init__(self) -> None:
         self.files: list[ImportedFile] = []
@@ -49,22 +49,22 @@ class _Files:
         self.environments: set[str] = set()
         self.solved = 0
         self.faults: list[str] = []
-        self._places: dict[tuple[str, str, str, int], str] = {}
+        self._locations: dict[tuple[str, str, str, int], str] = {}
 
     def read(self, path: Path) -> Iterator[Trajectory]:
-        """Yield the episodes of a file; after the first fault, only check the rest."""
+        """Yield the episodes of a file. After the first fault, only check the remaining episodes."""
         first_episode, sha256 = len(self.facts), file_digest(path)
         is_empty = True
-        for place, episode in read_episodes(path):
+        for location, episode in read_episodes(path):
             is_empty = False
             if isinstance(episode, BadEpisode):
-                self.faults += [f"{path}, {place}: {fault}" for fault in episode.faults]
+                self.faults += [f"{path}, {location}: {fault}" for fault in episode.faults]
                 continue
             key = (episode.run.planner, episode.task.env, episode.task.id, episode.repeat)
-            if (first := self._places.setdefault(key, f"{path}, {place}")) != f"{path}, {place}":
+            if (first := self._locations.setdefault(key, f"{path}, {location}")) != f"{path}, {location}":
                 self.faults.append(
-                    f"{path}, {place}: {episode.task.id}, repeat {episode.repeat}, by {episode.run.planner} is already "
-                    f"in {first}; import each run into its own folder, or leave one of the two out"
+                    f"{path}, {location}: {episode.task.id}, repeat {episode.repeat}, by {episode.run.planner} is "
+                    f"already in {first}; import each run into its own folder, or leave one of the two out"
                 )
                 continue
             self.facts.append(episode.run.model_dump(mode="json"))
@@ -84,33 +84,34 @@ class _Files:
 
     @property
     def environment_versions(self) -> dict[str, JsonValue]:
-        """The versions that the environment reported; empty if they differ between episodes."""
+        """The versions that the environment has reported about itself. Empty if they differ between episodes."""
         versions = [facts["world"] for facts in self.facts if facts["world"]]
         return versions[0] if versions and all(other == versions[0] for other in versions) else {}
 
     def check(self) -> None:
         """Raise BadArgument with all faults, if there are any."""
         if self.faults:
-            more = f"\n... and {len(self.faults) - SHOWN} more" if len(self.faults) > SHOWN else ""
-            faults = "\n".join(self.faults[:SHOWN])
+            more = f"\n... and {len(self.faults) - MAX_LISTED} more" if len(self.faults) > MAX_LISTED else ""
+            faults = "\n".join(self.faults[:MAX_LISTED])
             raise BadArgument(f"nothing was imported, because of these faults:\n{faults}{more}")
 
 
 def import_files(paths: Sequence[Path], out: Path | None) -> ImportedRun:
-    """Make a run folder from files of episodes, whole or not at all. Raises BadArgument, BadRun.
+    """Make a run folder from files of episodes.
 
-    The files are read once: a temporary folder is filled, and renamed if there were no faults.
+    The files are read once: a temporary folder is filled, and is renamed if there were no faults. Raises BadArgument if
+    the files have faults, or BadRun if the folder exists or cannot be made.
     """
     if out is not None and out.exists() and (not out.is_dir() or any(out.iterdir())):
         raise BadRun(f"{out} exists already; name another folder with --out")
-    place = (out or RUNS / "import").absolute()
-    temporary = place.with_name(f".{place.name}.{os.getpid()}.new")
+    target = (out or RUNS / "import").absolute()
+    temporary = target.with_name(f".{target.name}.{os.getpid()}.new")
     try:
         files, config = _fill(temporary, paths)
         folder = out or new_folder(config, name=_name(config))
         temporary.replace(folder)
     except OSError as error:
-        raise BadRun(f"{place} cannot be made: {error.strerror}; name another folder with --out") from error
+        raise BadRun(f"{target} cannot be made: {error.strerror}; name another folder with --out") from error
     finally:
         shutil.rmtree(temporary, ignore_errors=True)
     return ImportedRun(
@@ -123,7 +124,7 @@ def import_files(paths: Sequence[Path], out: Path | None) -> ImportedRun:
 
 
 def _fill(folder: Path, paths: Sequence[Path]) -> tuple[_Files, Config]:
-    """Fill a folder with the episodes of the files. Raises BadArgument, BadRun."""
+    """Fill a folder with the episodes of the files. Raises BadArgument if they have faults."""
     files, rows = _Files(), list[TrajectoryRow]()
     with closing(Run.create(folder, Config(planner=SEVERAL, env=SEVERAL, actions=0), [])) as run:
         for index, trajectory in enumerate(chain.from_iterable(map(files.read, paths))):
@@ -137,19 +138,20 @@ def _fill(folder: Path, paths: Sequence[Path]) -> tuple[_Files, Config]:
         if files.environment_versions:
             run.store.put("run", "versions", 0, files.environment_versions)
         config = config_of(files.imported, files.environments)
-        run.note_imported(files.imported, config)
+        run.mark_imported(files.imported, config)
     return files, config
 
 
 def config_of(imported: Imported, environments: set[str]) -> Config:
-    """Return the configuration of the run that the episodes come from, if it is one run and valid here.
+    """Return the configuration of the imported run.
 
-    Otherwise it names only planner and environment. It never builds, since what was learned is not exported.
+    It is that of the original runs if all have the same one and it is valid here. Otherwise it has only the planner and
+    the environment. It is never that of a building run, since what was learned is not exported.
     """
     facts = [origin.facts for origin in imported.origins]
     planners = {str(fact["planner"]) for fact in facts}
     if all(fact["config"] == facts[0]["config"] for fact in facts):
-        with suppress(ValidationError):  # a foreign configuration, or one of another version
+        with suppress(ValidationError):  # it is from another program or version
             return Config.model_validate(facts[0]["config"]).model_copy(update={"learning": None})
     return Config(planner=_single(planners), env=_single(environments), actions=0)
 
@@ -159,6 +161,6 @@ def _single(names: set[str]) -> str:
 
 
 def _name(config: Config) -> str:
-    """Return the name of the folder, from environment and planner if they are unique; the files may name anything."""
+    """Return a name for the folder from the environment and the planner. Their names in a file may be anything."""
     stems = (Path(name.partition(":")[0]).stem for name in (config.env, config.planner) if name != SEVERAL)
     return "-".join(("imported", *(re.sub(r"[^\w.-]", "_", stem)[:NAME_CHARACTERS] for stem in stems)))

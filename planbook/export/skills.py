@@ -1,8 +1,7 @@
-"""Learned procedures as Agent Skills (agentskills.io): a folder for each, with evidence of its success.
+"""Learned procedures as Agent Skills (agentskills.io): a folder for each, with evidence that it works.
 
-``SKILL.md`` describes the skill, ``scripts/solve.py`` is the procedure, ``references/manual.md`` describes the
-environment and the rules. ``evidence.json`` lists the tasks on which the procedure was verified, with their verdicts
-and the settings to play them again.
+``SKILL.md`` describes the skill, ``scripts/solve.py`` is the procedure, ``references/manual.md`` has the environment
+and the rules. ``evidence.json`` has the tasks on which the procedure was verified, with verdicts and settings.
 """
 
 import hashlib
@@ -24,10 +23,18 @@ from planbook.config import FOUND, Config
 from planbook.envs import Selection, Task, file_digest, holds_secret, known_environments, validation_faults
 from planbook.errors import BadArgument
 from planbook.knowledge import learned_in, with_manual
-from planbook.manuals import replace_files, standalone
+from planbook.manuals import replace_files, standalone_code
 from planbook.option_values import pairs, validate
-from planbook.planner import Outcome, Procedure, Trajectory, code_of, parse_procedure, read_trajectory, unmarked
-from planbook.rules import Knowledge, tell_environment, tell_manual
+from planbook.planner import (
+    Outcome,
+    Procedure,
+    Trajectory,
+    code_of,
+    parse_procedure,
+    read_trajectory,
+    without_block_marks,
+)
+from planbook.rules import Knowledge, render_environment, render_manual
 from planbook.runs import Run, last_path, recorded_endings, without_folders
 from planbook.sandbox import Limits
 from planbook.wording import counted, listed
@@ -35,9 +42,9 @@ from planbook.wording import counted, listed
 SKILL, SCRIPT, MANUAL, EVIDENCE = "SKILL.md", "scripts/solve.py", "references/manual.md", "evidence.json"
 HASHED = (SKILL, SCRIPT, MANUAL)
 NAME_CHARACTERS, DESCRIPTION_CHARACTERS = 64, 1024
-"""Limits of the specification."""
+"""Maximum lengths by the specification."""
 EXAMPLES = 3
-"""Number of goals that the description quotes."""
+"""Maximum number of goals that the description quotes."""
 NEEDS_MATCHING = "its params are matched from goals (--types found), which a skill cannot do"
 _FOLDERS = re.compile(r"(?<![\w/.])/(?:[^\s/'\":]+/)+")
 """Matches the folders in an absolute path."""
@@ -45,13 +52,13 @@ _FILES = re.compile(r"[\w./-]+\.(?:py|ya?ml|json)\b")
 UNVERIFIED = "the run has no verification of it"
 
 
-class Proof(BaseModel):
+class EvidenceModel(BaseModel):
     """Base of the parts of ``evidence.json``."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
 
-class VerifiedTask(Proof):
+class VerifiedTask(EvidenceModel):
     """A task on which the procedure was played, and the environment's verdict."""
 
     task: Task
@@ -65,8 +72,8 @@ class VerifiedTask(Proof):
         return self.outcome.solved
 
 
-class SkillEvidence(Proof):
-    """The evidence that ``skills verify`` plays again. ``sha256`` has the digests of the other files."""
+class SkillEvidence(EvidenceModel):
+    """The evidence that `planbook skills verify` checks. ``sha256`` maps the other files to their digests."""
 
     schema_version: Literal["planbook.skill-evidence/1"] = Field(default="planbook.skill-evidence/1", alias="schema")
     verify: str = "planbook skills verify ."
@@ -75,9 +82,9 @@ class SkillEvidence(Proof):
     task_type: str
     env: str
     env_options: dict[str, JsonValue]
-    """The options other than the defaults, without secrets."""
+    """The options that differ from their defaults, without secrets."""
     actions: int = Field(ge=0)
-    """The limit of actions in one episode."""
+    """The maximum number of actions in one episode."""
     limits: Limits
     seed: int
     run: str
@@ -87,37 +94,37 @@ class SkillEvidence(Proof):
     tasks: tuple[VerifiedTask, ...] = Field(min_length=1)
 
 
-class SkillsExported(BaseModel):
-    """The output of ``planbook skills export --json``. ``left_out`` has a reason for each task type without a skill."""
+class SkillsExportResult(BaseModel):
+    """The output of `planbook skills export --json`. ``left_out`` maps task types without a skill to the reasons."""
 
     skills: dict[str, str]
-    """The folder of each skill, by name."""
+    """Maps the name of each skill to its folder."""
     left_out: dict[str, str]
     run: str
 
 
-def export_skills(folder: Path, out: Path | None) -> SkillsExported:
-    """Write a skill for each verified procedure of a building run. Raises BadArgument, BadRun."""
+def export_skills(folder: Path, out: Path | None) -> SkillsExportResult:
+    """Write a skill for each verified procedure of a building run. Raises BadArgument if there is none."""
     written, left_out = dict[str, str](), dict[str, str]()
     with closing(Run.open(folder)) as run:
         if run.config.learning is None:
             raise BadArgument(f"{folder} is not a building run; skills are the procedures that `planbook build` learns")
-        verified = list(_verifications(run))
+        verifications = list(_verifications(run))
         for group, state in learned_in(run).items():
             knowledge = with_manual(run, group, state)
             for kind, procedure in sorted(state.knowledge.procedures.items()):
-                tasks = _verified_tasks(procedure, verified)
+                tasks = _verified_tasks(procedure, verifications)
                 if not tasks or run.config.types == FOUND:
                     left_out[kind] = NEEDS_MATCHING if tasks else UNVERIFIED
                     continue
                 name = _free_name(f"{procedure.environment}-{kind}", written)
-                home = (out or folder / "skills") / name
-                replace_files(home, _files(run, name, knowledge, procedure, tasks))
-                written[name] = str(home)
+                skill_folder = (out or folder / "skills") / name
+                replace_files(skill_folder, _files(run, name, knowledge, procedure, tasks))
+                written[name] = str(skill_folder)
     if not written:
         reasons = ", ".join(f"{kind}: {reason}" for kind, reason in left_out.items()) or "it has learned no procedure"
         raise BadArgument(f"{folder} has no skill to export ({reasons})")
-    return SkillsExported(skills=written, left_out=left_out, run=str(folder))
+    return SkillsExportResult(skills=written, left_out=left_out, run=str(folder))
 
 
 def _verifications(run: Run) -> Iterator[Trajectory]:
@@ -127,20 +134,20 @@ def _verifications(run: Run) -> Iterator[Trajectory]:
     yield from (read_trajectory(path, run.store.events(path)) for path in paths)
 
 
-def _verified_tasks(procedure: Procedure, verified: list[Trajectory]) -> tuple[VerifiedTask, ...]:
-    """Return the last verdict on each task on which exactly this code was played."""
+def _verified_tasks(procedure: Procedure, verifications: list[Trajectory]) -> tuple[VerifiedTask, ...]:
+    """Return the tasks on which exactly this code was played, each with its last verdict."""
     code, tasks = code_of(procedure).code, dict[str, VerifiedTask]()
-    for episode in verified:
+    for episode in verifications:
         cells = [cell.code for round_ in episode.rounds for cell in round_.cells]
         task, ending = episode.task, episode.ending
         if cells[:1] == [code]:
-            score = ending.verdict.score
-            tasks[task.id] = VerifiedTask(task=task, outcome=ending.outcome, score=score, actions=ending.actions)
+            outcome, score = ending.outcome, ending.verdict.score
+            tasks[task.id] = VerifiedTask(task=task, outcome=outcome, score=score, actions=ending.actions)
     return tuple(tasks.values())
 
 
 def _free_name(text: str, taken: Mapping[str, str]) -> str:
-    """Return a free name in the form of the specification: lower case letters, digits and single hyphens."""
+    """Return a name that is not taken, in the form of the specification: lower case letters, digits, single hyphens."""
     base = re.sub(r"[^a-z0-9]+", "-", text.lower()).strip("-")[: NAME_CHARACTERS - 4].rstrip("-") or "skill"
     numbered = (f"{base}-{number}" for number in count(2))
     return base if base not in taken else next(name for name in numbered if name not in taken)
@@ -150,10 +157,10 @@ def _files(
     run: Run, name: str, knowledge: Knowledge, procedure: Procedure, tasks: tuple[VerifiedTask, ...]
 ) -> dict[str, str]:
     config = run.config
-    environment = tell_environment(config.environment, config.environment_options)
-    rules = unmarked(tell_manual(knowledge))
+    environment = render_environment(config.environment, config.environment_options)
+    rules = without_block_marks(render_manual(knowledge))
     source = _shareable_source(procedure, config)
-    script = standalone(procedure).replace(procedure.source, source, 1)
+    script = standalone_code(procedure).replace(procedure.source, source, 1)
     texts = {SCRIPT: script, MANUAL: f"# {procedure.environment}\n\n{environment}\n\n{rules}\n"}
     evidence = SkillEvidence(
         skill=name,
@@ -168,8 +175,8 @@ def _files(
         tasks=tasks,
     )
     if evidence.env_options or evidence.env not in known_environments():
-        named = shlex.join(_environment_arguments(evidence))
-        evidence = evidence.model_copy(update={"verify": f"{evidence.verify} {named}"})
+        arguments = shlex.join(_environment_arguments(evidence))
+        evidence = evidence.model_copy(update={"verify": f"{evidence.verify} {arguments}"})
     texts[SKILL] = _skill_text(evidence, procedure, source)
     digests = {path: hashlib.sha256(texts[path].encode()).hexdigest() for path in HASHED}
     evidence = evidence.model_copy(update={"sha256": digests})
@@ -178,7 +185,7 @@ def _files(
 
 
 def _shareable_source(procedure: Procedure, config: Config) -> str:
-    """Return the origin of a procedure with file names instead of paths, as folders differ from machine to machine."""
+    """Return where a procedure comes from, with file names instead of paths, since paths hold on one machine only."""
     source = procedure.source
     for model, shareable in zip(config.models.values(), without_folders(config).models.values(), strict=True):
         source = source.replace(model, shareable)
@@ -205,12 +212,12 @@ def _environment_arguments(evidence: SkillEvidence) -> list[str]:
 
 
 def _as_argument(value: JsonValue) -> str:
-    """Return the VALUE that ``-o NAME=VALUE`` reads as this value."""
+    """Return the text VALUE that ``-o NAME=VALUE`` turns into this value."""
     return value if isinstance(value, str) and pairs(f"_={value}", "-o") == {"_": value} else json.dumps(value)
 
 
 def _command(evidence: SkillEvidence) -> tuple[str, str]:
-    """Return the command that plays a task, and the files of the environment that it needs."""
+    """Return the command that plays the first task, and the names of the files that it needs for the environment."""
     environment = _environment_arguments(evidence)
     play = ["planbook", "exec", SCRIPT, *environment, "--task", evidence.tasks[0].task.id]
     files = {Path(file).name: None for file in _FILES.findall(" ".join(environment))}
@@ -243,7 +250,7 @@ def _template() -> Template:
 
 
 def _scalar(text: str) -> str:
-    """Return a quoted YAML scalar without three hyphens, which some readers take for the end of the header."""
+    """Return a quoted YAML scalar. It has no three hyphens in a row, which some readers take for the header's end."""
     return json.dumps(re.sub(r"-{3,}", "--", text), ensure_ascii=False)
 
 
@@ -252,14 +259,8 @@ def _shortened(text: str) -> str:
     return line if len(line) <= DESCRIPTION_CHARACTERS else f"{line[: DESCRIPTION_CHARACTERS - 4]} ..."
 
 
-# Verifying.
-
-
 class VerifiedSkill(BaseModel):
-    """A skill that was verified again. ``changed_files`` are missing or differ from their digests.
-
-    A skill without evidence has no tasks and no run.
-    """
+    """The result of verifying a skill again. A skill without evidence has no tasks and no run."""
 
     name: str
     folder: str
@@ -267,6 +268,7 @@ class VerifiedSkill(BaseModel):
     solved: int
     """Number of tasks that are solved now."""
     changed_files: tuple[str, ...]
+    """Files that are missing or differ from their digests."""
     changed: tuple[str, ...]
     """Ids of the tasks whose verdict has changed, or that were not played to their end."""
     run: str
@@ -274,25 +276,25 @@ class VerifiedSkill(BaseModel):
 
     @property
     def holds(self) -> bool:
-        """True if the files and all verdicts are as recorded."""
+        """True if all files and all verdicts are as recorded."""
         return not self.changed_files and not self.changed
 
 
 def skill_folders(folder: Path) -> list[Path]:
-    """Return the folder if it is a skill, else the skills in it. Raises BadArgument if there are none."""
-    skills = [each for each in (folder, *sorted(folder.glob("*/"))) if has_evidence(each) or (each / SCRIPT).is_file()]
+    """Return the folder itself if it is a skill, or the skills in it. Raises BadArgument if there are none."""
+    skills = [path for path in (folder, *sorted(folder.glob("*/"))) if has_evidence(path) or (path / SCRIPT).is_file()]
     if not skills:
         raise BadArgument(f"{folder} holds no skill with an {EVIDENCE}; write some with `planbook skills export RUN`")
     return skills[:1] if skills[0] == folder else skills
 
 
 def has_evidence(folder: Path) -> bool:
-    """Return whether a skill can be verified."""
+    """Return True if the skill in a folder has evidence, and so can be verified."""
     return (folder / EVIDENCE).is_file()
 
 
 def read_evidence(folder: Path) -> SkillEvidence:
-    """Read the evidence of a skill. Raises BadArgument."""
+    """Return the evidence of a skill. Raises BadArgument if it cannot be read."""
     try:
         return SkillEvidence.model_validate_json((folder / EVIDENCE).read_text(encoding="utf-8"))
     except (OSError, UnicodeDecodeError, ValidationError) as error:
@@ -309,8 +311,8 @@ def changed_files(folder: Path, evidence: SkillEvidence) -> tuple[str, ...]:
 def verifying_config(folder: Path, evidence: SkillEvidence, env: str, env_options: Mapping[str, JsonValue]) -> Config:
     """Return the configuration of a run that plays the skill on the tasks of its evidence.
 
-    ``env`` and ``env_options`` are those of this machine, as the evidence has neither folders nor secrets. Code
-    runs only if they name it. Raises BadArgument, BadProcedure, UnknownEnvironment.
+    The evidence contains neither folders nor secrets: the user gives them as ``env`` and ``env_options``. Code that the
+    evidence names runs only if the user names it, too: otherwise this raises BadArgument.
     """
     if not env and evidence.env not in known_environments():
         raise BadArgument(
@@ -318,10 +320,10 @@ def verifying_config(folder: Path, evidence: SkillEvidence, env: str, env_option
             "name it yourself if you trust it: --env FILE.py:NAME"
         )
     for name, value in evidence.env_options.items():
-        places = (text for text in _texts(value) if "://" in text or isfile(folder / text) or isfile(text))
-        if name not in env_options and (place := next(places, None)):
+        suspects = (text for text in _texts(value) if "://" in text or isfile(folder / text) or isfile(text))
+        if name not in env_options and (suspect := next(suspects, None)):
             raise BadArgument(
-                f"the skill in {folder} was verified with the option {name}={place}, which may name code to run or a "
+                f"the skill in {folder} was verified with the option {name}={suspect}, which may name code to run or a "
                 f"server to act on; name it yourself if you trust it: -o {name}=VALUE"
             )
     try:
@@ -349,7 +351,7 @@ def verifying_config(folder: Path, evidence: SkillEvidence, env: str, env_option
 
 
 def _texts(value: JsonValue) -> Iterator[str]:
-    """Yield the texts in JSON."""
+    """Yield all texts in a JSON value."""
     if isinstance(value, str):
         yield value
     for part in value.values() if isinstance(value, dict) else value if isinstance(value, list) else ():
@@ -357,9 +359,9 @@ def _texts(value: JsonValue) -> Iterator[str]:
 
 
 def tasks_in_environment(config: Config, evidence: SkillEvidence) -> list[Task]:
-    """Return the tasks of the evidence as the environment has them. Raises BadSelection."""
+    """Return the tasks of the evidence as the environment defines them. Raises BadSelection if one does not exist."""
     selections = (Selection(split=row.task.split or None, ids=(row.task.id,)) for row in evidence.tasks)
-    return [task for each in selections for task in config.environment.select(each, config.environment_options)]
+    return [task for chosen in selections for task in config.environment.select(chosen, config.environment_options)]
 
 
 def unverified_skill(folder: Path) -> VerifiedSkill:
@@ -370,7 +372,7 @@ def unverified_skill(folder: Path) -> VerifiedSkill:
 
 
 def verified_skill(folder: Path, evidence: SkillEvidence, played: Path) -> VerifiedSkill:
-    """Compare the verdicts of a run that played the skill with those recorded. Raises BadArgument for other tasks."""
+    """Compare the verdicts of a run of the skill with the evidence. Raises BadArgument if the tasks differ."""
     with closing(Run.open(played)) as run:
         endings = recorded_endings(run)
         ended = {entry.task.id: entry for entry in run.entries() if entry.index in endings}
@@ -380,9 +382,9 @@ def verified_skill(folder: Path, evidence: SkillEvidence, played: Path) -> Verif
         }
     outcomes = {id: endings[entry.index].outcome for id, entry in ended.items()}
     verdicts = {id: outcome.solved for id, outcome in outcomes.items() if outcome.played}
-    if forged := [row.task.id for row in evidence.tasks if tasks.get(row.task.id, row.task) != row.task]:
+    if differing := [row.task.id for row in evidence.tasks if tasks.get(row.task.id, row.task) != row.task]:
         raise BadArgument(
-            f"{folder / EVIDENCE}: tasks are not those of the environment ({listed(forged, 1)}); the evidence was "
+            f"{folder / EVIDENCE}: tasks are not those of the environment ({listed(differing, 1)}); the evidence was "
             "changed, or is from another version of the environment"
         )
     return VerifiedSkill(

@@ -1,5 +1,5 @@
-"""`planbook graph`: prompt graphs without coding.
+"""`planbook graph`: files of prompts that build on each other, and are run without writing code.
 
-``commands`` parses options and prints, ``running`` runs a graph in a run folder. ``planbook graph new`` writes
-``new.yaml``.
+``commands`` has the subcommands, and ``running`` runs a graph and records it in a run's folder. ``new.yaml`` is the
+example that ``planbook graph new`` writes.
 """

@@ -27,13 +27,13 @@ from planbook.planner import (
     graph_of,
     graph_path,
     graph_text,
-    nearest,
     read_graph,
+    suggestion,
     value_text,
     whole_graph,
 )
-from planbook.settings import Settings, absolute_model, by_role
-from planbook.wording import counted, harmless
+from planbook.settings import Settings, absolute_model, models_by_role
+from planbook.wording import counted, escape_control
 from planbook.workers import open_model
 
 ENVIRONMENT = "world"
@@ -86,7 +86,7 @@ def check(name: str) -> CommandResult:
     else:
         file = graph_of(text, path)
         layers = _layers(file)
-        nodes = counted(len(file.every_node), "node")
+        nodes = counted(len(file.all_nodes), "node")
         out.print(f"{path}: no faults; {nodes} in {counted(len(layers), 'layer')}:", soft_wrap=True)
         for number, layer in enumerate(layers, 1):
             out.print(f"  {number}. {', '.join(layer)}", soft_wrap=True)
@@ -95,9 +95,12 @@ def check(name: str) -> CommandResult:
 
 
 def _layers(file: GraphFile) -> list[list[str]]:
-    """Return the nodes by layer with every branch taken; nodes of branches and loops name the node they depend on."""
+    """Return the names of the nodes in each layer, as if every branch were taken.
+
+    Nodes of branches and loops are followed by the name of the node that decides whether they run.
+    """
     notes: dict[str, str] = {}
-    for node in file.every_node:
+    for node in file.all_nodes:
         if isinstance(node, GraphNode):
             notes |= {name: f" (if {node.name})" for branch in node.branches for name in branch.nodes}
             notes |= {f"{node.name}:{node.loop.name}": f" (each of {node.name})"} if node.loop else {}
@@ -144,29 +147,29 @@ def run(
     path = graph_path(name)
     text = graph_text(path)
     file = graph_of(text, path)
-    given = given_values(file, values, files)
-    refuse_agents(file, path, given)
+    database_values = read_values(file, values, files)
+    refuse_agents(file, path, database_values)
     arguments = GraphArguments(
         models=_models(file, settings.models),
         sampling=settings.sampling_by_role(),
-        values=with_inputs(file, given),
-        invocation=settings.hosting(),
+        values=with_inputs(file, database_values),
+        invocation=settings.execution(),
         passes=passes,
         side_by_side=side_by_side,
     )
     code, result = run_graph(file, text, arguments, settings.out)
     if not ends_in_json() and not result.problem:
         answer = value_text(result.answer)
-        click.echo(harmless(answer) if sys.stdout.isatty() else answer)
+        click.echo(escape_control(answer) if sys.stdout.isatty() else answer)
     return code, result
 
 
 def _models(file: GraphFile, named: Mapping[str, str]) -> dict[str, str]:
-    """Return models by role, at least one for every role of the graph. Raises BadArgument, ModelError."""
-    models = {role: absolute_model(model) for role, model in by_role(named).items()}
+    """Return a dict that maps roles to models. Raises BadArgument if a role of the graph has none, or ModelError."""
+    models = {role: absolute_model(model) for role, model in models_by_role(named).items()}
     known = {DEFAULT_ROLE, *file.roles}
     if unknown := sorted(set(models) - known):
-        raise BadArgument(f"no node of {file.name} asks {unknown[0]}{nearest(unknown[0], known)}")
+        raise BadArgument(f"no node of {file.name} asks {unknown[0]}{suggestion(unknown[0], known)}")
     silent = [role for role in file.roles if not (models.get(role) or models.get(DEFAULT_ROLE))]
     if silent:
         raise BadArgument(
@@ -181,8 +184,11 @@ def _models(file: GraphFile, named: Mapping[str, str]) -> dict[str, str]:
 # Values in the database of a graph
 
 
-def given_values(file: GraphFile, texts: tuple[str, ...], files: tuple[str, ...]) -> dict[str, JsonValue]:
-    """Return the values of ``--set`` and ``--input``. Raises BadArgument, GraphError."""
+def read_values(file: GraphFile, texts: tuple[str, ...], files: tuple[str, ...]) -> dict[str, JsonValue]:
+    """Return a dict that maps paths in the database to the values of ``--set`` and ``--input``.
+
+    Raises BadArgument if the graph uses no such path, or GraphError if a value does not fit.
+    """
     values: dict[str, JsonValue] = {**pairs(texts, "--set"), **_read_inputs(files)}
     _database_with(file, values)
     if not file.hooks:  # a hook may use any value
@@ -191,7 +197,7 @@ def given_values(file: GraphFile, texts: tuple[str, ...], files: tuple[str, ...]
 
 
 def with_inputs(file: GraphFile, values: Mapping[str, JsonValue]) -> Mapping[str, JsonValue]:
-    """Return the values with the missing inputs, for which the terminal prompts.
+    """Ask the user for missing inputs in the terminal, and return the values including these.
 
     Raises BadArgument if there is no terminal.
     """
@@ -208,17 +214,17 @@ def with_inputs(file: GraphFile, values: Mapping[str, JsonValue]) -> Mapping[str
 
 
 def refuse_agents(file: GraphFile, path: Path, values: Mapping[str, JsonValue]) -> None:
-    """Raise BadArgument for a graph that plays an environment, unless its ``world`` is among the values."""
-    uses = any(_overlap(used, ENVIRONMENT) for used in file.looked_up) or any(":" not in hook for hook in file.hooks)
-    has = any(_overlap(given, ENVIRONMENT) for given in (*values, *file.inputs, *file.initial))
-    if file.code is None or not uses or has:
+    """Raise BadArgument for a graph that plays an environment, unless a value stands in for the environment."""
+    uses_it = any(_overlap(used, ENVIRONMENT) for used in file.looked_up) or any(":" not in hook for hook in file.hooks)
+    has_it = any(_overlap(given, ENVIRONMENT) for given in (*values, *file.inputs, *file.initial))
+    if file.code is None or not uses_it or has_it:
         return
-    ships = path.parent.resolve() == SHIPPED_GRAPHS.resolve()
-    if ships and file.name in known_environments():
-        how = f"--env {file.name}"
+    is_shipped = path.parent.resolve() == SHIPPED_GRAPHS.resolve()
+    if is_shipped and file.name in known_environments():
+        flags = f"--env {file.name}"
     else:
-        how = f"--env ENV --planner-option graph={file.name if ships else path}"
-    raise BadArgument(f"{file.name} plays an environment, one pass per step: `planbook run --planner agentkit {how}`")
+        flags = f"--env ENV --planner-option graph={file.name if is_shipped else path}"
+    raise BadArgument(f"{file.name} plays an environment, one pass per step: `planbook run --planner agentkit {flags}`")
 
 
 def _database_with(file: GraphFile, values: Mapping[str, JsonValue]) -> GraphDatabase:
@@ -233,12 +239,12 @@ def _refuse_unused(file: GraphFile, paths: Iterable[str]) -> None:
     for path in paths:
         if "" not in file.looked_up and not any(_overlap(path, used) for used in known):  # "": {{ db }} uses all
             takes = f"It takes {', '.join(known)}" if known else "It takes no values"
-            raise BadArgument(f"nothing in {file.name} uses {path}{nearest(path, known)} {takes}")
+            raise BadArgument(f"nothing in {file.name} uses {path}{suggestion(path, known)} {takes}")
 
 
-def _overlap(one: str, other: str) -> bool:
-    """Return True if the paths are equal, or one contains the other."""
-    return f"{one}.".startswith(f"{other}.") or f"{other}.".startswith(f"{one}.")
+def _overlap(first: str, second: str) -> bool:
+    """Return True if the paths are equal, or if one is below the other."""
+    return f"{first}.".startswith(f"{second}.") or f"{second}.".startswith(f"{first}.")
 
 
 def _read_inputs(texts: tuple[str, ...]) -> dict[str, JsonValue]:

@@ -1,6 +1,7 @@
-"""`planbook graph run`: passes of a graph in a run folder, saved node by node.
+"""`planbook graph run`: run passes of a prompt graph, and record every node in the folder of a run.
 
-The run has one episode without an environment. Its one round holds the passes, and it ends when all are finished.
+A pass goes through the nodes of the graph once. The run has a single episode, which has no environment, and ends when
+all passes are finished.
 """
 
 from collections.abc import Callable, Mapping
@@ -12,7 +13,7 @@ from typing import Any, NamedTuple
 from pydantic import BaseModel, ConfigDict, JsonValue
 
 from planbook import errors
-from planbook.config import Config, Invocation
+from planbook.config import Config, InvocationSettings
 from planbook.console import ERRORS
 from planbook.envs import Task, Verdict
 from planbook.errors import BadRun
@@ -40,12 +41,12 @@ from planbook.planner import (
 from planbook.runs import GRAPH_PLANNER, Run, new_folder
 from planbook.terminal.printing import spending
 from planbook.wording import counted
-from planbook.workers import Steering, in_threads, roles_of
+from planbook.workers import Switches, in_threads, roles_of
 
 PRINTED_CHARS = 1_500
-"""Characters of an answer that are printed; the store has all of it."""
+"""Maximum number of characters of an answer that are printed. The store has the whole answer."""
 EPISODE = "task/0"
-"""The scope of the run's one episode."""
+"""The scope of the run's only episode."""
 
 
 class GraphArguments(NamedTuple):
@@ -54,8 +55,8 @@ class GraphArguments(NamedTuple):
     models: Mapping[str, str]
     sampling: Mapping[str, Sampling]
     values: Mapping[str, JsonValue]
-    """Values that the user puts into the database, by path."""
-    invocation: Invocation
+    """Maps paths in the graph's database to values that the user puts there."""
+    invocation: InvocationSettings
     passes: int = 1
     side_by_side: int = 1
 
@@ -63,8 +64,8 @@ class GraphArguments(NamedTuple):
 class GraphResult(BaseModel):
     """Output of ``graph run --json``.
 
-    ``answer`` is that of the last pass, ``answers`` has those of all its nodes; ``problem`` says why the
-    passes stopped early.
+    ``answer`` is the answer of the last pass, and ``answers`` maps the pass's nodes to theirs. ``problem`` says why the
+    passes stopped early, or is empty.
     """
 
     model_config = ConfigDict(frozen=True)
@@ -84,7 +85,7 @@ class GraphResult(BaseModel):
 
 
 def config_of(file: GraphFile, text: str, arguments: GraphArguments) -> Config:
-    """Return the recorded configuration; the number of passes, which may change on resume, is not part of it."""
+    """Return the configuration to record. It leaves out the number of passes, which may change on resume."""
     options: dict[str, JsonValue] = {"graph": text, "given": dict(arguments.values)}
     return Config(
         planner=GRAPH_PLANNER,
@@ -104,8 +105,8 @@ def task_of(file: GraphFile) -> Task:
 def run_graph(file: GraphFile, text: str, arguments: GraphArguments, out: Path | None) -> tuple[int, GraphResult]:
     """Run the passes, or resume them if the folder holds the same run. Return the exit code and the result."""
     config, task = config_of(file, text, arguments), task_of(file)
-    made = inputs_of_graph(config, arguments.invocation.prices)
-    with closing(Run.create(out or new_folder(config), config, [task], made_of=made)) as run:
+    inputs = inputs_of_graph(config, arguments.invocation.prices)
+    with closing(Run.create(out or new_folder(config), config, [task], made_of=inputs)) as run:
         run.begin_invocation(arguments.invocation)
         try:
             return _GraphPasses(run, file, arguments).run_all()
@@ -114,17 +115,17 @@ def run_graph(file: GraphFile, text: str, arguments: GraphArguments, out: Path |
 
 
 class _GraphPasses:
-    """The passes of one invocation, in their own thread so that Ctrl-C interrupts any wait."""
+    """The passes of one invocation. They run in a thread of their own, so that Ctrl-C interrupts any wait."""
 
     def __init__(self, run: Run, file: GraphFile, arguments: GraphArguments) -> None:
         self.run, self.file, self.arguments = run, file, arguments
-        self.steering = Steering()
+        self.switches = Switches()
         self.result = GraphResult(graph=file.name, passes=0, run=str(run.folder))
         self.database: GraphDatabase = file.new_database()
         self._begun: dict[str, dict[str, Any]] = {}
 
     def run_all(self) -> tuple[int, GraphResult]:
-        """Run all passes until an error or the end of the budget. Errors that the run cannot record are raised."""
+        """Run all passes, until an error or the end of the budget. Raises errors that the result cannot describe."""
         code, problem, remedy = self._run_in_thread()
         spent = self.run.meter.spent
         if spent.calls:
@@ -144,10 +145,10 @@ class _GraphPasses:
         )
 
     def _run_in_thread(self) -> tuple[int, str, str]:
-        """Return the exit code, why the passes stopped early, and how to continue them."""
+        """Return the exit code, the reason why the passes stopped early (or ""), and how to continue them."""
         how = f"with the same command and --out {self.run.folder}"
         try:
-            finished = in_threads(1, self._run_passes, self.steering.stop)
+            finished = in_threads(1, self._run_passes, self.switches.stop)
         except BudgetEnded as ended:
             return errors.OUT_OF_BUDGET, f"Stopped: {ended}", f"Continue {how} --budget {ended.larger}"
         except UnusableReply as unusable:
@@ -163,7 +164,7 @@ class _GraphPasses:
 
     def _run_passes(self, notify: Callable[[], None]) -> None:
         journal = self.run.journal(EPISODE, self._print)
-        roles = roles_of(self.run, self.steering.stops).guarded(self.steering.guard)
+        roles = roles_of(self.run, self.switches.must_stop).guarded(self.switches.guard)
         for path, value in self.arguments.values.items():
             self.database.set(path, value)
         graph = Graph(*self.file.nodes.values())
@@ -176,12 +177,12 @@ class _GraphPasses:
         for number in range(self.arguments.passes):
             self._pass(number, scope.child("pass"), graph)
         solved = Ending(outcome=Outcome.DIRECT_SUCCESS, verdict=Verdict(True, 1.0))
-        Scope(journal, EPISODE).once("outcome", lambda: solved.model_dump(mode="json"))
+        Scope(journal, EPISODE).get_or_record("outcome", lambda: solved.model_dump(mode="json"))
 
     def _pass(self, number: int, scope: Scope, graph: Graph) -> None:
-        side_by_side = self.arguments.side_by_side
+        limit = self.arguments.side_by_side
         hooks = self.file.hooks
-        done = run_pass(graph, self.database, scope, number=number, hooks=hooks, side_by_side=side_by_side, anew=True)
+        done = run_pass(graph, self.database, scope, number=number, hooks=hooks, side_by_side=limit, retry_failed=True)
         answer = done.answers[self.file.code] if self.file.code else done.last
         self.result = self.result.model_copy(
             update={
@@ -194,7 +195,7 @@ class _GraphPasses:
         )
 
     def _print(self, kind: EventKind, body: Body) -> None:
-        """Print a node once it is answered; the data of its beginning are kept until then."""
+        """Print a node when it is answered. Until then, keep the data recorded when it began."""
         if kind != "span":
             return
         span: Any = body
@@ -204,9 +205,9 @@ class _GraphPasses:
 
 
 def _node_line(body: Any, passes: int) -> str:
-    """Return a node and its answer as text, from its event."""
-    place = f"pass {body['number'] + 1}, layer {body['layer'] + 1}" if passes > 1 else f"layer {body['layer'] + 1}"
+    """Format a node and its answer, from the node's event."""
+    position = f"pass {body['number'] + 1}, layer {body['layer'] + 1}" if passes > 1 else f"layer {body['layer'] + 1}"
     note = " (skipped: this answer is kept)" if body["skipped"] else ""
     answer = value_text(body["answer"])
     more = f"\n... {len(answer) - PRINTED_CHARS:,} characters more" if len(answer) > PRINTED_CHARS else ""
-    return f"[{place}] {body['node']}{note}\n{indent(answer[:PRINTED_CHARS] + more, '    ')}"
+    return f"[{position}] {body['node']}{note}\n{indent(answer[:PRINTED_CHARS] + more, '    ')}"

@@ -1,14 +1,15 @@
-"""The knowledge that a run plays with.
+"""The knowledge that a run uses, and the knowledge that a building run has learned so far.
 
-- ``memory`` is what a planner recalls for a task: stored procedures, or what was ``learned`` by a building run or is in
-  the files of a library.
-- ``state`` is the knowledge of a building run after each episode; ``record`` has the steps of learning in its events.
-- ``parts`` are the parts of knowledge that a run can leave out.
+- ``memory``: chooses where a run's planner gets its knowledge from.
+- ``learned``: the knowledge that a building run learned, or that the files of a library hold.
+- ``state``: the knowledge of a building run after each of its episodes.
+- ``record``: the events in which a building run records what it learned.
+- ``parts``: the names of the parts of knowledge that a run can leave out (``--without``).
 """
 
 from typing import TYPE_CHECKING
 
-from planbook import lazily
+from planbook import lazy_getattr
 
 if TYPE_CHECKING:
     from planbook.knowledge.learned import known_parts, learned_memory
@@ -18,23 +19,23 @@ if TYPE_CHECKING:
         EVERYTHING,
         LEARNED,
         SPOILT,
-        beginning_path,
         formulating_path,
         group_of,
+        initial_state_path,
         learn_once,
-        learned_at,
+        learned_event,
         learning_path,
     )
     from planbook.knowledge.state import (
         KnowledgeState,
         check_environment,
         form_without,
-        fresh_beginning,
+        initial_state,
         learned_in,
-        read_undone,
+        read_undos,
         start_of,
         with_manual,
-        with_undone,
+        with_undos,
     )
 else:
-    __getattr__ = lazily(__name__)
+    __getattr__ = lazy_getattr(__name__)

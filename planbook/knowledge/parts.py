@@ -1,4 +1,7 @@
-"""The parts of knowledge that a run can leave out (``--without``)."""
+"""The parts of knowledge that a run can leave out with ``--without``.
+
+These are the ablations of the AutoManual paper, and single rules and skills.
+"""
 
 import re
 from collections.abc import Iterable, Mapping
@@ -25,27 +28,27 @@ ABLATIONS: Mapping[str, str] = {
     "cooperation": "the Builder does not see the planner's thoughts, and the planner names no rules",
 }
 SKILL = "skill:"
-SINGLE = re.compile(rf"rule_\d+|{SKILL}.+")
-"""Matches the name of a rule, or of a task type's skill, which stands for the procedure made from it, too."""
+SINGLE_PART = re.compile(rf"rule_\d+|{SKILL}.+")
+"""Matches the name of a single part: ``rule_N``, or ``skill:TYPE`` for a type's skill and procedure."""
 
 
 def check_ablations(names: Iterable[str], *, building: bool = False) -> None:
-    """Raise BadArgument for an unknown name; while ``building``, also for a single rule or skill."""
-    single = [] if building else [name for name in names if SINGLE.fullmatch(name)]
+    """Raise BadArgument if a name is unknown. Building runs (``building``) cannot leave out single rules or skills."""
+    single = [] if building else [name for name in names if SINGLE_PART.fullmatch(name)]
     if unknown := sorted(set(names) - set(ABLATIONS) - set(single)):
         known = "\n".join(f"  {name}: {meaning}" for name, meaning in ABLATIONS.items())
         others = "" if building else " rule_N, skill:TYPE and"
         raise BadArgument(f"--without {unknown[0]}: there is no such part; the parts are{others}\n{known}")
 
 
-def check_single(names: Iterable[str], known: "Iterable[Knowledge]") -> None:
-    """Raise BadArgument for a single rule or skill that does not exist."""
+def check_single_parts(names: Iterable[str], known: "Iterable[Knowledge]") -> None:
+    """Raise BadArgument if one of the names is that of a rule or skill that does not exist in the knowledge."""
     existing = sorted({name for knowledge in known for name in single_parts(knowledge)})
-    if unknown := sorted(name for name in set(names) - set(existing) if SINGLE.fullmatch(name)):
+    if unknown := sorted(name for name in set(names) - set(existing) if SINGLE_PART.fullmatch(name)):
         raise BadArgument(f"--without {unknown[0]}: there is no such rule or skill; known: {', '.join(existing)}")
 
 
 def single_parts(knowledge: "Knowledge") -> list[str]:
-    """Return the names of the rules and skills that can be left out one by one."""
+    """Return the names of the rules and skills, each of which can be left out."""
     kinds = sorted({*knowledge.skills, *knowledge.procedures})
     return [*(rule.id for rule in knowledge.rules), *(f"{SKILL}{kind}" for kind in kinds)]

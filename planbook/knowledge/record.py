@@ -1,4 +1,8 @@
-"""The record of learning in a building run: its steps, and the scopes of their events."""
+"""The events in which a building run records what it learned: one event ``learnt`` for each step of learning.
+
+A scope is a path, such as ``learn/3``, under which events are stored. A group is a set of task types that share their
+rules.
+"""
 
 import itertools
 import re
@@ -6,31 +10,33 @@ from collections.abc import Callable, Iterator
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from planbook.config import Learning
+from planbook.config import LearningSettings
 from planbook.planner import Body, JournalMismatch, Roles, Scope, UnusableReply
 from planbook.runs import Entry, Run
-from planbook.store import RESTART, Watch, started_over
+from planbook.store import RESTART, Watch, restart_scope
 
 if TYPE_CHECKING:
     from planbook.knowledge.state import KnowledgeState
 
 EVERYTHING = "all"
-"""The group of all tasks, unless rules are kept for each type."""
+"""The group of all tasks. It is the only group unless each task type has rules of its own."""
 LEARNED = re.compile(rf"learn/(\d+)({RESTART}\d+)?")
 SPOILT = "spoilt"
-"""Key of the reason in the event of a failed step, which is then started over."""
+"""Key in the event of a failed step, whose value is the reason. Such a step is restarted."""
 
 
 def learn_once(run: Run, path: str, roles: Roles, make: Callable[[Scope], Body], watch: Watch | None = None) -> Any:
-    """Return the ``learnt`` event of a step, made once by ``make``; ``watch`` is called with every new event.
+    """Return the recorded result of a step, or carry it out with ``make`` and record its result as a ``learnt`` event.
 
-    A step starts over, in ``PATH/restart/N``, if its record no longer fits, for example after an undo by hand; and on
-    the next call if a reply was unusable. Raises UnusableReply, ModelError, BudgetEnded.
+    ``watch`` is called with every new event. If the events of an unfinished step no longer fit, for example after the
+    user has undone changes, the step is restarted in the scope ``PATH/restart/N``. Raises UnusableReply if a model
+    gives no usable reply; the next call then restarts the step. Raises ModelError or BudgetEnded if a model cannot be
+    asked.
     """
     for attempt in _attempts(path):
         scope = Scope(run.journal(attempt, watch), attempt, roles)
         try:
-            learned = scope.once("learnt", partial(make, scope))
+            learned = scope.get_or_record("learnt", partial(make, scope))
         except JournalMismatch as mismatch:
             scope.journal.put(attempt, "learnt", 0, {SPOILT: str(mismatch)})
         except UnusableReply as unusable:
@@ -42,31 +48,31 @@ def learn_once(run: Run, path: str, roles: Roles, make: Callable[[Scope], Body],
     raise AssertionError("there is always another attempt")
 
 
-def learned_at(run: Run, path: str) -> Any:
-    """Return the ``learnt`` event of a step, or None if it is not finished."""
+def learned_event(run: Run, path: str) -> Any:
+    """Return the body of a step's ``learnt`` event, or None if the step is not finished."""
     return next((row.body for row in run.store.events(path, "learnt") if SPOILT not in row.body), None)
 
 
 def _attempts(path: str) -> Iterator[str]:
     yield path
-    yield from (started_over(path, number) for number in itertools.count(1))
+    yield from (restart_scope(path, number) for number in itertools.count(1))
 
 
-def group_of(learning: Learning, task_type: str) -> str:
-    """Return the group of tasks that shares the rules of a type."""
+def group_of(learning: LearningSettings, task_type: str) -> str:
+    """Return the group that a task type belongs to."""
     return task_type if learning.per_type else EVERYTHING
 
 
-def beginning_path(group: str) -> str:
+def initial_state_path(group: str) -> str:
     """Return the scope in which the initial knowledge of a group is recorded."""
     return f"beginning/{group}"
 
 
 def learning_path(entry: Entry) -> str:
-    """Return the scope of the learning from an episode."""
+    """Return the scope in which learning from an episode is recorded."""
     return f"learn/{entry.index}"
 
 
 def formulating_path(group: str, state: "KnowledgeState") -> str:
-    """Return the scope in which the present rules are formulated."""
+    """Return the scope in which writing a manual from the current rules is recorded."""
     return f"formulate/{group}/{len(state.history.entries)}"

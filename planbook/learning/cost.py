@@ -1,4 +1,4 @@
-"""The cost of building after each task, and the coverage of the learned rules."""
+"""The cost of a building run after each of its tasks, and the task types that the learned rules cover."""
 
 from collections.abc import Iterator
 from contextlib import closing
@@ -11,16 +11,16 @@ from planbook.knowledge import EVERYTHING, KnowledgeState, group_of
 from planbook.learning.finding import with_found_type
 from planbook.manuals import Coverage, goals_of, measure_coverage
 from planbook.planner import Grid
-from planbook.results.learning_cost import BuildingCost, Reached
+from planbook.results.learning_cost import BuildingCost, BuildingState
 from planbook.results.table import read_run
-from planbook.rules import count
+from planbook.rules import count_evidence
 from planbook.runs import Run
 from planbook.spending import prices_from
 from planbook.wording import counted
 
 
 def show_cost(folder: Path, prices: Path | None) -> BuildingCost:
-    """Carry out ``planbook cost``. Raises BadRun, BadArgument, BadPrices."""
+    """Print the output of ``planbook cost``, and return the cost. Raises BadRun, BadArgument or BadPrices."""
     out = console()
     with closing(Run.open(folder)) as run:
         cost = read_run(run, price=prices_from(prices) if prices else None).building_cost()
@@ -32,21 +32,24 @@ def show_cost(folder: Path, prices: Path | None) -> BuildingCost:
 
 
 def cost_table(cost: BuildingCost) -> Grid:
-    """Return a table of the steps, without those that changed nothing."""
+    """Return a table with a row for each building task that changed any of its columns."""
     columns = ("model calls", "tokens", "actions", "money", "rules", "types with a procedure")
-    rows = [_cost_row(step, cost.task_types) for step in (Reached(tasks=0), *cost.after)]
-    changed = [row for before, row in pairwise(rows) if row[1:] != before[1:]]
+    rows = [_cost_row(step, cost.task_types) for step in (BuildingState(tasks=0), *cost.after)]
+    changed = [row for previous, row in pairwise(rows) if row[1:] != previous[1:]]
     return Grid("cost of building so far", "building tasks", columns, changed)
 
 
-def _cost_row(step: Reached, task_types: int) -> tuple[str, ...]:
+def _cost_row(step: BuildingState, task_types: int) -> tuple[str, ...]:
     money = "unknown" if step.money is None else f"${step.money:.2f}"
     counts = (f"{number:,}" for number in (step.tasks, step.calls, step.tokens, step.actions))
     return (*counts, money, str(step.rules), f"{step.procedures} of {task_types}")
 
 
 def coverage_of(run: Run, group: str, state: KnowledgeState) -> Coverage:
-    """Compare a group's rules with the task types that they were built from, and with the citations of planners."""
+    """Return how the rules of a group cover the task types that they were built from, and which rules were cited.
+
+    A group is a set of task types that share their rules.
+    """
     learning = run.config.learning
     assert learning is not None
     tasks = [entry.task for entry in run.entries() if group_of(learning, entry.task.type) == group]
@@ -55,12 +58,12 @@ def coverage_of(run: Run, group: str, state: KnowledgeState) -> Coverage:
             with_found_type(state.knowledge, task.model_copy(update=run.config.task_overrides(task))) for task in tasks
         )
         tasks = [task for task in typed if task.type in state.knowledge.skills]
-    cited = {id: evidence.cited for id, evidence in count(state.citations).items()}
+    cited = {id: evidence.cited for id, evidence in count_evidence(state.citations).items()}
     return measure_coverage(state.knowledge.rules, goals_of(tasks), cited)
 
 
 def coverage_lines(run: Run, group: str, state: KnowledgeState) -> Iterator[str]:
-    """Yield gaps in the coverage, except those in parts that the run leaves out or cannot learn."""
+    """Yield a sentence for each kind of gap, except in parts that the run leaves out or cannot learn."""
     left_out, learning = set(run.config.without), run.config.learning
     assert learning is not None
     if "rules" in left_out:

@@ -1,4 +1,7 @@
-"""Task types that a building run finds: the type of each episode, and the procedures published for a type."""
+"""Task types that a building run finds, if the tasks have none: the type of each episode, and the type's procedures.
+
+A found type is a group of solved tasks with the same kind of plan (``planbook.rules.found_types``).
+"""
 
 import logging
 from collections.abc import Mapping, Sequence
@@ -12,12 +15,12 @@ from planbook.rules import (
     PATTERN,
     FoundType,
     Knowledge,
-    Solved,
+    SolvedTask,
     describe_type,
     learned_procedure,
     match,
     procedure_code,
-    with_solved,
+    with_solved_task,
     with_type,
 )
 
@@ -25,7 +28,10 @@ LOG = logging.getLogger(__name__)
 
 
 def with_found_type(knowledge: Knowledge, task: Task) -> Task:
-    """Return a task with its found type and params, from the type that has it as an example, else from its goal."""
+    """Return a task with its found type and params.
+
+    If the task is an example of a type, it has that type. Otherwise the type is found by matching the goal.
+    """
     for kind in knowledge.found:
         for example in kind.examples:
             if example.task_id == task.id:
@@ -34,15 +40,16 @@ def with_found_type(knowledge: Knowledge, task: Task) -> Task:
 
 
 def typed_episode(knowledge: Knowledge, episode: Trajectory) -> Trajectory:
-    """Return an episode whose task has its found type and params."""
+    """Return an episode with the found type and params of its task."""
     return episode.model_copy(update={"task": with_found_type(knowledge, episode.task)})
 
 
-def find_type(scope: Scope, knowledge: Knowledge, episode: Trajectory, code: str, *, describes: bool) -> Knowledge:
-    """Return the knowledge with a solved task added to its type, or to a new type if both plan and wording are new.
+def find_type(scope: Scope, knowledge: Knowledge, episode: Trajectory, code: str, *, describe: bool) -> Knowledge:
+    """Return the knowledge with a solved task added to its type, or to a new type if both its plan and wording are new.
 
-    A task whose goal fits the pattern of a type is of that type, whatever its plan: later only the goal can decide.
-    ``describes`` lets the Builder name new types. Raises ModelError, BudgetEnded.
+    If the goal fits the pattern of a type, the task has this type, whatever its plan is: when the knowledge is used,
+    only the goal is known. With ``describe``, the Builder (the model that writes rules) is asked to name and describe a
+    new type. Raises ModelError or BudgetEnded if it cannot be asked.
     """
     if not episode.ending.outcome.solved or not code.strip():
         return knowledge
@@ -50,24 +57,24 @@ def find_type(scope: Scope, knowledge: Knowledge, episode: Trajectory, code: str
     matched = match(knowledge.found, task.goal)
     kind = matched.type if matched.by == PATTERN else ""
     try:
-        types = with_solved(knowledge.found, Solved(task.id, task.goal, code, kind, matched.params))
+        types = with_solved_task(knowledge.found, SolvedTask(task.id, task.goal, code, kind, matched.params))
     except (SyntaxError, ValueError, RecursionError) as error:
         LOG.info("no type was found for %s: %s", task.id, error)
         return knowledge
-    if describes and types[-1].name not in known:
+    if describe and types[-1].name not in known:
         types = (*types[:-1], describe_type(scope.child("type"), types[-1], known))
     return knowledge.model_copy(update={"found": types})
 
 
 def type_named(knowledge: Knowledge, name: str) -> FoundType | None:
-    """Return the found type with that name, or None."""
+    """Return the found type with this name, or None if there is none."""
     return next((found for found in knowledge.found if found.name == name), None)
 
 
-def from_plans(
+def generalise_plans(
     knowledge: Knowledge, played: Sequence[Trajectory], environment: type, options: BaseModel | None
 ) -> Procedure | None:
-    """Turn the plans of a found type into one procedure; None if they do not generalise.
+    """Turn the plans of a found type into a procedure, without asking a model. Return None if that is not possible.
 
     ``played`` are episodes of the type.
     """
@@ -84,20 +91,24 @@ def from_plans(
         return None
 
 
-def publish(knowledge: Knowledge, before: Knowledge, name: str, *, repaired: bool) -> Knowledge:
-    """Return the knowledge with the next version of a found type if its procedure is new.
+def with_next_version(knowledge: Knowledge, previous: Knowledge, name: str, *, repaired: bool) -> Knowledge:
+    """Return the knowledge with the version number of a found type increased, if its procedure is new.
 
-    ``repaired`` means that an earlier version failed.
+    ``previous`` is the knowledge before the procedure was written. ``repaired`` tells whether the procedure replaces
+    one that failed.
     """
     found = type_named(knowledge, name)
-    if found is None or knowledge.procedures.get(name) == before.procedures.get(name):
+    if found is None or knowledge.procedures.get(name) == previous.procedures.get(name):
         return knowledge
     counts = {"version": found.version + 1, "repairs": found.repairs + repaired}
     return _with_type(knowledge, found.model_copy(update=counts))
 
 
 def with_readings(knowledge: Knowledge, name: str, readings: Mapping[str, Reading | None]) -> Knowledge:
-    """Return the knowledge with the readings after tasks of a found type, by task id, and their post-condition."""
+    """Return the knowledge with new readings for the examples of a found type, and the post-condition that follows.
+
+    ``readings`` maps task ids to the values that could be read after the procedure solved the task.
+    """
     found = type_named(knowledge, name)
     if found is None:
         return knowledge

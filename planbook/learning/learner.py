@@ -1,7 +1,8 @@
-"""Learn from episodes in order: libraries, procedures and rules (AutoManual, section 3).
+"""Learn from episodes in order: skills, reflections, procedures and rules (AutoManual, section 3).
 
-Each step is one event, ``learnt`` in the scope ``learn/INDEX``, so a run that was stopped or killed continues where it
-was: a step with its event is not repeated, an unfinished one repeats its recorded part.
+Learning from an episode is one step. Its result is recorded as the event ``learnt`` in the scope ``learn/INDEX``, so
+that a run that was stopped or killed can continue. Finished steps are not repeated. In an unfinished step, model calls
+and trials that were already recorded are replayed.
 """
 
 from collections.abc import Iterable
@@ -11,15 +12,15 @@ from planbook.config import FOUND, Config
 from planbook.envs import Task
 from planbook.knowledge import (
     KnowledgeState,
-    beginning_path,
     form_without,
-    fresh_beginning,
     group_of,
+    initial_state,
+    initial_state_path,
     learn_once,
     learned_memory,
     learning_path,
-    read_undone,
-    with_undone,
+    read_undos,
+    with_undos,
 )
 from planbook.learning.finding import find_type, typed_episode, with_found_type
 from planbook.learning.procedures import ProcedureWriter
@@ -32,7 +33,7 @@ from planbook.planner import (
     Trajectory,
     conclude,
     read_trajectory,
-    tell_trajectory,
+    render_trajectory,
 )
 from planbook.rules import (
     Blame,
@@ -43,10 +44,10 @@ from planbook.rules import (
     check_problem,
     citations,
     consolidate,
-    count,
-    learn,
+    count_evidence,
     rules_obeyed,
-    useless,
+    useless_rules,
+    with_conclusion,
 )
 from planbook.runs import Entry, Run, index_of, last_path
 from planbook.store import Watch, without_restart
@@ -54,48 +55,54 @@ from planbook.workers import EpisodeWorker
 
 
 class Learner:
-    """Keeps the state of knowledge during a building run. Each step builds on the one before."""
+    """Keeps the state of knowledge during a building run. Each step continues from the result of the previous one.
+
+    Tasks can be in groups that do not share their rules. Each group has a state of its own.
+    """
 
     def __init__(self, run: Run, watch: Watch | None = None) -> None:
-        """Start with the initial knowledge of the run; ``watch`` is called with each new event of learning."""
+        """Start with the initial knowledge of the run. ``watch`` is called with each new event of learning."""
         assert run.config.learning is not None
         self._run, self._config, self.learning = run, run.config, run.config.learning
-        self._undone, self._watch = read_undone(run), watch
+        self._undone, self._watch = read_undos(run), watch
         self._entries, self._finds_types = run.entries(), run.config.types == FOUND
         groups = {group_of(self.learning, entry.task.type) for entry in self._entries}
-        self._states = {group: self._beginning(group) for group in sorted(groups)}
+        self._states = {group: self._recorded_initial_state(group) for group in sorted(groups)}
 
     def state(self, task_type: str) -> KnowledgeState:
-        """Return the state of knowledge for tasks of a type."""
+        """Return the current state of knowledge for tasks of a type."""
         return self._states[group_of(self.learning, task_type)]
 
     def recall(self, task: Task) -> Recall:
-        """Return the knowledge for a task."""
+        """Return what the current knowledge holds for a task."""
         return learned_memory(self._config, self.state(task.type).knowledge).recall(task)
 
-    def leaves_out(self, entry: Entry) -> bool:
-        """Return True if an episode is skipped because its type was solved often enough in a row."""
+    def is_skipped(self, entry: Entry) -> bool:
+        """Return True if an episode need not be played, because its type was solved often enough in a row."""
         state = self.state(entry.task.type)
         return state.streaks.get(self._type(state.knowledge, entry.task), 0) >= self.learning.solved_after
 
     def learn(self, entry: Entry, ending: Ending, worker: EpisodeWorker) -> None:
-        """Learn from an ended episode. Raises ModelError, BudgetEnded, EpisodeStopped."""
-        group, before = group_of(self.learning, entry.task.type), self.state(entry.task.type)
+        """Learn from an episode that has ended, unless that was done before.
+
+        Raises ModelError or BudgetEnded if a model cannot be asked, or EpisodeStopped if the run is stopped.
+        """
+        group, previous = group_of(self.learning, entry.task.type), self.state(entry.task.type)
 
         def make(scope: Scope) -> Body:
-            state = self._learn(scope, before, entry, ending, worker).with_positions_of_changed_procedures(before)
+            state = self._learn(scope, previous, entry, ending, worker).with_positions_of_changed_procedures(previous)
             state = self._renew_procedures(scope, state, worker) if self._is_last(entry) else state
             return state.model_dump(mode="json")
 
         roles = worker.roles.seeded(self._config.seed)
         recorded = learn_once(self._run, learning_path(entry), roles, make, self._watch)
-        self._states[group] = with_undone(KnowledgeState.model_validate(recorded), group, self._undone)
+        self._states[group] = with_undos(KnowledgeState.model_validate(recorded), group, self._undone)
 
-    def _beginning(self, group: str) -> KnowledgeState:
-        """Return the initial knowledge of a group. It is recorded, as the library that it comes from may change."""
-        path = beginning_path(group)
+    def _recorded_initial_state(self, group: str) -> KnowledgeState:
+        """Return the initial knowledge of a group. It is recorded, since the library that it comes from may change."""
+        path = initial_state_path(group)
         scope = Scope(self._run.journal(path), path)
-        recorded = scope.once("learnt", lambda: fresh_beginning(self._config, group).model_dump(mode="json"))
+        recorded = scope.get_or_record("learnt", lambda: initial_state(self._config, group).model_dump(mode="json"))
         return KnowledgeState.model_validate(recorded)
 
     def _learn(
@@ -111,10 +118,10 @@ class Learner:
         )
         knowledge = state.knowledge
         if self._finds_types:
-            describes = "rules" not in config.without and not self.learning.libraries_only
-            knowledge = find_type(scope, knowledge, trajectory, conclusion.code, describes=describes)
+            describe = "rules" not in config.without and not self.learning.libraries_only
+            knowledge = find_type(scope, knowledge, trajectory, conclusion.code, describe=describe)
             trajectory = typed_episode(knowledge, trajectory)
-        kind, knowledge = trajectory.task.type, learn(knowledge, trajectory, conclusion)
+        kind, knowledge = trajectory.task.type, with_conclusion(knowledge, trajectory, conclusion)
         streak = state.streaks.get(kind, 0) + 1 if ending.outcome.solved else 0
         state = state.model_copy(update={"knowledge": knowledge, "streaks": {**state.streaks, kind: streak}})
         failure = ""
@@ -124,7 +131,7 @@ class Learner:
         return self._with_rules(scope, state, trajectory, conclusion, failure, worker)
 
     def _renew_procedures(self, scope: Scope, state: KnowledgeState, worker: EpisodeWorker) -> KnowledgeState:
-        """Renew the procedures that later rules may improve, type by type."""
+        """Rewrite those procedures that may profit from rules that were learned after them, type by type."""
         for kind in sorted(state.knowledge.procedures):
             if played := self._episodes_of_type(state.knowledge, kind):
                 state = ProcedureWriter(self._run, scope.child("renewal"), worker).renew(state, played)
@@ -136,13 +143,13 @@ class Learner:
         return not any(group_of(self.learning, other.task.type) == group for other in self._entries[entry.index + 1 :])
 
     def _episodes_of_type(self, knowledge: Knowledge, kind: str, last: int | None = None) -> list[Trajectory]:
-        """Return the episodes of a type that have begun, up to the index ``last``."""
+        """Return the episodes of a type that have begun, up to the one with the index ``last``, if it is given."""
         entries = [entry for entry in self._entries if last is None or entry.index <= last]
         episodes = self._read_begun(entry for entry in entries if self._type(knowledge, entry.task) == kind)
         return [typed_episode(knowledge, episode) for episode in episodes] if self._finds_types else episodes
 
     def _read_begun(self, entries: Iterable[Entry]) -> list[Trajectory]:
-        """Return the episodes that have begun."""
+        """Return those of the episodes that have begun."""
         begun = (entry for entry in entries if any(self._run.store.events(last_path(self._run, entry), "task")))
         return [read_episode(self._run, entry) for entry in begun]
 
@@ -160,15 +167,15 @@ class Learner:
         failure: str,
         worker: EpisodeWorker,
     ) -> KnowledgeState:
-        """Let the Builder learn from an episode, then consolidate if rules are too many, or one has become useless.
+        """Let the Builder learn from an episode. Then consolidate if there are too many rules, or if one is useless.
 
-        ``failure`` describes how a procedure failed on another task.
+        The Builder is the model that writes rules. ``failure`` describes how a new procedure failed on another task.
         """
         if "rules" in self._config.without or self.learning.libraries_only:
             return state.model_copy(update={"citations": (*state.citations, _citation(trajectory, frozenset()))})
         settings = self._settings(worker, trajectory)
         obeyed = rules_obeyed(worker.sandbox, state.history.book.active, trajectory)
-        useless_before = useless(count(state.citations))
+        useless_before = useless_rules(count_evidence(state.citations))
         built = build_rules(
             scope.child("builder"), worker.sandbox, state.history.book, trajectory, conclusion, settings, failure
         )
@@ -176,7 +183,7 @@ class Learner:
         notes = (*state.notes, f"{trajectory.path}: {built.note}") if built.note else state.notes
         citation = _citation(trajectory, blamed).model_copy(update={"obeyed": obeyed})
         state = state.model_copy(update={"notes": notes, "citations": (*state.citations, citation)})
-        useless_now = useless(count(state.citations)).keys() & {*built.book.ids}
+        useless_now = useless_rules(count_evidence(state.citations)).keys() & {*built.book.ids}
         must_consolidate = bool(useless_now - useless_before.keys())
         if built.change is not None:
             state = state.with_history(state.history.record(built.change))
@@ -184,7 +191,7 @@ class Learner:
         return self._consolidate(scope, state, worker, settings) if must_consolidate else state
 
     def _settings(self, worker: EpisodeWorker, latest: Trajectory) -> BuilderSettings:
-        """Return the settings for building rules; checks of rules, if used, are tried on all episodes so far."""
+        """Return the settings for building rules. New checks of rules are tried on all episodes so far."""
         settings = builder_settings(self._config)
         if not self.learning.checks:
             return settings
@@ -198,7 +205,7 @@ class Learner:
             scope.child("consolidator"),
             worker.sandbox,
             state.history.book,
-            count(state.citations),
+            count_evidence(state.citations),
             lambda ids: describe_episodes(self._run, ids),
             settings,
         )
@@ -224,15 +231,16 @@ def builder_settings(config: Config) -> BuilderSettings:
 
 
 def read_episode(run: Run, entry: Entry) -> Trajectory:
-    """Return the last attempt at an episode. Raises LookupError if it has not begun."""
+    """Return an episode from its last attempt. Raises LookupError if it has not begun."""
     path = last_path(run, entry)
     return read_trajectory(path, run.store.events(path))
 
 
 def describe_episodes(run: Run, ids: list[str]) -> str:
-    """Return the text of episodes for the Consolidator, from their last attempts. Raises LookupError for an unknown id.
+    """Return the text of episodes for the Consolidator, the model that merges and deletes rules.
 
-    In the logs of rules, an episode that was started over has the id of its last attempt, such as ``task/3/restart/1``.
+    An id may also be that of a restarted attempt, such as ``task/3/restart/1``, since rules name such ids in their
+    logs. The text always describes the last attempt. Raises LookupError for an unknown id.
     """
     entries = {entry.path: entry for entry in run.entries()}
     named = {id: entries.get(without_restart(id)) for id in ids}
@@ -243,7 +251,7 @@ def describe_episodes(run: Run, ids: list[str]) -> str:
 
 def _describe(run: Run, id: str, entry: Entry) -> str:
     try:
-        return tell_trajectory(read_episode(run, entry))
+        return render_trajectory(read_episode(run, entry))
     except LookupError as error:
         raise LookupError(f"{id} has not been played yet") from error
 

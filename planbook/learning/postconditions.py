@@ -1,4 +1,7 @@
-"""Post-conditions of procedures: the values that could be read after each task that a procedure solved."""
+"""Post-conditions of procedures, derived from the values that could be read after tasks that a procedure solved.
+
+If a value was the same after all of them, a later run of the procedure should produce it, too.
+"""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -12,23 +15,23 @@ from planbook.planner import AGENT, TASK, Episode, GivenCode, Trajectory, given_
 from planbook.rules import MIN_EXAMPLES
 
 LOOK = "look"
-"""Source of the cell that reads values after a procedure."""
+"""Marks the piece of plan code that reads values after a procedure, to find it in the episode's record."""
 Reading = Mapping[str, JsonValue]
-"""Values by the expressions that read them."""
+"""Maps expressions of plan code, such as ``agent.inventory``, to the values that they had."""
 
 
-def play_and_look(episode: Episode, options: GivenCode) -> None:
-    """Run a procedure, then record all attributes, and all queries and read-only tools that need no argument."""
+def play_and_read(episode: Episode, options: GivenCode) -> None:
+    """Run a procedure. Then print all attributes, and what queries and read-only tools return without arguments."""
     given_code(episode, options)
     expressions = readable_expressions(episode.environment)
     if expressions and not episode.feedbacks[-1].is_error:
-        lines = [f"try:\n    read[{each!r}] = {each}\nexcept Exception:\n    pass" for each in expressions]
+        lines = [f"try:\n    read[{code!r}] = {code}\nexcept Exception:\n    pass" for code in expressions]
         with episode.frame(LOOK):
             episode.run("\n".join(["import json", "read = {}", *lines, "print(json.dumps(read))"]), source=LOOK)
 
 
 def readable_expressions(environment: Environment) -> list[str]:
-    """Return the expressions of plan code that read values of an environment without arguments."""
+    """Return the expressions with which plan code can read values of an environment without giving arguments."""
     tools = getattr(environment, "tools", {})
     read_only = [
         spec for name, spec in environment.offer.actions.items() if name in tools and tools[name].effect == "read"
@@ -42,7 +45,10 @@ def _needs_no_argument(spec: ActionSpec) -> bool:
 
 
 def read_after(episode: Trajectory) -> Reading | None:
-    """Return the values read after a solved task; None if there are none, for example if the task ended the episode."""
+    """Return the values that were read after a solved task.
+
+    Return None if the task was not solved, or if nothing was read, for example because solving it ended the episode.
+    """
     cells = [cell for round_ in episode.rounds for cell in round_.cells if cell.source == LOOK]
     try:
         reading: Any = json.loads(cells[-1].feedback.output) if cells else None
@@ -52,9 +58,11 @@ def read_after(episode: Trajectory) -> Reading | None:
 
 
 def postcondition(readings: Sequence[Reading | None], params: Sequence[Mapping[str, JsonValue]]) -> str:
-    """Return plan code that raises unless the values common to all readings are found; empty if there are none.
+    """Return plan code that raises unless it reads the values that all readings have in common.
 
-    A value is common if it was the same after several tasks, or always equal to the same param.
+    Readings have a value in common if it was the same after at least ``MIN_EXAMPLES`` tasks, or if it was always equal
+    to the same param of the task. ``params`` holds the params of each task. Return "" if there are no such values, or
+    if a reading is missing.
     """
     known = [reading for reading in readings if reading is not None]
     if not known or len(known) < len(readings):
@@ -68,7 +76,7 @@ def postcondition(readings: Sequence[Reading | None], params: Sequence[Mapping[s
 
 
 def _expected(values: Sequence[JsonValue], params: Sequence[Mapping[str, JsonValue]]) -> str:
-    """Return the expression for a common value; empty if there is none."""
+    """Return the source of an expression that is equal to all values, or "" if they have nothing in common."""
     same = all(value == values[0] for value in values)
     if same and len(values) >= MIN_EXAMPLES:
         return repr(values[0])

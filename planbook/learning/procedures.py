@@ -1,4 +1,8 @@
-"""Procedures of a building run: written after a success, verified on tasks, renewed after later episodes or rules."""
+"""Write the procedures of a building run.
+
+A procedure is written after the first success with a task type, and kept only if it solves other tasks of the type,
+too. It is rewritten if it fails on a later task, or if rules were learned that it may profit from.
+"""
 
 import logging
 from collections.abc import Callable, Sequence
@@ -8,8 +12,8 @@ from typing import Any
 from planbook.config import FOUND
 from planbook.envs import EnvironmentBroken, EnvsError, Selection, Task
 from planbook.knowledge import KnowledgeState
-from planbook.learning.finding import from_plans, publish, type_named, with_found_type, with_readings
-from planbook.learning.postconditions import Reading, play_and_look, read_after
+from planbook.learning.finding import generalise_plans, type_named, with_found_type, with_next_version, with_readings
+from planbook.learning.postconditions import Reading, play_and_read, read_after
 from planbook.planner import (
     Ending,
     Episode,
@@ -24,31 +28,31 @@ from planbook.planner import (
     play,
     read_trajectory,
 )
-from planbook.rules import Knowledge, Verification, admit, generalise, new_lesson_ids, rules_for, verified
+from planbook.rules import Knowledge, Verification, generalise, new_lesson_ids, rules_for, verdict_of, with_procedure
 from planbook.runs import Run
 from planbook.workers import EpisodeWorker
 
 LOG = logging.getLogger(__name__)
 RETRIES = 2
-"""Number of retries of a task if an attempt says nothing about the procedure."""
+"""How often a task is played again if an attempt failed for reasons that are not the procedure's fault."""
 Verify = Callable[[Procedure], Sequence[Verification]]
 
 
 @dataclass(frozen=True)
 class ProcedureWriter:
-    """Writes the procedures of a run with its models and a sandbox; model calls and trials are recorded in a scope."""
+    """Writes procedures with the models and the sandbox of a run. Model calls and trials are recorded in ``scope``."""
 
     run: Run
     scope: Scope
     worker: EpisodeWorker
     _readings: dict[str, Reading | None] = field(default_factory=dict)
-    """The values read after the last verification on each task, by task id."""
+    """Maps task ids to the values that were read after the last verification on the task."""
 
     def after_episode(self, state: KnowledgeState, played: Sequence[Trajectory]) -> tuple[KnowledgeState, str]:
-        """Write a procedure after a success if its type has none, or if the type's procedure fails on the task.
+        """Write a procedure after an episode, if it was solved and its type has none, or if the existing one fails.
 
-        ``played`` are the episodes of the type, the latest last. Returns the state, and a description of how a
-        new procedure failed on another task, if one did.
+        ``played`` are the episodes of the type, including this one as the last. Return the new state, and a description
+        of how a new procedure failed on another task, or "" if it did not.
         """
         latest = played[-1]
         kind = latest.task.type
@@ -61,9 +65,9 @@ class ProcedureWriter:
         return self._write(state, played, existing, failed) if failed else (self._publish(state, existing), "")
 
     def renew(self, state: KnowledgeState, played: Sequence[Trajectory]) -> KnowledgeState:
-        """Rewrite the procedure of a type if rules about the environment or errors that fit the type are newer than it.
+        """Rewrite the procedure for a type if it may profit from newer rules about the environment or about errors.
 
-        The new procedure is kept if it solves all tasks of the type with no more actions than the old one.
+        The new procedure is kept if it solves all tasks of the type, and takes no more actions than the old one.
         """
         kind = played[-1].task.type
         existing, since = state.knowledge.procedures.get(kind), state.procedures_at.get(kind, 0)
@@ -91,7 +95,7 @@ class ProcedureWriter:
         def takes_no_more_actions(results: Sequence[Verification]) -> bool:
             return max_actions is None or sum(result.actions for result in results[: len(played)]) <= max_actions
 
-        from_type = from_plans(state.knowledge, played, config.environment, config.environment_options)
+        from_type = generalise_plans(state.knowledge, played, config.environment, config.environment_options)
         if from_type is not None and (existing is None or existing.code != from_type.code):
             results = verify(from_type)
             unsolved = [result for result in results if not result.solved]
@@ -113,18 +117,18 @@ class ProcedureWriter:
         procedure = generalised.procedure
         if procedure is not None and not takes_no_more_actions(generalised.attempts[-1]):
             procedure = None
-        return self._publish(state, procedure, repaired=bool(failed)), generalised.elsewhere
+        return self._publish(state, procedure, repaired=bool(failed)), generalised.other_failure
 
     def _publish(self, state: KnowledgeState, procedure: Procedure | None, *, repaired: bool = False) -> KnowledgeState:
-        """Return the state with a new procedure; that of a found type gets a version and a post-condition."""
-        knowledge = admit(state.knowledge, procedure)
+        """Return the state with a new procedure. A found type also gets a version and a post-condition."""
+        knowledge = with_procedure(state.knowledge, procedure)
         if procedure is not None and self._finds_types:
             knowledge = with_readings(knowledge, procedure.type, self._readings)
-            knowledge = publish(knowledge, state.knowledge, procedure.type, repaired=repaired)
+            knowledge = with_next_version(knowledge, state.knowledge, procedure.type, repaired=repaired)
         return state.model_copy(update={"knowledge": knowledge})
 
     def _verifier(self, tasks: Sequence[Task]) -> Verify:
-        """Return a function that plays a procedure on tasks, each time in a new scope."""
+        """Return a function that verifies a procedure on these tasks, and records each verification in a new scope."""
 
         def verify(procedure: Procedure) -> list[Verification]:
             attempt = self.scope.child("verification")
@@ -135,8 +139,8 @@ class ProcedureWriter:
     def _verify(self, scope: Scope, procedure: Procedure, task: Task) -> Verification:
         """Verify a procedure on a task.
 
-        The task is played again if the environment breaks, or does not repeat the recorded part: neither says anything
-        about the procedure.
+        The task is played again if the environment breaks, or behaves differently from what is recorded, since neither
+        is the procedure's fault.
         """
         message = ""
         for attempt in (scope, *(scope.child("again") for _ in range(RETRIES))):
@@ -149,14 +153,14 @@ class ProcedureWriter:
             if ending.outcome is not Outcome.BROKEN:
                 episode = read_trajectory(attempt.path, self.run.store.events(attempt.path))
                 self._readings[task.id] = read_after(episode)
-                return verified(episode)
+                return verdict_of(episode)
             self.worker.drop_environment()
             message = ending.message
         self._readings[task.id] = None
         return Verification(task_id=task.id, solved=False, feedback=message)
 
     def _play(self, scope: Scope, procedure: Procedure, task: Task) -> Ending:
-        """Play a procedure on a task, or return the recorded ending."""
+        """Play a procedure on a task, or return the ending that is already recorded."""
         recorded: Any = scope.journal.get(scope.path, "outcome", 0)
         if recorded is not None:
             return Ending.model_validate(recorded)
@@ -171,7 +175,7 @@ class ProcedureWriter:
             guard=self.worker.guard,
             task_changes=task.model_dump(include={"type", "params", "goal"}) if self._finds_types else {},
         )
-        return play(episode, play_and_look if self._finds_types else given_code, code_of(procedure))
+        return play(episode, play_and_read if self._finds_types else given_code, code_of(procedure))
 
     @property
     def _finds_types(self) -> bool:
@@ -181,16 +185,16 @@ class ProcedureWriter:
         return self.run.config.environment.select(selection, self.run.config.environment_options)
 
     def _own_task(self, task: Task) -> Task:
-        """Return a task with the environment's own type and params, which may differ from the found ones."""
+        """Return a task as the environment defines it, with its own type and params instead of the found ones."""
         if not self._finds_types:
             return task
         listed = (entry.task for entry in self.run.entries() if entry.task.id == task.id)
         return next(listed, None) or self._select(Selection(ids=(task.id,)))[0]
 
     def _verification_tasks(self, kind: str, knowledge: Knowledge) -> list[Task]:
-        """Return further tasks of a type on which procedures are verified, besides the building tasks.
+        """Return the tasks of a type on which procedures are verified in addition to the building tasks.
 
-        Those of a found type are the tasks whose goals match it.
+        For a found type, these are tasks whose goals match it.
         """
         config = self.run.config
         assert config.learning is not None
@@ -206,9 +210,9 @@ class ProcedureWriter:
         return [task for task in typed if task.type == kind][: int(count)]
 
     def _library_tasks(self, kind: str, knowledge: Knowledge, tasks: Sequence[Task]) -> list[Task]:
-        """Return the solved tasks of a found type that the library's run played, without the given ``tasks``.
+        """Return the examples of a found type that come from the library, not from this run: all except ``tasks``.
 
-        The list is empty if the environment does not have them here.
+        Return an empty list if this environment does not have these tasks.
         """
         found, known = type_named(knowledge, kind), {task.id for task in tasks}
         ids = tuple(example.task_id for example in (found.examples if found else ()) if example.task_id not in known)
@@ -221,6 +225,6 @@ class ProcedureWriter:
 
 
 def _fitting_rules(state: KnowledgeState, kind: str) -> set[str]:
-    """Return the ids of the rules that a planner gets for tasks of a type."""
+    """Return the ids of the rules that a planner would get for tasks of a type."""
     skill = state.knowledge.skills[kind]
     return {rule.id for rule in rules_for(state.history.book, skill.task, skill)}

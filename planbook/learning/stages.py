@@ -1,4 +1,4 @@
-"""The stages of AutoManual (section 3.1): build rules from episodes, formulate them, and play with them."""
+"""The stages of a building run (AutoManual, section 3.1): learn from episodes, write a manual, and export both."""
 
 import logging
 from collections.abc import Callable, Sequence
@@ -13,50 +13,51 @@ from planbook.learning.learner import Learner
 from planbook.manuals import MANUAL_FILE, replace_files, write_knowledge
 from planbook.manuals import formulate as ask_formulator
 from planbook.planner import BudgetEnded, Ending, ModelError, Outcome, Scope, UnusableReply, never_stopped
-from planbook.rules import Rule, tell_environment
+from planbook.rules import Rule, render_environment
 from planbook.runs import Entry, Run
 from planbook.store import Watch
 from planbook.wording import TYPE_SOLVED
-from planbook.workers import EpisodeWorker, Hosting, play_episode, play_episodes, play_in_order, roles_of
+from planbook.workers import EpisodeWorker, Execution, play_episode, play_episodes, play_in_order, roles_of
 
 LOG = logging.getLogger(__name__)
 ABOUT = "world.md"
-"""Describes the environment to readers of the manual; planners get the same text in their prompts."""
+"""Name of a file that describes the environment to readers of the manual. Planners get the text in prompts."""
 SHORT_MANUAL = "manual.short.md"
-"""A shortened view of the manual."""
+"""Name of the file with the shortened manual."""
 
 
 def build(
-    run: Run, on_ending: Callable[[Entry, Ending], None], *, hosting: Hosting, watch: Watch | None = None
+    run: Run, on_ending: Callable[[Entry, Ending], None], *, execution: Execution, watch: Watch | None = None
 ) -> bool:
-    """Play the building tasks in order and learn from each. Returns False if it was stopped.
+    """Play the building tasks in order, and learn from each. Return False if the run was stopped.
 
     Call this again to continue a run that was stopped or killed. With ``--without online``, all episodes are played
-    before anything is learned, and none is left out. Given episodes are copied instead of played.
+    before anything is learned, and none is skipped. With ``--from``, episodes are copied from other runs instead of
+    played.
     """
     learner, config = Learner(run, watch), run.config
     offline, copies = "online" in config.without, None
     if config.copies:
-        from planbook.learning.given import Copies  # the schema takes a while to import; most runs copy nothing
+        from planbook.learning.copying import EpisodeCopier  # slow to import, and rarely needed
 
-        copies = Copies(run)
+        copies = EpisodeCopier(run)
     memory = learner if copies else playing_memory(config, learner)
     played_first = offline and not copies
-    if played_first and not play_episodes(run, memory, on_ending, hosting=hosting, watch=watch):
+    if played_first and not play_episodes(run, memory, on_ending, execution=execution, watch=watch):
         return False
 
     def play_one(entry: Entry, worker: EpisodeWorker) -> Ending:
-        left_out = not offline and learner.leaves_out(entry)
-        copied = copies.copy_next(entry, left_out=left_out) if copies else None
-        ending = copied or (_leave_out(run, entry) if left_out else play_episode(run, memory, entry, worker, watch))
+        skip = not offline and learner.is_skipped(entry)
+        copied = copies.copy_next(entry, skip=skip) if copies else None
+        ending = copied or (_record_skipped(run, entry) if skip else play_episode(run, memory, entry, worker, watch))
         learner.learn(entry, ending, worker)
         return ending
 
-    # episodes that were played first are reported already
-    return play_in_order(run, play_one, (lambda *_: None) if played_first else on_ending, hosting)
+    # if the episodes were played first, their endings were already reported
+    return play_in_order(run, play_one, (lambda *_: None) if played_first else on_ending, execution)
 
 
-def _leave_out(run: Run, entry: Entry) -> Ending:
+def _record_skipped(run: Run, entry: Entry) -> Ending:
     ending = Ending(outcome=Outcome.NOT_RUN, cause=TYPE_SOLVED)
     journal = run.journal(entry.path)
     recorded: Any = journal.get(entry.path, "outcome", 0)
@@ -66,10 +67,11 @@ def _leave_out(run: Run, entry: Entry) -> Ending:
 
 
 def formulate(run: Run, config: Config, tokens: int | None) -> None:
-    """Turn the rules of a building run into a manual for each group of tasks with rules. ``config`` names the models.
+    """Write a manual from the rules of each group of tasks in a building run. ``config`` names the models to ask.
 
-    This happens once for each state of the rules: a second call answers from the record. Raises BadArgument if there
-    are no rules, UnusableReply, ModelError, BudgetEnded.
+    This is done once for each state of the rules, and recorded. A second call changes nothing. Raises BadArgument if
+    there are no rules, UnusableReply if a model gives no usable outline, or ModelError or BudgetEnded if it cannot be
+    asked.
     """
     states = learned_in(run)
     if not any(state.knowledge.rules for state in states.values()):
@@ -82,8 +84,11 @@ def formulate(run: Run, config: Config, tokens: int | None) -> None:
                 learn_once(run, formulating_path(group, state), roles, make)
 
 
-def formulate_with_kept(run: Run, ended: BudgetEnded) -> bool:
-    """Write the manual of a building run with the share of its budget kept for it. Returns whether it was written."""
+def formulate_with_reserve(run: Run, ended: BudgetEnded) -> bool:
+    """Write the manual of a building run whose budget has ended, from a reserved share of the budget.
+
+    Return True if it was written.
+    """
     if run.config.learning is None or not run.meter.budget.manual_share(ended.name):
         return False
     try:
@@ -100,21 +105,25 @@ def _formulate(scope: Scope, rules: Sequence[Rule], config: Config, tokens: int 
 
 
 def export(run: Run) -> list[Path]:
-    """Write the knowledge of a building run into its folder, as a library for other runs; one for each group."""
+    """Write the knowledge of a building run into its folder, as a library that other runs can use.
+
+    There is one library for each group of tasks. Return their folders.
+    """
     written: list[Path] = []
     for group, state in learned_in(run).items():
         folder = library_folder(run, group)
         write_knowledge(folder, with_manual(run, group, state))
-        environment = tell_environment(run.config.environment, run.config.environment_options)
+        environment = render_environment(run.config.environment, run.config.environment_options)
         replace_files(folder / run.config.environment.name, {ABOUT: f"{environment}\n"})
         written.append(folder)
     return written
 
 
 def export_manuals(run: Run, tokens: int | None) -> list[Path]:
-    """Write the knowledge of a building run, and beside each manual a shortened one within a number of tokens.
+    """Write the knowledge of a building run like ``export``, with a shortened manual next to each manual.
 
-    Returns the paths of the manuals. A shortened one is for readers: no library reads it back. Raises TooLong.
+    The shortened manual has at most ``tokens`` tokens. It is meant for people; planbook does not read it. If ``tokens``
+    is None, none is written. Return the paths of the manuals. Raises TooLong if a manual cannot be shortened that much.
     """
     export(run)
     written: list[Path] = []
@@ -127,5 +136,5 @@ def export_manuals(run: Run, tokens: int | None) -> list[Path]:
 
 
 def library_folder(run: Run, group: str) -> Path:
-    """Return the folder of a group's library."""
+    """Return the folder for the library of a group."""
     return run.folder / "learnt" if group == EVERYTHING else run.folder / "learnt" / group

@@ -1,4 +1,4 @@
-"""The tasks of a run; those of a building run are drawn."""
+"""Select the tasks of a run. For a building run, they are drawn at random."""
 
 import random
 from collections.abc import Sequence
@@ -9,29 +9,30 @@ from planbook.errors import BadArgument
 
 
 def tasks_of(config: Config) -> Sequence[Task]:
-    """Return the tasks of a run. Raises BadSelection, BadArgument."""
+    """Return the tasks of a run. Raises BadSelection or BadArgument if the selection is invalid."""
     if config.learning:
         return building_tasks(config)
     return config.environment.select(config.selection, config.environment_options)
 
 
 def building_tasks(config: Config) -> list[Task]:
-    """Return the tasks to build on (appendix D): a number of each type, drawn and shuffled with the run's seed.
+    """Return the tasks of a building run: a number of each type, drawn and shuffled with the run's seed.
 
-    Raises BadSelection and BadArgument, also for faults that would otherwise appear in the middle of building.
+    This follows appendix D of AutoManual. Raises BadSelection or BadArgument if the selection, or another setting for
+    learning, is invalid.
     """
     assert config.learning is not None
     check_learning(config)
     if config.copies:
-        from planbook.learning.given import given_tasks  # the schema takes a while to import; most runs copy nothing
+        from planbook.learning.copying import tasks_to_copy  # slow to import, and rarely needed
 
-        return given_tasks(config)
-    dice = random.Random(f"building/{config.seed}")
+        return tasks_to_copy(config)
+    rng = random.Random(f"building/{config.seed}")
     any_type = config.types == FOUND and not config.selection.ids
     selection = config.selection.model_copy(update={"limit": None}) if any_type else config.selection
     tasks = config.environment.select(selection, config.environment_options)
     if any_type:
-        return dice.sample(tasks, min(config.selection.limit or config.learning.tasks_per_type, len(tasks)))
+        return rng.sample(tasks, min(config.selection.limit or config.learning.tasks_per_type, len(tasks)))
     if config.selection.ids:
         return tasks
     from planbook.manuals import types_to_build_on  # only building draws tasks
@@ -40,8 +41,8 @@ def building_tasks(config: Config) -> list[Task]:
     drawn: list[Task] = []
     for kind in chosen:
         of_type = [task for task in tasks if task.type == kind]
-        drawn += dice.sample(of_type, min(config.learning.tasks_per_type, len(of_type)))
-    dice.shuffle(drawn)
+        drawn += rng.sample(of_type, min(config.learning.tasks_per_type, len(of_type)))
+    rng.shuffle(drawn)
     if not drawn:
         raise BadArgument(
             "building leaves out all of the chosen task types, since they repeat others; choose others with --types"
@@ -50,7 +51,7 @@ def building_tasks(config: Config) -> list[Task]:
 
 
 def check_learning(config: Config) -> None:
-    """Check that the split on which procedures are verified exists. Raises BadArgument."""
+    """Check the setting ``--verify``: a split and a number of tasks. Raises BadArgument if it is invalid."""
     assert config.learning is not None
     known, verify = config.environment.task_splits(config.environment_options), config.learning.verify
     split, _, count = verify.partition(":")

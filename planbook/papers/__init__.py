@@ -1,5 +1,7 @@
-"""The figures of papers, and the comparison of runs with them.
+"""Compare runs with the results that papers published.
 
-``published`` has the papers' tables and settings; ``settings`` has the settings of ``--paper``, and the differences
-between a run and a paper's setting. ``comparison`` compares a run with the tables; ``tables`` prints the comparison.
+- ``published``: the tables and settings of the papers, as data.
+- ``settings``: the settings for ``--paper``, and the differences between the settings of a run and a paper.
+- ``comparison``: compares the results of a run with the tables.
+- ``tables``: prints the comparison.
 """

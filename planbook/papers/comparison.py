@@ -1,4 +1,4 @@
-"""The comparison of a run with the tables of papers."""
+"""Compare the results of a run with the tables of papers."""
 
 from collections.abc import Callable, Mapping
 from typing import NamedTuple
@@ -17,7 +17,10 @@ Figure = Callable[[OurRun], float | None]
 
 
 class Column(NamedTuple):
-    """Our figure for a column (None if the run has none), its standard deviation, and the digits to show."""
+    """How to get our figure for a column of a table: the value, its standard deviation, and the decimal places to show.
+
+    ``value`` and ``spread`` return None if a run has no such figure.
+    """
 
     value: Figure
     spread: Figure = lambda run: None
@@ -43,14 +46,15 @@ COLUMNS: Mapping[str, Column] = {
     "actions, last round": Column(_search("mean_actions_last"), digits=2),
     "plan revisions": Column(_search("mean_revisions"), digits=2),
 }
-"""Columns with figures of the whole run instead of shares of tasks: a score is from 0 to 100, a cost in US dollars."""
+"""The columns whose figures are not shares of solved tasks. Scores are from 0 to 100, and costs in US dollars."""
 
 
 class OurRow(BaseModel):
-    """Our figures, in percent of all selected tasks; ``spread`` is the standard deviation over the repeats.
+    """Our results, in percent of all selected tasks. ``spread`` is the standard deviation over the repeats.
 
-    ``k_max`` is a mean by task type. ``learnt`` is true if the run knew more than its starting examples (``start``);
-    None if no paper is about learning.
+    ``k_max`` is a measure of the ADaPT paper. It maps task types to the mean of the greatest depth of sub-tasks.
+    ``start`` names the starting examples. ``learnt`` is true if the run knew more than these, and None if no paper is
+    about learning.
     """
 
     planner: str
@@ -60,7 +64,7 @@ class OurRow(BaseModel):
     repeats: int
     overall: float
     interval: tuple[float, float] | None
-    """The interval of the overall share, where repeats of a task count as one case; None if some were not played."""
+    """The 95 % interval of the overall share, with all repeats of a task as one case. None if some were not played."""
     spread: float | None
     by_type: dict[str, float]
     error_steps: float | None
@@ -71,11 +75,13 @@ class OurRow(BaseModel):
 
 
 class ComparedTable(BaseModel):
-    """A table of a paper, and our figures for those of its columns that the run has.
+    """A table of a paper, and our figures for its columns, as far as the run has them.
 
-    ``spread`` has the standard deviations of means. The column ``all`` is over ``types`` task types (0 if unknown), of
-    which ``types_played`` were played. ``otherwise`` has those of our planner's options in which some row of the same
-    method differs; ``alike`` has the numbers of the rows that agree with ours in all options.
+    ``ours`` maps columns to our figures, and ``spread`` maps those that are means to their standard deviations. The
+    column ``all`` is over ``types`` task types (0 if unknown). The run played ``types_played`` of them.
+
+    ``otherwise`` and ``alike`` concern the rows of our planning method. ``otherwise`` maps our options to their values
+    if some row has a different one. ``alike`` lists the numbers of the rows that have the same options as our run.
     """
 
     table: PublishedTable
@@ -88,27 +94,27 @@ class ComparedTable(BaseModel):
 
 
 class ComparedPaper(BaseModel):
-    """The tables of a paper that fit the run; ``names`` has the paper's names for our task types."""
+    """The tables of a paper that can be compared with the run. ``names`` maps our task types to the paper's names."""
 
     paper: str
     names: dict[str, str]
     differs: tuple[PaperDifference, ...]
     only_quoted: tuple[str, ...]
-    """Methods that cannot be played here, so that only the paper has figures for them."""
+    """Methods that planbook does not have, so that only the paper has figures for them."""
     tables: tuple[ComparedTable, ...]
 
 
 class PaperComparison(BaseModel):
-    """The field ``table`` of ``--table --json``: our row, and the comparison with each paper."""
+    """The value of ``table`` in the output of ``--table --json``: our row, and the comparison with each paper."""
 
     ours: OurRow
     papers: tuple[ComparedPaper, ...]
 
 
 def compare_with_papers(config: Config, summary: Summary) -> PaperComparison | None:
-    """Compare a run with the papers of its method and environment; return None if no paper uses the environment.
+    """Compare a run with the papers on its method and environment. Return None if no paper uses the environment.
 
-    Raises BadRun, BadKnowledge.
+    Raises BadRun or BadKnowledge if the run, or the library that it used, cannot be read.
     """
     env = config.environment.name
     papers = papers_of(config.planner, env)
@@ -158,7 +164,7 @@ def _compare_paper(paper: Publication, run: OurRun) -> ComparedPaper:
 
 
 def _fits(table: PublishedTable, paper: Publication, setting: PaperSetting, run: OurRun) -> bool:
-    """Return whether a table fits the run's environment, its method, and its split or types."""
+    """Return True if a table can be compared with the run: it has the same environment, method, and split or types."""
     if table.env != setting.env or table.by == "skill":
         return False
     table_setting = paper.setting(table.env, table.split)
@@ -191,13 +197,13 @@ def _compare_table(table: PublishedTable, paper: Publication, setting: PaperSett
 
 
 def _types(table: PublishedTable, paper: Publication) -> frozenset[str]:
-    """Return the task types of a table; none if neither the table nor the paper's setting names them."""
+    """Return the task types that a table covers, or an empty set if neither it nor the paper's setting names them."""
     named = {name for name in table.columns if name != ALL and name not in COLUMNS} if table.by == "type" else ()
     return frozenset(paper.setting(table.env, table.split).types or named)
 
 
 def _overall(types: frozenset[str], setting: PaperSetting, run: OurRun) -> float | None:
-    """Return our share over the types of a table; None if the run's setting lacks some of them."""
+    """Return our share of solved tasks over the types of a table, or None if the run's setting lacks some of them."""
     if setting.types and not types <= set(setting.types):
         return None
     return percent(counts for type, counts in run.summary.by_type.items() if not types or type in types)

@@ -1,4 +1,7 @@
-"""The tables of papers as data, with their units, read from ``automanual.json`` and similar files."""
+"""The tables and settings of papers as data, which are read from ``automanual.json`` and the other files in ``FILES``.
+
+"Our" refers to planbook, "their" to the authors of a paper.
+"""
 
 from collections.abc import Collection, Mapping, Sequence
 from functools import cache
@@ -8,51 +11,53 @@ from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, Field, JsonValue, computed_field
 
-from planbook.config import Learning
+from planbook.config import LearningSettings
 
 FILES = ("automanual.json", "adapt.json", "deps.json", "agentkit.json", "devils_advocate.json")
 LEARNING_OPTIONS = ("without", "start")
-"""Entries of a learning method's row that are not options of the method."""
+"""Keys in the options of a row that describe what the method had learned from. They are not options of a planner."""
 
 
 class PaperData(BaseModel):
-    """Base of the content of a data file."""
+    """Base class of the records in a data file."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
 
 class PublishedRow(PaperData):
-    """A row of a table: a method or a variant of it. ``values`` are by column, in the unit of the table."""
+    """A row of a table: the results of a method, or of a variant of it. ``values`` maps each column to its figure."""
 
     method: str
     planner: str | None
-    """Our name for the method; None if it cannot be played here."""
+    """Our name for the method, or None if planbook does not have it."""
     model: str = ""
     variant: str = ""
     unit: str = ""
-    """Set if it differs from the table's."""
+    """The unit of the figures, if it differs from that of the table."""
     options: dict[str, JsonValue] = Field(default_factory=dict)
-    """The options of our planner that correspond to the row; None means no limit.
+    """The options of our planner that correspond to the row. None means no limit.
 
-    A learning method also has its left-out parts (``without``, as on the command line) and its examples (``start``).
+    A method that learns has two more entries: ``without``, the parts that it leaves out, named as on the command line,
+    and ``start``, its starting examples.
     """
     values: dict[str, float]
     spread: dict[str, float] = Field(default_factory=dict)
-    """Standard deviations."""
+    """Maps columns to the standard deviations of their figures."""
     k_max: dict[str, float] = Field(default_factory=dict)
 
     @computed_field  # type: ignore[prop-decorator]
     @property
     def quoted_only(self) -> bool:
-        """True if the figures are only quoted: the method cannot be played here, or LLaMA planned."""
+        """True if the figures are only quoted, since planbook does not have the method, or the plans are from LLaMA."""
         return self.planner is None or "LLaMA" in self.model
 
 
 class PublishedTable(PaperData):
-    """A table of a paper; ``by`` says what its columns are, apart from those in ``comparison.COLUMNS``.
+    """A table of a paper. Its columns are task types, objects or skills, as ``by`` says, and names in ``COLUMNS``.
 
-    A ``main`` table is compared with any run in its environment, any other only with runs of its methods. A table of
-    ``ablations`` is not printed for a run that asked no model. ``note`` explains how the table was read.
+    A ``main`` table is compared with all runs in its environment. Other tables are compared only with runs of a method
+    that they contain. A table of ``ablations`` is not printed for a run that asked no model. ``note`` explains how the
+    table is to be read.
     """
 
     table: int
@@ -73,26 +78,26 @@ class PublishedTable(PaperData):
         return tuple(dict.fromkeys(name for row in self.rows for name in row.values))
 
     def rows_of(self, planner: str) -> dict[int, PublishedRow]:
-        """Return the rows of one of our methods, by their numbers."""
+        """Return the rows of one of our methods, as a dict from the number of the row to the row."""
         return {number: row for number, row in enumerate(self.rows) if row.planner == planner}
 
 
 class PaperBuilding(PaperData):
-    """The settings of a paper's building stage; None for values that the paper does not state."""
+    """The settings of a paper's building stage. Values that the paper does not state are None."""
 
     planner: str
     models: tuple[str, ...]
     split: str
     actions: int | None = None
     options: dict[str, JsonValue]
-    learning: Learning
+    learning: LearningSettings
 
 
 class PaperSetting(PaperData):
-    """The setting of a paper on a split, under our name for the split; None for values that the paper does not state.
+    """The setting of a paper's experiments on a split. Values that the paper does not state are None.
 
-    ``types`` are all task types of the split; empty if the columns of the tables name them. ``models`` wrote the plans.
-    A paper without ``building`` learned nothing.
+    ``env`` and ``split`` are our names. ``types`` lists all task types of the split, and is empty if the columns of the
+    tables name them. ``models`` are the models that wrote the plans. ``building`` is None if nothing was learned.
     """
 
     env: str
@@ -107,24 +112,28 @@ class PaperSetting(PaperData):
     environment: str = ""
     """A description of their environment, if it differs from ours."""
     our_environment: str = "in text"
-    """A description of our environment, to print beside theirs."""
+    """A description of our environment, to print next to theirs."""
     matching_option: str = ""
-    """The option of our environment that can make it match theirs; if set, it is printed for ``our_environment``."""
+    """An option that can make our environment match theirs. If set, it is printed instead of ``our_environment``."""
     environment_options: dict[str, tuple[JsonValue, ...]] = Field(default_factory=dict)
-    """Their values of our environment's options where they differ from our defaults; ``--paper`` sets the first."""
-    deviations: dict[str, dict[str, tuple[str, str]]] = Field(default_factory=dict)
-    """By planner, the values in which its rows deviate from this setting: name, our value and theirs.
+    """Maps options of our environment to the values that correspond to theirs, where these are not the defaults.
 
-    ``{tasks}`` in our value is replaced by the number of our tasks.
+    ``--paper`` uses the first value. The others are equivalent.
+    """
+    deviations: dict[str, dict[str, tuple[str, str]]] = Field(default_factory=dict)
+    """Exceptions from this setting for single methods.
+
+    The outer dict maps our name of a method to its exceptions. The inner dict maps the name of a setting to our value
+    and theirs. ``{tasks}`` in our value is replaced by the number of our tasks.
     """
     without: tuple[str, ...] = ()
-    """Parts of our method that theirs lacks (``--without``)."""
+    """Parts of our method that theirs does not have, named as for ``--without``."""
     prompts: str
     building: PaperBuilding | None = None
 
 
 class Publication(PaperData):
-    """A paper's settings and tables. ``names`` has the paper's names for our task types."""
+    """The settings and tables of a paper. ``names`` maps our task types to the paper's names."""
 
     paper: str
     names: Mapping[str, str]
@@ -133,12 +142,12 @@ class Publication(PaperData):
 
     @property
     def planners(self) -> frozenset[str]:
-        """Our names for its methods."""
+        """Our names for the paper's methods, as far as planbook has them."""
         return frozenset(row.planner for table in self.tables for row in table.rows if row.planner)
 
     @property
     def environments(self) -> tuple[str, ...]:
-        """The environments that it has figures for."""
+        """The environments for which the paper has results."""
         return tuple(sorted({setting.env for setting in self.settings}))
 
     def settings_of(self, env: str) -> tuple[PaperSetting, ...]:
@@ -146,16 +155,20 @@ class Publication(PaperData):
         return tuple(setting for setting in self.settings if setting.env == env)
 
     def options(self, planner: str, setting: PaperSetting) -> dict[str, JsonValue]:
-        """Return the options of a method: those of the setting, overridden by those that all its rows agree on."""
+        """Return the options of a method in a setting.
+
+        Options that all rows of the method agree on take precedence over those of the setting.
+        """
         tables = (table for table in self.tables if self.setting(table.env, table.split) == setting)
         rows = [row.options for table in tables for row in table.rows_of(planner).values()]
-        agreed = {
-            name: value for row in rows for name, value in row.items() if all(it.get(name) == value for it in rows)
-        }
+        agreed = {name: value for row in rows for name, value in row.items() if all(r.get(name) == value for r in rows)}
         return {name: value for name, value in (setting.options | agreed).items() if name not in LEARNING_OPTIONS}
 
     def setting(self, env: str, split: str, types: Collection[str] = ()) -> PaperSetting:
-        """Return the first setting that has all the types, else that of the split, else the environment's first."""
+        """Return the first setting that includes all the types.
+
+        If there is none, return the setting for the split, or else the first one for the environment.
+        """
         settings = self.settings_of(env)
         of_types = (setting for setting in settings if types and set(types) <= set(setting.types))
         of_split = (setting for setting in settings if setting.split == split)
@@ -164,12 +177,15 @@ class Publication(PaperData):
 
 @cache
 def publications() -> Sequence[Publication]:
-    """Return every paper whose figures ship with planbook."""
+    """Return all papers whose results come with planbook."""
     texts = [Path(__file__).with_name(name).read_text(encoding="utf-8") for name in FILES]
     return [Publication.model_validate_json(text) for text in texts]
 
 
 def papers_of(planner: str, env: str) -> Sequence[Publication]:
-    """Return the papers that have both method and environment, else the first with the environment, if any."""
+    """Return the papers that have results for this method and environment.
+
+    If there are none, return only the first paper on the environment, if there is one.
+    """
     papers = [paper for paper in publications() if env in paper.environments]
     return [paper for paper in papers if planner in paper.planners] or papers[:1]

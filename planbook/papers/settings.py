@@ -1,4 +1,7 @@
-"""The settings of papers, our run, and the differences between the two."""
+"""The settings of papers, those of our run, and the differences between them.
+
+"Our" and "ours" refer to a run of planbook, "theirs" to a paper.
+"""
 
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping
@@ -8,11 +11,11 @@ from pathlib import Path
 
 from pydantic import BaseModel, JsonValue
 
-from planbook.config import SHIPPED_LIBRARY, Config, Learning, PaperSettings, chosen_options
+from planbook.config import SHIPPED_LIBRARY, Config, LearningSettings, PaperSettings, effective_options
 from planbook.envs import load_environment
 from planbook.errors import BadArgument
 from planbook.knowledge import RETRIEVAL, learned_in, with_manual
-from planbook.manuals import read_knowledge, usual_starts
+from planbook.manuals import default_starts, read_knowledge
 from planbook.papers.published import PaperBuilding, PaperSetting, Publication, publications
 from planbook.planner import DEFAULT_ROLE, PLANNER_ROLE, Outcome, Sampling, method
 from planbook.results.rows import Result
@@ -27,9 +30,9 @@ from planbook.wording import counted
 def paper_settings(
     planner: str, env: str, split: str = "", types: Collection[str] = (), *, building: bool = False
 ) -> PaperSettings:
-    """Return a paper's settings for a method on an environment's split; with ``building``, for its building stage.
+    """Return the settings that a paper used for a method on a split, or for its building stage if ``building`` is set.
 
-    Raises BadArgument if no paper has the method and the environment.
+    Raises BadArgument if no paper used this method in this environment.
     """
     name = load_environment(env).name
     paper = next((paper for paper in publications() if planner in paper.planners and name in paper.environments), None)
@@ -51,80 +54,80 @@ def paper_settings(
 
 
 def settings_of_papers(planner: str) -> dict[tuple[str, str], PaperSettings]:
-    """Return the settings of all papers that played a method, by environment and split."""
+    """Return the settings of all papers that used a method, as a dict from environment and split to the settings."""
     settings = [setting for paper in publications() if planner in paper.planners for setting in paper.settings]
-    return {(it.env, it.split): paper_settings(planner, it.env, it.split) for it in settings}
+    return {(setting.env, setting.split): paper_settings(planner, setting.env, setting.split) for setting in settings}
 
 
 def _papers_with(planner: str) -> str:
-    """Return a sentence with the papers that played a method, and their environments."""
-    papers = [f"{it.paper} on {', '.join(it.environments)}" for it in publications() if planner in it.planners]
+    """Return a clause that names the papers that used a method, and their environments."""
+    papers = [f"{each.paper} on {', '.join(each.environments)}" for each in publications() if planner in each.planners]
     return f"{planner} was played in {'; '.join(papers)}" if papers else f"no paper has the method {planner}"
 
 
-IN_TESTING = frozenset({"formulation"})
-"""Parts that the paper, too, left out in testing only."""
+LEFT_OUT_IN_TESTING = frozenset({"formulation"})
+"""Parts that the paper left out only in testing, not in building."""
 OBJECT = "object"
-"""Parameter of tasks that names their object."""
-OWN_CHOICE = ("replans", "selector")
-"""Options for which None means the method's own choice, not the absence of a limit."""
+"""The parameter of a task that names the object it is about."""
+CHOSEN_BY_METHOD = ("replans", "selector")
+"""Options for which None means that the method chooses a value. For all other options, it means no limit."""
 ALL_THAT_IS_LEARNED = "all that is learned"
 
 
 @dataclass(frozen=True)
 class KnowledgeOrigin:
-    """The origin of a run's knowledge."""
+    """Where the knowledge of a run comes from."""
 
     building: Config | None
-    """The configuration of the building run, if it exists."""
+    """The configuration of the building run, or None if the knowledge was read from files."""
     builders: tuple[str, ...]
-    """The models that answered in building."""
+    """The models that answered in the building run."""
     formulated: bool
-    """True if all rules were in a manual."""
+    """True if a manual was written from the rules."""
     learned: bool
-    """True if the knowledge was more than the starting examples."""
+    """True if there is more knowledge than the starting examples."""
 
 
 @dataclass(frozen=True)
 class OurRun:
-    """A finished run; ``origin`` is None unless a paper is about learning."""
+    """A finished run. ``origin`` is None if the papers to compare with are not about learning."""
 
     config: Config
     summary: Summary
     models: tuple[str, ...]
-    """The models that answered, by the names that their servers reported."""
+    """The models that answered, under the names that their servers reported."""
     by_object: dict[str, float]
-    """Percentage of solved tasks by the object that they name."""
+    """Maps the object that tasks are about to the percentage of these tasks that were solved."""
     origin: KnowledgeOrigin | None
 
     @property
     def uses_a_model(self) -> bool:
-        """True if a model planned, False if only stored code was played."""
+        """True if the method asks a model, False if it only plays stored code."""
         return bool(method(self.config.planner).roles)
 
     @property
     def split(self) -> str:
-        """The split that was played, by default the environment's first; empty for tasks selected by id."""
+        """The split that was played, or "" if tasks were selected by id. By default, the environment's first split."""
         if self.config.selection.split or self.config.selection.ids:
             return self.config.selection.split or ""
         return self.config.environment.splits[0]
 
     @property
     def tasks(self) -> int:
-        """Number of tasks, repeats not counted."""
+        """Number of tasks. Repeats are not counted."""
         return self.summary.tasks // self.summary.repeats
 
     @property
     def without(self) -> tuple[str, ...]:
-        """Parts that were left out, in building or in testing."""
+        """The parts that were left out, in building or in testing."""
         implied = () if self.origin is None or self.origin.formulated else ("formulation",)
         parts = {*self.config.without, *self._built_without, *implied} - {RETRIEVAL}
         return tuple(sorted(parts - {"formulation"} if "rules" in parts else parts))
 
     @property
     def only_in_testing(self) -> tuple[str, ...]:
-        """Parts that were left out in testing but not in building, unlike in the paper."""
-        return tuple(sorted(set(self.config.without) - set(self._built_without) - IN_TESTING - {RETRIEVAL}))
+        """The parts that were left out in testing but not in building. The paper left them out in both."""
+        return tuple(sorted(set(self.config.without) - set(self._built_without) - LEFT_OUT_IN_TESTING - {RETRIEVAL}))
 
     @property
     def _built_without(self) -> tuple[str, ...]:
@@ -132,12 +135,12 @@ class OurRun:
 
     @property
     def start(self) -> tuple[str, ...]:
-        """The starting examples; shipped procedures were made without any."""
+        """The names of the starting examples. Shipped procedures were made without any."""
         if self.origin is None:
             return ()
         if self.origin.building and self.origin.building.learning:
             return self.origin.building.learning.start
-        return usual_starts(self.config.environment.name, self.split) if self.uses_a_model else ()
+        return default_starts(self.config.environment.name, self.split) if self.uses_a_model else ()
 
     @property
     def options(self) -> dict[str, JsonValue]:
@@ -150,13 +153,16 @@ class OurRun:
 
 
 def comparable_options(config: Config) -> dict[str, JsonValue]:
-    """Return the planner's effective options that can be compared with a paper's."""
-    options = chosen_options(config, config.environment.name).items()
-    return {name: value for name, value in options if value is not None or name not in OWN_CHOICE}
+    """Return the values of the planner's options, including defaults, as far as they can be compared with a paper's."""
+    options = effective_options(config, config.environment.name).items()
+    return {name: value for name, value in options if value is not None or name not in CHOSEN_BY_METHOD}
 
 
 def our_run(config: Config, summary: Summary, *, learning: bool) -> OurRun:
-    """Read the run, and with ``learning`` the origin of its knowledge. Raises BadRun, BadKnowledge."""
+    """Read the results of a run, and, if ``learning`` is set, where its knowledge comes from.
+
+    Raises BadRun or BadKnowledge if the run or its library cannot be read.
+    """
     results = read_folder(Path(summary.run))
     models = models_asked(results) if method(config.planner).roles else ()
     by_object = _by_object(results.episodes.values())
@@ -186,15 +192,15 @@ def _by_object(rows: Iterable[Result]) -> dict[str, float]:
 
 
 def models_asked(run: RunResults) -> tuple[str, ...]:
-    """Return the models that answered; if none was asked, those of the configuration."""
+    """Return the models that answered, or those of the configuration if none was asked."""
     return tuple(run.answered) or tuple(dict.fromkeys(run.run.config.models.values()))
 
 
-WITHOUT_EFFECT = ("engine",)
+OPTIONS_WITHOUT_EFFECT = ("engine",)
 """Options of environments that do not change observations."""
 NO_LIMIT = "no limit"
-COMPARED = ("tasks_per_type", "solved_after", "max_rules", "start", "libraries_only", "per_type")
-"""Options of building that are compared."""
+COMPARED_OPTIONS = ("tasks_per_type", "solved_after", "max_rules", "start", "libraries_only", "per_type")
+"""The options of building runs that are compared with a paper's."""
 
 
 class PaperDifference(BaseModel):
@@ -208,26 +214,26 @@ class PaperDifference(BaseModel):
         return f"{self.what}: {self.ours}; theirs: {self.theirs}"
 
 
-Facts = Iterator[tuple[str, object, object]]
-"""The name of a setting, our value and theirs; None if unknown."""
+Values = Iterator[tuple[str, object, object]]
+"""Yields settings: the name, our value and theirs. A value is None if it is unknown."""
 
 
 def differences(run: OurRun, paper: Publication, setting: PaperSetting) -> tuple[PaperDifference, ...]:
     """Return all differences between our run and the paper's setting."""
     deviations = setting.deviations.get(run.config.planner, {})
     regular = [*_tasks(run, setting), *_environment(run.config, setting), *_planning(run, paper, setting)]
-    facts: list[tuple[str, object, object]] = [fact for fact in regular if fact[0] not in deviations]
-    facts += [(what, ours.format(tasks=run.tasks), theirs) for what, (ours, theirs) in deviations.items()]
+    values: list[tuple[str, object, object]] = [value for value in regular if value[0] not in deviations]
+    values += [(name, ours.format(tasks=run.tasks), theirs) for name, (ours, theirs) in deviations.items()]
     if setting.building:
-        facts += _learning(run, setting.building)
+        values += _learning(run, setting.building)
     return tuple(
-        PaperDifference(what=what, ours=str(ours), theirs=str(theirs))
-        for what, ours, theirs in facts
+        PaperDifference(what=name, ours=str(ours), theirs=str(theirs))
+        for name, ours, theirs in values
         if ours is not None and theirs is not None and ours != theirs
     )
 
 
-def _tasks(run: OurRun, setting: PaperSetting) -> Facts:
+def _tasks(run: OurRun, setting: PaperSetting) -> Values:
     summary = run.summary
     yield "split", run.split or "tasks chosen by id", setting.split
     yield "task types", len(summary.by_type), len(setting.types) or None
@@ -238,18 +244,18 @@ def _tasks(run: OurRun, setting: PaperSetting) -> Facts:
     yield "actions that an episode may take", run.config.actions, setting.actions
 
 
-def _environment(config: Config, setting: PaperSetting) -> Facts:
+def _environment(config: Config, setting: PaperSetting) -> Values:
     defaults = config.environment.Options().model_dump(mode="json")
     for name, value in config.environment_options.model_dump(mode="json").items():
         theirs = setting.environment_options.get(name, (defaults[name],))
-        if name not in (*WITHOUT_EFFECT, setting.matching_option) and value not in theirs:
+        if name not in (*OPTIONS_WITHOUT_EFFECT, setting.matching_option) and value not in theirs:
             yield f"world option {name}", _limit(value), _limit(theirs[0])
     value = setting.matching_option and getattr(config.environment_options, setting.matching_option)
     if setting.environment:
         yield "world", f"{setting.matching_option} {value}" if value else setting.our_environment, setting.environment
 
 
-def _planning(run: OurRun, paper: Publication, setting: PaperSetting) -> Facts:
+def _planning(run: OurRun, paper: Publication, setting: PaperSetting) -> Values:
     config = run.config
     if not run.uses_a_model:
         if config.planner not in paper.planners:
@@ -271,7 +277,7 @@ def _planning(run: OurRun, paper: Publication, setting: PaperSetting) -> Facts:
     yield "prompts", "in words of our own, through chat completions; models answer with Python", setting.prompts
 
 
-def _learning(run: OurRun, theirs: PaperBuilding) -> Facts:
+def _learning(run: OurRun, theirs: PaperBuilding) -> Values:
     origin, config = run.origin, run.config
     if origin is None or origin.building is None or origin.building.learning is None:
         library = f"the library {config.library}, whose building run is not available"
@@ -286,27 +292,27 @@ def _learning(run: OurRun, theirs: PaperBuilding) -> Facts:
     yield from _building(origin, origin.building, origin.building.learning, theirs)
 
 
-def _building(origin: KnowledgeOrigin, building: Config, learning: Learning, theirs: PaperBuilding) -> Facts:
+def _building(origin: KnowledgeOrigin, building: Config, learning: LearningSettings, theirs: PaperBuilding) -> Values:
     yield from _models("building model", origin.builders, theirs.models)
     yield "building planner", building.planner, theirs.planner
     yield "building split", building.selection.split, theirs.split
     yield "actions that an episode of building may take", building.actions, theirs.actions
     yield from _options(" in building", comparable_options(building), theirs.options)
-    for name in COMPARED:
+    for name in COMPARED_OPTIONS:
         yield f"{name} in building", _limit(getattr(learning, name)), _limit(getattr(theirs.learning, name))
     if building.selection.ids or building.selection.types:
         yield "built on", ", ".join(building.selection.types or building.selection.ids), "all types"
 
 
-def _models(what: str, ours: tuple[str, ...], theirs: tuple[str, ...]) -> Facts:
+def _models(name: str, ours: tuple[str, ...], theirs: tuple[str, ...]) -> Values:
     if not ours or not all(model.endswith(theirs) for model in ours):
-        yield what, ", ".join(ours), " or ".join(theirs)
+        yield name, ", ".join(ours), " or ".join(theirs)
 
 
-def _options(where: str, ours: Mapping[str, JsonValue], theirs: Mapping[str, JsonValue]) -> Facts:
+def _options(suffix: str, ours: Mapping[str, JsonValue], theirs: Mapping[str, JsonValue]) -> Values:
     for name, value in theirs.items():
         if name in ours:
-            yield f"{name}{where}", _limit(ours[name]), _limit(value)
+            yield f"{name}{suffix}", _limit(ours[name]), _limit(value)
 
 
 def _limit(value: JsonValue) -> JsonValue:

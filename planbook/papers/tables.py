@@ -1,4 +1,4 @@
-"""The printed comparison of a run with the tables of papers."""
+"""Print the comparison of a run with the tables of papers."""
 
 from collections.abc import Iterator, Mapping, Sequence
 
@@ -17,7 +17,10 @@ PARTIAL = "(n/m): our figure is over n of the m task types of theirs; the others
 
 
 def paper_tables(comparison: PaperComparison) -> Iterator[Grid | str]:
-    """Yield a line on our run; then, for each paper, the tables for which our run has figures, and all differences."""
+    """Yield a line about our run. Then, for each paper, yield tables with our figures, and the different settings.
+
+    Tables for which our run has no figures are left out.
+    """
     ours = comparison.ours
     yield f"Ours: {_describe_run(ours)}.\n"
     for paper in comparison.papers:
@@ -48,24 +51,27 @@ def _describe_run(ours: OurRow) -> str:
     models = ", ".join(ours.models) or "no model"
     spread = "" if ours.spread is None else f", standard deviation {ours.spread:.1f}"
     left_out = f"; without {', '.join(ours.without)}" if ours.without else ""
-    solved = f"; {ours.overall:.1f} % solved, 95 % interval {_within(ours)}"
+    solved = f"; {ours.overall:.1f} % solved, 95 % interval {_interval(ours)}"
     tasks, repeats = counted(ours.tasks, "task"), counted(ours.repeats, "repeat")
     played = f"{ours.planner} with {models}, {ours.split or 'tasks'}: {tasks}, {repeats}"
     return f"{played}{solved}{spread}{left_out}"
 
 
-def _within(ours: OurRow) -> str:
+def _interval(ours: OurRow) -> str:
     return f"{ours.interval[0]:.1f} to {ours.interval[1]:.1f}" if ours.interval else NO_FIGURE
 
 
 def _title(paper: ComparedPaper, compared: ComparedTable, model: str = "") -> str:
-    """Return the title, for a separate line, since a table would wrap it at its width."""
+    """Return the title of a table, to print it on a line of its own. A table would wrap it at its own width."""
     table = compared.table
     return f"{paper.paper}, {table.kind} {table.table}: {table.title} ({table.unit}){model and f', with {model}'}"
 
 
 def _upright(paper: ComparedPaper, compared: ComparedTable, ours: OurRow) -> Iterator[Grid | str]:
-    """Yield the title, and a table with a row for each method, ours last, and columns for k_max if the paper has it."""
+    """Yield the title, and a table with a row for each method, the last of which is ours.
+
+    If the paper reports k_max, the table has columns for it.
+    """
     yield _title(paper, compared)
     columns, rows = compared.table.columns, compared.table.rows
     k_max_types = tuple(dict.fromkeys(type for row in rows for type in row.k_max))
@@ -78,13 +84,16 @@ def _upright(paper: ComparedPaper, compared: ComparedTable, ours: OurRow) -> Ite
         cells.append((_method(row, rows) + like_ours, *figures, *k_max))
     k_max = [fixed(ours.k_max.get(type), 1) for type in k_max_types]
     options = (_option(name, value) for name, value in compared.otherwise.items())
-    label = ", ".join((f"{OURS}: {ours.planner}", *options)) + f"\nn {ours.tasks * ours.repeats}, {_within(ours)}"
+    label = ", ".join((f"{OURS}: {ours.planner}", *options)) + f"\nn {ours.tasks * ours.repeats}, {_interval(ours)}"
     cells.append((label, *(_our_figure(name, compared) for name in columns), *k_max))
     yield Grid("", "method", [head.replace(" ", "\n") for head in heads], cells)
 
 
 def _transposed(paper: ComparedPaper, compared: ComparedTable) -> Iterator[Grid | str]:
-    """Yield a title and a table with a column for each method; if methods have several models, once for each model."""
+    """Yield a title, and a table with a column for each method.
+
+    If the paper played methods with several models, yield a title and a table for each model.
+    """
     rows = compared.table.rows
     several = len({row.method for row in rows}) < len(rows)
     names = compared.ours if compared.table.by == "object" else compared.table.columns
@@ -99,7 +108,10 @@ def _transposed(paper: ComparedPaper, compared: ComparedTable) -> Iterator[Grid 
 
 
 def _method(row: PublishedRow, rows: Sequence[PublishedRow]) -> str:
-    """Return the name of a row's method; if the table has it more than once, with the options or model that differ."""
+    """Return the name of a row's method.
+
+    If other rows have the same method, the name includes the options or the model that distinguish this row.
+    """
     same_method = [other for other in rows if other.method == row.method]
     model = row.model if any(other.model != row.model for other in same_method) else ""
     varied = (
@@ -125,7 +137,7 @@ def _is_partial(name: str, compared: ComparedTable) -> bool:
 
 
 def _figure(name: str, values: Mapping[str, float], spread: Mapping[str, float]) -> str:
-    """Return a figure, with its standard deviation if it is one of ``COLUMNS``."""
+    """Return a figure as text. If its column is in ``COLUMNS``, the standard deviation is added."""
     if name not in COLUMNS:
         return fixed(values.get(name), 1)
     deviation = f" ± {spread[name]:.1f}" if name in spread else ""

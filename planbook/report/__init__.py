@@ -1,9 +1,10 @@
 """The viewer behind `planbook report` and `planbook watch`: one HTML page, made from the stores of runs.
 
-``page`` assembles the page. ``sections`` has the sections of a run as ``blocks`` of JSON: results, ``charts``, what was
-``learned``, branches that were forked from it, and in ``trust`` its costs and the facts behind the figures.
-``episodes`` has a row for each episode and a document of everything that happened in it, and packs the documents.
-``viewer/`` has the template, style and scripts.
+``page`` assembles the page from the sections of each run and from its episodes. A section is a list of ``blocks``:
+paragraphs, tables and so on, as JSON. ``sections`` makes them. ``charts`` makes their charts, ``learned`` the blocks
+about what a building run learned, and ``trust`` those about costs, outcomes and inputs. ``episodes`` makes a row for
+each episode and a document of everything that happened in it, and compresses the documents. ``viewer/`` has the
+template, the style and the scripts.
 """
 
 from collections import Counter
@@ -24,7 +25,7 @@ from planbook.spending import prices_from
 FILE = "report.html"
 
 
-class Reported(BaseModel):
+class ReportResult(BaseModel):
     """Output of ``report --json``."""
 
     report: str
@@ -34,11 +35,15 @@ class Reported(BaseModel):
 
 def report_runs(
     folders: Sequence[Path], out: Path | None, episodes: str | None, prices: Path | None = None
-) -> tuple[int, Reported]:
-    """Write the page of one run into its folder, of several into the current folder, unless ``out`` names a file.
+) -> tuple[int, ReportResult]:
+    """Write a page about runs to the file ``out``, and return the exit code and the JSON output.
 
-    ``episodes`` selects those that are shown cell by cell: all, failed, a number, or None for those that fit a page of
-    reasonable size; ``prices`` is a price table, by default each run's own. Raises BadRun, BadArgument, BadPrices.
+    By default, the page of one run is written into its folder, and that of several into the current folder.
+    ``episodes`` selects the episodes that can be opened: "all", "failed", a number of episodes from the first, or None
+    for as many as fit on a page of reasonable size. ``prices`` is a price table, by default each run's own.
+
+    Raises BadRun if a run cannot be read, BadArgument if the selection is invalid or the file cannot be written, or
+    BadPrices if the price table is invalid.
     """
     price = prices_from(prices) if prices else None
     target = out or (folders[0] / FILE if len(folders) == 1 else Path(FILE))
@@ -56,14 +61,14 @@ def report_runs(
                 f"{target} cannot be written: {error.strerror}; name another with --out"
             ) from error
     summaries = tuple(run_results.summary() for run_results in results)
-    reported = Reported(report=str(target), bytes=target.stat().st_size, runs=summaries)
+    reported = ReportResult(report=str(target), bytes=target.stat().st_size, runs=summaries)
     size = f"{reported.bytes / 1e6:.1f} MB" if reported.bytes >= 1e5 else f"{reported.bytes / 1e3:.0f} kB"
     console().print(f"{target} ({size})", soft_wrap=True)
     return errors.OK, reported
 
 
 def _names(folders: Sequence[Path]) -> list[str]:
-    """Return the names of the folders, or their paths if names are equal; a folder given twice is numbered."""
+    """Return the names of the folders, or their paths where names are equal. A folder given twice gets a number."""
     paths = [folder.resolve() for folder in folders]
     counts = Counter(path.name for path in paths)
     names = [path.name if counts[path.name] == 1 else str(path) for path in paths]

@@ -1,7 +1,7 @@
 """The blocks of a page, as JSON: paragraphs, tables, lists, code, charts.
 
-``viewer/page.html`` draws those that are shown without JavaScript, ``viewer/page.js`` draws all of them. A line of text
-is a string, or a list of strings and marked parts.
+``viewer/page.js`` draws all kinds of blocks, ``viewer/page.html`` those that must be visible without JavaScript. A line
+of text is a string, or a list of parts: strings, and texts in an HTML element.
 """
 
 from collections.abc import Iterable, Sequence
@@ -16,10 +16,11 @@ Block = dict[str, Any]
 DASH = "–"
 """Shown in place of a missing figure."""
 MAX_LINKS = 24
+"""Default maximum number of links in a line."""
 
 
 def marked(tag: str, text: str, kind: str = "") -> Part:
-    """Return a part in an HTML element: b, small, code, or a span with a class."""
+    """Return a part in an HTML element: b, small, code, or a span. ``kind`` is its class."""
     return {"tag": tag, "text": text, "class": kind}
 
 
@@ -34,7 +35,7 @@ def link(text: str, anchor: str) -> Part:
 
 
 def links(pairs: Sequence[tuple[str, str]], limit: int = MAX_LINKS) -> list[Part]:
-    """Return links from pairs of text and anchor, separated by commas; those beyond ``limit`` are only counted."""
+    """Return links for pairs of text and anchor, separated by commas. Links beyond ``limit`` are only counted."""
     parts: list[Part] = []
     for text, anchor in pairs[:limit]:
         parts += [", ", link(text, anchor)] if parts else [link(text, anchor)]
@@ -52,7 +53,7 @@ def heading(text: str) -> Block:
 
 
 def table(head: Sequence[str], rows: Iterable[Sequence[Line]], kind: str = "", *, total: bool = False) -> Block:
-    """Return a table; the first column names the rows. With ``total``, the last row sums up the others."""
+    """Return a table. The first column names the rows. With ``total``, the last row sums up the others."""
     return {"block": "table", "head": list(head), "rows": list(rows), "class": kind, "total": total}
 
 
@@ -62,17 +63,17 @@ def bullets(lines: Iterable[Line], kind: str = "") -> Block:
 
 
 def pairs(rows: Iterable[tuple[str, str]]) -> Block:
-    """Return names with their values."""
+    """Return a list of names with their values."""
     return {"block": "pairs", "rows": list(rows)}
 
 
 def facts(rows: Iterable[tuple[str, Line, Line]]) -> Block:
-    """Return the key figures: a name, the figure, and a remark."""
+    """Return key figures. Each row has a name, the figure, and a remark."""
     return {"block": "facts", "rows": list(rows)}
 
 
-def more(line: Line, blocks: Iterable[Block], kind: str = "", *, is_open: bool = False) -> Block:
-    """Return blocks that unfold when the line above them is clicked."""
+def details(line: Line, blocks: Iterable[Block], kind: str = "", *, is_open: bool = False) -> Block:
+    """Return blocks that are hidden until the line above them is clicked."""
     return {"block": "more", "line": line, "blocks": list(blocks), "class": kind, "open": is_open}
 
 
@@ -96,23 +97,23 @@ def section(title: str, kind: str, blocks: Iterable[Block], *, static: bool = Fa
     return {"title": title, "class": kind, "blocks": list(blocks), "static": static}
 
 
-def share(solved: int, tasks: int) -> str:
-    """Return a share of tasks as a percentage; a dash if there are no tasks."""
+def format_share(solved: int, tasks: int) -> str:
+    """Return the share of solved tasks as a percentage, or a dash if there are no tasks."""
     return f"{solved / tasks:.1%}" if tasks else DASH
 
 
-def within(low: float, high: float) -> str:
-    """Return an interval of a share, in percent."""
+def format_interval(low: float, high: float) -> str:
+    """Return an interval of shares, in percent."""
     return f"{100 * low:.1f} to {100 * high:.1f}%"
 
 
-def dollars(money: float | None) -> str:
-    """Return a sum of money; small sums have more digits."""
+def format_money(money: float | None) -> str:
+    """Return a sum of money. Small sums have more digits."""
     if money is None:
         return PRICE_UNKNOWN
     return f"${money:,.2f}" if money >= 1 or not money else f"${money:.4f}"
 
 
-def moment(at: float | None) -> str:
-    """Return a point in time, in UTC."""
-    return DASH if at is None else f"{datetime.fromtimestamp(at, UTC):%Y-%m-%d %H:%M:%S} UTC"
+def utc_time(timestamp: float | None) -> str:
+    """Return a time, given in seconds since 1970, as a date and time in UTC."""
+    return DASH if timestamp is None else f"{datetime.fromtimestamp(timestamp, UTC):%Y-%m-%d %H:%M:%S} UTC"

@@ -1,6 +1,7 @@
-"""The charts of a page, as data: ``viewer/charts.js`` draws them as SVG, with the same numbers as a table.
+"""The charts of a page, as data: ``viewer/charts.js`` draws each as SVG, and shows the same numbers as a table.
 
-A chart is drawn only if it shows something that the tables do not; a run that solved every task has none.
+A chart is left out if it would show nothing that the tables of the page do not show: for example, if all tasks were
+solved.
 """
 
 from collections import defaultdict
@@ -9,7 +10,7 @@ from itertools import accumulate
 from pathlib import Path
 from typing import Any
 
-from planbook.config import by_dotted_name, chosen_options
+from planbook.config import effective_options, flatten_settings
 from planbook.console import ALL
 from planbook.results.table import KNOWN, RunResults
 from planbook.wording import counted
@@ -17,22 +18,25 @@ from planbook.wording import counted
 Chart = dict[str, Any]
 Point = tuple[float, float]
 MAX_POINTS, MIN_EPISODES = 400, 3
-"""Maximum number of points of a line, and minimum number of episodes for one."""
+"""Maximum number of points of a line, and minimum number of episodes for which a line is drawn."""
 EPISODES = "episodes, in the order in which they ended"
-BY = {
+SETTING_AXES = {
     "after": ("building tasks", "building tasks"),
     "planner_options.d_max": ("d_max", "d_max, the maximum depth of decomposition"),
     "planner_options.rounds": ("rounds", "rounds of replanning"),
 }
-"""Settings over which success is drawn, with their names and axis titles (ADaPT, figure 4; DEPS, table 4)."""
+"""Maps each setting over which success is drawn to its name and axis title (ADaPT, figure 4; DEPS, table 4)."""
 
 
 def charts(runs: Sequence[RunResults], first: int = 0) -> list[Chart]:
-    """Return the charts of one run, or of several side by side; ``first`` is the number of the first run."""
+    """Return the charts of one run, or of several runs together.
+
+    ``first`` is the number of the first run on the page, and so the number of its color.
+    """
     if not any(run.order for run in runs):
         return []
     return [
-        *_success(runs, first),
+        *_success_bars(runs, first),
         *_solved_curves(runs, first),
         *_token_curves(runs, first),
         *_curves_over_settings(runs),
@@ -40,12 +44,12 @@ def charts(runs: Sequence[RunResults], first: int = 0) -> list[Chart]:
     ]
 
 
-def _lines(title: str, over: str, series: Sequence[Chart], form: str = "percent") -> Chart:
-    return {"kind": "lines", "title": title, "form": form, "over": over, "series": series}
+def _lines(title: str, axis: str, series: Sequence[Chart], form: str = "percent") -> Chart:
+    return {"kind": "lines", "title": title, "form": form, "over": axis, "series": series}
 
 
-def _success(runs: Sequence[RunResults], first: int) -> Iterator[Chart]:
-    """Yield a chart of the solved share of each task type with its interval, the runs side by side."""
+def _success_bars(runs: Sequence[RunResults], first: int) -> Iterator[Chart]:
+    """Yield a bar chart: for each task type and run, the share of solved tasks with its interval."""
     summaries = [run.summary() for run in runs]
     types = sorted({kind for summary in summaries for kind in summary.by_type})
     names = [*types, ALL] if len(types) > 1 else types
@@ -64,7 +68,7 @@ def _success(runs: Sequence[RunResults], first: int) -> Iterator[Chart]:
 
 
 def _solved_curves(runs: Sequence[RunResults], first: int) -> Iterator[Chart]:
-    """Yield a chart of success over the episodes in the order in which they ended."""
+    """Yield a line chart: for each run, the share of solved episodes after each episode."""
     series = [
         {"name": run.name, "hue": number, "points": thin_out(list(_solved_so_far(run)))}
         for number, run in enumerate(runs, first)
@@ -80,11 +84,11 @@ def _solved_so_far(run: RunResults) -> Iterator[Point]:
 
 
 def _token_curves(runs: Sequence[RunResults], first: int) -> Iterator[Chart]:
-    """Yield a chart of the tokens per solved task over the episodes, with learning, if something was learned."""
-    costs = [(number, run, paying) for number, run in enumerate(runs, first) if (paying := run.paying())]
-    if not any(paying.has_learned for _, _, paying in costs):
+    """Yield a line chart: for each run that has learned, the tokens per solved task after each episode."""
+    costs = [(number, run, payoff) for number, run in enumerate(runs, first) if (payoff := run.payoff())]
+    if not any(payoff.has_learned for _, _, payoff in costs):
         return
-    lines = ((run.name, number, list(_tokens_so_far(run, paying.learning_tokens))) for number, run, paying in costs)
+    lines = ((run.name, number, list(_tokens_so_far(run, payoff.learning_tokens))) for number, run, payoff in costs)
     series = [{"name": name, "hue": hue, "points": thin_out(points)} for name, hue, points in lines if points]
     if series:
         yield _lines("Tokens per solved task so far, with learning", EPISODES, series, "count")
@@ -93,9 +97,10 @@ def _token_curves(runs: Sequence[RunResults], first: int) -> Iterator[Chart]:
 def _tokens_so_far(run: RunResults, learning: int) -> Iterator[Point]:
     """Yield the tokens per solved task after each episode.
 
-    Tokens that earlier runs spent on learning count from the beginning, those of a building run as it spends them.
+    ``learning`` is the number of tokens spent on learning. Those that earlier runs spent count from the first episode
+    on. Those of a building run itself count from the episode after which it spent them.
     """
-    if run.builds:
+    if run.is_building_run:
         for step in run.steps:
             solved = sum(row.solved for row in run.episodes.values() if row.index < step.tasks)
             if solved:
@@ -110,23 +115,23 @@ def _tokens_so_far(run: RunResults, learning: int) -> Iterator[Point]:
 
 
 def thin_out(points: Sequence[Point], limit: int = MAX_POINTS) -> list[Point]:
-    """Return evenly spaced points, always including the last."""
+    """Return at most about ``limit`` evenly spaced points, always including the last."""
     step = -(-len(points) // limit)
     return [*points[:-1:step], points[-1]]
 
 
 def _curves_over_settings(runs: Sequence[RunResults]) -> Iterator[Chart]:
-    """Yield a chart of success over each numeric setting, for runs that differ in nothing else."""
-    for setting, (name, over) in BY.items():
+    """Yield a chart of success over each setting in ``SETTING_AXES``, for runs that differ in nothing else."""
+    for setting, (name, axis) in SETTING_AXES.items():
         groups = defaultdict[tuple[tuple[str, str], ...], dict[int, RunResults]](dict)
         for run in runs:
-            values = dict(by_dotted_name(with_options(run)))
+            values = dict(flatten_settings(with_options(run)))
             number = values.pop(setting, "")
             if number.isdecimal() and run.episodes:
                 groups[tuple(values.items())][int(number)] = run
         series = [_curve(group, setting) for group in groups.values() if len(group) > 1]
         if series:
-            yield _lines(f"Success by {name}", over, series)
+            yield _lines(f"Success by {name}", axis, series)
 
 
 def _curve(runs: Mapping[int, RunResults], setting: str) -> dict[str, Any]:
@@ -142,14 +147,14 @@ def _curve(runs: Mapping[int, RunResults], setting: str) -> dict[str, Any]:
 
 
 def with_options(run: RunResults) -> dict[str, Any]:
-    """Return a run's configuration as JSON, with all options of the method."""
+    """Return a run's configuration as JSON, with the options of its method that have their defaults, too."""
     config = run.run.config
-    options = chosen_options(config, min(run.environments, default=config.env))
+    options = effective_options(config, min(run.environments, default=config.env))
     return {**config.model_dump(mode="json"), "planner_options": options}
 
 
 def _knowledge(run: RunResults) -> Iterator[Chart]:
-    """Yield a chart of what a building run knew after each episode."""
+    """Yield a line chart: the number of rules, skills and so on that a building run knew after each episode."""
     if not run.steps:
         return
     series = [

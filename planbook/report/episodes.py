@@ -1,4 +1,7 @@
-"""The episodes of a page: a row for each, and a document of everything that happened in it, compressed."""
+"""The episodes of a page: a row for each, and a document of everything that happened in it.
+
+The documents are JSON. They are compressed in chunks, and long texts that several of them contain are stored once.
+"""
 
 import base64
 import json
@@ -10,24 +13,32 @@ from itertools import groupby
 from typing import Any
 
 from planbook.errors import BadArgument
-from planbook.planner import Call, Trajectory, as_plan, call_of, in_reading_order, read_trajectory, unmarked
+from planbook.planner import (
+    Call,
+    Trajectory,
+    as_plan,
+    format_call,
+    in_reading_order,
+    read_trajectory,
+    without_block_marks,
+)
 from planbook.report.learned import step_text
 from planbook.results.rows import Result
 from planbook.results.table import RunResults
 from planbook.store import Event
-from planbook.wording import cause_of, counted, harmless, outcome_of, score_of
+from planbook.wording import cause_of, counted, escape_control, outcome_of, score_of
 
 CHUNK = 200_000
 """Characters of JSON per chunk: enough to compress well, few enough to decompress quickly."""
 TEXT = "\x01"
-"""Key of a reference to a long text; ``visible`` escapes it, so no other key is equal."""
+"""Key of a reference to a long text. No other key is equal to it, since ``escape_controls`` escapes it elsewhere."""
 LONG_TEXT = 400
-"""Minimum length of texts that are stored separately, once for all episodes that contain them."""
+"""Number of characters from which on a text is stored separately, once for all episodes that contain it."""
 
 
 @dataclass(frozen=True)
 class Chunk:
-    """Packed items; ``first`` is the number of the first item."""
+    """Consecutive items of ``Items``, compressed. ``first`` is the number of the first item."""
 
     first: int
     data: str
@@ -38,21 +49,21 @@ def pack(text: str) -> str:
     return base64.b64encode(zlib.compress(text.encode("utf-8", "backslashreplace"), 9)).decode("ascii")
 
 
-def visible(value: Any) -> Any:
+def escape_controls(value: Any) -> Any:
     """Return JSON with control characters escaped in all texts."""
     if isinstance(value, str):
-        return harmless(value)
+        return escape_control(value)
     if isinstance(value, dict):
-        return {visible(name): visible(content) for name, content in value.items()}
-    return [visible(item) for item in value] if isinstance(value, (list, tuple)) else value
+        return {escape_controls(name): escape_controls(content) for name, content in value.items()}
+    return [escape_controls(item) for item in value] if isinstance(value, (list, tuple)) else value
 
 
 class Items:
-    """JSON values by number, in chunks."""
+    """A growing list of JSON values, stored in compressed chunks."""
 
     def __init__(self) -> None:
         self.size = 0
-        """Characters of the full chunks, packed."""
+        """Number of characters of the full chunks, compressed."""
         self._chunks: list[Chunk] = []
         self._open: list[str] = []
         self._open_size = self._count = 0
@@ -86,32 +97,35 @@ class LongTexts(Items):
         self._numbers: dict[bytes, int] = {}
 
     def keep(self, text: str) -> int:
-        """Add a text unless it is known, and return its number."""
+        """Add a text unless it was added before, and return its number."""
         digest = blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).digest()
         if digest not in self._numbers:
             self._numbers[digest] = self.add(text)
         return self._numbers[digest]
 
-    def without(self, value: Any) -> Any:
-        """Return JSON with every long text replaced by a reference: its number under the key ``TEXT``."""
+    def replace_long_texts(self, value: Any) -> Any:
+        """Return JSON in which a reference replaces every long text: a dict with its number under the key ``TEXT``."""
         if isinstance(value, str):
             return value if len(value) < LONG_TEXT else {TEXT: self.keep(value)}
         if isinstance(value, dict):
-            return {name: self.without(content) for name, content in value.items()}
-        return [self.without(item) for item in value] if isinstance(value, list) else value
+            return {name: self.replace_long_texts(content) for name, content in value.items()}
+        return [self.replace_long_texts(item) for item in value] if isinstance(value, list) else value
 
 
 PAGE_BYTES = 25_000_000
-"""Default limit of the packed data: larger pages take seconds to open, and mail programs refuse them."""
+"""Default limit of the compressed data. Larger pages take seconds to open, and mail programs refuse them."""
 CALLS_WITH_PROMPTS = 600
-"""Calls at either end of an episode whose prompts are on the page; those between are only in the store."""
+"""Number of calls, at the beginning and at the end of an episode, whose prompts are on the page.
+
+The prompts of the calls between them are only in the store of the run.
+"""
 Json = dict[str, Any]
 
 
 def row(run: RunResults, episode: Result, anchor: str, *, live: bool = False) -> Json:
-    """Return the data of an episode's line; in a ``live`` run, an episode that has not begun is shown as waiting."""
+    """Return the row of an episode. In a ``live`` run, an episode that has not begun is shown as waiting."""
     ending, cost = episode.ending, episode.cost
-    waits = live and episode.index not in run.order
+    is_waiting = live and episode.index not in run.order
     details = [cause] if (cause := cause_of(ending)) else []
     details.append(counted(cost.actions, "action") + score_of(ending))
     details += [counted(ending.error_steps, "error step")] if ending.error_steps else []
@@ -120,7 +134,7 @@ def row(run: RunResults, episode: Result, anchor: str, *, live: bool = False) ->
         "id": f"{anchor}-{episode.index}",
         "n": episode.index,
         "outcome": ending.outcome.value,
-        "shown": "begun" if episode.is_open else "waiting" if waits else outcome_of(ending),
+        "shown": "begun" if episode.is_open else "waiting" if is_waiting else outcome_of(ending),
         "type": episode.entry.task.type,
         "cause": ending.cause,
         "task": episode.entry.task.id,
@@ -131,7 +145,11 @@ def row(run: RunResults, episode: Result, anchor: str, *, live: bool = False) ->
 
 
 def document(events: Iterable[Event], task: Json) -> Json:
-    """Return the events as a document: each play as a trajectory, and the calls and records around the plays."""
+    """Return a document of the events of an episode, or of a run's events outside its episodes.
+
+    A *play* is one attempt at a task. Each play becomes a trajectory; calls and other events around them are kept as
+    they are.
+    """
     parts: list[Json] = []
     for play, play_events in group_by_play(events):
         if play is None:
@@ -142,14 +160,17 @@ def document(events: Iterable[Event], task: Json) -> Json:
 
 
 def group_by_play(events: Iterable[Event]) -> Iterator[tuple[str | None, list[Event]]]:
-    """Yield each play's path with all its events, where the play began; groups of other events come with None."""
-    every = list(events)
-    begun = {
-        event.scope.partition("/round/")[0] for event in every if "/round/" in event.scope and event.kind == "task"
+    """Yield the scope of each play with its events, and None with each sequence of events outside of plays.
+
+    A play comes at the position of its first event.
+    """
+    all_events = list(events)
+    play_paths = {
+        event.scope.partition("/round/")[0] for event in all_events if "/round/" in event.scope and event.kind == "task"
     }
-    plays: dict[str, list[Event]] = {path: [] for path in begun}
+    plays: dict[str, list[Event]] = {path: [] for path in play_paths}
     sequence: list[tuple[str | None, Event]] = []
-    for event in every:
+    for event in all_events:
         path = event.scope.partition("/round/")[0]
         if path in plays and (path != event.scope or event.kind in ("recall", "outcome")):
             if not plays[path]:
@@ -157,12 +178,12 @@ def group_by_play(events: Iterable[Event]) -> Iterator[tuple[str | None, list[Ev
             plays[path].append(event)
         else:
             sequence.append((None, event))
-    for key, group in groupby(sequence, key=lambda pair: pair[0]):
-        yield (key, plays[key]) if key is not None else (None, [event for _, event in group])
+    for play, group in groupby(sequence, key=lambda pair: pair[0]):
+        yield (play, plays[play]) if play is not None else (None, [event for _, event in group])
 
 
 def _record(event: Event) -> Json:
-    """Return a call, or any other record unchanged."""
+    """Return an event outside of plays: a model call in the form of a trajectory, or the body of another event."""
     body: Any = event.body
     if event.kind == "ask":
         call = Call.model_validate({**body, "order": 0, "scope": event.scope})
@@ -172,16 +193,17 @@ def _record(event: Event) -> Json:
 
 
 def _trajectory(trajectory: Trajectory) -> Json:
-    """Return a trajectory as JSON, in which each action is also plan code.
+    """Return a trajectory as JSON. Each action is also given as a call in plan code.
 
-    Cells whose end was not recorded are added; prompts in the middle of a long episode are left out.
+    Cells (pieces of plan code that ran) whose end was not recorded are added. Prompts in the middle of a long episode
+    are left out.
     """
     result: Json = trajectory.model_dump(mode="json", exclude_defaults=True, exclude={"task", "run"})
     recall = result.get("recall", {})
-    recall.update({name: unmarked(value) for name, value in recall.items() if isinstance(value, str)})
+    recall.update({name: without_block_marks(value) for name, value in recall.items() if isinstance(value, str)})
     for played, dumped in zip(trajectory.rounds, result.get("rounds", ()), strict=True):
         for step, dumped_step in zip(played.steps, dumped.get("steps", ()), strict=True):
-            dumped_step["call"] = call_of(step.action)
+            dumped_step["call"] = format_call(step.action)
         for cell, dumped_cell in zip(played.cells, dumped.get("cells", ()), strict=True):
             dumped_cell["faults"] = [str(fault) for fault in cell.feedback.faults]
         ended = {(cell.scope, cell.number) for cell in played.cells}
@@ -197,10 +219,10 @@ def _trajectory(trajectory: Trajectory) -> Json:
 
 
 def _last_code(calls: Sequence[Call], order: int) -> str:
-    """Return the code of the last reply before a moment; empty if it has none."""
-    before = [call.reply.text for call in calls if call.order < order]
+    """Return the code in the last reply before the event at the position ``order``, or "" if there is none."""
+    replies = [call.reply.text for call in calls if call.order < order]
     try:
-        return as_plan(before[-1]).code if before else ""
+        return as_plan(replies[-1]).code if replies else ""
     except ValueError:
         return ""
 
@@ -209,33 +231,34 @@ def episode_document(run: RunResults, episode: Result) -> Json:
     """Return the document of one episode."""
     task = episode.entry.task
     facts = {"task": task.id, "type": task.type, "split": task.split, "seed": task.seed, "goal": episode.task.goal}
-    return visible(document(run.events(episode), {**facts, "path": episode.entry.path}))  # type: ignore[no-any-return]
+    return escape_controls(document(run.events(episode), {**facts, "path": episode.entry.path}))  # type: ignore[no-any-return]
 
 
-class Packing:
-    """Packs the documents of all runs of a page."""
+class DocumentPacker:
+    """Compresses the documents of all runs of a page."""
 
     def __init__(self) -> None:
         self._texts, self._documents = LongTexts(), Items()
 
-    def pack(self, run: RunResults, which: str | None) -> tuple[Mapping[int, int], str]:
-        """Pack the selected episodes, by default as many as fit into ``PAGE_BYTES``. Raises BadArgument.
+    def pack(self, run: RunResults, selection: str | None) -> tuple[Mapping[int, int], str]:
+        """Add the documents of the selected episodes, by default as many as fit into ``PAGE_BYTES``.
 
-        Return the numbers of their documents by episode, and a sentence if some episodes are missing.
+        Return a dict that maps each of these episodes to the number of its document, and a sentence about missing
+        episodes, or "" if none is missing. Raises BadArgument for an invalid selection.
         """
         numbers = dict[int, int]()
-        for episode in selected_episodes(run, which):
-            if which is None and self._documents.size + self._texts.size > PAGE_BYTES:
+        for episode in selected_episodes(run, selection):
+            if selection is None and self._documents.size + self._texts.size > PAGE_BYTES:
                 break
             numbers[episode.index] = self._add(episode_document(run, episode))
-        return numbers, _choice(run, which, len(numbers))
+        return numbers, _choice(run, selection, len(numbers))
 
     def pack_outside(self, run: RunResults) -> int | None:
-        """Pack the events outside the episodes, if any; return the number of their document."""
-        return self._add(visible(document(run.outside, {}))) if run.outside else None
+        """Add a document of the events outside the episodes. Return its number, or None if there are no such events."""
+        return self._add(escape_controls(document(run.outside, {}))) if run.outside else None
 
     def _add(self, value: Json) -> int:
-        return self._documents.add(self._texts.without(value))
+        return self._documents.add(self._texts.replace_long_texts(value))
 
     def chunks(self) -> Iterator[tuple[str, Chunk]]:
         """Yield all chunks, each with its kind."""
@@ -243,22 +266,25 @@ class Packing:
         yield from (("texts", chunk) for chunk in self._texts.chunks())
 
 
-def selected_episodes(run: RunResults, which: str | None) -> Sequence[Result]:
-    """Return the selected episodes that have begun, by default all of them, failed ones first. Raises BadArgument."""
+def selected_episodes(run: RunResults, selection: str | None) -> Sequence[Result]:
+    """Return the selected episodes that have begun. By default these are all, with the failed ones first.
+
+    Raises BadArgument for an invalid selection.
+    """
     begun = [episode for episode in run.episodes.values() if episode.events]
-    if which == "all":
+    if selection == "all":
         return begun
-    if which is None:
+    if selection is None:
         return sorted(begun, key=lambda episode: episode.ending.outcome.solved)
-    if which == "failed":
+    if selection == "failed":
         return [episode for episode in begun if not episode.ending.outcome.solved]
-    if not which.isdecimal():
-        raise BadArgument(f"--episodes {which}: --episodes takes all, failed, or a number")
-    return begun[: int(which)]
+    if not selection.isdecimal():
+        raise BadArgument(f"--episodes {selection}: --episodes takes all, failed, or a number")
+    return begun[: int(selection)]
 
 
-def _choice(run: RunResults, which: str | None, shown: int) -> str:
+def _choice(run: RunResults, chosen: str | None, shown: int) -> str:
     begun = sum(bool(episode.events) for episode in run.episodes.values())
     size = f"with all of them the page would be above {PAGE_BYTES / 1e6:.0f} MB"
-    reason = f"--episodes {which}" if which else f"{size}; `planbook report RUN --episodes all` includes them anyway"
+    reason = f"--episodes {chosen}" if chosen else f"{size}; `planbook report RUN --episodes all` includes them anyway"
     return f"Of {counted(begun, 'episode')}, {shown:,} can be opened here: {reason}." if shown < begun else ""

@@ -1,4 +1,4 @@
-"""The knowledge of a building run, in blocks: the manual, each rule with its evidence, and procedures."""
+"""What a building run learned, as blocks of the page: the manual, each rule with its evidence, procedures and so on."""
 
 from collections.abc import Iterator, Mapping, Sized
 from functools import cache
@@ -12,22 +12,22 @@ from planbook.report import blocks
 from planbook.report.blocks import Block, Part, link, marked
 from planbook.results.matches import versions_line
 from planbook.results.table import RunResults
-from planbook.rules import NO_EVIDENCE, Applied, Evidence, Rule, count, rule_text
+from planbook.rules import NO_EVIDENCE, Applied, Evidence, Rule, count_evidence, rule_text
 from planbook.wording import counted
 
 INERT = ("link", "autolink", "image", "html_inline", "html_block", "reference")
-"""Markdown that is not interpreted in a model's text, but shown as written."""
+"""Kinds of Markdown that are shown as written, since a model wrote the text."""
 HEADING_SHIFT, LOWEST_HEADING = 3, 6
-"""Levels by which headings of a manual are lowered below those of the page, and the lowest level."""
+"""Number of levels by which the headings of a manual are lowered, below those of the page, and the lowest level."""
 
 
 def final_states(run: RunResults) -> Mapping[str, KnowledgeState]:
-    """Return the final knowledge of a building run, by group of tasks; nothing for other runs."""
+    """Map each group of tasks to the final knowledge of a building run about it. Empty for other runs."""
     return learned_in(run.run) if run.run.config.learning is not None else {}
 
 
-def learned_in_short(states: Mapping[str, KnowledgeState]) -> tuple[str, str]:
-    """Return in words the counts of what was learned, and the number of changes to the rules."""
+def count_learned(states: Mapping[str, KnowledgeState]) -> tuple[str, str]:
+    """Return how much was learned, such as "3 rules, 1 skill", and the number of changes to the rules."""
     known = [state.knowledge for state in states.values()]
     kinds: dict[str, list[Sized]] = {
         "rule": [knowledge.rules for knowledge in known],
@@ -42,35 +42,37 @@ def learned_in_short(states: Mapping[str, KnowledgeState]) -> tuple[str, str]:
 
 
 def learned_blocks(run: RunResults, anchor: str, states: Mapping[str, KnowledgeState]) -> Iterator[Block]:
-    """Yield everything that was learned, by group of tasks."""
-    begun = learned_in(run.run, after=0)
+    """Yield everything that was learned, one group of tasks after the other."""
+    first = learned_in(run.run, after=0)
     for number, (name, state) in enumerate(states.items()):
         if name != EVERYTHING:
             yield blocks.heading(name)
-        yield from _group(f"{anchor}-learned-{number}", state, with_manual(run.run, name, state), begun[name].knowledge)
+        yield from _group(f"{anchor}-learned-{number}", state, with_manual(run.run, name, state), first[name].knowledge)
 
 
 def _group(anchor: str, state: KnowledgeState, known: Any, library: Any) -> Iterator[Block]:
-    rules, evidence = known.rules, count(state.citations)
+    rules, evidence = known.rules, count_evidence(state.citations)
     if known.manual:
-        yield blocks.more("manual", [{"block": "prose", "tree": prose(known.manual)}], "noted manual")
+        yield blocks.details("manual", [{"block": "prose", "tree": prose(known.manual)}], "noted manual")
     if known.found:
         yield blocks.paragraph(versions_line(known.found, library.found))
     if rules:
         ids = {rule.id for rule in rules}
         rule_blocks = [_rule(anchor, rule, evidence.get(rule.id, NO_EVIDENCE), ids) for rule in rules]
-        yield blocks.more(f"{counted(len(rules), 'rule')} in force", rule_blocks, "noted rules", is_open=True)
+        yield blocks.details(f"{counted(len(rules), 'rule')} in force", rule_blocks, "noted rules", is_open=True)
     texts: Mapping[str, list[tuple[str, str, Block]]] = {
-        "procedures": [(type, "", blocks.code(it.code)) for type, it in sorted(known.procedures.items())],
-        "skills": [(type, it.task.goal, blocks.code(it.code)) for type, it in sorted(known.skills.items())],
-        "reflections": [(type, it.task.goal, blocks.pre(it.text)) for type, it in sorted(known.reflections.items())],
+        "procedures": [(type, "", blocks.code(item.code)) for type, item in sorted(known.procedures.items())],
+        "skills": [(type, item.task.goal, blocks.code(item.code)) for type, item in sorted(known.skills.items())],
+        "reflections": [
+            (type, item.task.goal, blocks.pre(item.text)) for type, item in sorted(known.reflections.items())
+        ],
         "change log": [("", "", blocks.pre("\n".join(state.history.log())))] if state.history.log() else [],
         "not learned": [("", "", blocks.pre("\n".join(state.notes)))] if state.notes else [],
     }
     for name, parts in texts.items():
         if parts:
-            inside = [block for type, goal, content in parts for block in (*_titled(type, goal), content)]
-            yield blocks.more(name, inside, f"noted {name}")
+            content_blocks = [block for type, goal, content in parts for block in (*_titled(type, goal), content)]
+            yield blocks.details(name, content_blocks, f"noted {name}")
 
 
 def _titled(type: str, goal: str) -> list[Block]:
@@ -82,26 +84,29 @@ def _rule(anchor: str, rule: Rule, evidence: Evidence, ids: set[str]) -> Block:
     parts: list[Block] = [{"block": "h", "line": [rule.id, *flag, " ", marked("small", str(evidence))]}]
     parts.append(blocks.pre(rule.content, "content"))
     if rule.example:
-        parts.append(blocks.more("example", [blocks.code(rule.example)], "long"))
+        parts.append(blocks.details("example", [blocks.code(rule.example)], "long"))
     if rule.builds_on:
         links = [part for id in rule.builds_on for part in (", ", link(id, f"{anchor}-{id}") if id in ids else id)]
         parts.append(blocks.paragraph(["builds on ", *links[1:]], "facts"))
     if rule.log:
-        parts.append(blocks.more("validation log", [blocks.bullets(rule.log)], "long"))
+        parts.append(blocks.details("validation log", [blocks.bullets(rule.log)], "long"))
     return blocks.group(parts, "rule", f"{anchor}-{rule.id}")
 
 
 def step_text(scope: str, body: Mapping[str, Any]) -> str | None:
-    """Return the rules that a step of learning changed, and counts of the knowledge; None for other bodies."""
+    """Return the rules that one step of learning changed, and how much was known after it.
+
+    Return None for the body of an event that is no step of learning.
+    """
     if "history" not in body:
         return None
     state = KnowledgeState.model_validate(body)
     known = state.knowledge
     changes = [
-        rule_text(touched.after).rstrip() if touched.after else f"{touched.id} was deleted"
+        rule_text(rule_change.after).rstrip() if rule_change.after else f"{rule_change.id} was deleted"
         for entry in state.history.entries
         if isinstance(entry, Applied) and entry.change.batch.where.startswith(f"{scope}/")
-        for touched in entry.change.touched
+        for rule_change in entry.change.touched
     ]
     kinds = {"rule": known.rules, "skill": known.skills, "reflection": known.reflections}
     counts = [counted(len(items), kind) for kind, items in (kinds | {"procedure": known.procedures}).items()]
@@ -109,11 +114,11 @@ def step_text(scope: str, body: Mapping[str, Any]) -> str | None:
 
 
 def prose(text: str) -> list[Any]:
-    """Return a model's Markdown as a tree: texts, and lists of an HTML tag with its content."""
-    return _inside(SyntaxTreeNode(_markdown().parse(text)))
+    """Return a model's Markdown as a tree. A node is a text, or a list of an HTML tag followed by its nodes."""
+    return _children(SyntaxTreeNode(_markdown().parse(text)))
 
 
-def _inside(node: SyntaxTreeNode) -> list[Any]:
+def _children(node: SyntaxTreeNode) -> list[Any]:
     return [part for child in node.children for part in _parts(child)]
 
 
@@ -125,9 +130,9 @@ def _parts(node: SyntaxTreeNode) -> list[Any]:
     if node.type in ("fence", "code_block", "code_inline"):
         return [["code" if node.type == "code_inline" else "pre", node.content]]
     if node.type == "inline" or node.hidden:
-        return _inside(node)
+        return _children(node)
     tag = f"h{min(int(node.tag[1:]) + HEADING_SHIFT, LOWEST_HEADING)}" if node.type == "heading" else node.tag
-    return [[tag, *_inside(node)]]
+    return [[tag, *_children(node)]]
 
 
 @cache

@@ -1,6 +1,7 @@
 """The page of `planbook report` and `planbook watch`: one HTML file without external resources.
 
-Its template draws the parts that are shown without JavaScript; its only script draws the rest from the page's JSON.
+The template renders the parts that must be visible without JavaScript. The page's only script draws all others from
+JSON in the page.
 """
 
 import base64
@@ -15,27 +16,27 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
 from planbook.report import blocks
-from planbook.report.episodes import Packing, row, visible
-from planbook.report.sections import sections, side_by_side
+from planbook.report.episodes import DocumentPacker, escape_controls, row
+from planbook.report.sections import comparison_blocks, sections
 from planbook.results.table import RunResults
 from planbook.wording import in_words
-from planbook.writing import whole
+from planbook.writing import open_atomic
 
 VIEWER = Path(__file__).parent / "viewer"
 SCRIPTS = ("page.js", "episode.js", "charts.js", "search.js", "live.js")
-"""Files that make up the page's only script, in this order."""
+"""Files that are joined in this order to the page's only script."""
 BUFFERED = 500
-"""Number of pieces of the page that are written together."""
+"""Number of pieces of the page that the template engine joins before it yields them."""
 View = dict[str, Any]
 
 
-def write_page(runs: Sequence[RunResults], out: Path, which: str | None) -> None:
-    """Write the page atomically. Raises BadArgument for an invalid choice of episodes."""
-    packing = Packing()
-    views = [_packed_view(number, run, packing, which) for number, run in enumerate(runs)]
-    together = visible(list(side_by_side(runs))) if len(runs) > 1 else []
+def write_page(runs: Sequence[RunResults], out: Path, selection: str | None) -> None:
+    """Write the page atomically. Raises BadArgument for an invalid selection of episodes."""
+    packing = DocumentPacker()
+    views = [_packed_view(number, run, packing, selection) for number, run in enumerate(runs)]
+    together = escape_controls(list(comparison_blocks(runs))) if len(runs) > 1 else []
     title = f"{', '.join(run.name for run in runs)} · planbook report"
-    with whole(out) as file:
+    with open_atomic(out) as file:
         for piece in page_pieces(views, title, "planbook report", together, packing.chunks()):
             file.write(piece.encode("utf-8", "backslashreplace"))
 
@@ -50,11 +51,12 @@ def page_pieces(
 ) -> Iterator[str]:
     """Yield the page in pieces.
 
-    ``kicker`` is the line above the heading, ``live`` the state of a run that is being watched.
+    ``kicker`` is the line above the heading, ``together`` the comparison of several runs, and ``chunks`` the compressed
+    documents of episodes. ``live`` is the state of a run that is being watched.
     """
     section_data = [{"id": shown["id"], "sections": shown["sections"]} for shown in views]
     stream = _template().stream(
-        runs=views, title=visible(title), kicker=kicker, together=together, chunks=chunks,
+        runs=views, title=escape_controls(title), kicker=kicker, together=together, chunks=chunks,
         data=Markup(as_script({"runs": section_data, "live": live, "together": list(together)})),
         style=Markup((VIEWER / "viewer.css").read_text(encoding="utf-8")),
         script=Markup(script()), script_hash=script_hash(), live=live is not None,
@@ -70,12 +72,12 @@ def view(number: int, run: RunResults, *, live: bool = False) -> View:
     rows = [row(run, episode, anchor, live=live) for episode in run.episodes.values()]
     facts: View = {"id": anchor, "name": run.name, "title": f"{config.title} on {config.env}", "rows": rows}
     facts |= {"sections": sections(run, anchor, number, live=live), "choices": _choices(rows, live=live)}
-    return {**visible(facts), "choice": "", "outside": None}
+    return {**escape_controls(facts), "choice": "", "outside": None}
 
 
-def _packed_view(number: int, run: RunResults, packing: Packing, which: str | None) -> View:
+def _packed_view(number: int, run: RunResults, packing: DocumentPacker, selection: str | None) -> View:
     packed = view(number, run)
-    numbers, packed["choice"] = packing.pack(run, which)
+    numbers, packed["choice"] = packing.pack(run, selection)
     packed["outside"] = packing.pack_outside(run)
     for line in packed["rows"]:
         line["document"] = numbers.get(line["n"])
@@ -83,7 +85,7 @@ def _packed_view(number: int, run: RunResults, packing: Packing, which: str | No
 
 
 def _choices(rows: Sequence[Mapping[str, Any]], *, live: bool) -> dict[str, list[tuple[str, str]]]:
-    """Return the filters of the rows: for each attribute, its values with their names."""
+    """Return the filters of the episodes. Maps each attribute of rows to pairs of a value and its displayed name."""
     choices = {name: sorted({line[name] for line in rows} - {""}) for name in ("outcome", "type", "cause")}
     words = {"not_run": "not ended yet"} if live else {}
     return {
@@ -104,7 +106,7 @@ def script() -> str:
 
 
 def script_hash() -> str:
-    """Return the hash by which a content security policy allows the script, without quotes."""
+    """Return the hash, without quotes, by which a content security policy allows the script."""
     return f"sha256-{base64.b64encode(hashlib.sha256(script().encode()).digest()).decode()}"
 
 

@@ -1,6 +1,6 @@
-"""The sections of a run: results, branches, knowledge, costs, the facts behind the figures, and settings.
+"""The sections of a run: results, branches, what was learned, costs, the facts behind the figures, and settings.
 
-Several runs also have a section that compares them.
+If a page shows several runs, it also has a section that compares them.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -15,23 +15,26 @@ from planbook.console import ALL
 from planbook.errors import BadArgument, BadRun
 from planbook.planner import Grid, Outcome
 from planbook.report import blocks
-from planbook.report.blocks import Block, Line, bold, dollars, moment, share, within
+from planbook.report.blocks import Block, Line, bold, format_interval, format_money, format_share, utc_time
 from planbook.report.charts import charts, with_options
-from planbook.report.learned import final_states, learned_blocks, learned_in_short
+from planbook.report.learned import count_learned, final_states, learned_blocks
 from planbook.report.trust import cost_blocks, money_per_solved, settings, trust_blocks
+from planbook.results.rendering import figure_parts, results_table
 from planbook.results.table import RunResults
-from planbook.results.telling import figure_parts, results_table
 from planbook.runs import Fork, Run, branches_of, recorded_endings
-from planbook.wording import ESTIMATED, clock, counted, in_words, outcome_of, score_of
+from planbook.wording import ESTIMATED, counted, format_clock, in_words, outcome_of, score_of
 
 LONG = 300
-"""Characters above which a setting is shown separately."""
+"""Number of characters above which a setting is shown separately."""
 ACTION_CHARS = 200
-"""Characters of an action with its observation that are shown."""
+"""Maximum number of characters shown of an action with its observation."""
 
 
 def sections(run: RunResults, anchor: str, number: int = 0, *, live: bool = False) -> list[Block]:
-    """Return all sections of a run; for a ``live`` run, episodes that have not ended do not count."""
+    """Return all sections of a run. If it is ``live``, only episodes that have ended count.
+
+    ``number`` is the number of the run on the page, ``anchor`` the prefix of the ids of its elements.
+    """
     ended = run.so_far() if live else run
     summary = ended.summary()
     parts = [
@@ -55,33 +58,34 @@ def sections(run: RunResults, anchor: str, number: int = 0, *, live: bool = Fals
 
 
 def facts(ended: RunResults, run: RunResults) -> Block:
-    """Return the key figures: result, knowledge, cost."""
+    """Return the key figures: the result, what was learned, and the cost.
+
+    ``ended`` is the run with only the episodes that count for the result.
+    """
     summary, cost = ended.summary(), run.cost
-    unfinished = sum(episode.outcome is Outcome.NOT_RUN for episode in ended.counted)
-    note = share(summary.solved, summary.tasks) if summary.tasks else ""
+    pending = sum(episode.outcome is Outcome.NOT_RUN for episode in ended.counted)
+    note = format_share(summary.solved, summary.tasks) if summary.tasks else ""
     if bounds := summary.interval_of(ALL):
-        note = f"{note} ({within(*bounds)})"
-    if unfinished:
+        note = f"{note} ({format_interval(*bounds)})"
+    if pending:
         episodes = counted(summary.tasks, "episode")
-        note = (
-            f"Unfinished: {unfinished:,} of {episodes} had not ended by {moment(run.last)}; they count as not solved."
-        )
+        note = f"Unfinished: {pending:,} of {episodes} had not ended by {utc_time(run.last)}; they count as not solved."
     rows: list[tuple[str, Line, Line]] = [
         ("Result", [bold(f"{summary.solved:,} of {summary.tasks:,}"), " solved"], note)
     ]
     if states := final_states(run):
-        known, changes = learned_in_short(states)
+        known, changes = count_learned(states)
         rows.append(("Learned", [bold(known)], changes))
     price = money_per_solved(cost, summary.solved)
     tokens = counted(cost.tokens, "token") + (ESTIMATED if cost.estimated else "")
-    spent = [counted(cost.actions, "action"), tokens, *([clock(run.seconds)] if run.seconds else [])]
+    spent = [counted(cost.actions, "action"), tokens, *([format_clock(run.seconds)] if run.seconds else [])]
     detail = ", ".join(spent) + (f"; {price} for each solved task" if price else "")
-    calls = [*([dollars(cost.money)] if cost.money else []), counted(cost.calls, "model call")]
+    calls = [*([format_money(cost.money)] if cost.money else []), counted(cost.calls, "model call")]
     return blocks.facts([*rows, ("Cost", [bold(", ".join(calls))], detail)])
 
 
 def results(run: RunResults, anchor: str) -> Iterator[Block]:
-    """Yield the table by task type, and the failed episodes by cause."""
+    """Yield the results by task type, and the failed episodes by cause."""
     summary = run.summary()
     table = results_table(summary, "")
     rows = table.rows if len(table.rows) > 2 else table.rows[-1:]
@@ -98,7 +102,10 @@ def _failed(run: RunResults, anchor: str, cause: str) -> Line:
 
 
 def branch_blocks(run: Run) -> Iterator[Block]:
-    """Yield a table for each forked episode of this run; for a fork, for the episode that it was forked from."""
+    """Yield a table for each episode of which `planbook fork` has made branches: the actions of all, side by side.
+
+    If the run is itself a branch, yield one table: the branch next to the original episode.
+    """
     with ExitStack() as stack:
         original, branches = run, [run]
         try:
@@ -131,7 +138,7 @@ def _branches_of_episode(original: Run, episode: int, branches: Sequence[tuple[F
 
 
 def _actions(run: Run, episode: int) -> list[str]:
-    """Return the actions of an episode that has ended, each with the beginning of its observation."""
+    """Return the actions of an episode, each with the beginning of its observation; none if it has not ended."""
     if episode not in recorded_endings(run):
         return []
     return [line[:ACTION_CHARS] for line in actions_taken(run, run.entries()[episode])]
@@ -145,7 +152,7 @@ def _ending(run: Run, episode: int) -> str:
 
 
 def part_blocks(parts: Iterable[str | Grid]) -> Iterator[Block]:
-    """Yield sentences and small tables as blocks."""
+    """Yield the blocks for sentences and tables that the terminal output shows, too."""
     for part in parts:
         if isinstance(part, str):
             yield blocks.paragraph(part)
@@ -157,16 +164,16 @@ def part_blocks(parts: Iterable[str | Grid]) -> Iterator[Block]:
 
 
 def settings_blocks(run: RunResults) -> Iterator[Block]:
-    """Yield the settings of a run, with all options of its method."""
-    times = [("begun", run.run.begun), ("events", f"{moment(run.first)} to {moment(run.last)}")]
+    """Yield the settings of a run, with all options of its planning method."""
+    times = [("begun", run.run.begun), ("events", f"{utc_time(run.first)} to {utc_time(run.last)}")]
     rows = list(settings(with_options(run)))
     long = {name: value for name, value in rows if "\n" in value or len(value) > LONG}
     yield blocks.pairs([*times, *(pair for pair in rows if pair[0] not in long)])
-    yield from (blocks.more(name, [blocks.pre(value)]) for name, value in long.items())
+    yield from (blocks.details(name, [blocks.pre(value)]) for name, value in long.items())
 
 
-def side_by_side(runs: Sequence[RunResults]) -> Iterator[Block]:
-    """Yield a table of several runs, and the difference of each from the first over their common tasks."""
+def comparison_blocks(runs: Sequence[RunResults]) -> Iterator[Block]:
+    """Yield a table of several runs, and what distinguishes each from the first on the tasks that both played."""
     yield from part_blocks(group_parts(group_rows(runs)))
     yield blocks.heading("The same tasks, pair by pair")
     try:

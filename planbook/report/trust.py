@@ -1,17 +1,20 @@
-"""The facts behind the figures: costs, counts, claims, and the inputs of the run."""
+"""The sections from which readers judge the figures of a run: costs, outcomes, false claims, and inputs.
+
+A claim is a statement of the agent that it has solved its task.
+"""
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from planbook.config import by_dotted_name
-from planbook.planner import Outcome, Spent
+from planbook.config import flatten_settings
+from planbook.planner import Outcome, Spending
 from planbook.report import blocks
-from planbook.report.blocks import Block, Line, dollars, link, links, marked, moment
+from planbook.report.blocks import Block, Line, format_money, link, links, marked, utc_time
+from planbook.results.rendering import UNSAFE, failure_lines, payoff_line, spending_lines
 from planbook.results.table import RunResults
-from planbook.results.telling import UNSAFE, failure_lines, paying_line, spending_lines
 from planbook.runs import RunFile
-from planbook.wording import ESTIMATED, clock, counted, in_words, listed
+from planbook.wording import ESTIMATED, counted, format_clock, in_words, listed
 
 MEANINGS: Mapping[Outcome, str] = {
     Outcome.DIRECT_SUCCESS: "solved, and no cell ended in an error",
@@ -21,7 +24,7 @@ MEANINGS: Mapping[Outcome, str] = {
     Outcome.BROKEN: "ended by a fault of planbook or of the environment, not of the agent",
     Outcome.NOT_RUN: "not played, or not to its end: the run was stopped, or its budget was used up",
 }
-"""The meanings of outcomes."""
+"""Maps each outcome to the explanation that the page gives of it."""
 MAX_LISTED = 200
 """Maximum number of false claims, tracebacks and task seeds that are listed."""
 
@@ -41,8 +44,8 @@ def trust_blocks(run: RunResults, anchor: str) -> Iterator[Block]:
     yield from _tracebacks(run, anchor)
     if run.run.file.unsafe_no_sandbox:
         yield blocks.paragraph(UNSAFE, "unsafe")
-    if false := [(row.entry.task.id, f"{anchor}-{row.index}") for row in run.counted if row.claim.is_false]:
-        yield blocks.paragraph(["Claims that are false: ", *links(false, MAX_LISTED)], "false-claims")
+    if false_claims := [(row.entry.task.id, f"{anchor}-{row.index}") for row in run.counted if row.claim.is_false]:
+        yield blocks.paragraph(["Claims that are false: ", *links(false_claims, MAX_LISTED)], "false-claims")
     yield blocks.heading("Inputs of the run")
     yield from _inputs(run)
 
@@ -53,43 +56,44 @@ def _tracebacks(run: RunResults, anchor: str) -> Iterator[Block]:
         first, _, trace = (row.ending.message if row.ending else "").partition("\n")
         if trace:
             line = [link(row.entry.task.id, f"{anchor}-{row.index}"), f": {first}"]
-            yield blocks.more(line, [blocks.pre(trace)])
+            yield blocks.details(line, [blocks.pre(trace)])
 
 
 def _inputs(run: RunResults) -> Iterator[Block]:
-    """Yield run.json without the settings, and the changes of inputs recorded when the run was resumed."""
+    """Yield the contents of run.json without the settings, and how inputs had changed whenever the run was resumed."""
     file = RunFile.read(run.run.folder)
-    by = f"by planbook {file.versions.get('planbook', 'of an unknown version')}"
-    yield blocks.paragraph(f"Imported {by}: these episodes were not played here." if file.imported else f"Begun {by}.")
+    origin = f"by planbook {file.versions.get('planbook', 'of an unknown version')}"
+    note = ": these episodes were not played here." if file.imported else "."
+    yield blocks.paragraph(f"{'Imported' if file.imported else 'Begun'} {origin}{note}")
     for event in run.outside:
         body: Any = event.body
         if event.kind == "sitting" and "changed" in body:
             changed = f"with changes: {'; '.join(body['changed'])}" if body["changed"] else "with the original inputs"
-            yield blocks.paragraph(f"Resumed on {moment(event.at)}, {changed}.", "changed")
+            yield blocks.paragraph(f"Resumed on {utc_time(event.at)}, {changed}.", "changed")
     seeds = sorted({episode.entry.task.seed for episode in run.counted if episode.entry.task.seed is not None})
     facts = file.model_dump(mode="json", exclude={"config", "imported"})
     if file.imported:
         facts["files"] = {
-            f"file {number}": f"{each.name}, {counted(each.episodes, 'episode')}, SHA-256 {each.sha256}"
-            for number, each in enumerate(file.imported.files, 1)
+            f"file {number}": f"{source.name}, {counted(source.episodes, 'episode')}, SHA-256 {source.sha256}"
+            for number, source in enumerate(file.imported.files, 1)
         }
         facts["played by"] = {f"run {number}": origin.facts for number, origin in enumerate(file.imported.origins, 1)}
     more = {"environment": run.versions, "seeds of tasks": listed(map(str, seeds), MAX_LISTED)}
-    yield blocks.more("Versions, checksums and seeds", [blocks.pairs(settings(facts | more))])
+    yield blocks.details("Versions, checksums and seeds", [blocks.pairs(settings(facts | more))])
 
 
 def settings(value: Any) -> Iterator[tuple[str, str]]:
-    """Yield names and values of settings by dotted name, without empty ones."""
-    return ((name, text) for name, text in by_dotted_name(value) if text)
+    """Yield the dotted name and the value of each setting that is not empty."""
+    return ((name, text) for name, text in flatten_settings(value) if text)
 
 
-HEAD = ("calls", "replayed", "tokens, prompt", "of which cached", "tokens, completion", "money", "model time")
-Costs = Mapping[str, Spent]
-"""Costs by name, in descending order."""
+COST_COLUMNS = ("calls", "replayed", "tokens, prompt", "of which cached", "tokens, completion", "money", "model time")
+Costs = Mapping[str, Spending]
+"""Maps names, such as those of roles, to their costs, from the highest to the lowest."""
 
 
 def costs(run: RunResults) -> Mapping[str, Costs]:
-    """Return the costs inside and outside the episodes: by role, by model and by prompt."""
+    """Map "role", "model" and "prompt" to the costs of each role, model and prompt, in and outside of episodes."""
     return {
         kind: dict(sorted(rows.items(), key=lambda row: (-row[1].tokens, row[0]))) for kind, rows in run.costs.items()
     }
@@ -98,11 +102,11 @@ def costs(run: RunResults) -> Mapping[str, Costs]:
 def cost_blocks(run: RunResults) -> Iterator[Block]:
     """Yield sentences and tables of the costs of a run, if it has any."""
     by_kind, spent, outside = costs(run), run.cost, run.outside_cost
-    yield from map(blocks.paragraph, (*spending_lines(run.summary()), *paying_line(run.paying())))
+    yield from map(blocks.paragraph, (*spending_lines(run.summary()), *payoff_line(run.payoff())))
     if not by_kind["role"]:
         return
     yield _cost_table("role", {**by_kind["role"], "all": spent})
-    yield blocks.more("By model, and by prompt", [_cost_table(kind, by_kind[kind]) for kind in ("model", "prompt")])
+    yield blocks.details("By model, and by prompt", [_cost_table(kind, by_kind[kind]) for kind in ("model", "prompt")])
     note = "Money is in US dollars, from the price table; recorded replies cost nothing."
     if outside.calls:
         calls, tokens = counted(outside.calls, "call"), counted(outside.tokens, "token")
@@ -112,17 +116,17 @@ def cost_blocks(run: RunResults) -> Iterator[Block]:
     yield blocks.paragraph(note, "note")
 
 
-def money_per_solved(spent: Spent, solved: int) -> str:
-    """Return the money for each solved task; empty if it is zero or unknown."""
-    return dollars(spent.money / solved) if spent.money and solved else ""
+def money_per_solved(spent: Spending, solved: int) -> str:
+    """Return the money spent per solved task, or "" if it is zero or unknown."""
+    return format_money(spent.money / solved) if spent.money and solved else ""
 
 
-def _cost_table(by: str, rows: Costs) -> Block:
+def _cost_table(kind: str, rows: Costs) -> Block:
     lines = [[name, *_cells(spent)] for name, spent in rows.items()]
-    return blocks.table([f"by {by}", *HEAD], lines, f"costs by-{by}", total="all" in rows)
+    return blocks.table([f"by {kind}", *COST_COLUMNS], lines, f"costs by-{kind}", total="all" in rows)
 
 
-def _cells(spent: Spent) -> list[str]:
+def _cells(spent: Spending) -> list[str]:
     estimated = ESTIMATED if spent.estimated else ""
     tokens = (f"{spent.prompt:,}{estimated}", f"{spent.cached:,}", f"{spent.completion:,}{estimated}")
-    return [f"{spent.calls:,}", f"{spent.replayed:,}", *tokens, dollars(spent.money), clock(spent.waited)]
+    return [f"{spent.calls:,}", f"{spent.replayed:,}", *tokens, format_money(spent.money), format_clock(spent.waited)]

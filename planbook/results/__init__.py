@@ -1,9 +1,10 @@
-"""The results of runs: a table with a row for each episode, and counts over it.
+"""The results of runs: a table with a row for each episode, and the counts computed from it.
 
-``table`` reads a run, with the cost of each step of building, into ``RunResults`` in one pass over its events; ``rows``
-has the row of an episode, ``Result``. ``summary`` counts a run's rows, with the claims that agents made, the
-``matches`` of goals with found types, and the ``measures`` and milestones of environments; methods count their own
-figures (``planbook.planner.strategies.base``). ``telling`` writes all of it in sentences and small tables, for the
-terminal and the report. ``learning_cost`` has the cost of building, and whether it pays off. ``statistics``
-has the intervals and tests.
+- ``table`` reads the events of a run, in one pass, into ``RunResults``. ``rows`` has ``Result``, the row of an episode.
+- ``summary`` counts the rows of a run, and what agents claimed about tasks. ``matches`` counts how goals were matched
+  with learned task types, ``measures`` the measures and milestones of environments. Planning methods count figures of
+  their own (``planbook.planner.strategies.base``).
+- ``rendering`` formats a summary as sentences and small tables, for the terminal and the report.
+- ``learning_cost`` computes what learning costs, and whether it pays off.
+- ``statistics`` has confidence intervals and significance tests.
 """

@@ -1,4 +1,4 @@
-"""The cost of learning, step by step, and whether it pays: the cost of a solved task with learning included."""
+"""The cost of learning after each task, and whether learning pays off: the cost of a solved task including learning."""
 
 from collections.abc import Mapping, Sequence
 from math import ceil
@@ -6,16 +6,16 @@ from typing import Self
 
 from pydantic import BaseModel, Field, computed_field
 
-from planbook.planner import Spent
+from planbook.planner import Spending
 from planbook.results.statistics import per_solved
 from planbook.wording import counted
 
 
-class Reached(BaseModel):
-    """The state of a building run after a number of tasks, and its cost without formulating.
+class BuildingState(BaseModel):
+    """What a building run (`planbook build`) knows after a number of tasks, and its cost, without writing the manual.
 
-    Episodes that were copied from other runs cost nothing here. ``actions`` are those of episodes and of verifications;
-    ``money`` is in US dollars, None if a price is unknown. ``procedures`` counts the task types with a procedure.
+    Episodes that were copied from other runs cost nothing. ``actions`` includes those that verified procedures.
+    ``money`` is in US dollars, or None if a price is unknown. ``procedures`` counts the task types with a procedure.
     """
 
     tasks: int
@@ -30,40 +30,40 @@ class Reached(BaseModel):
 
 
 class BuildingCost(BaseModel):
-    """The output of ``planbook cost --json``; ``after`` has the state after each building task, in order."""
+    """The output of ``planbook cost --json``. ``after`` has the state after each task, in order."""
 
-    after: tuple[Reached, ...]
+    after: tuple[BuildingState, ...]
     task_types: int
     formulating_calls: int
     formulating_tokens: int
     run: str
 
 
-def reached_after(steps: Sequence[Reached], tasks: int) -> Reached:
+def state_after(states: Sequence[BuildingState], tasks: int) -> BuildingState:
     """Return the state of a building run after a number of tasks."""
-    return next((step for step in reversed(steps) if step.tasks <= tasks), Reached(tasks=0))
+    return next((state for state in reversed(states) if state.tasks <= tasks), BuildingState(tasks=0))
 
 
 def cost_line(cost: BuildingCost) -> str:
     """Return a line with the cost until the last procedure was found; empty if none was found."""
-    most = max((step.procedures for step in cost.after), default=0)
-    if not most:
+    found = max((state.procedures for state in cost.after), default=0)
+    if not found:
         return ""
-    at = next(step for step in cost.after if step.procedures == most)
+    last = next(state for state in cost.after if state.procedures == found)
     return (
-        f"Procedures for {most} of {counted(cost.task_types, 'task type')} after {counted(at.tasks, 'task')}: "
-        f"{counted(at.calls, 'call')}, {at.tokens:,} tokens and {counted(at.actions, 'action')} until then."
+        f"Procedures for {found} of {counted(cost.task_types, 'task type')} after {counted(last.tasks, 'task')}: "
+        f"{counted(last.calls, 'call')}, {last.tokens:,} tokens and {counted(last.actions, 'action')} until then."
     )
 
 
-# The cost of a solved task.
+# The cost of a solved task
 
 
 class LearningPayoff(BaseModel):
     """Calls and tokens of a run, in total and per solved task, without and with the cost of learning its knowledge.
 
-    ``break_even`` is the number of solved tasks after which the tokens of learning are saved, compared with the run
-    without knowledge that ``beside`` names; None if they never are, or if there is no such run.
+    ``beside`` names a run without learned knowledge, if there is one to compare with. ``break_even`` is the number of
+    solved tasks after which learning has saved as many tokens as it cost; None if it never does, or without such a run.
     """
 
     solved: int
@@ -75,8 +75,8 @@ class LearningPayoff(BaseModel):
     break_even: int | None = None
 
     @classmethod
-    def of(cls, solved: int, playing: Spent, learning: Spent) -> Self:
-        """Return the figures without a comparison with another run."""
+    def of(cls, solved: int, playing: Spending, learning: Spending) -> Self:
+        """Return the figures of a run, not yet compared with another run."""
         return cls(
             solved=solved,
             calls=playing.calls,
@@ -88,11 +88,11 @@ class LearningPayoff(BaseModel):
     @computed_field  # type: ignore[prop-decorator]
     @property
     def per_solved(self) -> dict[str, float | None]:
-        """Calls and tokens per solved task, without and with learning; None if no task was solved."""
-        learned = {"calls": self.learning_calls, "tokens": self.learning_tokens}
-        played = {"calls": self.calls, "tokens": self.tokens}
-        included = {f"{name}_with_learning": amount + learned[name] for name, amount in played.items()}
-        return {name: per_solved(amount, self.solved) for name, amount in {**played, **included}.items()}
+        """Maps calls and tokens, without and with learning, to the number per solved task; None if none is solved."""
+        learning = {"calls": self.learning_calls, "tokens": self.learning_tokens}
+        playing = {"calls": self.calls, "tokens": self.tokens}
+        total = {f"{name}_with_learning": amount + learning[name] for name, amount in playing.items()}
+        return {name: per_solved(amount, self.solved) for name, amount in {**playing, **total}.items()}
 
     @property
     def has_learned(self) -> bool:
@@ -100,16 +100,16 @@ class LearningPayoff(BaseModel):
         return bool(self.learning_calls or self.learning_tokens)
 
     def named(self, names: Mapping[str, str]) -> Self:
-        """Return the figures, with the name of the other run replaced by its displayed name."""
+        """Return the figures with the displayed name of the run ``beside``; ``names`` maps names to displayed names."""
         return self.model_copy(update={"beside": names.get(self.beside, self.beside)})
 
-    def compared_with(self, name: str, without: "LearningPayoff") -> Self:
-        """Return the figures with the break-even point against a run without knowledge.
+    def compared_with(self, name: str, baseline: "LearningPayoff") -> Self:
+        """Return the figures with the break-even point, compared with a run without learned knowledge.
 
-        They are unchanged if this run learned nothing, if that one did, or if one of them solved nothing.
+        They are unchanged if this run learned nothing, if the baseline did learn, or if either solved no task.
         """
-        mine, theirs = per_solved(self.tokens, self.solved), per_solved(without.tokens, without.solved)
-        if mine is None or theirs is None or without.has_learned or not self.has_learned:
+        own, other = per_solved(self.tokens, self.solved), per_solved(baseline.tokens, baseline.solved)
+        if own is None or other is None or baseline.has_learned or not self.has_learned:
             return self
-        break_even = ceil(self.learning_tokens / (theirs - mine)) if mine < theirs else None
+        break_even = ceil(self.learning_tokens / (other - own)) if own < other else None
         return self.model_copy(update={"beside": name, "break_even": break_even})

@@ -1,4 +1,4 @@
-"""Matches of goals with found task types: coverage, abstentions and wrong matches, with intervals."""
+"""Count how goals were matched with found task types (those that planbook learned): matched, abstained or wrong."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 class Share(BaseModel):
-    """A count of tasks out of ``of``, and the 95 % interval of the share, in percent."""
+    """``count`` of ``of`` tasks; ``low`` and ``high`` are the 95 % interval of this share, in percent."""
 
     count: int
     of: int
@@ -28,25 +28,25 @@ class Share(BaseModel):
 
 
 class MatchCounts(BaseModel):
-    """Counts of played episodes by the match of their goals; ``--json`` has them as ``matches``.
+    """Counts of played episodes by how their goals were matched; ``--json`` has them as ``matches``.
 
-    ``wrong`` counts tasks that were matched but not solved by the procedure of their type: the type or the parameters
-    are wrong, or the procedure fails. ``wrong_type`` counts the wrong ones whose own type differs from that of most
-    tasks of their found type; None unless the tasks have at least two types of their own.
+    ``wrong`` counts tasks that were matched, but not solved by the procedure of the found type: the type or the
+    parameters are wrong, or the procedure fails. ``wrong_type`` counts those among them whose type in the environment
+    is not the most frequent one in their found type. It is None if the tasks have fewer than two types there.
     """
 
     matched: Share
     abstained: Share
     wrong: Share
     solved_after: Share
-    """Wrong matches whose task the planner solved afterwards."""
+    """Wrong matches after which the planner solved the task."""
     wrong_type: Share | None
     by: dict[str, int]
-    """Counts of matches by their source: pattern, words, model."""
+    """Maps the sources of matches (pattern, words, model) to the number of matches."""
 
 
 def count_matches(rows: Sequence[Result]) -> MatchCounts | None:
-    """Count the matches of the played episodes, including abstentions; None if there are none."""
+    """Count the matches of the played episodes, including abstentions. Return None if no goal was to be matched."""
     matches = [(row, match) for row in rows if row.outcome.played and (match := row.match) is not None]
     if not matches:
         return None
@@ -58,15 +58,15 @@ def count_matches(rows: Sequence[Result]) -> MatchCounts | None:
         abstained=share(len(matches) - len(matched), len(matches)),
         wrong=share(len(wrong), len(matched)),
         solved_after=share(sum(row.solved for row, _ in wrong), len(wrong)),
-        wrong_type=share(_of_other_types(matched, wrong), len(matched)) if several else None,
+        wrong_type=share(_count_wrong_types(matched, wrong), len(matched)) if several else None,
         by=dict(Counter(match.by for _, match in matched)),
     )
 
 
-def share(count: int, of: int) -> Share:
+def share(count: int, total: int) -> Share:
     """Return a share with its Wilson interval."""
-    low, high = wilson(count, of)
-    return Share(count=count, of=of, low=round(100 * low, 1), high=round(100 * high, 1))
+    low, high = wilson(count, total)
+    return Share(count=count, of=total, low=round(100 * low, 1), high=round(100 * high, 1))
 
 
 def matches_table(counts: MatchCounts) -> Grid:
@@ -79,9 +79,9 @@ def matches_table(counts: MatchCounts) -> Grid:
 
 
 def versions_line(found: "Sequence[FoundType]", library: "Sequence[FoundType]") -> str:
-    """Return a line with the number of procedures published for found types, and of repairs among them.
+    """Return a line with the number of procedures published for found types, and how many of them are repairs.
 
-    Those that were published for the types of the run's library are not counted.
+    Procedures that were already in the ``library`` that the run began with are not counted.
     """
     published = sum(kind.version for kind in found) - sum(kind.version for kind in library)
     repairs = sum(kind.repairs for kind in found) - sum(kind.repairs for kind in library)
@@ -89,8 +89,8 @@ def versions_line(found: "Sequence[FoundType]", library: "Sequence[FoundType]") 
     return f"{versions}, {repairs} of them repairs ({share(repairs, published)})."
 
 
-def _of_other_types(matched: Sequence[tuple[Result, Match]], wrong: Sequence[tuple[Result, Match]]) -> int:
-    """Count the wrong matches whose own type differs from that of most tasks of the found type."""
-    own = Counter((match.type, row.type) for row, match in matched)
-    most_common = {found: kind for (found, kind), _ in reversed(own.most_common())}
+def _count_wrong_types(matched: Sequence[tuple[Result, Match]], wrong: Sequence[tuple[Result, Match]]) -> int:
+    """Count the wrong matches whose task has another type than most tasks of the same found type."""
+    counts = Counter((match.type, row.type) for row, match in matched)
+    most_common = {found: kind for (found, kind), _ in reversed(counts.most_common())}
     return sum(most_common[match.type] != row.type for row, match in wrong)

@@ -1,6 +1,7 @@
-"""Measures and milestones of environments besides success.
+"""Average the measures of environments, and count their milestones.
 
-``Environment.measures`` are figures, for example a game's reward; ``Environment.milestones`` are steps towards a goal.
+A measure is a figure besides success, for example a game's reward (``Environment.measures``). A milestone is a step
+towards a goal (``Environment.milestones``).
 """
 
 from collections import Counter
@@ -15,7 +16,7 @@ from planbook.envs import EnvsError, known_environment
 from planbook.results.rows import Result
 
 ALL = "all"
-"""The name of all task types together, if there are several."""
+"""The key for all task types together, if there are several."""
 
 
 def format_number(number: float, digits: int = 4) -> str:
@@ -24,7 +25,7 @@ def format_number(number: float, digits: int = 4) -> str:
 
 
 class Measure(BaseModel):
-    """A figure over the episodes that were played; ``sd`` is None for a single episode."""
+    """The mean and standard deviation of a figure over the played episodes; ``sd`` is None for a single episode."""
 
     mean: float
     sd: float | None
@@ -36,20 +37,20 @@ class Measure(BaseModel):
 
 
 MeasuresByType = Mapping[str, Mapping[str, Measure]]
-"""Measures by task type and name."""
+"""Maps task types to measures by their names."""
 MilestoneCounts = Mapping[str, Mapping[str, tuple[int, int]]]
-"""For each milestone, (episodes that reached it, all episodes), by task type and name."""
+"""Maps task types to milestones, and each milestone to (number of episodes that reached it, number of episodes)."""
 
 
 def measures(rows: Sequence[Result]) -> dict[str, dict[str, Measure]]:
-    """Return the measures by task type; ``all`` has all types together, if there are several."""
+    """Return a dict that maps task types to their measures; if there are several types, ``all`` has all episodes."""
     by_type = {kind: _means(row for row in rows if row.type == kind) for kind in sorted({row.type for row in rows})}
     measured = {kind: figures for kind, figures in by_type.items() if figures}
     return {**measured, ALL: _means(rows)} if len(measured) > 1 else measured
 
 
 def overall(measured: MeasuresByType, name: str) -> Measure | None:
-    """Return a measure over all types; None if the environment does not have it."""
+    """Return a measure over all task types; None if the environment does not have it."""
     figures = measured.get(ALL) or next(iter(measured.values()), {})
     return figures.get(name)
 
@@ -57,8 +58,8 @@ def overall(measured: MeasuresByType, name: str) -> Measure | None:
 def unlock_score(shares: Iterable[float]) -> float:
     """Return Crafter's score in percent, from the share of episodes that reached each achievement.
 
-    It is a geometric mean, so an increase in the share of a rare achievement counts for more than the same increase for
-    a frequent one.
+    It is a geometric mean. So if a rare achievement becomes more frequent, the score increases by more than if a
+    frequent one does.
     """
     return exp(fmean(log1p(100 * share) for share in shares)) - 1
 
@@ -77,28 +78,29 @@ def _measure(values: Sequence[float]) -> Measure:
     return Measure(mean=round(fmean(values), 4), sd=spread, episodes=len(values))
 
 
-# Milestones.
+# Milestones
 
 
 def milestones(rows: Sequence[Result], known: Sequence[str] = ()) -> dict[str, dict[str, tuple[int, int]]]:
-    """Count each milestone, as [episodes that reached it, episodes], for task types whose tasks have the same goal.
+    """Count the episodes that reached each milestone, for each task type whose tasks have the same goal.
 
-    The most frequent come first, as the others build on them. If all milestones of the environment are ``known``,
-    those that no episode reached come last, except for a type whose goal is a single milestone.
+    Frequent milestones come first, because the others build on them. ``known`` are all milestones of the environment,
+    if they are the same for every task. Then those that no episode reached come last, except for a type whose goal is
+    one milestone.
     """
     by_type = {}
     for kind in sorted({row.type for row in rows}):
-        of_type = [row for row in rows if row.type == kind]
-        seeks_all = is_open(kind, known)
-        if seeks_all or len({row.entry.task.goal for row in of_type}) == 1:
+        rows_of_type = [row for row in rows if row.type == kind]
+        seeks_all = is_open_ended(kind, known)
+        if seeks_all or len({row.entry.task.goal for row in rows_of_type}) == 1:
             counts = Counter(dict.fromkeys(known if seeks_all else (), 0))
-            counts.update(name for row in of_type for name in row.ending.milestones)
-            by_type[kind] = {name: (count, len(of_type)) for name, count in counts.most_common()}
+            counts.update(name for row in rows_of_type for name in row.ending.milestones)
+            by_type[kind] = {name: (count, len(rows_of_type)) for name, count in counts.most_common()}
     return {kind: reached for kind, reached in by_type.items() if reached}
 
 
-def is_open(kind: str, known: Sequence[str]) -> bool:
-    """Return whether the goal of a type is to reach as many of the known milestones as possible."""
+def is_open_ended(kind: str, known: Sequence[str]) -> bool:
+    """Return whether the goal of a task type is to reach as many of the known milestones as possible."""
     return bool(known) and kind not in known
 
 
@@ -110,10 +112,10 @@ def known_milestones(config: Config) -> tuple[str, ...]:
         return ()
 
 
-def unlocked(reached: MilestoneCounts, known: Sequence[str]) -> float | None:
-    """Return the unlock score over all episodes that could reach all milestones; None if there are none."""
-    of_open_types = [counts for kind, counts in reached.items() if is_open(kind, known)]
-    episodes = sum(next(of for _, of in counts.values()) for counts in of_open_types)
+def total_unlock_score(reached: MilestoneCounts, known: Sequence[str]) -> float | None:
+    """Return the unlock score over all episodes with an open-ended goal; None if there are none."""
+    open_ended = [counts for kind, counts in reached.items() if is_open_ended(kind, known)]
+    episodes = sum(next(total for _, total in counts.values()) for counts in open_ended)
     if not episodes:
         return None
-    return round(unlock_score(sum(counts[name][0] for counts in of_open_types) / episodes for name in known), 2)
+    return round(unlock_score(sum(counts[name][0] for counts in open_ended) / episodes for name in known), 2)

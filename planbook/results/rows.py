@@ -1,4 +1,4 @@
-"""The row of an episode in the table of results, which is read from the episode's events one by one."""
+"""The row of an episode in the table of results. It is filled in by reading the episode's events one by one."""
 
 import re
 from collections.abc import Mapping
@@ -18,20 +18,20 @@ from planbook.planner import (
     Outcome,
     RecordedSpan,
     Spans,
-    Spent,
+    Spending,
 )
 from planbook.runs import DIVERGED, Entry
 from planbook.store import RESTART, Event
 from planbook.wording import TYPE_SOLVED
 
-NOTHING = Spent()
+NOTHING = Spending()
 NOT_PLAYED = Ending(outcome=Outcome.NOT_RUN, cause=Outcome.NOT_RUN.value)
-OWN = re.compile(rf"task/\d+({RESTART}\d+)?(/round/\d+)?")
-"""Matches the scopes of an episode's own endings and resets."""
-INSIDE = re.compile(rf"task/\d+(?:{RESTART}(\d+))?/round/.+")
-"""Matches a scope inside an attempt at an episode, with the number of restarts before it."""
+OWN_SCOPE = re.compile(rf"task/\d+({RESTART}\d+)?(/round/\d+)?")
+"""Matches the scopes of an episode's own endings and resets, but not those of trials inside it."""
+INNER_SCOPE = re.compile(rf"task/\d+(?:{RESTART}(\d+))?/round/.+")
+"""Matches a scope inside an attempt at an episode; the group is the number of restarts before that attempt."""
 METHOD_EVENTS: frozenset[EventKind] = frozenset({"span", "act", "rewind", *OLD_SPAN_KINDS})
-"""Kinds of events from which claims and the figures of methods are read."""
+"""Kinds of events from which claims are read, and the statistics of planning methods."""
 TIMED_EVENTS: frozenset[EventKind] = frozenset({"task", "ask", "act", "cell", "outcome"})
 """Kinds of events from which the duration of an episode is read."""
 ClaimKind = Literal["solved", "not solved", "nothing"]
@@ -41,12 +41,13 @@ ANSWERED = "an answer was delivered"
 
 
 class TaskClaim(BaseModel):
-    """The last recorded claim about a whole task, its author, and the environment's verdict. Claims are never guessed.
+    """The last recorded claim about a whole task, who made it (``by``), and whether the environment judged it solved.
 
-    Some methods make no claim about the whole task: stored procedures, given code, AutoManual (it replans as long as
-    it may), AgentKit (its steps run out), ProgPrompt and Code as Policies (a program that ended may have found that it
-    can do nothing), random actions. A last action that delivers an answer is a claim of success, whatever the method.
-    ``played`` is False for an episode that was broken, not played or not judged: no verdict contradicts the claim.
+    Claims are never guessed. Some methods make none about the whole task: stored procedures, given code, random
+    actions, AutoManual (it replans as long as it is allowed to), AgentKit (its steps run out), and ProgPrompt and Code
+    as Policies (a program may end because it can do nothing). With any method, a last action that delivers an answer is
+    a claim of success. ``played`` is False for an episode that was broken, not played or not judged. Its claim cannot
+    be false.
     """
 
     task: str
@@ -68,16 +69,17 @@ class Result:
 
     entry: Entry
     answering: str = ""
-    """The action that delivers an answer, as the run recorded it; if empty, the installed environment is asked."""
+    """The action that delivers an answer, as the run recorded it. If empty, it is that of the installed environment."""
     copied: bool = False
-    """True if another run played the episode, and paid for it."""
+    """True if another run played the episode and paid for it."""
     bulky: Mapping[str, frozenset[str]] = field(default_factory=dict)
-    """Fields of spans that are dropped, by name of span."""
-    given_task: Task | None = None
-    """The task from the environment, once the episode has begun."""
+    """Maps names of spans to fields that are dropped, because they are large. A span is a part of an episode that the
+    method has recorded."""
+    environment_task: Task | None = None
+    """The task as the environment gave it when the episode began."""
     ending: Ending = NOT_PLAYED
-    spent: Spent = NOTHING
-    """Calls, tokens, money and actions, even if another run paid for them; seconds are kept separately."""
+    spent: Spending = NOTHING
+    """Calls, tokens, money and actions, even if another run paid for them. The time is in ``seconds``."""
     seconds: float = 0.0
     """Time from the first event to the last, without breaks between invocations."""
     events: int = 0
@@ -89,7 +91,7 @@ class Result:
     def __post_init__(self) -> None:
         self._attempt = _EpisodeAttempt(self.bulky)
 
-    def take(self, event: Event, cost: Spent | None, invocation: int) -> bool:
+    def take(self, event: Event, cost: Spending | None, invocation: int) -> bool:
         """Read the next event of the episode; return whether it is an ending."""
         self.events += 1
         self.spent = self.spent + cost if cost else self.spent
@@ -97,24 +99,24 @@ class Result:
             number, at = self._last
             self.seconds += event.at - at if number == invocation else 0.0
             self._last = invocation, event.at
-        if event.kind in METHOD_EVENTS and (inside := INSIDE.fullmatch(event.scope)):
+        if event.kind in METHOD_EVENTS and (inside := INNER_SCOPE.fullmatch(event.scope)):
             self._take_method_event(event, int(inside[1] or 0))
         return self._take_ending(event)
 
     def _take_method_event(self, event: Event, restarts: int) -> None:
-        """Read an event of the method; if the episode was started over, the last attempt counts."""
+        """Read an event of the planning method. If the episode has several attempts, the last one counts."""
         if restarts > self._attempt.restarts:
             self._attempt = _EpisodeAttempt(self.bulky, restarts)
         if restarts == self._attempt.restarts:
             self._attempt.take(event)
 
     def _take_ending(self, event: Event) -> bool:
-        """Read the task or the ending, unless it is a trial's; return whether it is an ending."""
+        """Read the event if it has the task or the ending of the episode itself; return whether it is an ending."""
         body: Any = event.body
-        if event.kind not in ("task", "outcome") or not OWN.fullmatch(event.scope):
+        if event.kind not in ("task", "outcome") or not OWN_SCOPE.fullmatch(event.scope):
             return False
         if event.kind == "task":
-            self.given_task = Task.model_validate(body["task"])
+            self.environment_task = Task.model_validate(body["task"])
             return False
         ending = Ending.model_validate(body)
         if ending.cause == DIVERGED:
@@ -129,8 +131,8 @@ class Result:
 
     @property
     def task(self) -> Task:
-        """The task from the environment; before the episode begins, the task that the run lists."""
-        return self.given_task or self.entry.task
+        """The task as the environment gave it, or as the run lists it if the episode has not begun."""
+        return self.environment_task or self.entry.task
 
     @property
     def type(self) -> str:
@@ -165,44 +167,44 @@ class Result:
 
     @property
     def is_open(self) -> bool:
-        """True if the episode has begun and not ended."""
+        """True if the episode has begun, but not ended."""
         return self.events > 0 and self.outcome is Outcome.NOT_RUN and not self.is_skipped
 
     @property
     def is_skipped(self) -> bool:
-        """True if the episode was left out on purpose, so it counts nowhere."""
+        """True if a building run skipped the episode, because its task type had been solved often enough."""
         return self.ending.cause == TYPE_SOLVED
 
     @property
-    def cost(self) -> Spent:
-        """The cost to the run itself."""
+    def cost(self) -> Spending:
+        """What the episode cost the run itself: nothing if it was copied."""
         return NOTHING if self.copied else self.spent
 
     @property
     def spans(self) -> list[RecordedSpan]:
-        """The spans that the method recorded, in the order in which they began, without bulky fields."""
+        """The spans that the method recorded, in the order in which they began, without the ``bulky`` fields."""
         return list(self._attempt.spans.recorded())
 
     @property
     def claim(self) -> TaskClaim:
         """The last claim about the task. An answer that was delivered counts as a claim of success."""
         step, claim = self._attempt.last_step, self._attempt.claim
-        by, claimed = (claim.by, claim.done) if claim else ("", None)
+        author, claimed = (claim.by, claim.done) if claim else ("", None)
         answering = (self.answering or _answering_action(self.entry.task.env)) if step else None
         if step and step["action"]["name"] == answering and step["observation"]["accepted"]:
-            by, claimed = ANSWERED, True
+            author, claimed = ANSWERED, True
         return TaskClaim(
             task=self.entry.task.id,
             repeat=self.repeat,
             claim=CLAIMS[claimed],
-            by=by if claimed is not None else "",
+            by=author if claimed is not None else "",
             solved=self.solved,
             played=self.outcome.played and self.ending.cause != NOT_JUDGED,
         )
 
 
 class _EpisodeAttempt:
-    """The spans, last action and claim of one attempt at an episode."""
+    """The spans, the last action and the claim of one attempt at an episode."""
 
     def __init__(self, bulky: Mapping[str, frozenset[str]], restarts: int = 0) -> None:
         self.restarts = restarts
@@ -227,7 +229,7 @@ class _EpisodeAttempt:
 
 
 def _answering_action(env: str) -> str | None:
-    """Return the action of an environment that delivers answers; None if it has none, or is not installed."""
+    """Return the action with which an environment takes answers; None if it has none, or is not installed."""
     try:
         return known_environment(env).answering or None
     except EnvsError:

@@ -1,4 +1,4 @@
-"""Intervals, tests and ratio estimators, in plain Python, so that no table needs numpy."""
+"""Confidence intervals, significance tests and ratio estimators, in plain Python, so that no table needs numpy."""
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 Z_95 = 1.959963984540054
 TERMS = 200
-"""Maximum number of terms of a continued fraction, which converges much earlier."""
+"""Number of terms of a continued fraction. It converges much earlier."""
 
 
 def wilson(successes: float, total: float, z: float = Z_95) -> tuple[float, float]:
@@ -23,11 +23,11 @@ def wilson(successes: float, total: float, z: float = Z_95) -> tuple[float, floa
 
 
 def wilson_over(tasks: Iterable[Sequence[bool]]) -> tuple[float, float]:
-    """Return the interval of the share solved, from the repeats of each task; without repeats it is Wilson's.
+    """Return the interval of the share of episodes solved, from the outcomes of each task's repeats.
 
-    Repeats of a task are correlated, so there are fewer independent cases than episodes, by the design effect: the
-    variance over tasks divided by that of independent episodes (Kish, Survey Sampling, 1965). If all episodes have the
-    same outcome there is no variance, and each task counts as one case.
+    Repeats of a task are correlated. So the number of episodes is divided by the design effect, which is the variance
+    over tasks divided by the variance of independent episodes (Kish, Survey Sampling, 1965). If all episodes have the
+    same outcome, there is no variance, and each task counts as one case. Without repeats, this is Wilson's interval.
     """
     groups = [repeats for repeats in tasks if repeats]
     total, solved = sum(map(len, groups)), sum(map(sum, groups))
@@ -42,21 +42,22 @@ def wilson_over(tasks: Iterable[Sequence[bool]]) -> tuple[float, float]:
 
 
 def percent(counts: Iterable[tuple[int, int]]) -> float | None:
-    """Return the percentage solved, from pairs of solved and tried; None if nothing was tried."""
-    listed = list(counts)
-    tasks = sum(tasks for _, tasks in listed)
-    return round(100 * sum(solved for solved, _ in listed) / tasks, 1) if tasks else None
+    """Return the percentage solved, from pairs (number solved, number tried); None if nothing was tried."""
+    pairs = list(counts)
+    tried = sum(tried for _, tried in pairs)
+    return round(100 * sum(solved for solved, _ in pairs) / tried, 1) if tried else None
 
 
 def per_solved(amount: float | None, solved: int) -> float | None:
-    """Return an amount for each solved task; None if the amount is unknown, or if nothing was solved."""
+    """Return an amount per solved task; None if the amount is unknown, or if no task was solved."""
     return round(amount / solved, 6) if solved and amount is not None else None
 
 
 def paired_difference(gained: int, lost: int, total: int, z: float = Z_95) -> tuple[float, float]:
-    """Return the interval of the difference of two paired shares (Bonett and Price, 2012); (-1, 1) without cases.
+    """Return the interval of the difference between two paired shares (Bonett and Price, 2012).
 
-    ``gained`` cases succeeded only the second time, ``lost`` cases only the first time.
+    Of ``total`` cases, ``gained`` succeeded only the second time, and ``lost`` only the first time. The interval is
+    (-1, 1) if there are no cases.
     """
     if total == 0:
         return -1.0, 1.0
@@ -66,9 +67,9 @@ def paired_difference(gained: int, lost: int, total: int, z: float = Z_95) -> tu
 
 
 def unvaried_difference(changes: Sequence[float]) -> tuple[float, float]:
-    """Return the interval of a mean change that is the same in every task: that of two paired shares."""
-    more = round(fsum(changes))
-    return paired_difference(max(more, 0), max(-more, 0), len(changes))
+    """Return the interval of a mean change if the change is the same in every task, as that of two paired shares."""
+    net = round(fsum(changes))
+    return paired_difference(max(net, 0), max(-net, 0), len(changes))
 
 
 def mcnemar(gained: int, lost: int) -> float:
@@ -78,30 +79,31 @@ def mcnemar(gained: int, lost: int) -> float:
     return min(1.0, 2 * tail / (1 << differing))
 
 
-def sign_flips(differences: Sequence[int]) -> float:
-    """Return the exact two-sided p value of the sum of differences, under random swaps of the two sides of each task.
+def sign_flip_test(differences: Sequence[int]) -> float:
+    """Return the exact two-sided p value of the sum of differences between two sides, one difference per task.
 
-    With one pair per task it is McNemar's exact test.
+    It is the chance of such a sum if the two sides of each task are swapped at random. With one pair of episodes per
+    task, this is McNemar's exact test.
     """
-    return min(1.0, 2 * min(swapped_tails([(difference, -difference) for difference in differences])))
+    return min(1.0, 2 * min(permutation_tails([(difference, -difference) for difference in differences])))
 
 
-def t_below(t: float, freedom: int) -> float:
-    """Return the distribution function of Student's t: the chance of a smaller value."""
-    if t * t < freedom:  # near 0 the tail is lost in rounding; the part between 0 and t is not
+def t_cdf(t: float, freedom: int) -> float:
+    """Return the cumulative distribution function of Student's t: the chance of a value below ``t``."""
+    if t * t < freedom:  # near 0, rounding would lose the tail, but not the part between 0 and t
         return 0.5 + copysign(_beta_share(t * t / (freedom + t * t), 0.5, freedom / 2) / 2, t)
     tail = _beta_share(freedom / (freedom + t * t), freedom / 2, 0.5) / 2
     return 1 - tail if t > 0 else tail
 
 
 def t_quantile(share: float, freedom: int) -> float:
-    """Return the quantile of Student's t for a ``share`` of more than one half."""
+    """Return the value below which Student's t is with chance ``share``, which must be more than one half."""
     low, high = 0.0, 1.0
-    while t_below(high, freedom) < share:
+    while t_cdf(high, freedom) < share:
         low, high = high, 2 * high
     for _ in range(100):
         middle = (low + high) / 2
-        low, high = (middle, high) if t_below(middle, freedom) < share else (low, middle)
+        low, high = (middle, high) if t_cdf(middle, freedom) < share else (low, middle)
     return high
 
 
@@ -123,28 +125,28 @@ def _beta_share(x: float, a: float, b: float) -> float:
     return front / fraction
 
 
-def holm(chances: Sequence[float]) -> list[float]:
-    """Return the p values of several tests, corrected by Holm's method: they bound the chance of a false positive."""
-    corrected, least = [0.0] * len(chances), 0.0
-    for rank, place in enumerate(sorted(range(len(chances)), key=lambda place: chances[place])):
-        least = max(least, min(1.0, (len(chances) - rank) * chances[place]))
-        corrected[place] = least
+def holm(p_values: Sequence[float]) -> list[float]:
+    """Correct the p values of several tests by Holm's method, which bounds the chance of any false positive."""
+    corrected, bound = [0.0] * len(p_values), 0.0
+    for rank, index in enumerate(sorted(range(len(p_values)), key=lambda index: p_values[index])):
+        bound = max(bound, min(1.0, (len(p_values) - rank) * p_values[index]))
+        corrected[index] = bound
     return corrected
 
 
-def benjamini_hochberg(chances: Sequence[float]) -> list[float]:
-    """Return the p values of several tests, corrected so that they bound the expected share of false positives."""
-    corrected, least, count = [0.0] * len(chances), 1.0, len(chances)
-    for rank, place in reversed(list(enumerate(sorted(range(count), key=lambda place: chances[place]), 1))):
-        least = min(least, chances[place] * count / rank)
-        corrected[place] = least
+def benjamini_hochberg(p_values: Sequence[float]) -> list[float]:
+    """Correct the p values of several tests so that the expected share of false positives is bounded."""
+    corrected, bound, count = [0.0] * len(p_values), 1.0, len(p_values)
+    for rank, index in reversed(list(enumerate(sorted(range(count), key=lambda index: p_values[index]), 1))):
+        bound = min(bound, p_values[index] * count / rank)
+        corrected[index] = bound
     return corrected
 
 
-def swapped_tails(groups: Iterable[Sequence[int]]) -> tuple[float, float]:
-    """Return the exact chances that a sum of one count per group is at most, and at least, the sum of the first counts.
+def permutation_tails(groups: Iterable[Sequence[int]]) -> tuple[float, float]:
+    """Return the two tails of an exact permutation test, in which one count is drawn at random from each group.
 
-    One count of each group is drawn, all with the same chance.
+    They are the chances that the sum of the drawn counts is at most, and at least, the sum of each group's first count.
     """
     chances, first = {0: 1.0}, 0
     for counts in groups:
@@ -160,26 +162,26 @@ def swapped_tails(groups: Iterable[Sequence[int]]) -> tuple[float, float]:
 
 
 def paired_t(differences: Sequence[float]) -> tuple[float | None, float | None, float | None]:
-    """Return the 95 % interval of the mean and the two-sided p of Student's paired test.
+    """Return Student's paired test as (low, high, p): the 95 % interval of the mean, and the two-sided p value.
 
-    They are None for a single difference, or if all differences are the same number other than 0.
+    All three are None for a single difference, or if all differences are equal and not 0.
     """
     centre, freedom = fmean(differences), len(differences) - 1
     spread = stdev(differences) / sqrt(len(differences)) if freedom else 0.0
     if not spread:
         return (None, None, None) if centre or not freedom else (0.0, 0.0, 1.0)
     reach = t_quantile(0.975, freedom) * spread
-    return centre - reach, centre + reach, 2 * t_below(-abs(centre) / spread, freedom)
+    return centre - reach, centre + reach, 2 * t_cdf(-abs(centre) / spread, freedom)
 
 
-# Ratios of sums over tasks, for example tokens for each solved task.
+# Ratios of sums over tasks, for example tokens per solved task
 
 MIN_TASKS = 5
-"""Minimum number of tasks with a denominator other than 0 for an interval."""
+"""An interval needs at least this many tasks with a denominator other than 0."""
 
 
 class Estimate(NamedTuple):
-    """A figure with its 95 % interval; None if it does not exist, for example if no task was solved."""
+    """A figure with its 95 % interval. Each is None if it does not exist, for example because no task was solved."""
 
     value: float | None
     low: float | None
@@ -188,19 +190,20 @@ class Estimate(NamedTuple):
 
 UNKNOWN = Estimate(None, None, None)
 Parts = Sequence[tuple[float, float]]
-"""Numerator and denominator of each task."""
+"""The numerator and the denominator of each task."""
 
 
 def ratio(parts: Parts) -> Estimate:
     """Return the sum of the numerators divided by the sum of the denominators.
 
-    The interval is that of a ratio estimator over random tasks (Cochran, Sampling Techniques, 1977, section 6.4).
+    The interval is that of a ratio estimator for a random sample of tasks (Cochran, Sampling Techniques, 1977, section
+    6.4).
     """
     return _estimate(_value(parts), _residuals(parts), _has_interval(parts))
 
 
 def ratio_difference(first: Parts, second: Parts) -> Estimate:
-    """Return the second ratio minus the first, over the same tasks in the same order."""
+    """Return the second ratio minus the first. Both are over the same tasks, in the same order."""
     residuals = [after - before for before, after in zip(_residuals(first), _residuals(second), strict=True)]
     return _estimate(_value(second) - _value(first), residuals, _has_interval(first) and _has_interval(second))
 

@@ -7,30 +7,30 @@ from typing import Any
 
 from pydantic import BaseModel, Field, SerializeAsAny, SerializerFunctionWrapHandler, model_serializer
 
-from planbook.planner import NOT_JUDGED, Figures, Outcome, Played, Spent, figures_of, mean_of
+from planbook.planner import NOT_JUDGED, Figures, Outcome, PlayedEpisode, Spending, figures_of, mean_of
 from planbook.results.learning_cost import LearningPayoff
 from planbook.results.matches import MatchCounts, count_matches
-from planbook.results.measures import ALL, Measure, measures, milestones, unlocked
+from planbook.results.measures import ALL, Measure, measures, milestones, total_unlock_score
 from planbook.results.rows import NO_CLAIM, Result, TaskClaim
 from planbook.results.statistics import wilson_over
 
 NO_COUNTS: Mapping[str, int] = {}
 ALWAYS = ("subtasks", "graph", "goals", "search")
-"""Keys of methods' figures that ``--json`` has in every run; null if its method does not count them."""
+"""Keys that ``--json`` has for every run, whatever its method; null if the method has no such figures."""
 
 
 class ClaimCounts(BaseModel):
-    """Counts of episodes by claim and verdict; ``--json`` has them as ``claims``."""
+    """Counts of episodes by what was claimed, and whether the task was solved; ``--json`` has them as ``claims``."""
 
     claimed_and_solved: int
     claimed_and_not: int
     denied_and_solved: int
-    """Claimed as not solved, or given up, but solved."""
+    """Episodes whose task was claimed to be unsolved, or given up, but was solved."""
     denied_and_not: int
     unclaimed_and_solved: int
     unclaimed_and_not: int
     unplayed: int
-    """Broken, not played or not judged; their claims do not count."""
+    """Episodes that were broken, not played or not judged. Their claims do not count."""
     false: tuple[TaskClaim, ...]
     """Claims that the environment contradicts."""
 
@@ -45,9 +45,9 @@ class Summary(BaseModel):
     """The mean of the environment's score, from 0 to 1, over all tasks; 0 for a task that was not played."""
     failures: dict[str, int]
     left_out: int = 0
-    """Building tasks that were left out because their type had been solved often enough."""
+    """Tasks that a building run skipped because their type had been solved often enough in a row."""
     unjudgeable: dict[str, int] = Field(default_factory=dict)
-    """Selected tasks that were not played because nothing here can judge them: counts by reason."""
+    """Maps reasons to the number of selected tasks that were not played because nothing here can judge them."""
     mean_actions: float | None
     mean_actions_by_type: dict[str, float | None]
     repeats: int
@@ -59,7 +59,7 @@ class Summary(BaseModel):
     model_calls: int = 0
     replayed_calls: int = 0
     reworded_replies: int = 0
-    """Recorded replies to prompts whose wording has changed, but whose data have not."""
+    """Recorded replies that answered prompts with another wording, but the same data."""
     shortened_prompts: int = 0
     """Calls whose prompt was shortened to fit the context."""
     stopped_replies: int = 0
@@ -74,28 +74,28 @@ class Summary(BaseModel):
     paying: LearningPayoff | None = None
     """The cost of a solved task with learning included; None if the cost of learning is not known."""
     methods: dict[str, SerializeAsAny[Figures]] = Field(default_factory=dict)
-    """The method's own figures, by name. In JSON each also has its own key; ``ALWAYS`` names keys that may be null."""
+    """Maps names to the planning method's own figures (statistics). In JSON, each name is also a key of the summary."""
     claims: ClaimCounts | None = None
-    """Claims about whole tasks, compared with the verdict; None if there are none."""
+    """Claims about whole tasks, compared with the environment's verdict; None if there are none."""
     matches: MatchCounts | None = Field(default=None, exclude_if=lambda matches: matches is None)
-    """Matches of goals with found task types; left out if types are given."""
+    """How goals were matched with found task types; left out if the environment gives the types."""
     milestones: dict[str, dict[str, tuple[int, int]]] = Field(default_factory=dict)
-    """Milestones as [episodes that reached it, episodes], for task types whose tasks have the same goal."""
+    """Maps task types whose tasks have the same goal to milestones, each with [episodes that reached it, episodes]."""
     unlock_score: float | None = None
-    """Crafter's score in percent, if the environment names all its milestones."""
+    """Crafter's score in percent; None unless the environment lists all its milestones."""
     measures: dict[str, dict[str, Measure]] = Field(default_factory=dict)
-    """The environment's measures besides success, by task type (and ``all`` if there are several)."""
+    """Maps task types (and ``all``, if there are several) to the environment's measures besides success."""
     intervals: dict[str, tuple[float, float]] = Field(default_factory=dict, exclude=True)
-    """The 95 % interval of the share solved, by task type and under ``all``; repeats of a task are one case."""
+    """Maps task types and ``all`` to the 95 % interval of the share solved; see ``wilson_over``."""
     unplayed_by_type: dict[str, tuple[int, int]] = Field(default_factory=dict)
-    """[broken, not run] for task types with such episodes, which count as not solved."""
+    """Maps task types to [broken, not run], if they have such episodes, which count as not solved."""
     seconds: float
-    """Duration of the invocation that printed this summary; in a report, of all invocations. Pauses do not count."""
+    """Time without pauses: of the invocation that printed this summary or, in a report, of all invocations."""
     run: str
     broken_messages: dict[str, str] = Field(default_factory=dict)
-    """Errors by task id, of episodes that failed through no fault of a plan."""
+    """Maps task ids to the errors of episodes that failed through no fault of a plan."""
     unjudged_messages: dict[str, str] = Field(default_factory=dict)
-    """Answers by task id, of tasks that the environment does not judge; they do not count as solved."""
+    """Maps task ids to the answers to tasks that the environment does not judge. These do not count as solved."""
 
     @model_serializer(mode="wrap")
     def _with_methods(self, plain: SerializerFunctionWrapHandler) -> dict[str, Any]:
@@ -104,12 +104,12 @@ class Summary(BaseModel):
 
     @property
     def broken(self) -> int:
-        """Episodes that failed through no fault of a plan."""
+        """Number of episodes that failed through no fault of a plan."""
         return self.failures.get(Outcome.BROKEN.value, 0)
 
     @property
     def unplayed(self) -> int:
-        """Episodes that say nothing about the method: broken, or not run."""
+        """Number of episodes that say nothing about the method, because they were broken or not run."""
         return sum(map(sum, self.unplayed_by_type.values()))
 
     def interval_of(self, kind: str) -> tuple[float, float] | None:
@@ -123,24 +123,24 @@ def summarise(
     rows: Sequence[Result],
     seconds: float,
     run: str,
-    spent: Spent | None = None,
+    spent: Spending | None = None,
     known: Sequence[str] = (),
     unjudgeable: Mapping[str, int] = NO_COUNTS,
     figures: Sequence[type[Figures]] | None = None,
-    paying: LearningPayoff | None = None,
+    payoff: LearningPayoff | None = None,
 ) -> Summary:
-    """Count the episodes of a run. One without an ending counts as NOT_RUN; those left out on purpose do not count.
+    """Count the episodes of a run. An episode without an ending counts as NOT_RUN; one that was skipped does not count.
 
-    ``known`` are all milestones of the environment, if they are the same for every task; ``unjudgeable`` counts, by
-    reason, the tasks that nothing can judge and that were not played; ``figures`` are the classes of the method's own
-    figures; ``paying`` is the cost of a solved task.
+    ``known`` are all milestones of the environment, if they are the same for every task. ``unjudgeable`` maps reasons
+    to the number of tasks that were not played because nothing can judge them. ``figures`` are the classes of the
+    planning method's own figures (statistics). ``payoff`` is the cost of a solved task.
     """
     figures = figures_of() if figures is None else figures
     counted = [row for row in rows if not row.is_skipped]
     types = sorted({row.type for row in rows})
     of_type = {kind: [row for row in counted if row.type == kind] for kind in types}
     reached = milestones(counted, known)
-    played = [Played(row.type, row.ending, row.spans) for row in counted]
+    played = [PlayedEpisode(row.type, row.ending, row.spans) for row in counted]
     repeats = 1 + max((row.repeat for row in rows), default=0)
     of_repeat = [[row.solved for row in counted if row.repeat == number] for number in range(repeats)]
     shares = [fmean(solved) for solved in of_repeat if solved]
@@ -154,8 +154,8 @@ def summarise(
         mean_actions_by_type={kind: mean_actions(group) for kind, group in of_type.items()},
         mean_error_steps=mean_errors(counted),
         mean_error_steps_by_type={kind: mean_errors(group) for kind, group in of_type.items()},
-        **_costs(spent or Spent()),
-        paying=paying,
+        **_costs(spent or Spending()),
+        paying=payoff,
         left_out=len(rows) - len(counted),
         unjudgeable=dict(unjudgeable),
         repeats=repeats,
@@ -165,7 +165,7 @@ def summarise(
         claims=count_claims([row.claim for row in counted]),
         matches=count_matches(counted),
         milestones=reached,
-        unlock_score=unlocked(reached, known),
+        unlock_score=total_unlock_score(reached, known),
         measures=measures(counted),
         intervals={kind: solved_interval(group) for kind, group in {**of_type, ALL: counted}.items()},
         unplayed_by_type={kind: counts for kind, group in of_type.items() if any(counts := _unplayed(group))},
@@ -194,7 +194,7 @@ def count_claims(rows: Sequence[TaskClaim]) -> ClaimCounts | None:
 
 
 def solved_interval(rows: Iterable[Result]) -> tuple[float, float]:
-    """Return the 95 % interval of the share solved; repeats of a task are not independent."""
+    """Return the 95 % interval of the share solved, taking into account that repeats of a task are not independent."""
     return wilson_over([[row.solved for row in episodes] for episodes in by_task(rows)])
 
 
@@ -207,7 +207,7 @@ def by_task(rows: Iterable[Result]) -> list[list[Result]]:
     return list(episodes.values())
 
 
-def _costs(spent: Spent) -> dict[str, Any]:
+def _costs(spent: Spending) -> dict[str, Any]:
     return {
         "model_calls": spent.calls,
         "replayed_calls": spent.replayed,
@@ -228,7 +228,10 @@ def mean_actions(rows: Iterable[Result]) -> float | None:
 
 
 def mean_errors(rows: Iterable[Result]) -> float | None:
-    """Return the mean number of cells that ended in an error, over the played episodes (AutoManual, table 3)."""
+    """Return the mean number of cells (pieces of plan code run in one go) that ended in an error (AutoManual, table 3).
+
+    Only episodes that were played count.
+    """
     return mean_of(row.ending.error_steps for row in rows if row.outcome.played)
 
 

@@ -1,6 +1,7 @@
-"""The table of results of a run: a row for each episode, and the spending outside episodes, read in one pass.
+"""The table of results of a run: a row for each episode, and the spending outside episodes.
 
-Every event is read once, in one query, so the table of a run that is still being played is a consistent snapshot.
+Every event is read once, in a single query. So even the table of a run that is still being played is a consistent
+snapshot.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -17,13 +18,13 @@ from planbook.config import FOUND, SHIPPED_LIBRARY
 from planbook.envs import MissingRequirement
 from planbook.errors import BadArgument, BadRun
 from planbook.knowledge import LEARNED, SPOILT, group_of
-from planbook.planner import Outcome, Spent, bulky_fields, cost_of, figures_of
-from planbook.results.learning_cost import BuildingCost, LearningPayoff, Reached, reached_after
+from planbook.planner import Outcome, Spending, bulky_fields, cost_of, figures_of
+from planbook.results.learning_cost import BuildingCost, BuildingState, LearningPayoff, state_after
 from planbook.results.measures import known_milestones
 from planbook.results.rows import NOT_PLAYED, NOTHING, Result
 from planbook.results.summary import Summary, summarise
 from planbook.runs import AGAIN, Run, index_of
-from planbook.spending import PlayedTime, Price
+from planbook.spending import PlayedTime, Pricing
 from planbook.store import Event
 
 FORMULATING = "formulate/"
@@ -31,7 +32,7 @@ KNOWN = ("rules", "skills", "reflections", "procedures")
 
 
 def _model(body: Any) -> str:
-    """Return the model that was asked, with the name that its server reported if that differs."""
+    """Return the name of the model that was asked, and the name that its server reported if it is another."""
     model, served = body["model"], body["reply"]["model"]
     return str(model) if served in ("", model) else f"{model}, served as {served}"
 
@@ -41,39 +42,39 @@ CALL_FACTS: Mapping[str, Callable[[Any], str]] = {
     "model": _model,
     "prompt": lambda body: str(body["template"]),
 }
-"""Spending is added up by each of these facts about a model call."""
+"""Facts about a model call. Spending is added up for each value of each fact."""
 
 
 @dataclass
 class RunResults:
-    """A snapshot of a run; ``order`` lists the episodes that had ended, in the order of their ends."""
+    """A snapshot of a run. ``order`` lists the numbers of the ended episodes, in the order in which they ended."""
 
     run: Run
     name: str
-    """The displayed name of the run, unique among the runs shown with it."""
-    price: Price
+    """The displayed name of the run. No other run that is shown with it has the same name."""
+    price: Pricing
     episodes: dict[int, Result]
-    """The rows, by the number of the episode."""
+    """Maps the number of each episode to its row."""
     order: list[int] = field(default_factory=list)
     outside: list[Event] = field(default_factory=list)
-    """Events outside every episode."""
-    outside_cost: Spent = NOTHING
-    formulating: Spent = NOTHING
+    """Events that belong to no episode."""
+    outside_cost: Spending = NOTHING
+    formulating: Spending = NOTHING
     """The part of ``outside_cost`` that was spent on writing manuals."""
-    steps: list[Reached] = field(default_factory=list)
-    """The knowledge of a building run and its cost after each task."""
-    costs: dict[str, dict[str, Spent]] = field(default_factory=lambda: {kind: {} for kind in CALL_FACTS})
-    """Spending by role, by model, and by prompt (a template, or a node of a graph)."""
+    steps: list[BuildingState] = field(default_factory=list)
+    """What a building run (`planbook build`) knew after each task, and its cost until then."""
+    costs: dict[str, dict[str, Spending]] = field(default_factory=lambda: {kind: {} for kind in CALL_FACTS})
+    """Maps "role", "model" and "prompt" to the spending of each of them; a prompt is a template or a graph's node."""
     answered: dict[str, None] = field(default_factory=dict)
-    """The models that answered, also in episodes that were copied from other runs."""
+    """The names of the models that answered, including those in episodes that were copied from other runs."""
     versions: dict[str, str] = field(default_factory=dict)
-    """Versions that the environment reported."""
+    """Maps names of software to the versions that the environment reported."""
     first: float | None = None
     last: float | None = None
     """Times of the first and the last event that was played, in seconds since 1970."""
-    _built: Spent = NOTHING
+    _built: Spending = NOTHING
     _known: dict[str, dict[str, int]] = field(default_factory=dict)
-    """Counts of what is known, by group of tasks."""
+    """Maps groups of tasks, for which rules are learned separately, to counts of what was learned."""
     _time: PlayedTime = field(default_factory=PlayedTime)
     _invocations: int = 0
     _strays: set[int] = field(default_factory=set)
@@ -81,8 +82,8 @@ class RunResults:
     _summary: Summary | None = None
 
     @classmethod
-    def empty(cls, run: Run, name: str, price: Price | None = None) -> "RunResults":
-        """Return the table before any event is read; the default prices are the run's own."""
+    def empty(cls, run: Run, name: str, price: Pricing | None = None) -> "RunResults":
+        """Return the table before any event is read. The default for ``price`` is the run's own price table."""
         copied, bulky = bool(run.config.copies), bulky_fields(run.config.planner)
         rows = (Result(entry, run.file.answering, copied, bulky) for entry in run.entries())
         return cls(run, name, price or run.price, {row.index: row for row in rows})
@@ -90,12 +91,12 @@ class RunResults:
     def take(self, event: Event) -> Iterable[int]:
         """Read the next event, and return the numbers of the episodes that it changes.
 
-        An episode that was copied from another run costs nothing here.
+        The events of an episode that was copied from another run cost nothing.
         """
-        if (event.scope, event.kind) == ("run", "task"):  # an entry, which ``empty`` has read
+        if (event.scope, event.kind) == ("run", "task"):  # an entry of the list of episodes, which ``empty`` has read
             return ()
         self._summary = None
-        own = self.run.is_own(event)
+        is_own = self.run.is_own(event)
         cost = cost_of(event.kind, event.body, self.price)
         self.first = event.at if self.first is None else self.first
         self.last = max(event.at, self.last or 0.0)
@@ -108,35 +109,35 @@ class RunResults:
             if row.take(event, cost, self._invocations):
                 self.order.append(row.index)
         else:
-            self._take_outside(event, (cost if own else None) or NOTHING)
+            self._take_outside(event, (cost if is_own else None) or NOTHING)
         if event.kind == "ask":
             body: Any = event.body
             self.answered |= {str(body["reply"]["model"] or body["model"]): None}
-        if own and cost:
+        if is_own and cost:
             self._add_cost(event, cost)
         return changed
 
     def _take_invocation_event(self, event: Event) -> set[int]:
-        """Count the event. Return the episodes that it plays again; their endings no longer count."""
+        """Count an invocation. Return the episodes that it plays again, whose earlier endings no longer count."""
         body: Any = event.body
         self._invocations += 1
-        again = self.episodes.keys() & map(index_of, body.get(AGAIN, ()))
-        self.order = [index for index in self.order if index not in again]
-        for index in again:
+        replayed = self.episodes.keys() & map(index_of, body.get(AGAIN, ()))
+        self.order = [index for index in self.order if index not in replayed]
+        for index in replayed:
             self.episodes[index].ending = NOT_PLAYED
-        return again
+        return replayed
 
-    def _take_outside(self, event: Event, cost: Spent) -> None:
+    def _take_outside(self, event: Event, cost: Spending) -> None:
         if event.kind == "outcome" and index_of(event.scope) >= 0:
             self._strays.add(index_of(event.scope))
-        if self.builds and event.kind == "learnt" and SPOILT not in event.body:
+        if self.is_building_run and event.kind == "learnt" and SPOILT not in event.body:
             match = LEARNED.fullmatch(event.scope)
             if match and int(match[1]) in self.episodes:
                 self._add_step(int(match[1]), event.body)
         self.outside.append(event)
         self.outside_cost += cost
 
-    def _add_cost(self, event: Event, cost: Spent) -> None:
+    def _add_cost(self, event: Event, cost: Spending) -> None:
         if event.scope.startswith(FORMULATING):
             self.formulating += cost
         else:
@@ -147,34 +148,34 @@ class RunResults:
                 totals[name] = totals.get(name, NOTHING) + cost
 
     def _add_step(self, index: int, body: Any) -> None:
-        """Note what a building run knows after learning from an episode."""
+        """Add what a building run knows after learning from an episode."""
         assert self.run.config.learning is not None
         group = group_of(self.run.config.learning, self.episodes[index].entry.task.type)
         self._known[group] = {name: len(body["knowledge"][name]) for name in KNOWN}
         counts = {name: sum(known[name] for known in self._known.values()) for name in KNOWN}
         spent = {name: getattr(self._built, name) for name in ("calls", "tokens", "actions", "money")}
-        self.steps.append(Reached(tasks=index + 1, **spent, **counts))
+        self.steps.append(BuildingState(tasks=index + 1, **spent, **counts))
 
     @property
     def counted(self) -> list[Result]:
-        """The rows without building tasks that were left out on purpose."""
+        """The rows without tasks that a building run skipped."""
         return [row for row in self.episodes.values() if not row.is_skipped]
 
     def so_far(self) -> "RunResults":
         """Return the table of the episodes that have ended."""
         ended = {*self.order, *(row.index for row in self.episodes.values() if row.is_skipped)}
-        table = copy(self)  # with ``learning_behind``, if it has been read
+        table = copy(self)  # this includes ``earlier_learning``, if it has been read
         table.episodes, table._summary = {index: self.episodes[index] for index in sorted(ended)}, None
         return table
 
     @property
     def skipped(self) -> int:
-        """The number of building tasks that were left out on purpose."""
+        """The number of tasks that a building run skipped because their type had been solved often enough."""
         return sum(row.is_skipped for row in self.episodes.values())
 
     @property
-    def builds(self) -> bool:
-        """True for a building run, whose later tasks are played with more knowledge."""
+    def is_building_run(self) -> bool:
+        """True for a run of `planbook build`, whose later tasks are played with more knowledge."""
         return self.run.config.learning is not None
 
     @property
@@ -183,7 +184,7 @@ class RunResults:
         return frozenset(row.entry.task.env for row in self.counted)
 
     def contradictions(self) -> list[str]:
-        """Return endings that contradict their verdict or belong to no task; there should be none."""
+        """Describe endings that contradict their verdict, or belong to no task. There should be none."""
         mismatches = [
             f"{row.name}: the outcome is {row.outcome.value}, but the verdict says "
             f"{'solved' if row.ending.verdict.solved else 'not solved'}"
@@ -199,14 +200,14 @@ class RunResults:
         return self._time.seconds
 
     @property
-    def cost(self) -> Spent:
+    def cost(self) -> Spending:
         """All spending of the run itself."""
         return sum((row.cost for row in self.episodes.values()), self.outside_cost)
 
     def building_cost(self) -> BuildingCost:
-        """Return the cost at each step of a building run. Raises BadArgument for any other run."""
+        """Return the cost of a building run after each task. Raises BadArgument for any other run."""
         run = self.run
-        if not self.builds:
+        if not self.is_building_run:
             raise BadArgument(
                 f"{run.folder} is not a building run; only runs of `planbook build` have a cost of building"
             )
@@ -222,11 +223,11 @@ class RunResults:
         )
 
     @cached_property
-    def learning_behind(self) -> Mapping[Path, Spent] | None:
-        """What each building run behind this run's knowledge had spent by the time this run began; None if unknown.
+    def earlier_learning(self) -> Mapping[Path, Spending] | None:
+        """Maps the building runs from which this run has its knowledge to what they had spent when this run began.
 
-        It is known for runs of `planbook build`, including the runs that they built on, but not for other folders, nor
-        if a run cannot be read here. An imported run has only the name of its library.
+        It includes the runs that those runs built on. It is None if the library is no run of `planbook build`, or if
+        one of the runs cannot be read, or if this run was imported, and so has only the name of its library.
         """
         config = self.run.config
         if config.library == SHIPPED_LIBRARY:
@@ -238,29 +239,29 @@ class RunResults:
                 built = read_run(run, price=self.price, until=self.first)
         except (BadRun, MissingRequirement):
             return None
-        if not built.builds or built.first is None or built.learning_behind is None:
+        if not built.is_building_run or built.first is None or built.earlier_learning is None:
             return None
         spent = built.cost
         if config.after is not None:
-            at = reached_after(built.steps, config.after)
-            spent = Spent(calls=at.calls, prompt=at.tokens)
-        return {**built.learning_behind, run.folder.resolve(): spent}
+            at = state_after(built.steps, config.after)
+            spent = Spending(calls=at.calls, prompt=at.tokens)
+        return {**built.earlier_learning, run.folder.resolve(): spent}
 
-    def paying(self, rows: Sequence[Result] | None = None) -> LearningPayoff | None:
-        """Return the cost of a solved task with learning included, over all rows or the given ones.
+    def payoff(self, rows: Sequence[Result] | None = None) -> LearningPayoff | None:
+        """Return the cost of a solved task including learning, over the given rows (by default, all).
 
-        Spending outside episodes counts as learning. None for a fork, or if the spending of earlier runs on learning
-        is not known.
+        Spending outside episodes counts as learning. Returns None for a fork, or if it is not known what earlier runs
+        spent on learning.
         """
-        if self.learning_behind is None or self.run.forked:
+        if self.earlier_learning is None or self.run.forked:
             return None
         rows = list(self.episodes.values()) if rows is None else rows
         playing = sum((row.cost for row in rows), NOTHING)
-        learning = sum(self.learning_behind.values(), self.outside_cost)
+        learning = sum(self.earlier_learning.values(), self.outside_cost)
         return LearningPayoff.of(sum(row.solved for row in rows), playing, learning)
 
-    def summary(self, seconds: float | None = None, spent: Spent | None = None) -> Summary:
-        """Return the summary of the run; ``seconds`` and ``spent`` replace the values that were read."""
+    def summary(self, seconds: float | None = None, spent: Spending | None = None) -> Summary:
+        """Return the summary of the run. If given, ``seconds`` and ``spent`` replace the values that were read."""
         if self._summary is None or seconds is not None:
             self._summary = summarise(
                 list(self.episodes.values()),
@@ -270,7 +271,7 @@ class RunResults:
                 self.run.file.milestones or known_milestones(self.run.config),
                 self.run.unjudgeable,
                 figures_of(self.run.config.planner),
-                self.paying(),
+                self.payoff(),
             )
         return self._summary
 
@@ -279,8 +280,8 @@ class RunResults:
         return islice(self.run.store.events(row.entry.path), row.events)
 
 
-def read_run(run: Run, name: str = "", price: Price | None = None, *, until: float | None = None) -> RunResults:
-    """Read a run, which may be unfinished or still being played; the default prices are the run's own.
+def read_run(run: Run, name: str = "", price: Pricing | None = None, *, until: float | None = None) -> RunResults:
+    """Read a run, which may be unfinished or still being played. By default, prices are from the run's own table.
 
     Events after the time ``until`` (in seconds since 1970) are ignored.
     """
@@ -291,8 +292,8 @@ def read_run(run: Run, name: str = "", price: Price | None = None, *, until: flo
     return results
 
 
-def read_folder(folder: Path, price: Price | None = None) -> RunResults:
-    """Read the run in a folder and close it; events outside episodes are not kept. Raises BadRun."""
+def read_folder(folder: Path, price: Pricing | None = None) -> RunResults:
+    """Read the run in a folder, and close it. Events outside episodes are not kept. Raises BadRun."""
     with closing(Run.open(folder)) as run:
         results = read_run(run, str(folder), price)
     results.outside.clear()

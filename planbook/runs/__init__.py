@@ -1,12 +1,13 @@
 """A run on disk: everything that one command did, in one folder.
 
-``run`` is an open run, with the endings of its episodes; ``folder`` has its folder, run.json, and the paths of files
-that run.json names. ``installed`` has the versions of the software, and the changes since the run began.
+- ``run`` has an open run, and reads the endings of its episodes.
+- ``folder`` creates and claims the folder, reads and writes run.json, and finds the files that run.json names.
+- ``installed`` has the versions of the software, and finds what has changed since the run began.
 """
 
 from typing import TYPE_CHECKING
 
-from planbook import lazily
+from planbook import lazy_getattr
 
 if TYPE_CHECKING:
     from planbook.runs.folder import (
@@ -22,15 +23,15 @@ if TYPE_CHECKING:
         RunFile,
         RunInputs,
         branches_of,
+        change_path_in_model,
+        change_path_in_name,
         claim_folder,
-        file_named,
         index_of,
         is_claimed,
         is_run,
-        model_named,
         new_branch,
         new_folder,
-        with_present_paths,
+        with_current_paths,
         without_folders,
     )
     from planbook.runs.installed import InputChange, changed_versions, changes, decisive_changes, versions
@@ -39,11 +40,11 @@ if TYPE_CHECKING:
         DIVERGED,
         PAUSED,
         Run,
-        again_lines,
         broken_paths,
         last_path,
+        played_again_lines,
         recorded_endings,
-        set_aside,
+        superseded_scopes,
     )
 else:
-    __getattr__ = lazily(__name__)
+    __getattr__ = lazy_getattr(__name__)

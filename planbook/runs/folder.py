@@ -16,16 +16,16 @@ from planbook.envs import Task, file_digest, validation_faults
 from planbook.errors import BadRun
 from planbook.planner import Budget, Timeouts
 from planbook.store import Schema
-from planbook.writing import write_whole
+from planbook.writing import write_atomically
 
 RUNS = Path("runs")
 """The default folder of new runs."""
 BRANCHES = "branches"
-"""The folder of a run's forks, below its own."""
+"""Name of the folder, inside a run's folder, that holds the run's forks."""
 CONFIG_FILE = "run.json"
-"""Written last, so a folder without it holds no run yet."""
+"""Name of a file that is written last. A folder without it holds no run yet."""
 RETRY_SECONDS = 0.05
-"""Seconds to wait for a process that only checks whether the folder is claimed."""
+"""Seconds to wait for another process, which may only be checking whether the folder is claimed."""
 
 
 def new_folder(config: Config, runs: Path = RUNS, name: str = "") -> Path:
@@ -47,13 +47,13 @@ def new_folder(config: Config, runs: Path = RUNS, name: str = "") -> Path:
 
 
 def new_branch(run: Path, name: str) -> Path:
-    """Return an unused path for the folder of a fork; the fork creates it."""
+    """Return an unused path for the folder of a new fork, without creating it."""
     folders = (run / BRANCHES / stem for stem in (name, *(f"{name}-{number}" for number in range(2, 1000))))
     return next(folder for folder in folders if not folder.exists())
 
 
 def branches_of(run: Path) -> list[Path]:
-    """Return the folders of a run's forks, below its own."""
+    """Return the folders of a run's forks, which are inside its own folder."""
     return sorted(path.parent for path in run.glob(f"{BRANCHES}/*/{CONFIG_FILE}"))
 
 
@@ -63,7 +63,7 @@ def is_run(folder: Path) -> bool:
 
 
 def claim_folder(folder: Path) -> int:
-    """Claim a folder for this process until it closes the descriptor or ends. Raises BadRun if it is claimed."""
+    """Claim a folder until this process closes the descriptor or ends. Raises BadRun if it is claimed already."""
     descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
     try:
         try:
@@ -81,7 +81,7 @@ def claim_folder(folder: Path) -> int:
 
 
 def is_claimed(folder: Path) -> bool:
-    """Return whether a process has claimed the folder, without making a simultaneous claim fail."""
+    """Return whether a process has claimed the folder. A process that tries to claim it meanwhile still succeeds."""
     descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
     try:
         _lock(descriptor, fcntl.LOCK_SH)
@@ -96,27 +96,27 @@ def _lock(descriptor: int, kind: int) -> None:
     fcntl.flock(descriptor, kind | fcntl.LOCK_NB)
 
 
-OnPath = Callable[[Path], Path]
-"""Returns another path for a file or folder."""
+ChangePath = Callable[[Path], Path]
+"""A function that returns another path for the path of a file or folder."""
 SEARCHED_PARENTS = 4
-"""Number of folders above the run's own in which moved files are searched for."""
+"""Number of folders above the run's own in which moved files are looked for."""
 EXECUTED = (".py", ".json")
-"""Endings of files that are executed, or that name a command to execute."""
+"""Suffixes of files that are executed, or that contain commands to execute."""
 PROMPT_DIGITS = 16
-"""Digits of a prompt's digest that are recorded: enough to tell two versions apart."""
+"""Number of digits that are recorded of a prompt's digest, which is enough to tell versions apart."""
 
 
-def with_present_paths(config: Config, folder: Path, digests: Collection[str] = ()) -> Config:
+def with_current_paths(config: Config, folder: Path, digests: Collection[str] = ()) -> Config:
     """Return the configuration with the current paths of its environment, method, library, scripts and recordings.
 
-    A path that exists is kept. Otherwise the last parts of the path are looked for beside the run, in the folders above
-    it, and in the current folder. A file that would be executed must have one of the recorded ``digests``.
+    A path that exists is kept. Otherwise, the end of the path is looked for in the folders above the run's own, and in
+    the current folder. A file that would be executed must have one of the recorded ``digests``.
     """
     return with_paths(config, lambda path: _find(path, folder, digests))
 
 
 def without_folders(config: Config) -> Config:
-    """Return the configuration with file names instead of paths, as folders differ from machine to machine."""
+    """Return the configuration with file names instead of paths, because folders differ between machines."""
 
     def without_folder(path: Path) -> Path:
         return Path(path.name) if path.is_absolute() or path.suffix == ".py" else path
@@ -124,27 +124,30 @@ def without_folders(config: Config) -> Config:
     return with_paths(config, without_folder)
 
 
-def with_paths(config: Config, change: OnPath) -> Config:
-    """Return the configuration with the paths of its files and folders changed."""
-    names = {name: file_named(getattr(config, name), change) for name in ("env", "planner")}
+def with_paths(config: Config, change: ChangePath) -> Config:
+    """Return the configuration with ``change`` applied to the paths of its files and folders."""
+    names = {name: change_path_in_name(getattr(config, name), change) for name in ("env", "planner")}
     library = str(change(Path(config.library))) if Path(config.library).is_absolute() else config.library
-    models = {role: model_named(spec, change) for role, spec in config.models.items()}
+    models = {role: change_path_in_model(spec, change) for role, spec in config.models.items()}
     changed = {**names, "library": library, "models": models}
     return config.model_copy(update={name: new for name, new in changed.items() if new != getattr(config, name)})
 
 
-def file_named(name: str, change: OnPath) -> str:
-    """Return FILE.py:NAME, module:FILE.py:NAME or mcp:FILE.json with the path changed; any other name unchanged."""
+def change_path_in_name(name: str, change: ChangePath) -> str:
+    """Return a name such as FILE.py:NAME, module:FILE.py:NAME or mcp:FILE.json with its path changed.
+
+    A name without a path, of an environment or a planner, is returned unchanged.
+    """
     kind, colon, rest = name.partition(":")
     if kind == "module":
-        return f"{kind}:{file_named(rest, change)}"
+        return f"{kind}:{change_path_in_name(rest, change)}"
     if kind == "mcp":
         return f"{kind}:{change(Path(rest))}" if rest.endswith(".json") and " " not in rest else name
     return f"{change(Path(kind))}{colon}{rest}" if kind.endswith(".py") else name
 
 
-def model_named(model: str, change: OnPath) -> str:
-    """Return the name of a model with the path of its file or folder changed, if it has one."""
+def change_path_in_model(model: str, change: ChangePath) -> str:
+    """Return the name of a model, with the path of its file or folder changed if it has one."""
     kind, _, rest = model.partition(":")
     if kind == "exchange":
         return f"{kind}:{change(Path(rest))}"
@@ -154,11 +157,11 @@ def model_named(model: str, change: OnPath) -> str:
     if kind != "recorded" or (RECORDINGS / f"{rest}.jsonl").is_file():
         return model
     path, plus, inner = rest.partition("+")
-    return f"{kind}:{change(Path(path))}{plus}{model_named(inner, change) if inner else ''}"
+    return f"{kind}:{change(Path(path))}{plus}{change_path_in_model(inner, change) if inner else ''}"
 
 
 def _find(path: Path, folder: Path, digests: Collection[str]) -> Path:
-    """Return the current path of a file or folder; its old path if it is not found."""
+    """Return the current path of a file or folder, or its old path if it is not found."""
     if path.exists():
         return path
     for parent in (*folder.resolve().parents[:SEARCHED_PARENTS], Path.cwd()):
@@ -175,10 +178,11 @@ def _has_digest(path: Path, digests: Collection[str]) -> bool:
 
 
 class RunInputs(BaseModel):
-    """The inputs of a run apart from versions. All but the seeds are digests (SHA-256, shortened for prompts), by name.
+    """The inputs of a run apart from versions. Each field maps names to digests (SHA-256, shortened for prompts).
 
-    ``knowledge`` has library, start and demonstrations; ``models`` has recordings and scripts. ``seeds`` has the seed
-    of the run and, by role, those sent to models in the first repeat. The seeds of tasks are in the tasks.
+    ``knowledge`` has the library, the examples that learning starts from, and demonstrations; ``models`` has recordings
+    and scripts. ``seeds`` maps names to seeds: the run's own seed, and the seed sent to each role's model in the first
+    repeat. The seeds of tasks are in the tasks.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -192,7 +196,7 @@ class RunInputs(BaseModel):
 
     @property
     def digests(self) -> frozenset[str]:
-        """The digests of data, prompts and models, which include those of the user's own files."""
+        """The digests of data, prompts and models, among them those of all files of the user."""
         return frozenset({*self.data.values(), *self.prompts.values(), *self.models.values()} - {""})
 
 
@@ -207,7 +211,7 @@ class ImportedFile(BaseModel):
 
 
 class ImportOrigin(BaseModel):
-    """The run that some consecutive episodes were exported from; its ``facts`` follow the schema of exports."""
+    """The run from which a number of consecutive episodes were exported. Its ``facts`` follow the schema of exports."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -224,13 +228,13 @@ class Imported(BaseModel):
     origins: tuple[ImportOrigin, ...] = Field(default=())
 
     def facts_of(self, index: int) -> dict[str, Any]:
-        """Return the facts of the run that an episode comes from."""
+        """Return the facts about the run from which the episode with this index was exported."""
         ends = accumulate(origin.episodes for origin in self.origins)
         return next(origin.facts for origin, end in zip(self.origins, ends, strict=True) if index < end)
 
 
 class Fork(BaseModel):
-    """The origin of a forked run: an episode of another run, and ``at``, the number of its actions that are kept."""
+    """The origin of a forked run: an episode of another run, of which the first ``at`` actions are kept."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -241,9 +245,9 @@ class Fork(BaseModel):
     repeat: int = 0
     """The repeat of the task in that run, which seeds the episode."""
     without: tuple[str, ...] = ()
-    """Rules and skills that the planner got there and does not get now."""
+    """Rules and skills that the planner had in the other run, but does not have in this one."""
     change: str = ""
-    """Description of the change from that action on."""
+    """Describes what is different after those actions."""
 
 
 GRAPH_PLANNER = "graph"
@@ -251,7 +255,7 @@ GRAPH_PLANNER = "graph"
 
 
 class RunFile(BaseModel):
-    """The content of run.json. ``rerun_of`` is the folder of the run that this one repeats, if any."""
+    """The content of run.json. ``rerun_of`` is the folder of the run that this one repeats, or empty."""
 
     model_config = ConfigDict(extra="forbid")
 
@@ -260,11 +264,11 @@ class RunFile(BaseModel):
     versions: dict[str, str]
     budget: Budget = Budget()
     timeouts: Timeouts = Field(default=Timeouts(), exclude_if=lambda timeouts: timeouts == Timeouts())
-    """Timeouts of its model calls."""
+    """Timeouts of the run's model calls."""
     unsafe_no_sandbox: bool = Field(default=False, exclude_if=lambda unsafe: not unsafe)
     """True if plans may run where the kernel cannot confine them."""
     store: Schema | None = None
-    """Where the events are stored, if not in the folder."""
+    """Where the events are, if they are not in the run's folder."""
     made_of: RunInputs | None = None
     rerun_of: str = ""
     reworded_replies: int = Field(default=0, exclude_if=lambda number: not number)
@@ -272,14 +276,14 @@ class RunFile(BaseModel):
     unjudgeable: dict[str, int] = Field(default_factory=dict, exclude_if=lambda counts: not counts)
     """Number of selected tasks that are not played because the environment cannot judge them, by reason."""
     answering: str = Field(default="", exclude_if=lambda action: not action)
-    """The action that delivers an answer, recorded only if the environment is not an installed one, since reading a run
-    does not load it."""
+    """The environment's action that delivers an answer. Recorded only for environments in a user's file, because these
+    are not loaded when a run is read."""
     milestones: tuple[str, ...] = Field(default=(), exclude_if=lambda names: not names)
-    """All milestones of such an environment."""
+    """All milestones of an environment in a user's file."""
     forked: Fork | None = Field(default=None, exclude_if=lambda forked: forked is None)
     """Set for a run of one episode that continues from a recorded action."""
     imported: Imported | None = Field(default=None, exclude_if=lambda imported: imported is None)
-    """Set for a run that was played elsewhere."""
+    """Set for a run whose episodes were played elsewhere, and imported."""
 
     @classmethod
     def read(cls, folder: Path) -> Self:
@@ -287,7 +291,7 @@ class RunFile(BaseModel):
         try:
             file = cls.model_validate_json((folder / CONFIG_FILE).read_text(encoding="utf-8"))
             digests = file.made_of.digests if file.made_of else frozenset[str]()
-            return file.model_copy(update={"config": with_present_paths(file.config, folder, digests)})
+            return file.model_copy(update={"config": with_current_paths(file.config, folder, digests)})
         except FileNotFoundError as error:
             raise BadRun(f"{folder} holds no run: there is no {CONFIG_FILE}; name the folder of one") from error
         except ValidationError as error:
@@ -302,7 +306,7 @@ class RunFile(BaseModel):
 
     def write(self, folder: Path) -> None:
         """Write the file atomically."""
-        write_whole(folder / CONFIG_FILE, self.model_dump_json(indent=2))
+        write_atomically(folder / CONFIG_FILE, self.model_dump_json(indent=2))
 
 
 class Entry(BaseModel):

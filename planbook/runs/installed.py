@@ -1,4 +1,4 @@
-"""Versions of Python, packages and planbook's own code, and the changes since a run began."""
+"""The versions of Python, of packages and of planbook's own code, and what has changed since a run began."""
 
 import platform
 import subprocess
@@ -26,24 +26,24 @@ RECORDED_PACKAGES = (
     "tree-sitter",
 )
 CODE = "planbook code"
-"""Key of planbook's code among the versions; an editable installation keeps its version while its files change."""
+"""Key of planbook's code among the versions. In an editable installation, files change while the version does not."""
 HERE = Path(__file__).resolve().parents[1]
 HOME = HERE.parent
 CODE_FILES = ("*.py", "*.j2", "*.yaml", "*.js")
 DIGITS = 12
-"""Recorded digits of a commit or digest."""
+"""Number of digits that are recorded of a commit or digest."""
 GIT_SECONDS = 5.0
-"""Time limit of git; after that the files are read instead."""
+"""Time limit for a git command. If it takes longer, the files are read instead."""
 
 
 def versions() -> dict[str, str]:
-    """Return the installed versions, by name."""
+    """Return a dict that maps the names of software to the installed versions."""
     return dict(_versions())
 
 
 @cache
 def _versions() -> Mapping[str, str]:
-    """Read the versions once per process; with many installed packages this takes half a second."""
+    """Read the versions once per process. This takes half a second if many packages are installed."""
     packages = {name: package_version(name) for name in RECORDED_PACKAGES}
     system = {"python": platform.python_version(), "platform": platform.platform()}
     return {**system, **packages, "planbook": __version__, CODE: code()}
@@ -51,7 +51,7 @@ def _versions() -> Mapping[str, str]:
 
 @cache
 def code() -> str:
-    """Return the commit of our code if it is unchanged; else a digest of its files, with the commit if there is one."""
+    """Return the commit of planbook's code, or a digest of the files if they have changed or are in no checkout."""
     commit = _git("rev-parse", "HEAD") if _git("rev-parse", "--show-toplevel") == str(HOME) else None
     if commit and _git("status", "--porcelain", "--untracked-files=no") == "":
         return f"commit {commit[:DIGITS]}"
@@ -61,7 +61,7 @@ def code() -> str:
 
 
 def _git(*arguments: str) -> str | None:
-    """Return the output of git in the folder of our packages; None without git or a checkout."""
+    """Return the output of a git command in the folder of planbook; None if it fails, or if there is no git."""
     command = ["git", "-C", str(HOME), *arguments]
     try:
         process = subprocess.run(command, check=False, capture_output=True, text=True, timeout=GIT_SECONDS)
@@ -78,13 +78,13 @@ NAMES = {
     "models": "model",
     "prices": "the price table",
 }
-"""The name of each part of the inputs in messages."""
+"""Maps each part of the inputs to its name in messages."""
 DECISIVE = ("data", "prompts", "knowledge")
-"""Parts whose change makes new episodes incomparable with those played before."""
+"""Parts of the inputs. If one of them changes, new episodes cannot be compared with those played before."""
 
 
 class InputChange(NamedTuple):
-    """A version or digest, then and now; None if it did not or does not exist."""
+    """A changed version or digest: the recorded one and the current one. None stands for a part that does not exist."""
 
     part: str
     name: str
@@ -100,12 +100,12 @@ class InputChange(NamedTuple):
 
 
 def changed_versions(then: Mapping[str, str], now: Mapping[str, str]) -> list[InputChange]:
-    """Return the changed versions; runs of an older planbook do not record all of them."""
-    return [InputChange(VERSIONS, name, was, now.get(name)) for name, was in then.items() if now.get(name) != was]
+    """Return the changes of the versions that a run recorded; an older planbook did not record all of them."""
+    return [InputChange(VERSIONS, name, old, now.get(name)) for name, old in then.items() if now.get(name) != old]
 
 
 def changes(then: RunInputs | None, now: RunInputs) -> list[InputChange]:
-    """Return the changed inputs; runs of an older planbook do not record them."""
+    """Return the changed inputs; none for a run of an older planbook, which did not record them."""
     return [change for part in NAMES for change in _part_changes(part, then, now)] if then else []
 
 
@@ -118,5 +118,5 @@ def _part_changes(part: str, then: RunInputs, now: RunInputs) -> Iterator[InputC
 
 
 def decisive_changes(all_changes: list[InputChange]) -> list[InputChange]:
-    """Return the changes after which new episodes cannot be compared with those played before."""
+    """Return those changes after which new episodes cannot be compared with earlier ones."""
     return [change for change in all_changes if change.part in DECISIVE]

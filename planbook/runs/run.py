@@ -12,7 +12,7 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any, Self
 
-from planbook.config import Config, Invocation, differing_names
+from planbook.config import Config, InvocationSettings, differing_names
 from planbook.envs import EnvsError, Task, known_environments, load_environment
 from planbook.errors import BadArgument, BadRun
 from planbook.planner import Body, Budget, Ending, EventKind, Meter, Outcome, amount_of
@@ -29,33 +29,33 @@ from planbook.runs.folder import (
     is_claimed,
 )
 from planbook.runs.installed import versions
-from planbook.spending import SECONDS, Price, check_money, prices_from, spent_so_far
+from planbook.spending import SECONDS, Pricing, check_money, prices_from, spent_so_far
 from planbook.store import (
     EpisodeJournal,
     Event,
     Store,
     Watch,
-    begin_schema,
-    recorded_place,
+    create_schema,
+    recorded_location,
     without_password,
     without_restart,
 )
-from planbook.wording import outcome_of, why
-from planbook.writing import TEMPORARY, whole
+from planbook.wording import outcome_of, reason_of
+from planbook.writing import TEMPORARY, open_atomic
 
 STORE_FILE = "run.db"
 PRICES_FILE = "prices.json"
 """The price table that was given to the run, if any."""
 FORMULATOR_SHARE = 0.1
-"""The share of a building run's budget that is kept for its manual, unless ``--budget formulator=SHARE`` is given."""
+"""A building run (`planbook build`) keeps this share of its budget for its manual, unless another share is given."""
 PAUSED = "paused"
 """Key that marks a pause in an event that otherwise ends an invocation."""
 OWN_FILES = (CONFIG_FILE, f"{CONFIG_FILE}.*{TEMPORARY}", STORE_FILE, f"{STORE_FILE}-*", "run.new")
-"""Files that a run killed at its beginning may have left; an older planbook wrote the last one."""
+"""Patterns of files that may be left by a run that was killed at its beginning. The last is of an older planbook."""
 
 
 class Run:
-    """An open run folder; ``file`` is the content of its run.json."""
+    """The open folder of a run. ``file`` is the content of its run.json, ``store`` has its events."""
 
     def __init__(self, folder: Path, file: RunFile, store: Store, claimed: int | None = None) -> None:
         self.folder, self.config, self.begun, self.versions = folder, file.config, file.begun, file.versions
@@ -64,9 +64,9 @@ class Run:
         self.store, self._claim, self.file = store, claimed, file
         self.meter = Meter()
         self.is_new = False
-        """True if this process created the run, so nothing can have changed since."""
+        """True if this process created the run. Then nothing can have changed since the run began."""
         self._invocations: list[Body] | None = None
-        self.noted_versions = False
+        self.versions_recorded = False
         """True once this process has recorded the environment's versions."""
 
     @classmethod
@@ -84,11 +84,13 @@ class Run:
     ) -> Self:
         """Create a run in a folder, or open the existing one if it has the same configuration. Raises BadRun.
 
-        ``store`` is the URL of a PostgreSQL database for the events (with it, also raises BadArgument and
-        MissingRequirement), ``made_of`` the digests of the inputs, ``rerun_of`` the folder of the run that this one
-        repeats, ``forked`` the action from which its one episode continues, ``unjudgeable`` the number of tasks left
-        out, by reason. ``run.json`` is written last: in a folder without it, files of planbook are leftovers and are
-        deleted, and any other file raises BadRun.
+        ``store`` is the URL of a PostgreSQL database for the events; a wrong URL raises BadArgument, and a missing
+        driver MissingRequirement. ``made_of`` are the digests of the inputs, ``rerun_of`` is the folder of the run that
+        this one repeats, ``forked`` is the action after which the only episode continues, and ``unjudgeable`` maps
+        reasons to the number of tasks that were left out for them.
+
+        ``run.json`` is written last. In a folder without it, files of planbook are leftovers, and are deleted. Any
+        other file raises BadRun.
         """
         try:
             folder.mkdir(parents=True, exist_ok=True)
@@ -104,7 +106,7 @@ class Run:
             cleanup.callback(os.close, claim)
             for name in files:
                 (folder / name).unlink()
-            schema = begin_schema(store) if store else None
+            schema = create_schema(store) if store else None
             file = RunFile(
                 config=config,
                 begun=datetime.now(UTC).isoformat(timespec="seconds"),
@@ -114,7 +116,7 @@ class Run:
                 rerun_of=rerun_of,
                 forked=forked,
                 unjudgeable=dict(unjudgeable),
-                **_declared(config.env),
+                **_declarations(config.env),
             )
             run = cls(folder, file, cleanup.enter_context(closing(Store(schema or folder / STORE_FILE))), claim)
             run.is_new = True
@@ -126,10 +128,10 @@ class Run:
 
     @classmethod
     def open(cls, folder: Path, *, to_play: bool = False, store: str | None = None, graphs: bool = False) -> Self:
-        """Open an existing run; ``to_play`` claims it for this process. Raises BadRun.
+        """Open an existing run; ``to_play`` claims it for this process. Raises BadRun if that is not possible.
 
-        ``store`` is the URL of its database: it may contain the password, which ``run.json`` does not. ``graphs``
-        allows the run of a prompt graph too: it has one episode, without an environment.
+        ``store`` is the URL of the run's database. It may contain the password, which ``run.json`` does not. ``graphs``
+        also accepts the run of a prompt graph, which has one episode and no environment.
         """
         file = RunFile.read(folder)
         if file.config.planner == GRAPH_PLANNER and not graphs:
@@ -149,8 +151,8 @@ class Run:
             claim = claim_folder(folder) if to_play else None
             if claim is not None:
                 cleanup.callback(os.close, claim)
-            place = recorded_place(file.store, store) if file.store else folder / STORE_FILE
-            events = cleanup.enter_context(closing(Store(place, to_write=to_play)))
+            location = recorded_location(file.store, store) if file.store else folder / STORE_FILE
+            events = cleanup.enter_context(closing(Store(location, to_write=to_play)))
             if to_play:
                 events.claim()
             cleanup.pop_all()
@@ -158,18 +160,18 @@ class Run:
 
     @property
     def prices(self) -> Path | None:
-        """The price table that the run keeps; None if it uses the shipped one."""
+        """The run's own price table; None if it uses the shipped one."""
         path = self.folder / PRICES_FILE
         return path if path.is_file() else None
 
     @property
-    def price(self) -> Price:
+    def price(self) -> Pricing:
         """The function that prices replies by the run's table. Raises BadPrices."""
         return prices_from(self.prices)
 
     @property
     def is_played(self) -> bool:
-        """True while a process plays the run, on this machine or on another that uses the same database."""
+        """True while a process plays the run, on this machine or on another one with access to the same database."""
         return is_claimed(self.folder) or self.store.is_claimed()
 
     @classmethod
@@ -190,28 +192,29 @@ class Run:
         self.store.put_all([("run", "task", entry.index, entry.model_dump(mode="json")) for entry in entries])
 
     def begin_invocation(
-        self, invocation: Invocation | None = None, *, models: Iterable[str] = (), note: Body | None = None
+        self, invocation: InvocationSettings | None = None, *, models: Iterable[str] = (), note: Body | None = None
     ) -> None:
-        """Begin an invocation, and meter it: the spending of earlier invocations counts.
+        """Begin an invocation of a command. The spending of earlier invocations counts towards its budget.
 
-        Their budget, timeouts and price table stay in force unless new ones are given. ``models`` are asked besides the
-        run's own; the ``note`` is recorded with the invocation. Raises BadArgument, BadPrices.
+        The run keeps its budget, timeouts and price table unless new ones are given. ``models`` are asked in addition
+        to the run's own. The ``note`` is recorded with the invocation. Raises BadArgument if the budget limits money
+        but a model has no price, or BadPrices for a bad price table.
         """
-        new, before = invocation or Invocation(), self.file
+        new, old = invocation or InvocationSettings(), self.file
         prices = new.prices or self.prices
-        check_money([*self.config.models.values(), *models], new.budget or before.budget, prices)
+        check_money([*self.config.models.values(), *models], new.budget or old.budget, prices)
         price = prices_from(prices)
         update = {
-            "budget": self._with_manual_share(new.budget or before.budget),
-            "timeouts": new.timeouts or before.timeouts,
-            "unsafe_no_sandbox": new.unsafe_no_sandbox or before.unsafe_no_sandbox,
+            "budget": self._with_manual_share(new.budget or old.budget),
+            "timeouts": new.timeouts or old.timeouts,
+            "unsafe_no_sandbox": new.unsafe_no_sandbox or old.unsafe_no_sandbox,
         }
-        if (file := before.model_copy(update=update)) != before:
+        if (file := old.model_copy(update=update)) != old:
             self.file = file
             file.write(self.folder)
         if new.prices:
-            with whole(self.folder / PRICES_FILE) as kept:
-                kept.write(new.prices.read_bytes())
+            with open_atomic(self.folder / PRICES_FILE) as copy:
+                copy.write(new.prices.read_bytes())
         spent = spent_so_far(self.own_events(), price)
         self.meter = Meter(self.file.budget, spent, price, self.store.ledger)
         self.store.ledger.open(amount_of(spent), spent.actions)
@@ -219,13 +222,13 @@ class Run:
         self._record_invocation(note or {})
 
     def _with_manual_share(self, budget: Budget) -> Budget:
-        """Return the budget; that of a building run keeps a share for its manual."""
+        """Return the budget. If it is that of a building run, it keeps a share for the manual."""
         if self.config.learning is None or budget == Budget() or budget.formulator is not None:
             return budget
         return budget.model_copy(update={"formulator": FORMULATOR_SHARE})
 
     def end_invocation(self) -> None:
-        """End the invocation. Its time up to now counts; that of a killed process counts up to its last event."""
+        """End the invocation, and record the time played so far."""
         self._record_invocation({"over": True, SECONDS: self.meter.spent.seconds})
         reworded = self.meter.spent.reworded
         if reworded != self.file.reworded_replies:
@@ -233,7 +236,7 @@ class Run:
             self.file.write(self.folder)
 
     def pause(self) -> None:
-        """Stop the clock until ``go_on``; model calls under way still count."""
+        """Stop the clock until ``go_on`` is called. The cost of model calls that are still running counts."""
         self.meter.stop_clock()
         self._record_invocation({"over": True, PAUSED: True, SECONDS: self.meter.spent.seconds})
 
@@ -244,7 +247,7 @@ class Run:
 
     @property
     def invocations(self) -> Sequence[Body]:
-        """The events of all invocations. They are read once: only the process that plays the run adds to them."""
+        """The events that begin, pause and end invocations. Read only once: no other process adds any."""
         if self._invocations is None:
             self._invocations = [event.body for event in self.store.events("run", "sitting")]
         return self._invocations
@@ -255,7 +258,7 @@ class Run:
         self._invocations = [*self.invocations, body]
 
     def journal(self, path: str, watch: Watch | None = None) -> EpisodeJournal:
-        """Return the journal of a scope. New events are metered, and passed to ``watch``."""
+        """Return the journal of a scope. The cost of new events counts, and the events are passed to ``watch``."""
 
         def metered(kind: EventKind, body: Body) -> None:
             self.meter.count(kind, body)
@@ -264,8 +267,8 @@ class Run:
 
         return self.store.journal(path, metered)
 
-    def note_imported(self, imported: Imported, config: Config) -> None:
-        """Mark the run as imported from files; from then on it can only be read."""
+    def mark_imported(self, imported: Imported, config: Config) -> None:
+        """Mark the run as imported from files. From then on, it can only be read."""
         self.file = self.file.model_copy(update={"imported": imported, "config": config})
         self.imported, self.config = imported, config
         self.file.write(self.folder)
@@ -275,7 +278,7 @@ class Run:
         return [Entry.model_validate(row.body) for row in self.store.events("run", "task")]
 
     def own_events(self) -> Iterator[Event]:
-        """Yield the events of the run itself, without episodes that a building run copied from other runs."""
+        """Yield the events of the run itself, without those of episodes that were copied from other runs."""
         return filter(self.is_own, self.store.events())
 
     def is_own(self, event: Event) -> bool:
@@ -290,13 +293,13 @@ class Run:
 
 
 DIVERGED = "diverged"
-"""Cause of an ending that does not count: the record could not be repeated, so the episode was started over."""
+"""Cause of an ending that does not count: the episode's record could not be repeated, so a new attempt began."""
 AGAIN = "again"
-"""Key in the event of an invocation that plays episodes again: the scopes of the endings that no longer count."""
+"""Key in the event of an invocation that plays episodes again, for the scopes of the endings that no longer count."""
 
 
-def _declared(env: str) -> dict[str, Any]:
-    """Return what an environment that is not installed declares, for commands that read the run."""
+def _declarations(env: str) -> dict[str, Any]:
+    """Return the declarations of an environment in a user's file that run.json records, for commands that only read."""
     if env in known_environments():
         return {}
     try:
@@ -306,16 +309,16 @@ def _declared(env: str) -> dict[str, Any]:
     return {"answering": environment.answering, "milestones": environment.all_milestones}
 
 
-def set_aside(run: Run) -> frozenset[str]:
-    """Return the scopes of endings that do not count because a later invocation played their episodes again."""
+def superseded_scopes(run: Run) -> frozenset[str]:
+    """Return the scopes of endings that no longer count, because a later invocation played their episodes again."""
     invocations: Iterable[Any] = run.invocations
     return frozenset(path for body in invocations for path in body.get(AGAIN, ()))
 
 
 def recorded_endings(run: Run) -> dict[int, Ending]:
-    """Return the endings of a run, by index; for an episode that was started over, the last one."""
+    """Return a dict that maps the indices of episodes to their endings; if there are several, to the last one."""
     endings: dict[int, Ending] = {}
-    excluded = set_aside(run)
+    excluded = superseded_scopes(run)
     for row in run.store.events("task", "outcome"):
         ending = Ending.model_validate(row.body)
         if ending.cause != DIVERGED and row.scope not in excluded:
@@ -324,7 +327,7 @@ def recorded_endings(run: Run) -> dict[int, Ending]:
 
 
 def last_path(run: Run, entry: Entry) -> str:
-    """Return the scope of an episode's last attempt that ended. Raises BadArgument if none has."""
+    """Return the scope of an episode's last attempt that has ended. Raises BadArgument if none has."""
     ended = [row.scope for row in run.store.events(entry.path, "outcome")]
     if not ended:
         raise BadArgument(
@@ -344,9 +347,9 @@ def broken_paths(run: Run) -> list[str]:
     return [last_path(run, entry) for entry in run.entries() if entry.index in broken]
 
 
-def again_lines(run: Run) -> Iterator[str]:
-    """Yield a line for each attempt that was played again, with its outcome then and the episode's outcome now."""
-    excluded = set_aside(run)
+def played_again_lines(run: Run) -> Iterator[str]:
+    """Yield a line for each attempt whose episode was played again: the attempt's outcome, and the episode's now."""
+    excluded = superseded_scopes(run)
     if not excluded:
         return
     endings, entries = recorded_endings(run), {entry.path: entry for entry in run.entries()}
@@ -360,4 +363,4 @@ def again_lines(run: Run) -> Iterator[str]:
 
 
 def _in_words(ending: Ending) -> str:
-    return outcome_of(ending) + why(ending)
+    return outcome_of(ending) + reason_of(ending)

@@ -1,4 +1,5 @@
 """`planbook mcp`: an environment, its tasks and the learned knowledge, served to any MCP client over stdio.
 
-``session`` runs the client's plans, whose names and effects persist between calls; ``server`` is the MCP server.
+``session`` runs the client's plans: names that a plan defines, and what it changes, persist for later plans. ``server``
+is the MCP server.
 """

@@ -1,6 +1,6 @@
 """The MCP server of a plan session, built with the official SDK.
 
-The docstrings of tools and results are descriptions that the client's model reads.
+The client's model reads the docstrings of the tools (``PlanTools``) and of their results as descriptions.
 """
 
 import asyncio
@@ -16,8 +16,8 @@ from typing import Any, NamedTuple, TypeVar, Union
 from pydantic import BaseModel, ConfigDict, Field, JsonValue, create_model
 
 from planbook.envs import Task, missing_extra, python_name
-from planbook.planner import Procedure, unmarked
-from planbook.rules import Knowledge, tell_manual
+from planbook.planner import Procedure, without_block_marks
+from planbook.rules import Knowledge, render_manual
 from planbook.serving.session import PlanAnswer, PlanFault, PlanSession, SessionFailed
 
 try:
@@ -38,8 +38,8 @@ INSTRUCTIONS = (
 )
 
 
-class Solvable(NamedTuple):
-    """A goal of a procedure's type, and its params."""
+class ExampleGoal(NamedTuple):
+    """A goal that a procedure can reach, and the params with which it does."""
 
     goal: str
     params: Mapping[str, JsonValue]
@@ -47,51 +47,53 @@ class Solvable(NamedTuple):
 
 @dataclass(frozen=True)
 class PlanTools:
-    """The tools that every client gets. All use the session in one thread, to which its environment belongs."""
+    """The tools that every client gets. All of them use the session in ``thread``, to which its environment belongs."""
 
     session: PlanSession
     thread: ThreadPoolExecutor
 
     async def check_plan(self, code: str) -> list[PlanFault]:
         """Return every fault of a plan, with lines and hints, without running it."""
-        return await self._within(partial(self.session.check, code))
+        return await self._run_in_thread(partial(self.session.check, code))
 
     async def run_plan(self, code: str) -> PlanAnswer:
         """Run a plan: Python over the methods of `agent`. Later plans can use what it defines."""
-        return await self._within(partial(self.session.run, code))
+        return await self._run_in_thread(partial(self.session.run, code))
 
     async def begin_task(self, task: str = "") -> str:
         """Begin a task of planbook://tasks anew, by default the first; return its goal and the first observation.
 
         Names that earlier plans defined are forgotten.
         """
-        return await self._within(partial(self.session.begin, task))
+        return await self._run_in_thread(partial(self.session.begin, task))
 
     def procedure_tool(
-        self, procedure: Procedure, known: Knowledge, tasks: Sequence[Solvable]
+        self, procedure: Procedure, knowledge: Knowledge, examples: Sequence[ExampleGoal]
     ) -> Callable[..., object]:
-        """Return the tool that runs a procedure. Its params have the types of the tasks' params."""
-        params_model: Any = params_like([task.params for task in tasks])
+        """Return a tool that runs a procedure. Its schema allows params like those of the examples."""
+        params_model: Any = params_like([example.params for example in examples])
 
         async def run(params: params_model | None = None, task: str = "") -> PlanAnswer:
             values = params.model_dump(by_alias=True, exclude_unset=True) if params else {}
-            return await self._within(partial(self.session.run_procedure, procedure, values, task, known))
+            return await self._run_in_thread(partial(self.session.run_procedure, procedure, values, task, knowledge))
 
         return run
 
-    async def _within(self, work: Callable[[], T]) -> T:
+    async def _run_in_thread(self, work: Callable[[], T]) -> T:
         try:
             return await asyncio.get_running_loop().run_in_executor(self.thread, partial(_printing_to_stderr, work))
         except SessionFailed as failed:
             raise ToolError(str(failed)) from failed
 
 
-def serve(make: Callable[[], PlanSession], description: str, tasks: Sequence[Task], known: Sequence[Knowledge]) -> None:
-    """Serve a session until the client closes the connection."""
+def serve(
+    open_session: Callable[[], PlanSession], description: str, tasks: Sequence[Task], knowledge: Sequence[Knowledge]
+) -> None:
+    """Serve a session until the client closes the connection. ``open_session`` is called in the session's thread."""
     with ThreadPoolExecutor(1) as thread:
-        session = thread.submit(_printing_to_stderr, make).result()
-        server = build_server(PlanTools(session, thread), tasks, known)
-        for resource in resources(description, tasks, known):
+        session = thread.submit(_printing_to_stderr, open_session).result()
+        server = build_server(PlanTools(session, thread), tasks, knowledge)
+        for resource in resources(description, tasks, knowledge):
             server.add_resource(resource)
         try:
             asyncio.run(server.run_stdio_async())
@@ -105,30 +107,33 @@ def _printing_to_stderr(work: Callable[[], T]) -> T:
         return work()
 
 
-def build_server(tools: PlanTools, tasks: Sequence[Task], known: Sequence[Knowledge]) -> MCPServer:
-    """Return the server, with a tool for each verified procedure."""
+def build_server(tools: PlanTools, tasks: Sequence[Task], knowledge: Sequence[Knowledge]) -> MCPServer:
+    """Return the server, which has the common tools, and one tool for each verified procedure."""
     server = MCPServer("planbook", instructions=INSTRUCTIONS, log_level="WARNING")
     server.add_tool(tools.check_plan, annotations=ToolAnnotations(read_only_hint=True))
     server.add_tool(tools.run_plan)
     server.add_tool(tools.begin_task)
     names = ["check_plan", "run_plan", "begin_task"]
-    for part, procedure in ((each, procedure) for each in known for procedure in each.procedures.values()):
+    for owner, procedure in ((part, procedure) for part in knowledge for procedure in part.procedures.values()):
         names.append(python_name(procedure.type, names))
-        solvable = solvable_by(procedure, part, tasks)
-        tool = tools.procedure_tool(procedure, part, solvable)
-        server.add_tool(tool, name=names[-1], description=_describe(procedure, solvable))
+        examples = example_goals(procedure, owner, tasks)
+        tool = tools.procedure_tool(procedure, owner, examples)
+        server.add_tool(tool, name=names[-1], description=_describe(procedure, examples))
     return server
 
 
-def solvable_by(procedure: Procedure, known: Knowledge, tasks: Sequence[Task]) -> list[Solvable]:
-    """Return the goals and params of tasks of a procedure's type; for a found type, those that it was found from."""
-    found = [each for kind in known.found if kind.name == procedure.type for each in kind.examples if each.params]
+def example_goals(procedure: Procedure, knowledge: Knowledge, tasks: Sequence[Task]) -> list[ExampleGoal]:
+    """Return examples of what a procedure can do: the goals and params of the tasks of its type.
+
+    If the type was found by comparing goals, they are the goals that it was found from.
+    """
+    found = [goal for kind in knowledge.found if kind.name == procedure.type for goal in kind.examples if goal.params]
     same_type = [task for task in tasks if task.type == procedure.type]
-    return [Solvable(each.goal, each.params) for each in found or same_type]
+    return [ExampleGoal(source.goal, source.params) for source in found or same_type]
 
 
 def params_like(examples: Sequence[Mapping[str, JsonValue]]) -> type[BaseModel]:
-    """Return a model of params like the examples; without examples it accepts any params."""
+    """Return a pydantic model that accepts params like the examples, or any params if there are no examples."""
     if not examples:
         return create_model("Params", __config__=ConfigDict(extra="allow"))
     fields: dict[str, Any] = {}
@@ -140,15 +145,16 @@ def params_like(examples: Sequence[Mapping[str, JsonValue]]) -> type[BaseModel]:
 
 
 def _annotation(values: Sequence[JsonValue]) -> Any:
-    """Return one annotation that allows all values; it does not restrict what JSON objects contain."""
+    """Return an annotation that allows all these values. It does not restrict what JSON objects contain."""
     types: list[Any] = [kind for kind in dict.fromkeys(map(type, values)) if kind is not list]
     if lists := [value for value in values if isinstance(value, list)]:
         types.append(list[_annotation([item for value in lists for item in value])])  # type: ignore[misc]
     return Union[tuple(types)] if types else Any  # noqa: UP007 - built at run time
 
 
-def _describe(procedure: Procedure, tasks: Sequence[Solvable]) -> str:
-    example = f", such as {json.dumps(tasks[0].params)} to {tasks[0].goal!r}" if tasks and tasks[0].params else ""
+def _describe(procedure: Procedure, examples: Sequence[ExampleGoal]) -> str:
+    first = examples[0] if examples else None
+    example = f", such as {json.dumps(first.params)} to {first.goal!r}" if first and first.params else ""
     return (
         f"{procedure.summary} Verified plan code for tasks of the type {procedure.type}; no model is asked. With "
         f"`task` it begins that task anew; else it continues from the current state, with `params`{example}. "
@@ -156,16 +162,16 @@ def _describe(procedure: Procedure, tasks: Sequence[Solvable]) -> str:
     )
 
 
-def resources(description: str, tasks: Sequence[Task], known: Sequence[Knowledge]) -> Iterator[TextResource]:
-    """Yield the resources of the client: the environment, its tasks, and the manual if there is one."""
+def resources(description: str, tasks: Sequence[Task], knowledge: Sequence[Knowledge]) -> Iterator[TextResource]:
+    """Yield the texts that the client can read: the environment, its tasks, and the manual if there is one."""
     rows = [task.model_dump(mode="json", include={"id", "type", "goal", "params"}) for task in tasks]
-    manual = "\n\n".join(filter(None, (unmarked(tell_manual(part)) for part in known)))
-    yield _text("environment", "What the environment is, and all that plans can call.", description, MARKDOWN)
-    yield _text("tasks", "The tasks that can be begun.", json.dumps(rows, ensure_ascii=False), JSON)
+    manual = "\n\n".join(filter(None, (without_block_marks(render_manual(part)) for part in knowledge)))
+    yield _text_resource("environment", "What the environment is, and all that plans can call.", description, MARKDOWN)
+    yield _text_resource("tasks", "The tasks that can be begun.", json.dumps(rows, ensure_ascii=False), JSON)
     if manual:
-        yield _text("manual", "What was learned about the environment, for writing plans.", manual, MARKDOWN)
+        yield _text_resource("manual", "What was learned about the environment, for writing plans.", manual, MARKDOWN)
 
 
-def _text(name: str, description: str, text: str, mime_type: str) -> TextResource:
+def _text_resource(name: str, description: str, text: str, mime_type: str) -> TextResource:
     uri = f"planbook://{name}"
     return TextResource(uri=uri, name=name, description=description, text=text, mime_type=mime_type)

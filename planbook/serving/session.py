@@ -1,4 +1,4 @@
-"""A session of plans in one environment, without a model: names and effects persist between plans."""
+"""A session in which an MCP client runs plans, one after another, in one environment. No model is asked."""
 
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
@@ -36,7 +36,7 @@ class PlanFault(BaseModel):
 
     @classmethod
     def of(cls, fault: Fault) -> "PlanFault":
-        """Convert a fault of the sandbox."""
+        """Convert a fault that the sandbox has found."""
         return cls(line=fault.line, type=fault.type, message=fault.message, hint=fault.hint)
 
 
@@ -61,7 +61,7 @@ class SessionFailed(Exception):
 
 
 class PlanSession:
-    """Runs plans in an environment. Belongs to one thread."""
+    """Runs plans in an environment. Must be used in one thread only."""
 
     def __init__(
         self, environment: Environment, sandbox: Sandbox, tasks: Sequence[Task], settings: EpisodeSettings
@@ -70,10 +70,10 @@ class PlanSession:
         self._environment, self._sandbox, self._settings = environment, sandbox, settings
         self._episode: Episode | None = None
         self._frame: Frame | None = None
-        self._open = ExitStack()
+        self._resources = ExitStack()
         self._ended = ""
-        self._first: PlanAnswer | None = None
-        """The first answer that was judged, whose verdict is final."""
+        self._first_answer: PlanAnswer | None = None
+        """The result of the plan whose answer was judged first. Later answers do not change the verdict."""
 
     def close(self) -> None:
         """Close the environment."""
@@ -82,24 +82,24 @@ class PlanSession:
 
     def end(self) -> None:
         """End the current task."""
-        self._open.close()
+        self._resources.close()
         self._episode = self._frame = None
 
     def begin(self, task_id: str = "") -> str:
         """Begin a task, by default the first, and return its id, its goal and the first observation.
 
-        Raises SessionFailed.
+        Raises SessionFailed if there is no such task, or if it cannot begin.
         """
         task = self.tasks.get(task_id or next(iter(self.tasks)))
         if task is None:
             raise SessionFailed(f"there is no task {task_id!r}; try one of {listed(self.tasks, MAX_LISTED)}")
         self.end()
-        self._ended, self._first = "", None
+        self._ended, self._first_answer = "", None
         self._episode = Episode(task, self._environment, self._sandbox, MemoryJournal(), settings=self._settings)
-        self._open.callback(self._episode.close)
+        self._resources.callback(self._episode.close)
         try:
             observation = self._episode.begin()
-            self._frame = self._open.enter_context(self._episode.frame("session"))
+            self._frame = self._resources.enter_context(self._episode.frame("session"))
         except (EnvsError, EpisodeBroken, EpisodeOver) as error:
             self.end()
             raise SessionFailed(f"{task.id} cannot begin: {error}") from error
@@ -111,17 +111,17 @@ class PlanSession:
         return [PlanFault.of(fault) for fault in self._current()[1].faults(code)]
 
     def run(self, code: str) -> PlanAnswer:
-        """Run a plan, which sees the names and effects of earlier plans. A plan with faults does not run at all."""
+        """Run a plan. It sees what earlier plans defined and changed. A plan with faults does not run at all."""
         episode, frame = self._current()
         return self._run(episode, frame, GivenCode(code=code))
 
     def run_procedure(
         self, procedure: Procedure, params: Mapping[str, JsonValue], task_id: str, known: Knowledge
     ) -> PlanAnswer:
-        """Run a procedure of the knowledge, after beginning the task ``task_id`` if given.
+        """Run a learned procedure. If ``task_id`` is not empty, begin that task first.
 
-        ``params`` default to those of the task; if its type was found, its goal gives them. Raises SessionFailed if the
-        named task is of another type and there are no ``params``.
+        ``params`` are by default those of the current task. If types are found by matching goals, its goal is matched
+        to get them. Raises SessionFailed if ``task_id`` belongs to another type and ``params`` are empty.
         """
         if task_id:
             self.begin(task_id)
@@ -139,7 +139,7 @@ class PlanSession:
         return answer.model_copy(update={"solved": self._verdict()}) if judged else answer
 
     def _task_params(self, task: Task, procedure: Procedure, known: Knowledge) -> Mapping[str, JsonValue] | None:
-        """Return a task's params for a procedure; None if the task is of another type, or its goal gives no params."""
+        """Return a task's params for a procedure, or None if the task has another type or its goal does not match."""
         if any(found.name == procedure.type for found in known.found):
             memory = LearnedMemory(known, type(self._environment), self._environment.options)
             recall = memory.recall(task.model_copy(update={"type": "", "params": {}}))
@@ -147,10 +147,10 @@ class PlanSession:
             return match.params if match and match.type == procedure.type and not match.candidates else None
         if task.type != procedure.type:
             return None
-        return self._environment.told_params(task) if procedure.is_learned else task.params
+        return self._environment.public_params(task) if procedure.is_learned else task.params
 
     def _current(self) -> tuple[Episode, Frame]:
-        """Return the current task's episode and frame, beginning the first task if none has begun."""
+        """Return the episode and the frame (namespace) of the current task. If none has begun, begin the first task."""
         if self._episode is None:
             self.begin()
         assert self._episode is not None
@@ -163,22 +163,24 @@ class PlanSession:
         frame.begin_cell(None, len(episode.steps))
         if faults := frame.faults(code.code):
             return PlanAnswer(faults=list(map(PlanFault.of, faults)))
-        before = episode.actions
+        earlier = episode.actions
         try:
-            ran = frame.session.run(code.code, code.source)
-            frame.add_names(code.code, ran)
+            result = frame.session.run(code.code, code.source)
+            frame.add_names(code.code, result)
         except EpisodeOver as over:
-            return self._final_answer(frame, over, episode.actions - before)
+            return self._final_answer(frame, over, episode.actions - earlier)
         except (EpisodeBroken, SandboxError) as error:
             self._ended = f"The task was broken off: {error}"
             raise SessionFailed(self._ended) from error
-        run_faults = list(map(PlanFault.of, ran.faults))
-        answer = PlanAnswer(printed=ran.output, value=ran.value, faults=run_faults, actions=episode.actions - before)
+        run_faults = list(map(PlanFault.of, result.faults))
+        answer = PlanAnswer(
+            printed=result.output, value=result.value, faults=run_faults, actions=episode.actions - earlier
+        )
         return self._after_first_answer(answer)
 
     def _final_answer(self, frame: Frame, over: EpisodeOver, actions: int) -> PlanAnswer:
-        """Return the result of a plan that ended the task."""
-        answered = isinstance(self._environment, ToolEnvironment) and self._environment.take_back_answer()
+        """Return the result of a plan that gave an answer or ended the task in another way."""
+        answered = isinstance(self._environment, ToolEnvironment) and self._environment.withdraw_answer()
         last = self._environment.history[-1] if answered else None
         self._ended = "" if last else str(over)
         answer = self._after_first_answer(
@@ -190,20 +192,20 @@ class PlanSession:
                 solved=self._verdict(),
             )
         )
-        if last and not self._first and answer.solved is not None:
-            self._first = answer
+        if last and not self._first_answer and answer.solved is not None:
+            self._first_answer = answer
         return answer
 
     def _after_first_answer(self, answer: PlanAnswer) -> PlanAnswer:
-        """Return the result of a plan; if an earlier plan's answer was judged, it says so."""
-        if self._first is None:
+        """Return the result of a plan. If the answer of an earlier plan was judged, add that and its verdict."""
+        if self._first_answer is None:
             return answer
-        ended = f"{self._first.ended.removesuffix('.')} before this plan; only that answer was judged. " + BEGIN
-        return answer.model_copy(update={"ended": ended, "solved": self._first.solved})
+        ended = f"{self._first_answer.ended.removesuffix('.')} before this plan; only that answer was judged. " + BEGIN
+        return answer.model_copy(update={"ended": ended, "solved": self._first_answer.solved})
 
     def _verdict(self) -> bool | None:
-        if self._first:
-            return self._first.solved
+        if self._first_answer:
+            return self._first_answer.solved
         try:
             return None if self._environment.unjudged() else self._environment.verdict().solved
         except EnvsError as error:

@@ -1,13 +1,14 @@
-"""The store of a run: everything that happens, in one append-only table of events.
+"""The store of a run, which records everything that happens in one append-only table of events.
 
-``store`` reads and writes events, and provides the journal of each episode. The ``tables`` are in a file (``sqlite``)
-or in a schema of a PostgreSQL database (``postgres``). Besides the events, they hold the state that the processes of a
-run share: money and calls spent and reserved, and leases on episodes.
+- ``store`` reads and writes events, and has the journal of an episode.
+- ``tables`` defines the tables. Besides events, they hold what the processes of a run share: the money and calls that
+  are spent or reserved, and the leases on episodes (which worker plays which episode).
+- ``sqlite`` keeps the tables in a file, ``postgres`` in a schema of a PostgreSQL database.
 """
 
 from typing import TYPE_CHECKING
 
-from planbook import lazily
+from planbook import lazy_getattr
 
 if TYPE_CHECKING:
     from planbook.store.store import (
@@ -15,11 +16,11 @@ if TYPE_CHECKING:
         EpisodeJournal,
         Store,
         Watch,
-        begin_schema,
-        recorded_place,
-        started_over,
+        create_schema,
+        recorded_location,
+        restart_scope,
         without_restart,
     )
-    from planbook.store.tables import LONG_TEXT, Event, Losses, Place, Schema, without_password
+    from planbook.store.tables import LONG_TEXT, Event, Losses, Schema, StoreLocation, without_password
 else:
-    __getattr__ = lazily(__name__)
+    __getattr__ = lazy_getattr(__name__)

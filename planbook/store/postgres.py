@@ -25,17 +25,17 @@ DEFAULTS: Mapping[str, Any] = {
     "tcp_user_timeout": 60_000,
     "application_name": "planbook",
 }
-"""Defaults of a connection, with which the loss of the server is noticed within about a minute."""
+"""Default connection parameters. With them, this process notices the loss of the server within about a minute."""
 HEARTBEAT = (
     b"SET tcp_keepalives_idle = 20",
     b"SET tcp_keepalives_interval = 10",
     b"SET tcp_keepalives_count = 3",
     b"SET tcp_user_timeout = 60000",
 )
-"""Settings with which the server notices within a minute that a worker's machine is lost, and ends its leases."""
+"""Settings with which the server notices within a minute that a worker's machine is lost, and releases its locks."""
 LOCAL_HOST = re.compile(r"(localhost|::1|127(\.\d+){3}|/.*)?")
 URL_PARAMETERS = frozenset({"host", "hostaddr", "port", "user", "password", "dbname", "sslmode", "connect_timeout"})
-"""Parameters that a recorded URL may have: others name files, or options that a server may execute."""
+"""Parameters that a recorded URL may have. Others can name files, or options that a server may execute."""
 ENCODINGS = ("UTF8", "SQL_ASCII")
 ADD = """
 WITH texts AS (
@@ -49,10 +49,10 @@ ORDER BY place
 """
 """Adds events and texts in one statement: one transaction and one round trip to the server."""
 LOCK_KEY = "((SELECT oid::bigint << 32 FROM pg_namespace WHERE nspname = %s) | %s)"
-"""The key of the advisory lock with a number in one run; all runs in a database share one key space."""
+"""SQL for the key of a numbered advisory lock of one run. All runs in a database share one space of keys."""
 TRY_LOCK, UNLOCK = f"SELECT pg_try_advisory_lock({LOCK_KEY})", f"SELECT pg_advisory_unlock({LOCK_KEY})"
 PLAYING, FIRST_EPISODE = 0, 1
-"""The number of the lock on playing the run, and that of the lock on the first episode."""
+"""The number of the lock held by the process that plays the run, and the number of the first episode's lock."""
 IS_LOCKED = f"""
 SELECT EXISTS (
     SELECT FROM pg_locks
@@ -61,68 +61,68 @@ SELECT EXISTS (
     AND database = (SELECT oid FROM pg_database WHERE datname = current_database())
 )
 """
-"""pg_locks shows the two halves of a key in two columns."""
+"""Tells whether the lock PLAYING is held. The view pg_locks shows the two halves of a key in two columns."""
 WAIT_SECONDS = 0.05
 """Seconds between two attempts to claim a run."""
 PATIENCE_SECONDS = 2
-"""Seconds that the server may take to notice that the process that played the run has died."""
+"""Seconds to wait for the server to notice that the process that played the run has died."""
 
 
-def begin_schema(place: Schema) -> None:
+def create_schema(location: Schema) -> None:
     """Create the schema and its empty tables. Raises BadRun."""
-    with closing(_connect(place)) as connection:
+    with closing(_connect(location)) as connection:
         encoding = connection.info.parameter_status("server_encoding")
         if encoding not in ENCODINGS:
             raise BadRun(
-                f"{place}: the database's encoding is {encoding}; create one with: "
+                f"{location}: the database's encoding is {encoding}; create one with: "
                 "createdb --template template0 --encoding UTF8 --locale C NAME"
             )
         try:
-            connection.execute(SQL("CREATE SCHEMA {}").format(Identifier(place.schema)))
+            connection.execute(SQL("CREATE SCHEMA {}").format(Identifier(location.schema)))
         except InsufficientPrivilege as error:
             info = connection.info
             raise BadRun(
-                f"{place} cannot hold a run: {_first_line(error)}; let its owner run: "
+                f"{location} cannot hold a run: {_first_line(error)}; let its owner run: "
                 f'GRANT CREATE ON DATABASE "{info.dbname}" TO "{info.user}"'
             ) from error
         except psycopg.Error as error:
-            raise _not_created(place, error) from error
-    engine = _open_engine(place)
+            raise _not_created(location, error) from error
+    engine = _open_engine(location)
     try:
         METADATA.create_all(engine)
     except DBAPIError as error:
-        raise _not_created(place, error.orig or error) from error
+        raise _not_created(location, error.orig or error) from error
     finally:
         engine.dispose()
 
 
-def _not_created(place: Schema, error: BaseException) -> BadRun:
-    again = "begin the run again when the database can be reached"
-    remedy = again if _is_lost(error) else "name another database with --store"
-    return BadRun(f"{place} could not be created: {_first_line(error)}; {remedy}")
+def _not_created(location: Schema, error: BaseException) -> BadRun:
+    retry = "begin the run again when the database can be reached"
+    remedy = retry if _is_lost(error) else "name another database with --store"
+    return BadRun(f"{location} could not be created: {_first_line(error)}; {remedy}")
 
 
 def _is_lost(error: BaseException) -> bool:
-    """Return whether an error means that the connection is lost, and not that the server refused a statement."""
+    """Return True if the connection is lost, or False if the server refused a statement."""
     if not isinstance(error, psycopg.OperationalError | psycopg.InterfaceError):
         return False
     return error.sqlstate is None or error.sqlstate.startswith(("08", "57P"))  # connection exception, shutdown
 
 
 class Postgres:
-    """The tables in a schema. One connection writes events, one holds locks, and a pool does the rest."""
+    """The tables in a schema. One connection writes events, another holds locks, and a pool is for everything else."""
 
-    def __init__(self, place: Schema, *, to_write: bool) -> None:
-        self._place = place
-        self._names = {name: Identifier(place.schema, name) for name in ("event", "text")}
-        self._engine = _open_engine(place)
+    def __init__(self, location: Schema, *, to_write: bool) -> None:
+        self._location = location
+        self._names = {name: Identifier(location.schema, name) for name in ("event", "text")}
+        self._engine = _open_engine(location)
         self._lost = ""
         with self.reading() as connection:
             connection.execute(select(EVENT.c.id).limit(1))
         if to_write:
             with self.writing() as connection:
                 METADATA.create_all(connection)  # a run of an older planbook has no ledger
-        self._writer = _connect(place) if to_write else None
+        self._writer = _connect(location) if to_write else None
         self._session: psycopg.Connection[Any] | None = None
         self._locked: set[int] = set()
         self._session_lock = threading.Lock()
@@ -136,7 +136,7 @@ class Postgres:
             self._writer.execute(SQL(ADD).format(**self._names), columns)
         except UniqueViolation as error:
             raise BadRun(
-                f"{self._place}: an event was written twice: {_first_line(error)}; is the run open elsewhere?"
+                f"{self._location}: an event was written twice: {_first_line(error)}; is the run open elsewhere?"
             ) from error
         except psycopg.Error as error:
             raise self._cannot("written", error) from error
@@ -149,7 +149,7 @@ class Postgres:
                 yield connection
         except DBAPIError as error:
             if isinstance(error.orig, UndefinedTable):
-                raise BadRun(f"{self._place} holds no run: its tables no longer exist") from error
+                raise BadRun(f"{self._location} holds no run: its tables no longer exist") from error
             raise self._cannot("read", error.orig or error) from error
 
     @contextmanager
@@ -161,20 +161,23 @@ class Postgres:
         except DBAPIError as error:
             raise self._cannot("written", error.orig or error) from error
 
-    def settled_after(self, number: int) -> int:
-        """Return the last id once all smaller ones are committed; this waits for open transactions."""
+    def last_settled_row(self, number: int) -> int:
+        """Return the id of the last event, after waiting until all events with smaller ids are committed.
+
+        Does not wait if there is no event after ``number``.
+        """
         last = select(func.max(EVENT.c.id))
         with self.reading() as connection:
             newest: int = connection.execute(last).scalar_one() or 0
         if newest <= number:
             return newest
         with self.reading() as connection:  # writers lock the table before they take ids
-            connection.execute(text(f'LOCK TABLE "{self._place.schema}".event IN SHARE MODE'))
+            connection.execute(text(f'LOCK TABLE "{self._location.schema}".event IN SHARE MODE'))
             return int(connection.execute(last).scalar_one())
 
     @contextmanager
-    def hold(self, index: int) -> Iterator[bool]:
-        """Try an advisory lock. It belongs to the connection, so the server releases it if the process dies."""
+    def lock(self, index: int) -> Iterator[bool]:
+        """Try to take an advisory lock. It belongs to the connection: if the process dies, the server releases it."""
         if not self._try_lock(FIRST_EPISODE + index):
             yield False
             return
@@ -193,15 +196,15 @@ class Postgres:
             if time.monotonic() < deadline:
                 time.sleep(WAIT_SECONDS)
                 continue
-            raise BadRun(f"{self._place} is being played by another process; wait for it, or name another folder")
+            raise BadRun(f"{self._location} is being played by another process; wait for it, or name another folder")
 
     def is_claimed(self) -> bool:
-        """Return whether a session has the lock of ``claim``, without taking it. Raises BadRun."""
+        """Return whether any process holds the lock of ``claim``, without trying to take it. Raises BadRun."""
         with self.reading() as connection:
-            return bool(connection.execute(text(IS_LOCKED), {"schema": self._place.schema}).scalar_one())
+            return bool(connection.execute(text(IS_LOCKED), {"schema": self._location.schema}).scalar_one())
 
     def _try_lock(self, number: int) -> bool:
-        """Take a lock if it is free. A session can take a lock twice, so this process keeps its own list."""
+        """Take a lock if it is free. The server lets a session take a lock twice, so ``_locked`` is checked as well."""
         try:
             with self._session_lock:
                 if number in self._locked or not self._in_session(TRY_LOCK, number):
@@ -213,10 +216,10 @@ class Postgres:
 
     def _in_session(self, query: str, number: int) -> bool:
         if self._session is None:
-            self._session = _connect(self._place)
+            self._session = _connect(self._location)
             for setting in HEARTBEAT:
                 self._session.execute(setting)
-        row = self._session.execute(query.encode(), (self._place.schema, number)).fetchone()
+        row = self._session.execute(query.encode(), (self._location.schema, number)).fetchone()
         return row is not None and bool(row[0])
 
     def close(self) -> None:
@@ -230,45 +233,45 @@ class Postgres:
         self._writer = self._session = None
         self._engine.dispose()
 
-    def _cannot(self, what: str, error: BaseException) -> BadRun:
-        """Return the error to raise; after a lost connection it names the first cause."""
+    def _cannot(self, verb: str, error: BaseException) -> BadRun:
+        """Return the error to raise. If the connection is lost, it names the error that was noticed first."""
         if not _is_lost(error):
-            return BadRun(f"{self._place} cannot be {what}: {_first_line(error)}; nothing recorded so far is lost")
+            return BadRun(f"{self._location} cannot be {verb}: {_first_line(error)}; nothing recorded so far is lost")
         self._lost = self._lost or _first_line(error)
         return BadRun(
-            f"{self._place} cannot be {what}: {self._lost}; nothing recorded so far is lost: resume the run when the "
-            "database can be reached"
+            f"{self._location} cannot be {verb}: {self._lost}; nothing recorded so far is lost: resume the run when "
+            "the database can be reached"
         )
 
 
-def _connect(place: Schema, *, autocommit: bool = True) -> psycopg.Connection[Any]:
+def _connect(location: Schema, *, autocommit: bool = True) -> psycopg.Connection[Any]:
     """Open a connection; by default it commits each statement. Raises BadRun."""
     try:
-        parameters = {**DEFAULTS, **conninfo_to_dict(place.url), "client_encoding": "utf8"}
+        parameters = {**DEFAULTS, **conninfo_to_dict(location.url), "client_encoding": "utf8"}
         return psycopg.connect(**parameters, autocommit=autocommit)
     except psycopg.Error as error:
         raise BadRun(
-            f"{without_password(place.url)} cannot be reached: {_first_line(error)}; {_remedy(error)}"
+            f"{without_password(location.url)} cannot be reached: {_first_line(error)}; {_remedy(error)}"
         ) from error
 
 
-def check_host(place: Schema) -> None:
-    """Raise BadRun unless the server is on this machine, or PGHOST names its host."""
+def check_host(location: Schema) -> None:
+    """Raise BadRun unless the recorded server is on this machine, or the user has named its host in PGHOST."""
     try:
-        parameters = conninfo_to_dict(place.url)
+        parameters = conninfo_to_dict(location.url)
     except psycopg.Error as error:
-        raise BadRun(f"{without_password(place.url)} is not a database URL: {_first_line(error)}") from error
+        raise BadRun(f"{without_password(location.url)} is not a database URL: {_first_line(error)}") from error
     if others := sorted(parameters.keys() - URL_PARAMETERS):
         raise BadRun(
-            f"{place}: the URL in run.json has the parameters {', '.join(others)}, which are accepted only "
+            f"{location}: the URL in run.json has the parameters {', '.join(others)}, which are accepted only "
             "in a URL that you give yourself"
         )
-    given = (parameters.get(name) for name in ("host", "hostaddr"))
-    hosts = {host for value in given if value for host in str(value).split(",")}
-    named = os.environ.get("PGHOST", "").split(",")
-    if foreign := sorted(host for host in hosts if host not in named and not LOCAL_HOST.fullmatch(host)):
+    values = (parameters.get(name) for name in ("host", "hostaddr"))
+    hosts = {host for value in values if value for host in str(value).split(",")}
+    trusted = os.environ.get("PGHOST", "").split(",")
+    if foreign := sorted(host for host in hosts if host not in trusted and not LOCAL_HOST.fullmatch(host)):
         raise BadRun(
-            f"{place}: run.json names a server on another machine, which would get your user name and password; "
+            f"{location}: run.json names a server on another machine, which would get your user name and password; "
             f"if you trust it, set PGHOST={','.join(foreign)}"
         )
 
@@ -283,11 +286,11 @@ def _remedy(error: psycopg.Error) -> str:
     return "check that the server runs and accepts connections from this machine"
 
 
-def _open_engine(place: Schema) -> Engine:
+def _open_engine(location: Schema) -> Engine:
     return create_engine(
         "postgresql+psycopg://",
-        creator=lambda: _connect(place, autocommit=False),
-        execution_options={"schema_translate_map": {None: place.schema}},
+        creator=lambda: _connect(location, autocommit=False),
+        execution_options={"schema_translate_map": {None: location.schema}},
         max_overflow=-1,
     )
 

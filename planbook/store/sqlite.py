@@ -19,18 +19,18 @@ from planbook.store.tables import EVENT, METADATA, EventRow
 ADD_TEXT = "INSERT INTO text (hash, body) VALUES (?, ?) ON CONFLICT DO NOTHING"
 ADD_EVENT = "INSERT INTO event (scope, kind, n, body, at) VALUES (?, ?, ?, ?, ?)"
 LOCKS = "-lock"
-"""Suffix of the lock file beside the store. Its bytes are locked but never written."""
+"""Suffix of the lock file in the store's folder. Its bytes are locked, but never written."""
 WRITING, FIRST_EPISODE = 0, 1
-"""The byte of the lock on writing, and that of the lock on the first episode."""
+"""The byte that a writer locks, and the byte that is locked for the first episode."""
 FLOCK = "hhqqi0q"
 """The layout of struct flock: kind, whence, start, length, process (0)."""
 
 
 class Sqlite:
-    """The file of a store, and the lock file beside it.
+    """The file of a store, and its lock file.
 
-    A writer locks a byte of the lock file. SQLite itself waits for another process by sleeping for milliseconds; the
-    kernel wakes a process as soon as the lock is free.
+    A writer locks a byte of the lock file, because the kernel wakes a waiting process as soon as the lock is free.
+    SQLite itself would wait by sleeping for milliseconds.
     """
 
     def __init__(self, path: Path, *, to_write: bool) -> None:
@@ -92,14 +92,14 @@ class Sqlite:
         except DBAPIError as error:
             raise self._cannot_write(error.orig or error) from error
 
-    def settled_after(self, number: int) -> int:
-        """Return the last id. One process writes at a time, so ids are in order."""
+    def last_settled_row(self, number: int) -> int:
+        """Return the id of the last event. Only one process writes at a time, so all smaller ids are committed."""
         with self.reading() as connection:
             return connection.execute(select(func.max(EVENT.c.id))).scalar_one() or 0
 
     @contextmanager
-    def hold(self, index: int) -> Iterator[bool]:
-        """Try to lock the episode's byte of the lock file; a new descriptor for each keeps out other threads too."""
+    def lock(self, index: int) -> Iterator[bool]:
+        """Try to lock the episode's byte of the lock file. Each lock has a new descriptor, to exclude other threads."""
         descriptor = self._open_locks()
         try:
             yield _try_lock(descriptor, FIRST_EPISODE + index)
@@ -110,7 +110,7 @@ class Sqlite:
         """Do nothing: the process that plays has locked the run's folder."""
 
     def is_claimed(self) -> bool:
-        """Return False: the lock on the run's folder answers this."""
+        """Return False: the lock on the run's folder says whether the run is played."""
         return False
 
     def _open_locks(self) -> int:
@@ -130,7 +130,10 @@ class Sqlite:
 
 @contextmanager
 def _locked(descriptor: int, byte: int) -> Iterator[None]:
-    """Lock one byte until the block ends, after waiting for its owner. It belongs to the file, not the process."""
+    """Wait for a lock on one byte, and hold it until the block ends.
+
+    The lock belongs to the open file, not to the process.
+    """
     _lock(descriptor, byte, fcntl.F_OFD_SETLKW)
     try:
         yield
@@ -139,7 +142,7 @@ def _locked(descriptor: int, byte: int) -> Iterator[None]:
 
 
 def _try_lock(descriptor: int, byte: int) -> bool:
-    """Lock one byte if it is free. Returns whether it was."""
+    """Lock one byte if it is free. Returns True if it was."""
     try:
         _lock(descriptor, byte, fcntl.F_OFD_SETLK)
     except BlockingIOError:
@@ -147,12 +150,12 @@ def _try_lock(descriptor: int, byte: int) -> bool:
     return True
 
 
-def _lock(descriptor: int, byte: int, how: int, kind: int = fcntl.F_WRLCK) -> None:
-    fcntl.fcntl(descriptor, how, struct.pack(FLOCK, kind, os.SEEK_SET, byte, 1, 0))
+def _lock(descriptor: int, byte: int, command: int, kind: int = fcntl.F_WRLCK) -> None:
+    fcntl.fcntl(descriptor, command, struct.pack(FLOCK, kind, os.SEEK_SET, byte, 1, 0))
 
 
 def _open_writer(path: Path) -> sqlite3.Connection:
-    """Open a connection without SQLAlchemy, which doubles the time that every action waits for its event."""
+    """Open a connection without SQLAlchemy, which would double the time that every action waits for its event."""
     connection = sqlite3.connect(path, timeout=30, isolation_level=None, check_same_thread=False)
     connection.execute("PRAGMA journal_mode=WAL")
     connection.execute("PRAGMA synchronous=NORMAL")
@@ -160,14 +163,14 @@ def _open_writer(path: Path) -> sqlite3.Connection:
 
 
 def _open_engine(path: Path, *, to_write: bool) -> Engine:
-    """Return an engine for the file; one that only reads works even in a folder without write permission.
+    """Return an engine for the file. An engine that only reads works even in a folder without write permission.
 
-    There SQLite can read the file only if it is ``immutable``. It then ignores the log, so this is only for files whose
-    log is empty or missing.
+    In such a folder, SQLite can read the file only if it is declared ``immutable``. It then ignores the write-ahead
+    log, so a file is declared immutable only if its log is empty or missing.
     """
     mode = "rwc" if to_write else "ro"
     log, index = (path.with_name(f"{path.name}{end}") for end in ("-wal", "-shm"))
-    logged = index.exists() or (log.exists() and log.stat().st_size > 0)
-    fixed = "" if to_write or logged or os.access(path.parent, os.W_OK) else "&immutable=1"
-    url = f"sqlite:///file:{quote(str(path))}?mode={mode}{fixed}&uri=true"
+    has_log = index.exists() or (log.exists() and log.stat().st_size > 0)
+    immutable = "" if to_write or has_log or os.access(path.parent, os.W_OK) else "&immutable=1"
+    url = f"sqlite:///file:{quote(str(path))}?mode={mode}{immutable}&uri=true"
     return create_engine(url, connect_args={"timeout": 30, "check_same_thread": False}, max_overflow=-1)

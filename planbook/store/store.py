@@ -23,9 +23,9 @@ from planbook.store.tables import (
     Event,
     EventRow,
     Leases,
-    Place,
     Schema,
     StoreLedger,
+    StoreLocation,
     pack,
     texts_of,
     unpack,
@@ -36,11 +36,11 @@ if TYPE_CHECKING:
     from planbook.store.postgres import Postgres
 
 RESTART = "/restart/"
-"""Separates a scope that was started over from the number of the restart."""
+"""Separates the scope of an episode from the number of a restart. (A scope is a path that groups events.)"""
 
 
-def started_over(path: str, number: int) -> str:
-    """Return the scope of a restart."""
+def restart_scope(path: str, number: int) -> str:
+    """Return the scope of an episode's attempt after ``number`` restarts."""
     return f"{path}{RESTART}{number}"
 
 
@@ -54,7 +54,7 @@ Watch = Callable[[EventKind, Body], None]
 
 
 class EpisodeJournal:
-    """The journal of one episode: recorded events are read once, new ones are written through to the store."""
+    """The journal of one episode. Recorded events are read once; new events are committed to the store immediately."""
 
     def __init__(self, store: "Store", path: str, watch: Watch | None = None) -> None:
         self._store, self._watch = store, watch
@@ -77,26 +77,26 @@ class EpisodeJournal:
 
 
 AFTER_SLASH = chr(ord("/") + 1)
-"""Ends the range of scopes below a scope. A range uses the index, LIKE does not."""
+"""The character after "/" ends the range of scopes below a scope. A range uses the index, LIKE does not."""
 ROWS = 500
-"""Number of events that are read at once."""
+"""Number of events that are read in one go."""
 ALL = select(EVENT).order_by(EVENT.c.id)
 BELOW = ALL.where(
     or_(
         EVENT.c.scope == bindparam("scope"), and_(EVENT.c.scope >= bindparam("first"), EVENT.c.scope < bindparam("end"))
     )
 )
-"""Selects a scope and those below it. It is compiled once, as every episode uses it."""
+"""Selects the events of a scope and of all scopes below it. It is compiled once, because every episode uses it."""
 AFTER = ALL.where(EVENT.c.id > bindparam("row"), EVENT.c.kind == bindparam("of_kind"))
 
 
 class Store:
     """The events of one run. Several threads and processes may write; each event is its own transaction."""
 
-    def __init__(self, place: Place, *, to_write: bool = True) -> None:
-        self.place = place
+    def __init__(self, location: StoreLocation, *, to_write: bool = True) -> None:
+        self.location = location
         self._stored_texts: set[str] = set()
-        self._database = _open(place, to_write=to_write)
+        self._database = _open(location, to_write=to_write)
         with self._database.reading() as connection:
             self._stored_texts |= {row.hash for row in connection.execute(select(TEXT.c.hash))}
 
@@ -118,7 +118,10 @@ class Store:
     def events(
         self, scope: str | None = None, kind: EventKind | tuple[EventKind, ...] | None = None
     ) -> Iterator[Event]:
-        """Yield events in the order of writing: all, or those of a scope and the scopes below it, and of some kinds."""
+        """Yield events in the order in which they were written.
+
+        ``scope`` selects the events of a scope and of all scopes below it, ``kind`` those of one or several kinds.
+        """
         query = ALL if scope is None else BELOW
         if kind is not None:
             query = query.where(EVENT.c.kind.in_([kind] if isinstance(kind, str) else kind))
@@ -127,12 +130,12 @@ class Store:
             for _, event in _read(connection, query, parameters):
                 yield event
 
-    def since(self, number: int) -> Iterator[tuple[int, Event]]:
-        """Yield the events after a row, in order, each with its own row number; 0 yields all.
+    def events_since(self, number: int) -> Iterator[tuple[int, Event]]:
+        """Yield (row number, event) for all events after row ``number``, in order; 0 yields all events.
 
-        A caller that passes the last number it received misses no event, however many processes write.
+        A caller that always passes the last row number that it received misses no event, however many processes write.
         """
-        last = self._database.settled_after(number)
+        last = self._database.last_settled_row(number)
         query = ALL.where(EVENT.c.id > number, EVENT.c.id <= last)
         with self._database.reading() as connection:
             yield from _read(connection, query)
@@ -140,27 +143,28 @@ class Store:
     @property
     def last_row(self) -> int:
         """The number of the last row; 0 if there is none."""
-        return self._database.settled_after(0)
+        return self._database.last_settled_row(0)
 
-    def after(self, number: int, kind: EventKind) -> Iterator[tuple[int, Event]]:
-        """Yield the events of a kind after a row, each with its own row number.
+    def events_after(self, number: int, kind: EventKind) -> Iterator[tuple[int, Event]]:
+        """Yield (row number, event) for the events of a kind after row ``number``.
 
-        In PostgreSQL this may miss an event that another process commits late.
+        In PostgreSQL, this may miss an event that another process commits late.
         """
         with self._database.reading() as connection:
             yield from _read(connection, AFTER, {"row": number, "of_kind": kind})
 
-    def hold(self, index: int) -> AbstractContextManager[bool]:
-        """Lock an episode against other threads and processes; yield False if one has locked it.
+    def lock(self, index: int) -> AbstractContextManager[bool]:
+        """Lock an episode against other threads and processes. Yield False if one of them has locked it already.
 
-        This is the lock of a lease. It ends if the process dies, or if its machine does not answer for a minute.
+        A worker that leases an episode holds this lock. It is released if the process dies, or if its machine does not
+        answer for a minute.
         """
-        return self._database.hold(index)
+        return self._database.lock(index)
 
     def claim(self) -> None:
-        """Claim the run for this process until it ends. Raises BadRun if another process plays it.
+        """Claim the run until this process ends. Raises BadRun if another process plays it.
 
-        If the store is a file, ``Run`` locks the run's folder instead.
+        If the store is a file, this does nothing, because ``Run`` locks the run's folder.
         """
         self._database.claim()
 
@@ -187,36 +191,37 @@ class Store:
         self._database.close()
 
 
-def begin_schema(url: str) -> Schema:
+def create_schema(url: str) -> Schema:
     """Create a schema for a new run in a PostgreSQL database. Raises BadArgument, BadRun, MissingRequirement."""
-    place = Schema.new(url)
-    _postgres().begin_schema(place)
-    _GIVEN[without_password(url)] = url
-    return place
+    location = Schema.new(url)
+    _postgres().create_schema(location)
+    _user_urls[without_password(url)] = url
+    return location
 
 
-_GIVEN: dict[str, str] = {}
-"""The URLs that the user of this process has given, by the URL without the password."""
+_user_urls: dict[str, str] = {}
+"""Maps URLs without the password to the full URLs that the user has given in this process."""
 
 
-def recorded_place(place: Schema, url: str | None) -> Schema:
-    """Return a place from run.json, with the password from the URL that the user gave for the same database.
+def recorded_location(location: Schema, url: str | None) -> Schema:
+    """Return a location from run.json, with the password that the user gave for the same database.
 
-    The user gave it as ``url`` or earlier in this process. Raises BadRun for a server on another machine that the user
-    has named neither by a URL nor by PGHOST: a stranger may have written run.json. Raises MissingRequirement.
+    The password is in ``url``, or in a URL that was given earlier in this process. A stranger may have written
+    run.json, so this raises BadRun if the server is on another machine, unless the user has named it by a URL or by
+    PGHOST. Raises MissingRequirement if psycopg is not installed.
     """
     if url:
-        _GIVEN[without_password(url)] = url
-    given = _GIVEN.get(without_password(place.url))
-    if given is None:
-        _postgres().check_host(place)
-    return replace(place, url=given or place.url)
+        _user_urls[without_password(url)] = url
+    user_url = _user_urls.get(without_password(location.url))
+    if user_url is None:
+        _postgres().check_host(location)
+    return replace(location, url=user_url or location.url)
 
 
-def _open(place: Place, *, to_write: bool) -> "Sqlite | Postgres":
-    if isinstance(place, Path):
-        return Sqlite(place, to_write=to_write)
-    database: Postgres = _postgres().Postgres(place, to_write=to_write)
+def _open(location: StoreLocation, *, to_write: bool) -> "Sqlite | Postgres":
+    if isinstance(location, Path):
+        return Sqlite(location, to_write=to_write)
+    database: Postgres = _postgres().Postgres(location, to_write=to_write)
     return database
 
 

@@ -30,11 +30,11 @@ from sqlalchemy import (
 )
 
 from planbook.errors import BadArgument
-from planbook.planner import Allows, Amount, Body
+from planbook.planner import AllowsCall, Amount, Body
 
 METADATA = MetaData()
 SCOPE = Text().with_variant(Text(collation="C"), "postgresql")
-"""Sorted by bytes, as in SQLite, so that the scopes below a scope are a range."""
+"""Scopes are sorted by bytes, as in SQLite, so that the scopes below a scope are a range."""
 EVENT = Table(
     "event",
     METADATA,
@@ -63,8 +63,8 @@ LEASE = Table(
     Column("lost", Integer, nullable=False),
     Column("events", Integer, nullable=False),
 )
-"""The last worker that leased an episode, the number of workers lost on it in a row, and the highest number of events
-that it had reached."""
+"""For each leased episode: the last worker, the number of workers lost on it in a row, and the highest number of events
+that the episode had when one was lost."""
 TEXT = Table("text", METADATA, Column("hash", String(64), primary_key=True), Column("body", Text, nullable=False))
 
 
@@ -92,11 +92,14 @@ LONG_TEXT = 400
 """Strings of at least this many characters go to the table of texts."""
 TEXT_KEY = "$text"
 ESCAPE = "\\"
-"""Prefix added to a key in a body that looks like one of the store's own."""
+"""Prefix added to a key of a body if the key could be mistaken for one of the store's own, such as TEXT_KEY."""
 
 
 def pack(body: Body, texts: dict[str, str]) -> str:
-    """Return a body as JSON; its long strings are added to ``texts`` by their hashes."""
+    """Return a body as JSON, with hashes in place of long strings.
+
+    The long strings are added to ``texts``, which maps hashes to strings.
+    """
     value = _pack_value(dict(body), texts)
     text = json.dumps(value, ensure_ascii=False)
     return text if _storable(text) else json.dumps(value)
@@ -140,9 +143,9 @@ def _pack_value(value: JsonValue, texts: dict[str, str]) -> JsonValue:
 
 
 def _storable(text: str) -> bool:
-    """Return whether databases accept a text unchanged.
+    """Return whether databases can store a text unchanged.
 
-    Lone surrogates cannot be encoded in UTF-8, and PostgreSQL refuses NUL; both are stored as JSON escapes.
+    Lone surrogates cannot be encoded in UTF-8, and PostgreSQL refuses NUL. Both are stored as JSON escapes instead.
     """
     try:
         return b"\0" not in text.encode("utf-8")
@@ -151,7 +154,7 @@ def _storable(text: str) -> bool:
 
 
 def _escape(key: str) -> str:
-    """Return a key, escaped if it looks like one of the store's own."""
+    """Return a key, with ESCAPE in front if it could be mistaken for one of the store's own."""
     return f"{ESCAPE}{key}" if key.startswith(("$", ESCAPE)) else key
 
 
@@ -168,7 +171,7 @@ class Schema:
 
     @classmethod
     def new(cls, url: str) -> Self:
-        """Return a schema with a new name, to be created. Raises BadArgument unless the URL is for PostgreSQL."""
+        """Return a schema with a new name, without creating it. Raises BadArgument unless the URL is for PostgreSQL."""
         if not url.startswith(URL_STARTS):
             option = f"--store {without_password(url)}"
             raise BadArgument(f"{option}: write postgresql://USER@HOST/DATABASE; without --store, a file is used")
@@ -182,7 +185,7 @@ class Schema:
         return f"{without_password(self.url)} (schema {self.schema})"
 
 
-Place = Path | Schema
+StoreLocation = Path | Schema
 
 
 def without_password(url: str) -> str:
@@ -193,35 +196,36 @@ def without_password(url: str) -> str:
 
 Connect = Callable[[], AbstractContextManager[Connection]]
 SPENT, ACTIONS = "spent", "actions"
-"""The row with the amount spent, and the row with the number of actions (as ``calls``). Every other row is named after
-a model call and has the amount reserved for it."""
+"""Names of the row with the amount spent, and of the row with the number of actions (in the column ``calls``). Every
+other row has the name of a model call, and the amount that is reserved for the call."""
 
 
 class StoreLedger:
     """Implements ``planner.Ledger`` with a table. ``writing`` begins a transaction.
 
-    Every transaction that reserves or settles first changes the row SPENT, which only one process can do at a time.
+    Every transaction that reserves or settles an amount first changes the row SPENT. Only one process can do so at a
+    time, so the processes wait for each other.
     """
 
     def __init__(self, writing: Connect) -> None:
         self._writing = writing
 
     def open(self, spent: Amount, actions: int) -> None:
-        """Set the earlier spending and remove all reservations."""
+        """Set the amount and the number of actions spent so far, and remove all reservations."""
         with self._writing() as connection:
             connection.execute(delete(LEDGER))
             _put(connection, SPENT, spent)
             _put(connection, ACTIONS, Amount(actions))
 
-    def act(self, number: int) -> int:
-        """Count actions. Returns the actions of all processes so far."""
+    def count_actions(self, number: int) -> int:
+        """Count further actions. Returns the number of actions of all processes so far."""
         row = LEDGER.c.call == ACTIONS
         with self._writing() as connection:
             connection.execute(update(LEDGER).where(row).values(calls=LEDGER.c.calls + number))
             return int(connection.execute(select(LEDGER.c.calls).where(row)).scalar_one())
 
-    def reserve(self, call: str, most: Amount, allows: Allows) -> bool:
-        """Reserve an amount for a call if ``allows`` returns True. Returns whether it did."""
+    def reserve(self, call: str, amount: Amount, allows: AllowsCall) -> bool:
+        """Reserve an amount for a call if ``allows`` accepts what is spent and reserved. Returns whether it does."""
         with self._writing() as connection:
             _spend(connection, Amount())
             amounts = {row.call: Amount(row.calls, row.tokens, row.money) for row in connection.execute(select(LEDGER))}
@@ -230,11 +234,11 @@ class StoreLedger:
             amounts.pop(call, None)  # left by a worker that was lost during this call
             if allowed := allows(spent, sum(amounts.values(), Amount())):
                 connection.execute(delete(LEDGER).where(LEDGER.c.call == call))
-                _put(connection, call, most)
+                _put(connection, call, amount)
             return allowed
 
     def settle(self, call: str, spent: Amount) -> None:
-        """Replace the amount reserved for a call with its cost."""
+        """Replace the amount that is reserved for a call with the call's actual cost."""
         with self._writing() as connection:
             _spend(connection, spent)
             connection.execute(delete(LEDGER).where(LEDGER.c.call == call))
@@ -245,13 +249,13 @@ class StoreLedger:
             connection.execute(delete(LEDGER).where(LEDGER.c.call == call))
 
     def release_below(self, path: str) -> None:
-        """Remove the reservations for calls of an episode whose worker was lost."""
+        """Remove the reservations for all calls of an episode, after its worker was lost."""
         with self._writing() as connection:
             connection.execute(delete(LEDGER).where(LEDGER.c.call.startswith(f"{path}/", autoescape=True)))
 
 
-def _spend(connection: Connection, more: Amount) -> None:
-    spent = {name: LEDGER.c[name] + amount for name, amount in vars(more).items()}
+def _spend(connection: Connection, amount: Amount) -> None:
+    spent = {name: LEDGER.c[name] + number for name, number in vars(amount).items()}
     connection.execute(update(LEDGER).where(LEDGER.c.call == SPENT).values(spent))
 
 
@@ -259,38 +263,42 @@ def _put(connection: Connection, call: str, amount: Amount) -> None:
     connection.execute(insert(LEDGER).values(call=call, **vars(amount)))
 
 
-LEASED = select(LEASE).where(LEASE.c.episode == bindparam("of"))
+LEASE_OF = select(LEASE).where(LEASE.c.episode == bindparam("of"))
 
 
 class Losses(NamedTuple):
-    """The number of workers lost on an episode in a row, and the highest number of events that it had reached."""
+    """The number of workers lost on an episode in a row, and the highest number of events that the episode had then."""
 
     lost: int
     events: int
 
 
 class Leases:
-    """Keeps leases in a table. A worker takes one while it has the episode's lock, which ends with its process."""
+    """Keeps leases in a table. A worker leases an episode while it holds the episode's lock.
+
+    A lost worker no longer holds the lock, but its lease is still in the table.
+    """
 
     def __init__(self, reading: Connect, writing: Connect) -> None:
         self._reading, self._writing = reading, writing
 
     def open(self) -> None:
-        """Delete all leases and losses."""
+        """Delete all leases, and with them the counts of lost workers."""
         with self._writing() as connection:
             connection.execute(delete(LEASE))
 
     def losses(self, episode: int, count: Callable[[], int]) -> Losses:
-        """Return the workers lost in a row on an episode without progress, for a caller that has its lock.
+        """Return the number of workers that were lost on an episode in a row, without progress between them.
 
-        A lease that still exists is that of a lost worker. ``count`` returns the number of the episode's events.
+        The caller must hold the episode's lock, so a lease that still exists belongs to a lost worker. ``count``
+        returns the number of events of the episode.
         """
         with self._reading() as connection:
-            before = connection.execute(LEASED, {"of": episode}).first()
-        if before is None:
+            lease = connection.execute(LEASE_OF, {"of": episode}).first()
+        if lease is None:
             return Losses(0, 0)
         events = count()
-        return Losses(1 if events > before.events else before.lost + 1, max(events, before.events))
+        return Losses(1 if events > lease.events else lease.lost + 1, max(events, lease.events))
 
     def take(self, episode: int, worker: str, losses: Losses) -> None:
         """Lease an episode to a worker."""
@@ -301,11 +309,11 @@ class Leases:
             connection.execute(insert(LEASE), row)
 
     def give_back(self, episode: int) -> None:
-        """End a lease whose worker was not lost, although the episode has not ended."""
+        """End a lease although the episode has not ended, because the worker was not lost."""
         with self._writing() as connection:
             connection.execute(delete(LEASE).where(LEASE.c.episode == episode))
 
     def workers(self) -> list[str]:
-        """Return the last worker of each leased episode, since the run was opened to play."""
+        """Return the last worker of each episode that was leased since the current invocation began."""
         with self._reading() as connection:
             return [row.worker for row in connection.execute(select(LEASE.c.worker))]

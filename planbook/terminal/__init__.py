@@ -1,5 +1,5 @@
-"""Terminal output for people; it has the same tables and sentences as the report.
+"""Terminal output for people, with the same tables and sentences as the report.
 
-``printing`` prints the tables and lines of a run, and its progress while it is played. ``episode`` prints one episode
-(`planbook show`).
+``printing`` prints tables, lines and errors, and the progress of a run while it is played. ``episode`` renders one
+episode, as `planbook show` prints it.
 """

@@ -1,4 +1,4 @@
-"""Output of commands for people: tables and lines, on standard error if standard output is for JSON."""
+"""Output of commands for people: tables, lines and progress. It goes to standard error if ``--json`` is given."""
 
 import errno
 import logging
@@ -16,16 +16,16 @@ from rich.text import Text
 
 from planbook import errors
 from planbook.console import ERRORS, print_json, table_of
-from planbook.planner import Body, Budget, Cell, Ending, EventKind, Grid, Meter, Outcome, Spent
+from planbook.planner import Body, Budget, Cell, Ending, EventKind, Grid, Meter, Outcome, Spending
 from planbook.results.summary import Summary
 from planbook.runs import Entry, Run
-from planbook.wording import DESCRIBED, PRICE_UNKNOWN, clock, counted, describe, in_words, outcome_of, score_of
+from planbook.wording import DESCRIBED, PRICE_UNKNOWN, counted, describe, format_clock, in_words, outcome_of, score_of
 
 NO_SPACE = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS)
 SHOWN_CHARS = 2_000
 
 
-class _ToErrors(logging.Handler):
+class _StderrHandler(logging.Handler):
     """Prints log records on standard error, above the progress bar if there is one."""
 
     def emit(self, record: logging.LogRecord) -> None:
@@ -34,19 +34,19 @@ class _ToErrors(logging.Handler):
         ERRORS.print(self.format(record), style=style, soft_wrap=True)
 
 
-_TO_ERRORS = _ToErrors()
+_STDERR_HANDLER = _StderrHandler()
 
 
 def show_log(*packages: str) -> None:
     """Print the logs of packages on standard error."""
     for package in packages:
         log = logging.getLogger(package)
-        log.addHandler(_TO_ERRORS)  # adding it again has no effect
+        log.addHandler(_STDERR_HANDLER)  # a second call adds nothing
         log.setLevel(logging.INFO)
 
 
 def report_error(error: Exception) -> int | None:
-    """Print an error of planbook and return its exit code; return None for any other error."""
+    """Print an error that planbook reports to users, and return its exit code. Return None for any other error."""
     if isinstance(error, click.exceptions.Abort):  # Ctrl-C
         ERRORS.print("Stopped.")
         return errors.INTERRUPTED
@@ -56,8 +56,8 @@ def report_error(error: Exception) -> int | None:
             print_json({"error": str(error)})
         return errors.exit_code(error)
     if isinstance(error, OSError) and error.errno in NO_SPACE:
-        where = f" of {error.filename}" if error.filename else ""
-        ERRORS.print(f"planbook: nothing more can be written{where}: {error.strerror}; make room, then run it again")
+        location = f" of {error.filename}" if error.filename else ""
+        ERRORS.print(f"planbook: nothing more can be written{location}: {error.strerror}; make room, then run it again")
         return errors.BROKEN
     return None
 
@@ -72,42 +72,42 @@ def print_parts(out: Console, parts: Iterable[Table | Grid | str]) -> None:
 
 
 def episode_line(entry: Entry, ending: Ending, meter: Meter) -> str:
-    """Return the outcome of an episode of a long run, and the spending so far."""
+    """Return a line with the outcome of an episode, and what the run has spent so far."""
     result = f"{outcome_of(ending)}, {counted(ending.actions, 'action')}{score_of(ending)}"
     if ending.outcome is Outcome.NOT_RUN:
         result = in_words(ending.cause)
     return f"Episode {entry.index}, {entry.task.id}: {result} ({spending(meter.spent, meter.budget)})"
 
 
-def spending(spent: Spent, budget: Budget) -> str:
-    """Return the spending with the limits of the budget."""
-    parts = [f"{spent.calls:,}{_of(budget.calls)} calls", f"{spent.tokens:,}{_of(budget.tokens)} tokens"]
+def spending(spent: Spending, budget: Budget) -> str:
+    """Return what was spent, each amount with its limit if the budget has one."""
+    parts = [f"{spent.calls:,}{_of_limit(budget.calls)} calls", f"{spent.tokens:,}{_of_limit(budget.tokens)} tokens"]
     if spent.money is None:
         parts.append(PRICE_UNKNOWN)
     elif spent.money:
-        parts.append(f"${spent.money:.2f}{_of(budget.money)}")
+        parts.append(f"${spent.money:.2f}{_of_limit(budget.money)}")
     return ", ".join(parts)
 
 
 def stream_line(summary: Summary) -> str:
-    """Return the number of stopped replies of a run that streamed."""
+    """Return a line on the model replies that a run with ``--stream`` stopped early."""
     replies = counted(summary.model_calls, "reply", "replies")
     return f"Streamed: {summary.stopped_replies:,} of {replies} stopped early; only tokens received by then count."
 
 
-def _of(limit: float | None) -> str:
+def _of_limit(limit: float | None) -> str:
     return "" if limit is None else f" of {limit:,}"
 
 
-class Live:
-    """Prints the events of episodes as they happen, with the output of the plan between them."""
+class EventPrinter:
+    """Prints the events of an episode as they happen, with the output of the plan between them."""
 
     def __init__(self, out: Console) -> None:
         self._out = out
         self._shown = 0
 
     def __call__(self, kind: EventKind, body: Body) -> None:
-        """Print one event if its kind is of interest."""
+        """Print an event if it is of a kind that people read."""
         if kind == "act":
             self._print(str(body["printed"]))
         if kind == "cell":
@@ -119,8 +119,8 @@ class Live:
     def _print(self, text: str) -> None:
         self._shown += len(text)
         if text:
-            cut = f"\n... {len(text) - SHOWN_CHARS:,} characters more, in the run" if len(text) > SHOWN_CHARS else ""
-            self._out.print(f"  printed: {text[:SHOWN_CHARS].rstrip()}{cut}", soft_wrap=True)
+            more = f"\n... {len(text) - SHOWN_CHARS:,} characters more, in the run" if len(text) > SHOWN_CHARS else ""
+            self._out.print(f"  printed: {text[:SHOWN_CHARS].rstrip()}{more}", soft_wrap=True)
 
 
 LINE_INTERVAL = 30.0
@@ -132,14 +132,14 @@ BAR_WIDTH = 30
 
 
 def time_left(elapsed: float, ended: int, left: int) -> float | None:
-    """Estimate the seconds until the rest has ended at the same rate; None before the first has ended."""
+    """Estimate the seconds until the remaining episodes end at the same rate. Return None if none has ended yet."""
     return elapsed / ended * left if ended else None
 
 
 class Progress:
-    """Shows episodes, successes, spending, and the time left.
+    """Shows the progress of a run: episodes, successes, spending, and the time left.
 
-    ``paused`` returns True while the run is paused. Time in pauses does not count.
+    ``endings`` are those of episodes that have ended already. ``paused`` returns True while the run is paused.
     """
 
     def __init__(self, run: Run, title: str, total: int, endings: Iterable[Ending], paused: Callable[[], bool]) -> None:
@@ -148,11 +148,11 @@ class Progress:
         self._seconds_before, self._ended_before = run.meter.spent.seconds, len(self._endings)
 
     def count(self, entry: Entry, ending: Ending) -> None:
-        """Count an episode."""
+        """Add the ending of an episode."""
         self._endings.append(ending)
 
     @contextmanager
-    def show(self, out: Console = ERRORS, every: float = LINE_INTERVAL) -> Iterator[None]:
+    def show(self, out: Console = ERRORS, interval: float = LINE_INTERVAL) -> Iterator[None]:
         """Show the progress until the block ends; show nothing if the console is quiet in this thread."""
         if out.quiet:
             yield
@@ -161,25 +161,25 @@ class Progress:
             with live.Live(get_renderable=self.bar, console=out, refresh_per_second=BAR_REFRESHES):
                 yield
             return
-        over = threading.Event()
-        thread = threading.Thread(target=self._print_lines, args=(out, every, over), daemon=True)
+        ended = threading.Event()
+        thread = threading.Thread(target=self._print_lines, args=(out, interval, ended), daemon=True)
         thread.start()
         try:
             yield
         finally:
-            over.set()
+            ended.set()
             thread.join()
 
-    def _print_lines(self, out: Console, every: float, over: threading.Event) -> None:
+    def _print_lines(self, out: Console, interval: float, ended: threading.Event) -> None:
         printed = False
-        while not over.wait(every):
+        while not ended.wait(interval):
             out.print(self.line(), soft_wrap=True)
             printed = True
         if printed:
             out.print(self.line(), soft_wrap=True)
 
     def bar(self) -> RenderableType:
-        """Return a progress bar and a line of figures."""
+        """Return a progress bar, and a line with the spending and the times."""
         solved, broken = self._counts()
         first = Table.grid(padding=(0, 1))
         first.add_row(
@@ -212,11 +212,11 @@ class Progress:
         spent, rest = self._run.meter.spent, self._total - len(self._endings)
         if spent.calls:
             yield spending(spent, self._run.meter.budget)
-        yield f"{clock(self._elapsed())} elapsed"
+        yield f"{format_clock(self._elapsed())} elapsed"
         if rest:
             left = time_left(self._elapsed(), len(self._endings) - self._ended_before, rest)
-            yield f"{'-' if left is None else f'about {clock(left)}'} left"
+            yield f"{'-' if left is None else f'about {format_clock(left)}'} left"
 
     def _elapsed(self) -> float:
-        """Return the seconds of this invocation."""
+        """Return the seconds of this invocation, without pauses."""
         return self._run.meter.spent.seconds - self._seconds_before

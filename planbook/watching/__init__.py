@@ -1,5 +1,5 @@
 """`planbook watch`: view and control a run in a browser on this machine while it is played.
 
-``following`` reads new events, determines the state of the run, and sends it requests; ``pages`` renders changes with
-the templates of the report; ``serving`` is the server, with its access control.
+``followed_run`` reads new events of the run, tells its state, and sends it requests. ``pages`` renders the page and its
+updates like the report. ``serving`` is the web server, with its access control.
 """

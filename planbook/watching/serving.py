@@ -1,4 +1,4 @@
-"""The server of `planbook watch`, which listens on the loopback address only, and its access control."""
+"""The web server of `planbook watch` and its access control. It listens on the loopback address only."""
 
 import asyncio
 import json
@@ -18,51 +18,54 @@ from starlette.types import ASGIApp
 
 from planbook.errors import BadArgument, BadRun
 from planbook.report.page import script_hash
-from planbook.watching.following import Following, RunControl
+from planbook.watching.followed_run import FollowedRun, RunControl
 from planbook.watching.pages import Pages
-from planbook.workers import Request as Action
+from planbook.workers import Request as ControlRequest
 
 POLL_SECONDS = 1.0
 """Seconds between two reads of the store."""
 HEARTBEAT = 15
-"""Reads without news after which a comment is sent, to detect a closed browser."""
+"""Number of reads without news after which a comment is sent, so that a closed connection is noticed."""
 
 
-def serve(following: Following, port: int, on_address: Callable[[str], None]) -> None:
-    """Serve until Ctrl-C; ``on_address`` is called with the address and token. Raises BadArgument for a taken port."""
+def serve(run: FollowedRun, port: int, on_address: Callable[[str], None]) -> None:
+    """Serve until Ctrl-C. ``on_address`` is called with the address, which contains the token.
+
+    Raises BadArgument if the port is not available.
+    """
     listener = socket.socket()
     listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
         listener.bind((HOST, port))
-        listener.listen()  # a browser that connects at once waits until the server runs
+        listener.listen()  # a browser that connects immediately waits until the server runs
     except OSError as error:
         raise BadArgument(f"port {port} is not available: {error.strerror}; name another with --port") from error
     with listener:
         token, bound_port = secrets.token_urlsafe(24), listener.getsockname()[1]
         stopping = asyncio.Event()
-        app = application(following, token, bound_port, stopping)
+        app = application(run, token, bound_port, stopping)
         config = uvicorn.Config(app, log_level="warning", timeout_graceful_shutdown=1, lifespan="off")
         on_address(f"http://{HOST}:{bound_port}/?token={token}")
         Server(config, stopping).run(sockets=[listener])
 
 
 class Server(uvicorn.Server):
-    """A server that ends open streams before it shuts down; otherwise, shutting down would wait for them."""
+    """A server that ends its event streams before it shuts down, since it would wait for them otherwise."""
 
     def __init__(self, config: uvicorn.Config, stopping: asyncio.Event) -> None:
         super().__init__(config)
         self._stopping = stopping
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
-        """End every stream, then the server."""
+        """End every event stream, then shut the server down."""
         self._stopping.set()
         await super().shutdown(sockets)
 
 
-def application(following: Following, token: str, port: int, stopping: asyncio.Event) -> ASGIApp:
-    """Return the application behind its access control."""
-    control = RunControl(following)
-    pages = Pages(following, control)
+def application(run: FollowedRun, token: str, port: int, stopping: asyncio.Event) -> ASGIApp:
+    """Return the web application, protected by the access control."""
+    control = RunControl(run)
+    pages = Pages(run, control)
 
     async def page(request: Request) -> Response:
         return HTMLResponse(await run_in_threadpool(pages.page))
@@ -72,10 +75,10 @@ def application(following: Following, token: str, port: int, stopping: asyncio.E
         return PlainTextResponse("There is no such episode.\n", 404) if document is None else JSONResponse(document)
 
     async def ask(request: Request) -> Response:
-        what = request.path_params["what"]
-        if what not in get_args(Action):
+        name = request.path_params["name"]
+        if name not in get_args(ControlRequest):
             return PlainTextResponse("There is no such request.\n", 404)
-        await run_in_threadpool(control.ask, what)
+        await run_in_threadpool(control.ask, name)
         return PlainTextResponse("asked\n")
 
     async def refuse(request: Request, error: Exception) -> Response:
@@ -90,7 +93,7 @@ def application(following: Following, token: str, port: int, stopping: asyncio.E
         Route("/", page),
         Route("/episode/{index:int}", episode),
         Route("/news", news),
-        Route("/ask/{what}", ask, methods=["POST"]),
+        Route("/ask/{name}", ask, methods=["POST"]),
     ]
     return AccessControl(Starlette(routes=routes, exception_handlers={BadRun: refuse}), token, port)
 
@@ -98,19 +101,19 @@ def application(following: Following, token: str, port: int, stopping: asyncio.E
 async def _news(pages: Pages, version: int, stopping: asyncio.Event) -> AsyncIterator[str]:
     """Yield updates since a version as server-sent events, whose ids are versions.
 
-    If the run cannot be read, the reason is sent as the event ``problem``, and the run is read again and again.
+    If the run cannot be read, the reason is sent as the event ``problem``, and reading is tried again.
     """
-    before, silent = "", 0
+    sent, silent_reads = "", 0
     while not stopping.is_set():
         try:
             version, news = await run_in_threadpool(pages.news, version)
             text = f"id: {version}\ndata: {json.dumps(news)}\n\n"
         except BadRun as error:
             text = f"event: problem\ndata: {json.dumps(str(error))}\n\n"
-        if text != before:
-            before, silent = text, 0
+        if text != sent:
+            sent, silent_reads = text, 0
             yield text
-        elif (silent := silent + 1) % HEARTBEAT == 0:
+        elif (silent_reads := silent_reads + 1) % HEARTBEAT == 0:
             yield ": still here\n\n"
         try:
             await asyncio.wait_for(stopping.wait(), POLL_SECONDS)
@@ -119,7 +122,7 @@ async def _news(pages: Pages, version: int, stopping: asyncio.Event) -> AsyncIte
 
 
 HOST = "127.0.0.1"
-NAMES = (HOST, "localhost")
+HOST_NAMES = (HOST, "localhost")
 HEADERS = {
     "Content-Security-Policy": f"default-src 'none'; style-src 'unsafe-inline'; script-src '{script_hash()}'; "
     "connect-src 'self'; img-src data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
@@ -133,15 +136,16 @@ HEADERS = {
 
 
 class AccessControl(BaseHTTPMiddleware):
-    """Middleware that checks the token, which comes first in the address and then in a cookie.
+    """Middleware that admits only requests with the token, which a browser sends in the address, then in a cookie.
 
-    ``Host`` must name the loopback address, which prevents DNS rebinding. POST requests must come from our own page.
+    The header ``Host`` must name the loopback address, which prevents DNS rebinding. POST requests must come from the
+    page of this server.
     """
 
     def __init__(self, app: ASGIApp, token: str, port: int) -> None:
         super().__init__(app)
         self._token = token
-        self._hosts = {f"{name}:{port}" for name in NAMES}
+        self._hosts = {f"{name}:{port}" for name in HOST_NAMES}
         self._cookie = f"planbook-{port}"
 
     async def dispatch(self, request: Request, call_next: RequestResponseEndpoint) -> Response:
@@ -154,7 +158,7 @@ class AccessControl(BaseHTTPMiddleware):
         return response
 
     def _refusal(self, request: Request) -> str:
-        """Return the reason to refuse a request; empty if it is allowed."""
+        """Return the reason to refuse a request, or "" if it is allowed."""
         host = request.headers.get("host", "")
         if host not in self._hosts:
             return "This server answers to its own address only."

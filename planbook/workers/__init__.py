@@ -1,24 +1,26 @@
 """Play the episodes of a run.
 
-``worker`` is the loop of every worker, wherever it runs: lease the next open episode in the store, play it
-(``episode``), record it. ``driver`` starts workers, reports the endings that they record and replaces lost workers.
-``threads`` runs work in threads of this process; a worker elsewhere is a process of this machine (``processes``) or an
-actor of a Ray cluster (``cluster``), watched by a thread of the driver. ``steering`` stops and pauses a run while it is
-played; ``models`` opens the models that the roles of a run ask; ``recorded`` models answer from the record of a run.
+- ``worker`` has the loop of every worker, wherever it runs: reserve an open episode, play it, record how it ended.
+- ``episode`` plays one episode, from its beginning or from its recorded part.
+- ``driver`` starts workers, reports the endings that they record, and replaces workers that are lost.
+- ``threads`` runs workers in threads of this process, ``processes`` in processes of this machine, and ``cluster`` in
+  actors of a Ray cluster.
+- ``control`` stops and pauses a run while it is played.
+- ``models`` opens the language models of a run; ``recorded`` has models that answer from the record of a run.
 """
 
 from typing import TYPE_CHECKING
 
-from planbook import lazily
+from planbook import lazy_getattr
 
 if TYPE_CHECKING:
+    from planbook.workers.control import Execution, Request, RequestListener, Switches, command_options, send_request
     from planbook.workers.driver import check_executor, check_reachable, join_run, play_episodes, play_in_order
     from planbook.workers.episode import EpisodeWorker, play_episode
     from planbook.workers.models import check_roles, open_model, roles_of
-    from planbook.workers.processes import on_this_machine
-    from planbook.workers.recorded import RepeatedModel, replies_by_place
-    from planbook.workers.steering import Control, Hosting, Request, Steering, arguments, every, request
+    from planbook.workers.processes import local_pool
+    from planbook.workers.recorded import ReplyRepeater, replies_by_place
     from planbook.workers.threads import in_threads
     from planbook.workers.worker import workers_of
 else:
-    __getattr__ = lazily(__name__)
+    __getattr__ = lazy_getattr(__name__)

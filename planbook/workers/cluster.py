@@ -1,7 +1,7 @@
 """Workers that are actors of a Ray cluster. Ray is imported only when it is used.
 
-Ray takes minutes to give up on an address, and ends the whole process a minute after its head has died. So this module
-checks the cluster itself: before a run begins, and while it is played.
+Ray takes minutes to give up on an address, and ends this whole process a minute after the cluster's head has died. So
+this module checks the cluster itself, before a run begins and while it is played.
 """
 
 import importlib
@@ -19,8 +19,8 @@ from urllib.parse import urlsplit
 
 from planbook.envs import MissingRequirement
 from planbook.errors import ClusterLost
-from planbook.workers.processes import WorkerLost, WorkerPlaces
-from planbook.workers.steering import every
+from planbook.workers.control import call_every
+from planbook.workers.processes import WorkerLost, WorkerPool
 from planbook.workers.worker import Job, WorkerReport, work
 
 QUIET = {"RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO": "0", "RAY_USAGE_STATS_ENABLED": "0"}
@@ -28,11 +28,11 @@ QUIET = {"RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO": "0", "RAY_USAGE_STATS_ENABLED": "
 CONNECT_SECONDS = 5.0
 GREET_SECONDS = 10.0
 """Seconds that the head may take to identify itself."""
-LOOK_SECONDS = 1.0
+CHECK_SECONDS = 1.0
 """Seconds between two checks of the cluster."""
 OWN_SILENCE, JOINED_SILENCE = 2.0, 30.0
-"""Seconds that a part of our own cluster, or of one that we joined, may be silent. Nobody restarts the head of our own;
-that of another may come back within the minute that Ray waits for it."""
+"""Seconds that a part of our own cluster, or of one that we joined, may be silent. Nobody restarts the head of our own
+cluster. The head of another may be restarted, and Ray waits a minute for it."""
 LOCAL_ADDRESSES = ("local", "auto")
 """Addresses of a cluster that Ray starts, or finds, on this machine."""
 
@@ -49,15 +49,16 @@ class RemoteJob:
 
 
 def work_in_actor(job: Job, check: Callable[[], None]) -> Any:
-    """Return the report of an actor that occupies one processor of the cluster.
+    """Run a job in a new actor, which occupies one processor of the cluster, and return its report.
 
-    ``check`` is called regularly, and raises ClusterLost once the cluster cannot be reached. Raises WorkerLost.
+    ``check`` is called regularly; it raises ClusterLost when the cluster can no longer be reached. Raises WorkerLost if
+    only the actor is lost.
     """
     ray = importlib.import_module("ray")
     actor: Any = ray.remote(RemoteJob).options(num_cpus=1, max_restarts=0).remote()
     begun, report = actor.begin.remote().future(), actor.carry_out.remote(job).future()
     try:
-        while not wait([report], LOOK_SECONDS).done:
+        while not wait([report], CHECK_SECONDS).done:
             check()
         return report.result()
     except ray.exceptions.RayTaskError:
@@ -69,11 +70,11 @@ def work_in_actor(job: Job, check: Callable[[], None]) -> Any:
 
 
 @contextmanager
-def on_the_cluster(jobs: int) -> Iterator[WorkerPlaces]:
-    """Yield a place for each processor of the cluster, at most ``jobs`` and at least one.
+def cluster_pool(jobs: int) -> Iterator[WorkerPool]:
+    """Yield a pool with a worker for each processor of the cluster, at least one and at most ``jobs``.
 
-    The cluster is the one that this process has already joined, else the one at RAY_ADDRESS, else a new one on this
-    machine, which ends with the context.
+    The cluster is the one that this process has already joined, or the one at RAY_ADDRESS, or a new one on this
+    machine, which is shut down at the end.
     """
     ray = importlib.import_module("ray")
     joined = ray.is_initialized()
@@ -86,21 +87,21 @@ def on_the_cluster(jobs: int) -> Iterator[WorkerPlaces]:
         watch = ClusterWatch(_parts(), OWN_SILENCE if not joined and address == "local" else JOINED_SILENCE)
         with watch.watching():
             capacity = max(1, min(jobs, processors))
-            yield WorkerPlaces(capacity, partial(work_in_actor, check=watch.check), machines)
+            yield WorkerPool(capacity, partial(work_in_actor, check=watch.check), machines)
     finally:
         if not joined:
             ray.shutdown()
 
 
 def _parts() -> dict[str, str]:
-    """Return the addresses of what this process needs: the head, and the process that runs workers on this machine."""
+    """Return the addresses of the cluster's head, and of the raylet, which is the process that runs workers here."""
     ray = importlib.import_module("ray")
     context = ray.get_runtime_context()
     if not context.gcs_address:  # a Ray client itself notices that its cluster is gone
         return {}
     nodes = {node["NodeID"]: node for node in ray.nodes()}
-    ours = nodes[context.get_node_id()]
-    return {"head": context.gcs_address, "raylet": f"{ours['NodeManagerAddress']}:{ours['NodeManagerPort']}"}
+    own = nodes[context.get_node_id()]
+    return {"head": context.gcs_address, "raylet": f"{own['NodeManagerAddress']}:{own['NodeManagerPort']}"}
 
 
 def check_cluster() -> None:
@@ -125,12 +126,12 @@ def _join(address: str) -> None:
 
 
 def cluster_address() -> str:
-    """Return the address in RAY_ADDRESS; without it, that of a cluster on this machine alone."""
+    """Return the address in RAY_ADDRESS, or "local", which stands for a new cluster on this machine, if it is unset."""
     return os.environ.get("RAY_ADDRESS", "") or "local"
 
 
 def check_address(address: str) -> None:
-    """Check that a Ray cluster answers at an address. Raises MissingRequirement within seconds."""
+    """Check that a Ray cluster answers at an address. If none does, raises MissingRequirement within seconds."""
     if address in LOCAL_ADDRESSES:
         return
     if problem := _connection_problem(address) or _head_problem(address):
@@ -141,13 +142,16 @@ def check_address(address: str) -> None:
 
 
 class ClusterWatch:
-    """Watches the parts of a cluster, given as names with addresses (HOST:PORT). ``max_silence`` is in seconds."""
+    """Watches the parts of a cluster; ``parts`` maps their names to addresses (HOST:PORT).
+
+    A part is lost if it has not answered for ``max_silence`` seconds.
+    """
 
     def __init__(self, parts: Mapping[str, str], max_silence: float) -> None:
         self._parts, self._max_silence = parts, max_silence
         self._lost = ""
         self._answered: dict[str, float] = {}
-        """The last time at which each part answered, by the monotonic clock."""
+        """Maps each part to the last time at which it answered, by the monotonic clock."""
 
     def check(self) -> None:
         """Raise ClusterLost if a part has not answered for too long."""
@@ -158,7 +162,7 @@ class ClusterWatch:
     def watching(self) -> Iterator[None]:
         """Watch the cluster from a background thread."""
         self._answered = dict.fromkeys(self._parts, time.monotonic())
-        with every(LOOK_SECONDS, self._check_parts):
+        with call_every(CHECK_SECONDS, self._check_parts):
             yield
 
     def _check_parts(self) -> None:

@@ -1,4 +1,4 @@
-"""Play one episode of a run to its end, from its beginning or from its record."""
+"""Play one episode of a run to its end, from the beginning, or by repeating its recorded part first."""
 
 import logging
 from collections.abc import Callable
@@ -21,18 +21,18 @@ from planbook.planner import (
     method,
     play,
 )
-from planbook.runs import DIVERGED, Entry, Run, set_aside
+from planbook.runs import DIVERGED, Entry, Run, superseded_scopes
 from planbook.sandbox import Sandbox
-from planbook.store import Watch, started_over
-from planbook.workers.steering import append
+from planbook.store import Watch, restart_scope
+from planbook.workers.control import append_event
 
 LOG = logging.getLogger(__name__)
 
 
 class EpisodeWorker:
-    """Plays episodes in one thread, with its own environment; threads share the sandbox and the models.
+    """Plays episodes in one thread. Each worker has an environment of its own; the sandbox and the models are shared.
 
-    ``guard`` is called before every action, and may raise EpisodeStopped and BudgetEnded.
+    ``guard`` is called before every action, and may raise EpisodeStopped or BudgetEnded.
     """
 
     def __init__(
@@ -57,7 +57,7 @@ class EpisodeWorker:
         return self._environment
 
     def drop_environment(self) -> None:
-        """Close the environment; the next episode gets a new one. An error in closing it ends no run."""
+        """Close the environment, so that the next episode gets a new one. Errors are only logged."""
         environment, self._environment = self._environment, None
         if environment is not None:
             try:
@@ -68,7 +68,7 @@ class EpisodeWorker:
     def episode(
         self, entry: Entry, path: str, journal: Journal, memory: Memory | None = None
     ) -> tuple[Episode, Strategy, BaseModel]:
-        """Return an episode, and the method and options with which to ``play`` it."""
+        """Return the arguments of ``play``: an episode, the planning method, and the method's options."""
         config = self._config
         strategy = method(config.planner)
         settings = EpisodeSettings(
@@ -90,10 +90,9 @@ class EpisodeWorker:
 
 
 def play_episode(run: Run, memory: Memory, entry: Entry, worker: EpisodeWorker, watch: Watch | None = None) -> Ending:
-    """Play one episode to its end; after a BROKEN one the worker gets a new environment.
+    """Play one episode to its end. If it ends BROKEN, the worker gets a new environment.
 
-    If the recorded part of an episode cannot be repeated, that attempt is recorded as BROKEN, and the episode starts
-    over.
+    If the recorded part of an attempt cannot be repeated, the attempt is recorded as BROKEN, and a new one begins.
     """
     while True:
         path, journal, ending = _current_attempt(run, entry, watch)
@@ -115,17 +114,17 @@ def play_episode(run: Run, memory: Memory, entry: Entry, worker: EpisodeWorker, 
 
 
 def give_up(run: Run, entry: Entry, message: str) -> Ending:
-    """Record an episode that no worker can play as BROKEN, unless it has ended."""
+    """Record the ending BROKEN for an episode that no worker can play, unless it has ended already."""
     path, journal, ending = _current_attempt(run, entry)
     return ending or _record_broken(journal, path, Outcome.BROKEN.value, message)
 
 
 def _current_attempt(run: Run, entry: Entry, watch: Watch | None = None) -> tuple[str, Journal, Ending | None]:
-    """Return the scope in which to play an episode, its journal, and its ending if it has one.
+    """Return the scope of an episode's current attempt, the attempt's journal, and its ending if it has one.
 
-    An attempt that diverged, or was set aside, is followed by one in a new scope.
+    An attempt that diverged from its record, or whose ending no longer counts, is followed by one in a new scope.
     """
-    path, restarts, excluded = entry.path, 0, set_aside(run)
+    path, restarts, excluded = entry.path, 0, superseded_scopes(run)
     while True:
         journal = run.journal(path, watch)
         recorded = journal.get(path, "outcome", 0)
@@ -133,7 +132,7 @@ def _current_attempt(run: Run, entry: Entry, watch: Watch | None = None) -> tupl
         if ending is None or (ending.cause != DIVERGED and path not in excluded):
             return path, journal, ending
         restarts += 1
-        path = started_over(entry.path, restarts)
+        path = restart_scope(entry.path, restarts)
 
 
 def _record_broken(journal: Journal, path: str, cause: str, message: str) -> Ending:
@@ -143,14 +142,14 @@ def _record_broken(journal: Journal, path: str, cause: str, message: str) -> End
 
 
 def _record_versions(run: Run, environment: Environment) -> None:
-    """Record the versions that an environment knows only after an episode has begun, if they are new.
+    """Record the versions that an environment knows only after an episode has begun, unless they are recorded already.
 
-    A later invocation may find them changed, for example by an update of the browser.
+    They may differ from those of an earlier invocation, for example after an update of the browser.
     """
-    if run.noted_versions:
+    if run.versions_recorded:
         return
-    run.noted_versions = True
+    run.versions_recorded = True
     now = dict(environment.versions())
     recorded = [dict(row.body) for row in run.store.events("run", "versions")]
     if recorded[-1:] != [now]:
-        append(run.store, "run", "versions", now)
+        append_event(run.store, "run", "versions", now)

@@ -1,4 +1,4 @@
-"""The models of a run, opened when a role first asks. Their modules are imported only then."""
+"""Open the language models that answer a run's roles. A model is imported and opened when a role first asks it."""
 
 import threading
 from collections.abc import Callable, Set
@@ -12,9 +12,9 @@ from planbook.planner import (
     DEFAULT_ROLE,
     METHODS,
     USUAL_TIMEOUTS,
+    IsStopped,
     Model,
     Roles,
-    Stopped,
     Timeouts,
     UnknownModel,
     method,
@@ -25,22 +25,22 @@ from planbook.runs import Run, is_run
 from planbook.sandbox import nearest_names
 
 ROLES = ("builder", "consolidator", "formulator")
-"""The roles that learn; all others play."""
+"""The roles that ask models in order to learn. All other roles play."""
 
 
 def roles_of(run: Run, stopped: Callable[[], bool], config: Config | None = None) -> Roles:
-    """Return the roles of a run, metered by its budget; a waiting model checks ``stopped``.
+    """Return the roles of a run, whose model calls count towards its budget. A waiting model checks ``stopped``.
 
-    ``config`` replaces the run's own configuration of models. The models of a forked episode repeat its recorded
-    replies first. Raises BadRun.
+    ``config`` replaces the run's own configuration of models. In a forked episode, the recorded replies come first.
+    Raises BadRun if the original of a fork cannot be read.
     """
     lock, models = threading.Lock(), dict[str, Model]()
     config = config or run.config
     with_recorded: Callable[[Model], Model] | None = None
     if run.forked:
-        from planbook.workers.recorded import RepeatedModel, replies_before
+        from planbook.workers.recorded import ReplyRepeater, replies_before
 
-        with_recorded = partial(RepeatedModel, replies_before(run.forked))
+        with_recorded = partial(ReplyRepeater, replies_before(run.forked))
 
     def is_over() -> bool:
         run.meter.check_time()
@@ -60,20 +60,20 @@ def roles_of(run: Run, stopped: Callable[[], bool], config: Config | None = None
 
 
 def open_model(
-    spec: str, stopped: Stopped = never_stopped, timeouts: Timeouts = USUAL_TIMEOUTS, *, strict: bool = False
+    spec: str, stopped: IsStopped = never_stopped, timeouts: Timeouts = USUAL_TIMEOUTS, *, strict: bool = False
 ) -> Model:
-    """Open a model by its name; a shipped recording is named without its folder.
+    """Open a model by its name, such as openai:NAME or recorded:NAME.
 
-    A run can serve as a recording. A ``strict`` recording answers only prompts in the recorded wording. Raises
-    ModelError, BadRun.
+    A recording is a shipped one, given without its folder, or a file, or the folder of a run. A ``strict`` recording
+    answers only prompts in the recorded wording. Raises ModelError, or BadRun for the folder of a run.
     """
     from planbook.planner import RecordedModel, load_model
 
     kind, _, name = spec.partition(":")
     if kind == "recorded" and is_run(Path(name)):
-        from planbook.workers.recorded import RunAnswers
+        from planbook.workers.recorded import RecordedRunModel
 
-        return RunAnswers(name, strict=strict)
+        return RecordedRunModel(name, strict=strict)
     shipped = RECORDINGS / f"{name}.jsonl"
     try:
         named = f"{kind}:{shipped}" if kind == "recorded" and shipped.is_file() else spec
@@ -89,21 +89,22 @@ def open_model(
 
 
 def _list_shipped(name: str) -> str:
-    """Return a sentence that lists the shipped recordings with similar names, or all of them if there are none."""
+    """Return a sentence that lists the shipped recordings with names similar to ``name``, or all if none is similar."""
     shipped = sorted(file.stem for file in RECORDINGS.glob("*.jsonl"))
     near = nearest_names(Path(name).stem, shipped, limit=5)
     return f"Shipped recordings{' with similar names' if near else ''}: {', '.join(near or shipped)}"
 
 
-def check_roles(config: Config, more: tuple[str, ...] = ()) -> None:
-    """Check that every role that will be asked, ``more`` included, has a model, and that each model can be opened.
+def check_roles(config: Config, extra_roles: tuple[str, ...] = ()) -> None:
+    """Check that every role that the run uses has a model, and that each model can be opened.
 
-    Raises BadArgument, BadRun, ModelError, UnknownEnvironment.
+    ``extra_roles`` are roles besides those of the planning method. Raises BadArgument, BadRun, ModelError or
+    UnknownEnvironment if a check fails.
     """
     strategy = method(config.planner)
     options = strategy.options.model_validate(config.planner_options)
-    from_options = set() if config.copies else {*strategy.named(options, config.environment.name)}
-    roles = {*(() if config.copies else strategy.roles), *more, *from_options}
+    from_options = set() if config.copies else {*strategy.roles_from_options(options, config.environment.name)}
+    roles = {*(() if config.copies else strategy.roles), *extra_roles, *from_options}
     allowed = {DEFAULT_ROLE, *ROLES, *strategy.roles, *from_options}
     if not {*config.models, *config.sampling} <= allowed:
         allowed |= {role for other in METHODS.values() for role in other.roles}
@@ -111,7 +112,7 @@ def check_roles(config: Config, more: tuple[str, ...] = ()) -> None:
         raise BadArgument(f"there is no role {unknown[0]!r}; the roles are {', '.join(sorted(allowed))}")
     models = {role: config.models.get(role) or config.models.get(DEFAULT_ROLE) for role in sorted(roles)}
     without_model = {role for role, model in models.items() if not model}
-    if missing := sorted(without_model - _never_asked(config, without_model - {*more})):
+    if missing := sorted(without_model - _never_asked(config, without_model - {*extra_roles})):
         raise BadArgument(
             f"{config.title} asks a model ({', '.join(missing)}): name one with --model, for example "
             "--model openai:NAME (with OPENAI_API_KEY, and OPENAI_BASE_URL for another server), or recorded:FILE"
@@ -121,9 +122,12 @@ def check_roles(config: Config, more: tuple[str, ...] = ()) -> None:
 
 
 def _never_asked(config: Config, roles: Set[str]) -> set[str]:
-    """Return the roles that the method does not ask in this run. Opens an environment, since its goals may decide."""
+    """Return those of the roles that the method never uses in this run.
+
+    This may open an environment, because the environment's goals may decide which roles are used.
+    """
     strategy = method(config.planner)
-    uncertain = strategy.sometimes.keys() & roles
+    uncertain = strategy.conditional_roles.keys() & roles
     if not uncertain:
         return set()
     options = strategy.options.model_validate(config.planner_options)

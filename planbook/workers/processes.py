@@ -1,4 +1,4 @@
-"""Places where workers run outside this process. On this machine, each worker gets a new process."""
+"""Pools of workers outside this process, and the pool of this machine, where each worker is a new process."""
 
 import json
 import os
@@ -21,10 +21,11 @@ class WorkerLost(Exception):
         super().__init__("a worker process was lost")
 
 
-class WorkerPlaces(NamedTuple):
-    """Places where workers can run, on a number of machines.
+class WorkerPool(NamedTuple):
+    """Runs up to ``capacity`` workers at the same time, on a number of machines.
 
-    ``work`` has a new worker carry out a job. It raises WorkerLost, and ClusterLost once no worker can be reached.
+    ``work`` runs a job in a new worker and returns its report. It raises WorkerLost if the worker is lost, or
+    ClusterLost if no worker can be reached any more.
     """
 
     capacity: int
@@ -32,14 +33,14 @@ class WorkerPlaces(NamedTuple):
     machines: int = 1
 
 
-OpenPlaces = Callable[[int], AbstractContextManager[WorkerPlaces]]
-"""Opens places; its argument is the largest useful number of workers."""
+OpenPool = Callable[[int], AbstractContextManager[WorkerPool]]
+"""Opens a pool; the argument is the number of workers that are useful at most."""
 
 
 @contextmanager
-def on_this_machine(jobs: int) -> Iterator[WorkerPlaces]:
-    """Yield a place for each core, at most ``jobs``."""
-    yield WorkerPlaces(min(jobs, len(os.sched_getaffinity(0))), work_in_process)
+def local_pool(jobs: int) -> Iterator[WorkerPool]:
+    """Yield a pool with a worker for each core, at most ``jobs``."""
+    yield WorkerPool(min(jobs, len(os.sched_getaffinity(0))), work_in_process)
 
 
 BOOT = """
@@ -57,10 +58,13 @@ BEGUN = b"begun\n"
 
 
 def work_in_process(job: Job) -> Any:
-    """Return the report of a worker in a new process, which shares only the store with this one. Raises WorkerLost."""
+    """Run a job in a new process, which shares only the store with this one, and return its report.
+
+    Raises WorkerLost if the process ends without a report.
+    """
     begun, report = False, b""
     with (
-        suppress(BrokenPipeError),  # it has ended before it read its job
+        suppress(BrokenPipeError),  # the process has ended before it read its job
         subprocess.Popen(
             [sys.executable, "-P", "-c", BOOT],
             stdin=subprocess.PIPE,
@@ -81,10 +85,10 @@ def work_in_process(job: Job) -> Any:
 
 
 def serve() -> NoReturn:
-    """Carry out the job in the worker process, which ends when the driver closes its standard input or dies.
+    """Run the job in the worker process, which ends when the driver closes its standard input or dies.
 
-    Processes that the worker started end with it. The kernel's parent-death signal is not an alternative: it is sent
-    when the thread that started the worker ends.
+    Processes that the worker started end with it. The kernel's parent-death signal cannot be used instead: it is sent
+    as soon as the thread that started the worker ends.
     """
     job = pickle.load(sys.stdin.buffer)
     results = os.fdopen(os.dup(1), "wb")

@@ -17,23 +17,23 @@ from planbook.planner import (
     Sampling,
     explain_missing,
     journal_place,
+    partial_usage,
     pass_on,
     request_key,
-    usage_of_cut,
 )
 from planbook.runs import Fork, Run, last_path
 from planbook.store import Event, without_restart
 
 
-class RunAnswers:
+class RecordedRunModel:
     """A model that answers each request with the reply recorded for it in a run. Threads may share it.
 
-    Equal requests may have different replies, so the reply at the same place of the same episode comes first, then the
-    first reply anywhere. If an episode was started over, its last attempt counts.
+    Equal requests may have different replies. The reply at the same place in the same episode is preferred; otherwise
+    the first reply to the request in the run is used. If an episode has several attempts, the last one counts.
     """
 
     def __init__(self, folder: str, *, strict: bool = False) -> None:
-        """Read the replies of a run of episodes. Raises BadRun."""
+        """Read the replies recorded in the folder of a run. Raises BadRun."""
         self.folder, self.name, self.strict = Path(folder), f"recorded:{folder}", strict
         self._by_place: dict[tuple[str, str], Reply] = {}
         self._replies: dict[str, Reply] = {}
@@ -43,7 +43,7 @@ class RunAnswers:
                 self._add(event.scope, event.n, event.body)
 
     def complete(self, messages: Sequence[Message], sampling: Sampling, on_text: OnText | None = None) -> Reply:
-        """Return the recorded reply. Raises NotRecorded, which names the nearest recorded request."""
+        """Return the recorded reply. If there is none, raises NotRecorded, which names the nearest recorded request."""
         match = self._entries.find(messages, sampling, strict=self.strict)
         if match is None:
             message = explain_missing(self.folder, messages, sampling, self._entries, strict=self.strict)
@@ -72,12 +72,12 @@ class RunAnswers:
 
 
 def _replayed(reply: Reply, on_text: OnText | None, *, reworded: bool = False) -> Reply:
-    """Return a recorded reply as a new one that took no time and cost nothing."""
+    """Return a recorded reply as a new one, which takes no time and costs nothing."""
     text, finish = pass_on(reply.text, on_text)
     return reply.model_copy(
         update={
             "text": text,
-            "usage": usage_of_cut(reply.usage, reply.text, text),
+            "usage": partial_usage(reply.usage, reply.text, text),
             "finish": finish if finish == "cut" else reply.finish,
             "seconds": 0.0,
             "replayed": True,
@@ -86,34 +86,35 @@ def _replayed(reply: Reply, on_text: OnText | None, *, reworded: bool = False) -
     )
 
 
-class RepeatedModel:
-    """A model that repeats the replies of an episode by their places (``replies_by_place``), whatever the prompts are.
+class ReplyRepeater:
+    """A model that repeats the replies of an episode in their places, whatever the prompts are.
 
-    At any other place it asks the ``following`` model, if there is one.
+    ``replies`` maps places to replies, as ``replies_by_place`` returns them. For a call in any other place, the model
+    asks its ``fallback``, if there is one.
     """
 
-    def __init__(self, replies: Mapping[str, Reply], following: Model | None = None) -> None:
-        self.name = following.name if following else "recorded"
-        self._replies, self._following = replies, following
+    def __init__(self, replies: Mapping[str, Reply], fallback: Model | None = None) -> None:
+        self.name = fallback.name if fallback else "recorded"
+        self._replies, self._fallback = replies, fallback
 
     def complete(self, messages: Sequence[Message], sampling: Sampling, on_text: OnText | None = None) -> Reply:
-        """Return the recorded reply, or ask the following model. Raises NotRecorded if there is none."""
+        """Return the recorded reply, or ask the fallback. Raises NotRecorded if there is neither."""
         _task, _index, place = without_restart(journal_place()).split("/", 2)
         if reply := self._replies.get(place):
             return _replayed(reply, on_text)
-        if self._following is None:
+        if self._fallback is None:
             raise NotRecorded("the planner makes more model calls than were recorded")
-        return self._following.complete(messages, sampling, on_text)
+        return self._fallback.complete(messages, sampling, on_text)
 
 
 def replies_by_place(path: str, events: Iterable[Event]) -> dict[str, Reply]:
-    """Return the replies among the events of an episode, by their places below its scope."""
+    """Return a dict that maps places in an episode, relative to its scope ``path``, to the model's replies there."""
     asks: Iterable[Any] = (event for event in events if event.kind == "ask")
     return {f"{ask.scope}/{ask.n}".removeprefix(f"{path}/"): Reply.model_validate(ask.body["reply"]) for ask in asks}
 
 
 def replies_before(fork: Fork) -> dict[str, Reply]:
-    """Return the replies given in an episode before its action ``fork.at``. Raises BadRun."""
+    """Return the replies by place that an episode got before its action number ``fork.at``. Raises BadRun."""
     events, actions = list[Event](), 0
     with closing(Run.open(Path(fork.run))) as run:
         path = last_path(run, run.entries()[fork.episode])

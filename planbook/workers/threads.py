@@ -13,7 +13,7 @@ LOG = logging.getLogger(__name__)
 POLL_SECONDS = 0.2
 STOPPING = "Stopping: work under way ends at its next action or model call; Ctrl-C again ends it at once."
 Message = BaseException | bool
-"""A message from a thread: the error that ended it, False for a report, True when it has finished."""
+"""A message from a thread: the error that ended it, False if there is something to report, or True at its end."""
 
 
 def in_threads(
@@ -22,11 +22,11 @@ def in_threads(
     stop: Callable[[], None],
     poll: Callable[[], None] = lambda: None,
 ) -> bool:
-    """Run ``work`` in a number of threads; its argument is a function to call when there is something to report.
+    """Run ``work`` in ``count`` threads. Returns False if it was stopped.
 
-    ``poll`` is called in this thread after each report, and regularly. ``stop`` is called to end the work soon, after
-    Ctrl-C or an error. Returns False if the work was stopped. An error in a thread is raised here, once all threads
-    have ended.
+    ``work`` gets a function that it calls when there is something to report. ``poll`` is called in this thread after
+    each such call, and regularly. ``stop`` is called after Ctrl-C or an error; it must make the work end soon. If a
+    thread raises an error, the error is raised here after all threads have ended.
     """
     messages: queue.SimpleQueue[Message] = queue.SimpleQueue()
     threads = [threading.Thread(target=_run, args=(work, messages), daemon=True) for _ in range(count)]
@@ -71,10 +71,9 @@ def _watch(count: int, messages: "queue.SimpleQueue[Message]", poll: Callable[[]
 
 
 def _end(threads: Sequence[threading.Thread], stop: Callable[[], None]) -> None:
-    """Wait until the episodes under way have stopped at their next action; a second Ctrl-C ends the wait.
+    """Stop the work and wait until all threads have ended. A second Ctrl-C ends the process immediately.
 
-    The process then ends at once, as if it were killed: if the sandbox were closed first, episodes would record
-    false endings.
+    This is like killing the process. If the sandbox were closed first, episodes would record false endings.
     """
     try:
         stop()

@@ -1,6 +1,7 @@
-"""The loop of every worker: lease the next open episode from the store, play it, record it, until none is open.
+"""The loop of every worker: lease an open episode, play it, record its ending, until no episode is open.
 
-Threads of the driver, worker processes, Ray actors and other machines all run it on the same store.
+Leases are kept in the run's store, so threads, processes and Ray actors on several machines can share a run. One of the
+processes is the leader: the one whose command began the run or resumed it.
 """
 
 import os
@@ -16,20 +17,22 @@ from typing import NamedTuple
 
 from planbook.errors import BadRun
 from planbook.knowledge import memory_of
-from planbook.planner import Ending, EpisodeStopped, Memory, Meter, Roles, Spent, no_model
-from planbook.runs import DIVERGED, Entry, Run, RunFile, index_of, set_aside
+from planbook.planner import Ending, EpisodeStopped, Memory, Meter, Roles, Spending, no_model
+from planbook.runs import DIVERGED, Entry, Run, RunFile, index_of, superseded_scopes
 from planbook.sandbox import Sandbox
 from planbook.spending import prices_from
-from planbook.store import Losses, Place, Store, Watch
+from planbook.store import Losses, Store, StoreLocation, Watch
+from planbook.workers.control import RequestListener, Switches, count_handled_requests
 from planbook.workers.episode import EpisodeWorker, give_up, play_episode
 from planbook.workers.models import roles_of
-from planbook.workers.steering import Control, Steering, count_handled
 from planbook.workers.threads import in_threads
 
 IDLE_SECONDS = 0.1
 """Seconds between two attempts to lease an episode while others have leased all open ones."""
 MAX_LOST = 3
-"""Workers lost in a row on an episode, without progress, after which it is given up; the last plays nothing else."""
+"""An episode is given up after this many workers in a row were lost on it without progress.
+
+The last of them plays it alone, so that a further loss affects no other episode."""
 LOST = f"{MAX_LOST} worker processes in a row ended while they played this episode"
 
 
@@ -37,7 +40,7 @@ class OpenEpisodes:
     """The episodes of a run without an ending, as last read from the store. Threads may share it."""
 
     def __init__(self, run: Run) -> None:
-        self._run, self._excluded, self._lock = run, set_aside(run), threading.Lock()
+        self._run, self._excluded, self._lock = run, superseded_scopes(run), threading.Lock()
         self._ended = threading.Event()
         self._open = {entry.index: entry for entry in run.entries()}
         self._endings: list[tuple[Entry, Ending]] = []
@@ -46,13 +49,13 @@ class OpenEpisodes:
         self._endings.clear()
 
     def refresh(self, *, reread: bool = False) -> None:
-        """Read the endings that were recorded since the last time; ``reread`` reads all of them again.
+        """Read the endings that were recorded since the last time, or all of them again if ``reread``.
 
-        PostgreSQL may commit an event after one with a larger id was read.
+        The latter finds events that PostgreSQL committed late, after an event with a larger id had been read.
         """
         with self._lock:
             self._row = 0 if reread else self._row
-            for row, event in self._run.store.after(self._row, "outcome"):
+            for row, event in self._run.store.events_after(self._row, "outcome"):
                 self._row = row
                 if (index := index_of(event.scope)) in self._open and event.scope not in self._excluded:
                     ending = Ending.model_validate(event.body)
@@ -60,7 +63,7 @@ class OpenEpisodes:
                         self._endings.append((self._open.pop(index), ending))
 
     def mark_ended(self, entry: Entry, ending: Ending) -> None:
-        """Count an episode as ended."""
+        """Note that this process has ended an episode."""
         with self._lock:
             if self._open.pop(entry.index, None):
                 self._endings.append((entry, ending))
@@ -90,7 +93,7 @@ class OpenEpisodes:
 
 
 class SharedLock:
-    """Lets threads play in parallel, or one of them alone if its episode may end the process."""
+    """Lets threads play in parallel. A thread whose episode may end the process plays alone."""
 
     def __init__(self) -> None:
         self._changed = threading.Condition()
@@ -116,27 +119,27 @@ class SharedLock:
 class EpisodeQueue:
     """Leases the open episodes of a run to the threads of this process.
 
-    The process that leads passes the episodes that are ``still_open``. It records a lease only after a worker was lost
-    on the episode, as its own death ends the run.
+    Only the leader passes ``open_episodes``. It records a lease only if workers were lost on the episode before,
+    because its own death would end the run anyway.
     """
 
-    def __init__(self, run: Run, steering: Steering, still_open: OpenEpisodes | None) -> None:
-        self._run, self._steering, self._leads = run, steering, still_open is not None
-        self._lock, self.open_episodes = SharedLock(), OpenEpisodes(run) if still_open is None else still_open
+    def __init__(self, run: Run, switches: Switches, open_episodes: OpenEpisodes | None) -> None:
+        self._run, self._switches, self._is_leader = run, switches, open_episodes is not None
+        self._lock, self.open_episodes = SharedLock(), OpenEpisodes(run) if open_episodes is None else open_episodes
         self._name = worker_name()
 
     @contextmanager
     def lease(self) -> Iterator[Entry | None]:
-        """Lease the next open episode until the block ends; yield None once all have ended. Raises EpisodeStopped."""
+        """Lease an open episode until the block ends; yield None once all have ended. Raises EpisodeStopped."""
         while self.open_episodes:
             for entry in self.open_episodes:
-                if self._steering.stopped:
+                if self._switches.stopped:
                     raise EpisodeStopped
-                with self._run.store.hold(entry.index) as acquired:
+                with self._run.store.lock(entry.index) as acquired:
                     losses = self._losses(entry) if acquired else None
                     if losses is not None:
-                        with self._lock.acquire(alone=losses.lost == MAX_LOST - 1), self._returning_lease(entry):
-                            if losses.lost or not self._leads:
+                        with self._lock.acquire(alone=losses.lost == MAX_LOST - 1), self._end_lease_on_error(entry):
+                            if losses.lost or not self._is_leader:
                                 self._run.store.leases.take(entry.index, self._name, losses)
                             yield entry
                         return
@@ -144,7 +147,7 @@ class EpisodeQueue:
         yield None
 
     def _losses(self, entry: Entry) -> Losses | None:
-        """Return the losses on a locked episode; None if it has ended, or is given up now."""
+        """Return how many workers were lost on a locked episode; None if the episode has ended, or is given up now."""
         self.open_episodes.refresh()
         if entry not in self.open_episodes:
             return None
@@ -158,8 +161,8 @@ class EpisodeQueue:
         return None
 
     @contextmanager
-    def _returning_lease(self, entry: Entry) -> Iterator[None]:
-        """Give the lease back if the worker leaves the episode without an ending, so that it does not count as lost."""
+    def _end_lease_on_error(self, entry: Entry) -> Iterator[None]:
+        """End the lease if the worker leaves the episode without an ending. Otherwise it would count as lost."""
         try:
             yield
         except BaseException:
@@ -171,28 +174,29 @@ class EpisodeQueue:
 class Job:
     """The input of a worker in another process. ``spent`` is the spending of the run so far.
 
-    Files that ``file`` names, such as a library or an environment, must have the same path on the worker's machine.
+    Files that run.json (``file``) names, such as a library or an environment, must have the same path on the worker's
+    machine.
     """
 
     folder: Path
-    store: Place
+    store: StoreLocation
     file: RunFile
     threads: int = 1
     unsafe_no_sandbox: bool = False
     prices: Path | None = None
-    spent: Spent = field(default_factory=Spent)
+    spent: Spending = field(default_factory=Spending)
 
 
 class WorkerReport(NamedTuple):
-    """The result of a worker in another process: its name, spending, and the error that ended it."""
+    """The result of a worker in another process: its name, its spending, and the error that ended it, if any."""
 
     worker: str
-    spent: Spent = Spent()
+    spent: Spending = Spending()
     error: BaseException | None = None
 
 
 def work(job: Job, is_played: Callable[[], bool] = lambda: True) -> WorkerReport:
-    """Play open episodes of a run in this process until there are none, or the run is stopped."""
+    """Play open episodes of a run in this process until there are none, or until the run is stopped."""
     try:
         with closing(Store(job.store)) as store:
             run = Run(job.folder, job.file, store)
@@ -203,21 +207,21 @@ def work(job: Job, is_played: Callable[[], bool] = lambda: True) -> WorkerReport
 
 
 def _play_job(run: Run, job: Job, is_played: Callable[[], bool]) -> WorkerReport:
-    steering = Steering()
-    control = Control(run, steering, count_handled(run.store), leads=False, is_played=is_played)
+    switches = Switches()
+    listener = RequestListener(run, switches, count_handled_requests(run.store), is_leader=False, is_played=is_played)
     try:
-        with control.listens():
-            finished = play_in_threads(run, memory_of(run.config), job.threads, job.unsafe_no_sandbox, steering)
+        with listener.listening():
+            finished = play_in_threads(run, memory_of(run.config), job.threads, job.unsafe_no_sandbox, switches)
     except BaseException as error:
-        return WorkerReport(worker_name(), run.meter.own, sendable(error))
-    return WorkerReport(worker_name(), run.meter.own, None if finished else _why_stopped(control, run))
+        return WorkerReport(worker_name(), run.meter.spent_here, sendable(error))
+    return WorkerReport(worker_name(), run.meter.spent_here, None if finished else _stop_reason(listener, run))
 
 
-def _why_stopped(control: Control, run: Run) -> BaseException:
-    if not control.abandoned:
+def _stop_reason(listener: RequestListener, run: Run) -> BaseException:
+    if not listener.abandoned:
         return EpisodeStopped()
-    how = f"resume it with: planbook run --resume {run.folder}"
-    return BadRun(f"the process that played {run.folder} ended before the run was finished; {how}")
+    remedy = f"resume it with: planbook run --resume {run.folder}"
+    return BadRun(f"the process that played {run.folder} ended before the run was finished; {remedy}")
 
 
 def play_in_threads(
@@ -225,20 +229,19 @@ def play_in_threads(
     memory: Memory,
     count: int,
     unsafe_no_sandbox: bool,
-    steering: Steering,
+    switches: Switches,
     watch: Watch | None = None,
     poll: Callable[[], None] = lambda: None,
-    still_open: OpenEpisodes | None = None,
+    open_episodes: OpenEpisodes | None = None,
 ) -> bool:
     """Play the open episodes of a run in threads of this process. Returns False if the run was stopped.
 
-    ``poll`` is called in this thread after each ending, and regularly. The process that leads passes the episodes that
-    are ``still_open``.
+    ``poll`` is called in this thread after each ending, and regularly. Only the leader passes ``open_episodes``.
     """
-    queue = EpisodeQueue(run, steering, still_open)
+    queue = EpisodeQueue(run, switches, open_episodes)
     if not queue.open_episodes:
         return True
-    with workers_of(run, unsafe_no_sandbox, steering) as open_worker:
+    with workers_of(run, unsafe_no_sandbox, switches) as open_worker:
 
         def play_open(notify: Callable[[], None]) -> None:
             with open_worker() as worker:
@@ -250,23 +253,23 @@ def play_in_threads(
                         queue.open_episodes.mark_ended(entry, ending)
                     notify()
 
-        return in_threads(min(count, len(queue.open_episodes)), play_open, steering.stop, poll)
+        return in_threads(min(count, len(queue.open_episodes)), play_open, switches.stop, poll)
 
 
 @contextmanager
 def workers_of(
-    run: Run, unsafe_no_sandbox: bool, steering: Steering, *, silent: bool = False
+    run: Run, unsafe_no_sandbox: bool, switches: Switches, *, silent: bool = False
 ) -> Iterator[Callable[[], AbstractContextManager[EpisodeWorker]]]:
-    """Yield a function that opens a worker; all of them share a sandbox. A ``silent`` worker asks no model."""
+    """Yield a function that opens a worker. All workers share a sandbox; ``silent`` ones ask no model."""
 
     def guard() -> None:
-        steering.guard()
+        switches.guard()
         if not silent:
             run.meter.before_action()
 
     with Sandbox(modules=run.config.environment.modules, unsafe_no_sandbox=unsafe_no_sandbox) as sandbox:
-        roles = Roles(no_model, run.config.sampling) if silent else roles_of(run, steering.stops)
-        roles = roles.guarded(steering.guard)
+        roles = Roles(no_model, run.config.sampling) if silent else roles_of(run, switches.must_stop)
+        roles = roles.guarded(switches.guard)
 
         @contextmanager
         def open_worker() -> Iterator[EpisodeWorker]:
@@ -286,10 +289,10 @@ def worker_name() -> str:
 
 def sendable(error: BaseException) -> BaseException:
     """Return an error that can be pickled, with its traceback as a note: pickling drops the traceback."""
-    where = f"In a worker process:\n{''.join(traceback.format_exception(error))}"
+    origin = f"In a worker process:\n{''.join(traceback.format_exception(error))}"
     try:
         error = pickle.loads(pickle.dumps(error))
     except Exception:
         error = RuntimeError(f"{type(error).__name__}: {error}")
-    error.add_note(where)
+    error.add_note(origin)
     return error

@@ -1,4 +1,8 @@
-"""The form of an answer (``expect:`` in a graph file), and how an answer is read and validated."""
+"""Shapes of answers, and how an answer is read and validated.
+
+A shape is the form that a node of a prompt graph expects its answer to have, such as text, a number, or JSON with
+certain fields. Graph files give it under ``expect:``.
+"""
 
 import json
 import re
@@ -19,7 +23,7 @@ from pydantic import (
     create_model,
 )
 
-from planbook.planner.graph.templating import nearest
+from planbook.planner.graph.templating import suggestion
 from planbook.planner.roles import as_json, as_text
 from planbook.planner.thought import as_plan
 
@@ -28,8 +32,9 @@ TEXT, CODE, YES_NO, NUMBER, WHOLE, ANY, CHOICE, FIELDS, EACH, LIST = (
 )  # fmt: skip
 SIMPLE = (TEXT, CODE, YES_NO, NUMBER, WHOLE, ANY)
 FORMS = "text, code, yes/no, number, whole, any, one of: A, B, a list [SHAPE], or fields {NAME: SHAPE}"
-"""All forms, for messages."""
+"""All shapes, for messages."""
 _MARKS = "*_`\"'#> \t\r\n"
+"""Spaces, quotes and marks of Markdown, which may precede an answer."""
 _NUMBER = re.compile(r"[-+]?\d+(?:\.\d+)?(?![.,]?\w)")
 _YES_NO = re.compile(r"(yes|no)\b", re.IGNORECASE)
 _MAX_TEXT = 60
@@ -37,12 +42,15 @@ _MAX_TEXT = 60
 
 @dataclass(frozen=True)
 class Shape:
-    """One form of answer. ``fields`` are those of an object; ``inner`` is the form of each list item or field value."""
+    """The form of an answer, or of a part of it."""
 
     kind: str = TEXT
     fields: Mapping[str, "Shape"] = field(default_factory=dict)
+    """For the kind FIELDS: maps the name of each field to its shape."""
     inner: "Shape | None" = None
+    """For the kind LIST, the shape of each item. For EACH (an object with any names), the shape of each value."""
     choices: tuple[str, ...] = ()
+    """For the kind CHOICE: the possible answers."""
     optional: bool = False
     """True for a field that may be left out."""
 
@@ -61,7 +69,7 @@ class Shape:
         return self.check(value)
 
     def check(self, value: JsonValue) -> JsonValue:
-        """Return a JSON value in this form, with choices and yes/no in the graph's spelling. Raises ValueError."""
+        """Return a JSON value with choices and yes/no spelled as in the graph. Raises ValueError if it does not fit."""
         try:
             validated = self._adapter.validate_python(value)
         except ValidationError as error:
@@ -74,42 +82,42 @@ class Shape:
         return TypeAdapter(_type_of(self))
 
     def _faults(self, error: ValidationError) -> Iterator[str]:
-        """Yield the faults as text for the model: unknown fields first."""
+        """Yield the faults as texts for the model. Unknown fields come first."""
         unknown: dict[tuple[int | str, ...], list[str]] = {}
-        other: list[str] = []
+        other_faults: list[str] = []
         for fault in error.errors():
             *parent, last = fault["loc"] or ("",)
             if fault["type"] == "extra_forbidden":
                 unknown.setdefault(tuple(parent), []).append(str(last))
                 continue
-            shape, where = self._at(fault["loc"]), _place(fault["loc"])
+            shape, where = self._shape_at(fault["loc"]), _format_location(fault["loc"])
             if fault["type"] == "missing":
-                other.append(f"the field {where} is missing; it must be {_description(shape)}")
+                other_faults.append(f"the field {where} is missing; it must be {_description(shape)}")
             else:
                 got = _shortened(fault["input"])
-                other.append(f"{where or 'the answer'} must be {_description(shape)}, and is {got}")
-        for place, names in unknown.items():
-            known = ", ".join(self._at(place).fields)
-            yield f"{_place(place) or 'the answer'} has no field {', '.join(sorted(names))}; its fields are {known}"
-        yield from other
+                other_faults.append(f"{where or 'the answer'} must be {_description(shape)}, and is {got}")
+        for location, names in unknown.items():
+            where, known = _format_location(location), ", ".join(self._shape_at(location).fields)
+            yield f"{where or 'the answer'} has no field {', '.join(sorted(names))}; its fields are {known}"
+        yield from other_faults
 
-    def _at(self, place: Iterable[int | str]) -> "Shape":
+    def _shape_at(self, location: Iterable[int | str]) -> "Shape":
         shape = self
-        for name in place:
+        for name in location:
             shape = shape.fields.get(str(name)) or shape.inner or shape
         return shape
 
     def sketch(self) -> str:
-        """Return an example of a JSON answer, with the form of each part in angle brackets."""
+        """Return a sketch of a JSON answer, with the shape of each part in angle brackets."""
         if self.kind == FIELDS:
             return f"{{{', '.join(starmap(_field_sketch, self.fields.items()))}}}"
         if self.inner is not None:
-            more = f"{self.inner.sketch()}, ..."
-            return f"[{more}]" if self.kind == LIST else f'{{"<name>": {more}}}'
+            inner_sketch = f"{self.inner.sketch()}, ..."
+            return f"[{inner_sketch}]" if self.kind == LIST else f'{{"<name>": {inner_sketch}}}'
         return _SKETCHES.get(self.kind) or f"<one of: {', '.join(self.choices)}>"
 
     def part(self, path: str) -> "Shape":
-        """Return the form of a part of the answer. Raises KeyError with the name that does not exist."""
+        """Return the shape of the part at a dotted path. Raises KeyError with the first name that does not exist."""
         shape = self
         for name in filter(None, path.split(".")):
             if shape.kind == ANY:
@@ -117,18 +125,18 @@ class Shape:
             if shape.kind == FIELDS and name in shape.fields:
                 shape = replace(shape.fields[name], optional=shape.optional or shape.fields[name].optional)
             elif shape.inner is not None and (shape.kind == EACH or name.lstrip("-").isdecimal()):
-                shape = replace(shape.inner, optional=True)  # an answer may lack any of them
+                shape = replace(shape.inner, optional=True)  # an answer need not have this item or name
             else:
                 raise KeyError(name)
         return shape
 
 
 ANY_TEXT = Shape()
-"""The default form: a text that is not empty."""
+"""The default shape: a text that is not empty."""
 
 
 def shape_of(written: Any) -> Shape:
-    """Return the shape for the value of ``expect:`` in a graph file. Raises ValueError."""
+    """Return the shape for the value of ``expect:`` in a graph file. Raises ValueError if it is not a shape."""
     if isinstance(written, Shape):
         return written
     if isinstance(written, list):
@@ -168,7 +176,7 @@ def _word_shape(written: str) -> Shape:
             raise ValueError(f"{written!r} needs two or more different choices: `one of: wait, go on`")
         return Shape(CHOICE, choices=choices)
     if word.lower() not in SIMPLE:
-        raise ValueError(f"{written!r} is not a shape{nearest(word.lower(), SIMPLE)} Write {FORMS}")
+        raise ValueError(f"{written!r} is not a shape{suggestion(word.lower(), SIMPLE)} Write {FORMS}")
     return Shape(word.lower())
 
 
@@ -176,6 +184,7 @@ def _word_shape(written: str) -> Shape:
 
 
 def _type_of(shape: Shape) -> Any:
+    """Return a type with which pydantic validates a value of this shape."""
     if shape.kind == LIST and shape.inner:
         return list[_type_of(shape.inner)]  # type: ignore[misc]
     if shape.kind == EACH and shape.inner:
@@ -205,11 +214,11 @@ def _scalar(shape: Shape, value: Any) -> JsonValue:
     raise ValueError("it does not fit")
 
 
-# Answers that are not JSON.
+# Reading answers that are not JSON.
 
 
 def _refuse_surrogates(text: str) -> None:
-    """Raise ValueError for half of a surrogate pair: no server accepts that in a later prompt."""
+    """Raise ValueError if a text has half of a surrogate pair. No server would accept it in a later prompt."""
     try:
         text.encode("utf-8")
     except UnicodeEncodeError:
@@ -233,8 +242,8 @@ def _read_number(shape: Shape, text: str) -> JsonValue:
 def _read_choice(shape: Shape, text: str) -> JsonValue:
     for answer in (text.casefold(), text.lstrip(_MARKS).casefold()):  # a choice may begin with a mark
         for choice in sorted(shape.choices, key=len, reverse=True):
-            rest = answer.removeprefix(choice.casefold())
-            if rest != answer and not (rest[:1].isalnum() or rest[:1] == "_"):
+            after = answer.removeprefix(choice.casefold())
+            if after != answer and not (after[:1].isalnum() or after[:1] == "_"):
                 return choice
     raise ValueError(f"the answer must begin with one of: {', '.join(shape.choices)}; not with {text[:_MAX_TEXT]!r}")
 
@@ -273,5 +282,5 @@ def _shortened(value: JsonValue) -> str:
     return text if len(text) <= _MAX_TEXT else f"{text[:_MAX_TEXT]}..."
 
 
-def _place(place: Iterable[int | str]) -> str:
-    return "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in place).lstrip(".")
+def _format_location(location: Iterable[int | str]) -> str:
+    return "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in location).lstrip(".")

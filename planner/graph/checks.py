@@ -1,4 +1,8 @@
-"""Checks of a whole graph file: unknown names, cycles, and look-ups of paths that nothing sets."""
+"""Checks of a whole graph file, beyond those that pydantic makes of its parts.
+
+They find unknown names, cycles, look-ups of database paths that nothing sets, values that do not have the shape that is
+assumed, and nodes that would overwrite each other's values.
+"""
 
 import re
 from collections.abc import Iterator, Mapping
@@ -8,67 +12,72 @@ from typing import NamedTuple
 
 from pydantic import JsonValue
 
-from planbook.envs import Where
+from planbook.envs import YamlPath
 from planbook.planner.errors import GraphError
 from planbook.planner.graph.answers import ANY, CODE, LIST, YES_NO, Shape
 from planbook.planner.graph.database import PATH, part_at, paths_of
 from planbook.planner.graph.graph import Graph
 from planbook.planner.graph.hooking import hook_problem
 from planbook.planner.graph.node import ANSWER, BaseNode, GraphFile, GraphNode
-from planbook.planner.graph.templating import DATABASE, Expression, LookUp, Template, nearest
+from planbook.planner.graph.templating import DATABASE, Expression, LookUp, Template, suggestion
 
 NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]*")
 RESERVED = frozenset(
     {DATABASE, ANSWER, "loop", "self", *"true false none True False None and or not in is if else".split()}
 )
 AGENT_PATHS = ("world", "last", "step")
-"""Database paths that exist only in graphs that play an environment, which are those with ``code:``."""
-PlacedFault = tuple[Where, str]
+"""Database paths that exist only in graphs that play an environment. These are the graphs with ``code:``."""
+PlacedFault = tuple[YamlPath, str]
+"""A path in the YAML file, and the problem there."""
 Shapes = Mapping[str, Shape]
-"""The shapes of variables by name."""
+"""Maps the names of variables to the shapes (forms) of their values."""
 
 
 class _NodePlace(NamedTuple):
-    """A node, its place in the file, and the names of the nodes that it may wait for."""
+    """A node and its place in the file."""
 
     node: GraphNode
-    where: Where
+    where: YamlPath
     visible: frozenset[str]
+    """The names of the nodes that it may wait for."""
     branch: tuple[str, int] | None = None
-    """The node whose branch it is in, and the number of that branch; None outside of branches."""
+    """For a node in a branch: the name of the node that has the branch, and the number of the branch."""
 
 
 class _StoredPath(NamedTuple):
-    """A database path at which a node stores a value."""
+    """A database path at which a node stores a value, and the shape of the value."""
 
     path: str
     place: _NodePlace
-    where: Where
+    where: YamlPath
     shape: Shape
 
 
 def whole_graph(file: GraphFile) -> Graph:
-    """Return the graph with every branch taken and one node for each loop. It has the edges of every possible pass."""
+    """Return the graph with the nodes of every branch, and with one node for each loop.
+
+    It has the edges of every possible pass.
+    """
     graph = Graph()
     for node in file.nodes.values():
-        _add(graph, node)
+        _add_with_inner_nodes(graph, node)
     return graph
 
 
-def _add(graph: Graph, node: GraphNode) -> None:
+def _add_with_inner_nodes(graph: Graph, node: GraphNode) -> None:
     graph.add_node(node)
     for branch in node.branches:
         for inner in branch.nodes.values():
-            _add(graph, inner)
-        _link(graph, node, tuple(branch.nodes.values()), branch.before)
+            _add_with_inner_nodes(graph, inner)
+        _connect(graph, node, tuple(branch.nodes.values()), branch.before)
     if node.loop:
-        inner = GraphNode.of_item(node, node.loop, node.loop.name, None)
+        inner = GraphNode.for_item(node, node.loop, node.loop.name, None)
         graph.add_node(inner)
-        _link(graph, node, (inner,), node.loop.before)
+        _connect(graph, node, (inner,), node.loop.before)
 
 
-def _link(graph: Graph, node: GraphNode, inner_nodes: tuple[GraphNode, ...], before: tuple[str, ...]) -> None:
-    """Add the edges of a branch or a loop: from the node that has it, and to the nodes that wait for it."""
+def _connect(graph: Graph, node: GraphNode, inner_nodes: tuple[GraphNode, ...], before: tuple[str, ...]) -> None:
+    """Add the edges from a node to the nodes in its branch or loop, and from these to the nodes that wait for them."""
     awaited = {name for inner in inner_nodes for name in (*inner.after, *inner.needs)}
     names = {inner.name for inner in inner_nodes}
     for inner in inner_nodes:
@@ -79,7 +88,7 @@ def _link(graph: Graph, node: GraphNode, inner_nodes: tuple[GraphNode, ...], bef
 
 
 def check_file(file: GraphFile, folder: Path, *, whole: bool) -> Iterator[PlacedFault]:
-    """Yield every fault that pydantic does not find. ``whole`` is False if parts of the file could not be read."""
+    """Yield every fault that pydantic does not find. ``whole`` is False if faulty parts of the file were removed."""
     visible = frozenset(file.nodes)
     places = [place for node in file.nodes.values() for place in _places(node, ("nodes",), visible)]
     checks = _Checks(file, places, whole=whole)
@@ -94,24 +103,27 @@ def check_file(file: GraphFile, folder: Path, *, whole: bool) -> Iterator[Placed
 
 
 def _places(
-    node: GraphNode, where: Where, visible: frozenset[str], branch: tuple[str, int] | None = None
+    node: GraphNode, where: YamlPath, visible: frozenset[str], branch: tuple[str, int] | None = None
 ) -> Iterator[_NodePlace]:
+    """Yield the places of a node and of the nodes in its branches. ``where`` is the path of the node's parent."""
     where = (*where, node.name)
     yield _NodePlace(node, where, visible, branch)
-    for number, taken in enumerate(node.branches):
-        for inner in taken.nodes.values():
-            yield from _places(inner, (*where, "if", number, "nodes"), visible | set(taken.nodes), (node.name, number))
+    for number, nested in enumerate(node.branches):
+        for inner in nested.nodes.values():
+            yield from _places(inner, (*where, "if", number, "nodes"), visible | set(nested.nodes), (node.name, number))
 
 
-def _questions(place: _NodePlace) -> Iterator[tuple[BaseNode, Where]]:
+def _questions(place: _NodePlace) -> Iterator[tuple[BaseNode, YamlPath]]:
+    """Yield the node itself and the node of its loop, each with its path in the file."""
     yield place.node, place.where
     if place.node.loop:
         yield place.node.loop.node, (*place.where, "each", "node")
 
 
 def _check_top(file: GraphFile, places: list[_NodePlace], *, whole: bool) -> Iterator[PlacedFault]:
+    """Yield the faults of the keys at the top of the file, of the names of nodes, and of the order of the nodes."""
     if file.code is not None and file.code not in file.nodes:
-        yield ("code",), f"there is no node {file.code}{nearest(file.code, file.nodes)}"
+        yield ("code",), f"there is no node {file.code}{suggestion(file.code, file.nodes)}"
     elif file.code is not None and file.nodes[file.code].expect.kind not in ((CODE,) if whole else (CODE, ANY)):
         yield ("nodes", file.code, "expect"), "the graph's `code` is this node; write `expect: code`"
     for path in file.inputs:
@@ -126,7 +138,7 @@ def _check_top(file: GraphFile, places: list[_NodePlace], *, whole: bool) -> Ite
 
 
 def _has_clear_names(places: list[_NodePlace]) -> bool:
-    """Return True if each node has a valid name of its own, so that the whole graph can be built."""
+    """Return True if all names of nodes are valid and different, so that the whole graph can be built."""
     names = [place.node.name for place in places]
     return len(set(names)) == len(names) and all(map(NAME.fullmatch, names))
 
@@ -143,30 +155,33 @@ def _cycles(file: GraphFile, places: list[_NodePlace]) -> Iterator[PlacedFault]:
 
 
 class _Checks:
-    """Checks of the nodes against each other's answers and the database."""
+    """Checks whether the nodes of a file fit each other's answers and the database."""
 
     def __init__(self, file: GraphFile, places: list[_NodePlace], *, whole: bool) -> None:
         self._file, self._places, self._whole = file, places, whole
         self._by_name = {place.node.name: place for place in places}
         self._stored = list(self._stored_paths())
         self._edges = whole_graph(file).edges() if whole and _has_clear_names(places) else None
-        """None if the graph cannot be built as a whole."""
+        """None if the whole graph cannot be built."""
         self._open = {*file.inputs, *(AGENT_PATHS if file.code is not None else ())}
-        """Paths at and below which any value may exist."""
+        """Paths whose values are not known before the graph runs. Anything may exist there and below."""
 
     def _stored_paths(self) -> Iterator[_StoredPath]:
         for place in self._places:
             for path, part in place.node.store.items():
-                shape = self._part(place.node, part) or Shape(ANY)
+                shape = self._part_shape(place.node, part) or Shape(ANY)
                 yield _StoredPath(path, place, (*place.where, "store", path), shape)
             if (loop := place.node.loop) and loop.store:
                 shape = Shape(LIST, inner=loop.node.expect)
                 yield _StoredPath(loop.store, place, (*place.where, "each", "store"), shape)
 
-    def _part(self, node: GraphNode, part: Expression) -> Shape | None:
-        """Return the shape of a plain part of the answer; None for another expression, or a part that cannot exist."""
-        (look_up, *more), source = part.look_ups or (LookUp(""),), part.source.strip()
-        if more or look_up.path != source or look_up.path.partition(".")[0] != ANSWER:
+    def _part_shape(self, node: GraphNode, part: Expression) -> Shape | None:
+        """Return the shape of a part of the answer, such as ``answer.steps``.
+
+        Return None if the expression is not of this form, or if the answer has no such part.
+        """
+        (look_up, *other_look_ups), source = part.look_ups or (LookUp(""),), part.source.strip()
+        if other_look_ups or look_up.path != source or look_up.path.partition(".")[0] != ANSWER:
             return None
         try:
             return node.expect.part(source.partition(".")[2])
@@ -195,7 +210,7 @@ class _Checks:
             yield from self._known_nodes(loop.before, (*at_loop, "before"), place)
             yield from self._known_nodes(loop.node.after, (*at_loop, "node", "after"), place)
             yield from self._source(loop.items, (*at_loop, "in"), place, own)
-            items = self._part(node, loop.items)
+            items = self._part_shape(node, loop.items)
             if items and items.kind not in (LIST, ANY):
                 yield (*at_loop, "in"), f"{loop.items} is not a list; it is {items.sketch()}"
             if not NAME.fullmatch(loop.name) or loop.name in RESERVED:
@@ -203,7 +218,8 @@ class _Checks:
             item = {loop.name: (items and items.inner) or Shape(ANY)}
             yield from self._source(loop.node.prompt, (*at_loop, "node", "prompt"), place, item, optional=False)
 
-    def _known_nodes(self, names: tuple[str, ...], where: Where, place: _NodePlace) -> Iterator[PlacedFault]:
+    def _known_nodes(self, names: tuple[str, ...], where: YamlPath, place: _NodePlace) -> Iterator[PlacedFault]:
+        """Yield a fault for each of the names that is not a node which the node at ``place`` may wait for."""
         for name in names:
             if problem := self._node_problem(name, place):
                 yield where, problem
@@ -214,23 +230,23 @@ class _Checks:
         named = self._by_name.get(name)
         if named and named.branch:
             return f"{name} exists only in a branch of {named.branch[0]}; write before: [{place.node.name}] there"
-        return f"there is no node {name}{nearest(name, place.visible)}"
+        return f"there is no node {name}{suggestion(name, place.visible)}"
 
     # Look-ups.
 
-    def _condition(self, condition: Expression, where: Where, place: _NodePlace, own: Shapes) -> Iterator[PlacedFault]:
-        yield from self._source(condition, where, place, own, optional=False)
-        yield from _truths(condition.as_condition, where, self._shapes(place, own))
+    def _condition(self, source: Expression, where: YamlPath, place: _NodePlace, own: Shapes) -> Iterator[PlacedFault]:
+        yield from self._source(source, where, place, own, optional=False)
+        yield from _truths(source.as_condition, where, self._shapes(place, own))
 
     def _shapes(self, place: _NodePlace, own: Shapes) -> Shapes:
         return {**{name: self._by_name[name].node.expect for name in place.visible if name in self._by_name}, **own}
 
     def _source(
-        self, source: Template | Expression, where: Where, place: _NodePlace, own: Shapes, *, optional: bool = True
+        self, source: Template | Expression, where: YamlPath, place: _NodePlace, own: Shapes, *, optional: bool = True
     ) -> Iterator[PlacedFault]:
-        """Yield the faults of a template or an expression; ``own`` holds the shapes of its own variables.
+        """Yield the faults of a template or an expression. ``own`` maps the variables that only it has to their shapes.
 
-        With ``optional``, it may look up a part of an answer that may be left out.
+        With ``optional``, it may use optional parts of answers without a default.
         """
         shapes = self._shapes(place, own)
         for look_up in dict.fromkeys(source.look_ups):
@@ -242,13 +258,13 @@ class _Checks:
                 yield where, f"{path} is never {value}; it is {shape.sketch().strip('<>')}"
 
     def _problem(self, look_up: LookUp, shapes: Shapes, place: _NodePlace, *, optional: bool) -> str:
-        """Return the reason why a look-up may find nothing; empty if it always finds a value."""
+        """Return the reason why a look-up may find nothing, or "" if it always finds a value."""
         first, _, rest = look_up.path.partition(".")
         if first == DATABASE:
             return "" if look_up.may_be_missing or not rest else self._path_problem(rest)
         if first not in shapes:
             if first in place.visible:
-                return ""  # a node that could not be read
+                return ""  # the node could not be read
             problem = self._node_problem(first, place)
             in_file = first in self._by_name
             return problem if in_file else f"{problem} Values of the database are {DATABASE}.{look_up.path}"
@@ -261,11 +277,11 @@ class _Checks:
         return ""
 
     def _path_problem(self, path: str) -> str:
-        """Return the reason why a path of the database never exists; empty if it may exist."""
+        """Return the reason why a database path can never exist, or "" if it may exist."""
         initial, known = self._file.initial, [*paths_of(self._file.initial), *self._open]
         known += [stored.path for stored in self._stored]
-        is_open = any(path.startswith(f"{other}.") for other in self._open)
-        if is_open or any(f"{other}.".startswith(f"{path}.") for other in known):
+        is_open = any(path.startswith(f"{open_path}.") for open_path in self._open)
+        if is_open or any(f"{known_path}.".startswith(f"{path}.") for known_path in known):
             return ""
         for stored in self._stored:
             if path.startswith(f"{stored.path}."):
@@ -275,15 +291,15 @@ class _Checks:
         parent = path.rpartition(".")[0]
         if parent and isinstance(_value(initial, parent), dict | list):
             return ""  # a node or hook may fill it
-        similar = nearest(path, known)
+        similar = suggestion(path, known)
         if not self._whole and similar == ".":
-            return ""  # a part that could not be read may set it
+            return ""  # a part of the file that could not be read may set it
         return f"nothing sets {path}{similar} Store it, or give it a value in `database:` or `inputs:`"
 
     # Stores.
 
     def stores(self) -> Iterator[PlacedFault]:
-        """Yield the faults of stores: paths that are not valid, and paths that two nodes would overwrite."""
+        """Yield the faults of ``store``: invalid paths, and paths at which two nodes would overwrite each other."""
         for stored in self._stored:
             if not PATH.fullmatch(stored.path):
                 yield stored.where, f"{stored.path!r} is not a path of the database; write names with dots between them"
@@ -293,41 +309,44 @@ class _Checks:
                 if value is not None and not isinstance(value, dict):
                     problem = f"{stored.path} cannot be stored: {parent} is a value in `database:`, not a group"
                     yield stored.where, problem
-        for one, other in combinations(self._stored, 2):
-            if problem := self._clash(one, other):
-                yield other.where, problem
+        for first, second in combinations(self._stored, 2):
+            if problem := self._overwriting(first, second):
+                yield second.where, problem
 
-    def _clash(self, one: _StoredPath, other: _StoredPath) -> str:
-        first, second = f"{one.path}.", f"{other.path}."
-        if not (first.startswith(second) or second.startswith(first)):
+    def _overwriting(self, first: _StoredPath, second: _StoredPath) -> str:
+        """Return the message if one of two stored values would overwrite the other, or ""."""
+        prefixes = f"{first.path}.", f"{second.path}."
+        if not (prefixes[0].startswith(prefixes[1]) or prefixes[1].startswith(prefixes[0])):
             return ""
-        names = one.place.node.name, other.place.node.name
-        if names[0] == names[1] or one.path != other.path:
-            return f"{names[0]} stores {one.path} and {names[1]} stores {other.path}: one would overwrite the other"
-        branches = one.place.branch, other.place.branch
+        names = first.place.node.name, second.place.node.name
+        if names[0] == names[1] or first.path != second.path:
+            return f"{names[0]} stores {first.path} and {names[1]} stores {second.path}: one would overwrite the other"
+        branches = first.place.branch, second.place.branch
         alternatives = branches[0] and branches[1] and branches[0][0] == branches[1][0] and branches[0] != branches[1]
         if alternatives or self._follows(*names) or self._follows(*reversed(names)):
             return ""
-        return f"{names[0]} stores {one.path} as well, and nothing says which of the two comes last; use another path"
+        return f"{names[0]} stores {first.path} as well, and nothing says which of the two comes last; use another path"
 
     def _follows(self, later: str, earlier: str) -> bool:
-        """Return True if one node waits for another, directly or through others, or if this cannot be known."""
-        seen, left = set[str](), [later]
-        while left:
-            name = left.pop()
+        """Return True if ``later`` waits for ``earlier``, directly or through others, or if this cannot be known."""
+        seen, waiting = set[str](), [later]
+        while waiting:
+            name = waiting.pop()
             if name not in seen:
                 seen.add(name)
-                left += [edge.source for edge in self._edges or () if edge.target == name]
+                waiting += [edge.source for edge in self._edges or () if edge.target == name]
         return earlier in seen or self._edges is None
 
 
-def _truths(paths: tuple[str, ...], where: Where, shapes: Shapes) -> Iterator[PlacedFault]:
+def _truths(paths: tuple[str, ...], where: YamlPath, shapes: Shapes) -> Iterator[PlacedFault]:
+    """Yield a fault for each path that is used as true or false although its value is "yes" or "no"."""
     for path in paths:
         if (shape := _shape(path, shapes)) and shape.kind == YES_NO:
             yield where, f'{path} is "yes" or "no", and both count as true; write {path} == "yes"'
 
 
 def _shape(path: str, shapes: Shapes) -> Shape | None:
+    """Return the shape of the value at a dotted path that begins with a variable, or None if it is not known."""
     first, _, rest = path.partition(".")
     return shapes[first].part(rest) if first in shapes and _has(shapes[first], rest) else None
 

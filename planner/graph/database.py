@@ -1,6 +1,7 @@
-"""The database of a graph: JSON values by dotted path, shared by all nodes and kept from one pass to the next.
+"""The database of a prompt graph, which keeps JSON values under dotted paths such as ``plan.goal``.
 
-It also has functions for the hooks of agents: the history of an episode's steps, and the calls in plan code.
+All nodes share it, and the next pass over the graph can read what this pass has stored. The module also has functions
+for hooks: they keep the history of an episode's steps in the database, and find the calls in plan code.
 """
 
 import ast
@@ -13,7 +14,7 @@ from pydantic import JsonValue, TypeAdapter, ValidationError
 
 from planbook.planner.agent import AGENT
 from planbook.planner.errors import GraphError
-from planbook.planner.graph.templating import nearest, value_text
+from planbook.planner.graph.templating import suggestion, value_text
 from planbook.sandbox import Fault, parse
 
 _SEGMENT = r"[A-Za-z0-9_](?:[A-Za-z0-9_-]*[A-Za-z0-9_])?"
@@ -22,7 +23,7 @@ _JSON: TypeAdapter[JsonValue] = TypeAdapter(JsonValue)
 
 
 def json_value(value: JsonValue, source: str) -> JsonValue:
-    """Return the value unchanged. Raises GraphError if JSON has no such value; ``source`` begins the message."""
+    """Return the value unchanged. Raises GraphError if JSON cannot express it; ``source`` begins the message."""
     try:
         _JSON.validate_python(value, strict=True)
     except ValidationError as error:
@@ -31,7 +32,10 @@ def json_value(value: JsonValue, source: str) -> JsonValue:
 
 
 def part_at(value: JsonValue, path: str) -> JsonValue:
-    """Return the part of a value at a dotted path; list items are numbered. Raises KeyError with the missing name."""
+    """Return the part of a value at a dotted path, in which items of lists have numbers.
+
+    Raises KeyError with the first name that does not exist.
+    """
     for segment in filter(None, path.split(".")):
         if isinstance(value, dict) and segment in value:
             value = value[segment]
@@ -42,26 +46,26 @@ def part_at(value: JsonValue, path: str) -> JsonValue:
     return value
 
 
-def paths_of(value: JsonValue, before: str = "") -> list[str]:
-    """Return every path of a value, parents first."""
+def paths_of(value: JsonValue, prefix: str = "") -> list[str]:
+    """Return the paths of all parts of a value. A part comes before its own parts."""
     paths: list[str] = []
     for key, inner in value.items() if isinstance(value, dict) else ():
-        path = f"{before}.{key}".lstrip(".")
+        path = f"{prefix}.{key}".lstrip(".")
         paths += [path, *paths_of(inner, path)]
     return paths
 
 
 class GraphDatabase:
-    """The values of a graph. They are copied in and out, so that only methods can change them.
+    """The values of a graph. They are copied in and out, so that only the methods of this class can change them.
 
-    Hooks may store mappings with any keys; paths only reach plain names.
+    Hooks may store mappings with any keys, but paths reach only keys of letters, digits, ``_`` and ``-``.
     """
 
     def __init__(self, values: Mapping[str, JsonValue] | None = None) -> None:
         self._values: dict[str, JsonValue] = deepcopy(dict(values or {}))
         self._locked = False
         self.written: dict[str, None] = {}
-        """The paths changed since this was last cleared, in order."""
+        """The paths that were changed since ``written`` was last cleared, in order."""
 
     def view(self) -> "GraphDatabase":
         """Return a read-only view of the values, for hooks that may run concurrently."""
@@ -70,14 +74,14 @@ class GraphDatabase:
         return view
 
     def get(self, path: str) -> JsonValue:
-        """Return the value at a path. Raises a GraphError that names the nearest existing path."""
+        """Return the value at a path. If there is none, raises GraphError, which suggests a similar path."""
         try:
             return deepcopy(part_at(self._values, _check_path(path)))
         except KeyError:
-            raise GraphError(f"the database has nothing at {path}{nearest(path, paths_of(self._values))}") from None
+            raise GraphError(f"the database has nothing at {path}{suggestion(path, paths_of(self._values))}") from None
 
     def has(self, path: str) -> bool:
-        """Return True if any value is stored there, None and empty texts included."""
+        """Return True if a value is stored at the path. It may be None or an empty text."""
         try:
             part_at(self._values, path)
         except KeyError:
@@ -85,41 +89,47 @@ class GraphDatabase:
         return True
 
     def set(self, path: str, value: JsonValue) -> None:
-        """Store a value, and create the mappings on its path. Raises GraphError if another value is in the way."""
-        place, last = self._place(path)
-        place[last] = deepcopy(json_value(value, path))
+        """Store a value. Mappings on the path are created if needed.
+
+        Raises GraphError if a part of the path holds a value that is not a mapping, or if this is a read-only view.
+        """
+        mapping, key = self._mapping_for(path)
+        mapping[key] = deepcopy(json_value(value, path))
 
     def append(self, path: str, value: JsonValue) -> None:
-        """Append to a list, which is created if needed. Raises GraphError if the value at the path is not a list."""
-        place, last = self._place(path)
-        items = place.setdefault(last, [])
+        """Append a value to the list at a path. The list is created if needed.
+
+        Raises GraphError if the value at the path is not a list, and in the cases of ``set``.
+        """
+        mapping, key = self._mapping_for(path)
+        items = mapping.setdefault(key, [])
         if not isinstance(items, list):
             raise GraphError(f"{path} of the database is not a list, so nothing can be appended to it")
         items.append(deepcopy(json_value(value, path)))
 
     def values(self) -> dict[str, JsonValue]:
-        """Return a copy of everything."""
+        """Return a copy of all values."""
         return deepcopy(self._values)
 
     @property
     def root(self) -> dict[str, JsonValue]:
-        """The values themselves, for templates, which cannot change them."""
+        """All values, without a copy. This is for templates, which cannot change them."""
         return self._values
 
-    def _place(self, path: str) -> tuple[dict[str, JsonValue], str]:
-        """Return the mapping that holds the last name of a path, and that name. Missing mappings are created."""
+    def _mapping_for(self, path: str) -> tuple[dict[str, JsonValue], str]:
+        """Return the mapping in which a path's value is stored, and its key there. Missing mappings are created."""
         if self._locked:
             raise GraphError(f"{path} cannot be changed here: only a finish hook and `store` change the database")
-        *parents, last = _check_path(path).split(".")
-        place = self._values
+        *parents, key = _check_path(path).split(".")
+        mapping = self._values
         for number, name in enumerate(parents):
-            inner = place.setdefault(name, {})
+            inner = mapping.setdefault(name, {})
             if not isinstance(inner, dict):
                 parent = ".".join(parents[: number + 1])
                 raise GraphError(f"{path} cannot be stored: {parent} of the database is a value, not a group of values")
-            place = inner
+            mapping = inner
         self.written[path] = None
-        return place, last
+        return mapping, key
 
 
 def _check_path(path: str) -> str:
@@ -131,9 +141,9 @@ def _check_path(path: str) -> str:
 HISTORY, STEP = "history", "step.number"
 
 
-def note(database: GraphDatabase, step: int, **fields: str) -> None:
-    """Add fields to the history entry of a step."""
-    history = steps(database)
+def add_history(database: GraphDatabase, step: int, **fields: str) -> None:
+    """Add fields to the history entry of a step. The entry is created if needed."""
+    history = history_of(database)
     if not history or history[-1]["step"] < step:
         history.append({"step": step})
     for entry in history:
@@ -142,8 +152,8 @@ def note(database: GraphDatabase, step: int, **fields: str) -> None:
     database.set(HISTORY, list(history))
 
 
-def steps(database: GraphDatabase) -> list[dict[str, Any]]:
-    """Return the history entries of all steps so far, the oldest first."""
+def history_of(database: GraphDatabase) -> list[dict[str, Any]]:
+    """Return the history entries of all steps so far. The oldest comes first."""
     history: Any = database.get(HISTORY) if database.has(HISTORY) else []
     return list(history)
 
@@ -154,10 +164,10 @@ def current_step(database: GraphDatabase) -> int:
     return int(number)
 
 
-def table(history: Sequence[Mapping[str, Any]], labels: Mapping[str, str]) -> str:
-    """Return history entries as text, one on each line. They are called turns, since games count steps, too.
+def history_text(history: Sequence[Mapping[str, Any]], labels: Mapping[str, str]) -> str:
+    """Return history entries as text, one on each line. They are called turns, since games have steps of their own.
 
-    ``labels`` holds the label of each field to show, in order.
+    ``labels`` maps each field that is shown to its label, in the order in which they are shown.
     """
     return "\n".join(_turn(entry, labels) for entry in history) or "There are no earlier turns."
 
@@ -168,12 +178,12 @@ def _turn(entry: Mapping[str, Any], labels: Mapping[str, str]) -> str:
 
 
 def answers_text(names: Sequence[str], answers: Mapping[str, JsonValue]) -> str:
-    """Return the answers of these nodes under headings, as in a prompt without a compose hook."""
+    """Return the answers of the named nodes under headings, as they precede a prompt if there is no compose hook."""
     return "\n\n".join(f"### {name}\n{value_text(answers[name])}" for name in names if name in answers)
 
 
 def calls_in(code: str) -> list[str]:
-    """Return the source of each call of a method of ``agent``; an empty list if the code cannot be parsed."""
+    """Return the source of each call of a method of ``agent``. The list is empty if the code cannot be parsed."""
     tree = parse(code)
     if isinstance(tree, Fault):
         return []

@@ -1,4 +1,7 @@
-"""Draw a graph as Mermaid text, or as SVG with Graphviz if its ``dot`` is installed. All text is escaped."""
+"""Draw a prompt graph as Mermaid text, or as an SVG image if the program ``dot`` of Graphviz is installed.
+
+All text from the graph is escaped.
+"""
 
 import shutil
 import subprocess
@@ -14,9 +17,12 @@ from planbook.planner.graph.node import ROLE, GraphFile, GraphNode
 
 Kind = Literal["node", "code", "branch", "loop"]
 MAX_LINE = 34
-"""Maximum number of characters on a line in a box."""
+"""Maximum number of characters in a line of a box."""
 MAX_IMPLIED_ARROWS = 24
-"""Maximum number of implied arrows that are drawn. If there are more, each box shows the number of its own."""
+"""Maximum number of implied arrows that are drawn. If there are more, each box shows how many lead to it.
+
+An arrow is implied if other arrows already put its target after its source.
+"""
 DOT_TIMEOUT = 60
 """Time limit for Graphviz, in seconds."""
 _MERMAID = {"node": '["{}"]', "code": '[["{}"]]', "branch": '(["{}"])', "loop": '[/"{}"/]'}
@@ -30,7 +36,7 @@ _ARROWS = {"answer": ("-->", "solid"), "order": ("-.->", "dotted"), "branch": ("
 
 
 class _DrawnNode(NamedTuple):
-    """The box of a node. Its lines are the name, then the node's special properties."""
+    """The box of a node. Its first line is the node's name, the others are its special properties."""
 
     kind: Kind
     lines: tuple[str, ...]
@@ -42,11 +48,13 @@ class _Arrow(NamedTuple):
     kind: Literal["answer", "order", "branch"]
     label: str = ""
     implied: bool = False
-    """True if other arrows already put its target after its source."""
 
 
 def mermaid(file: GraphFile) -> str:
-    """Return a Mermaid flowchart. Double walls mark the code, rounded boxes a branch, slanted boxes a loop."""
+    """Return a Mermaid flowchart.
+
+    A box with double walls is the node that writes plan code. Rounded boxes belong to branches, slanted ones to loops.
+    """
     boxes, arrows = _picture(file)
     ids = {name: f"n{number}" for number, name in enumerate(boxes)}
     lines = ["flowchart TD"]
@@ -81,17 +89,17 @@ def svg(file: GraphFile) -> str:
             "or draw Mermaid text with --format mermaid"
         )
     try:
-        done = subprocess.run(
+        finished = subprocess.run(
             [program, "-Tsvg"], input=dot(file), capture_output=True, encoding="utf-8", timeout=DOT_TIMEOUT, check=True
         )
     except (OSError, subprocess.SubprocessError) as error:
         raise GraphError(f"Graphviz could not draw the graph: {error}") from error
-    return done.stdout
+    return finished.stdout
 
 
 def _picture(file: GraphFile) -> tuple[dict[str, _DrawnNode], list[_Arrow]]:
-    """Return the boxes by name of node, and the arrows, with every branch and loop."""
-    graph, inner = whole_graph(file), dict(_inner(file))
+    """Return a dict that maps each node to its box, and the arrows. The nodes of branches and loops are included."""
+    graph, inner = whole_graph(file), dict(_inner_nodes(file))
     kinds: dict[str, Kind] = {name: kind for name, (kind, _) in inner.items()}
     arrows = list(_arrows(graph, {name: label for name, (_, label) in inner.items()}))
     implied = [arrow.target for arrow in arrows if arrow.implied]
@@ -103,9 +111,9 @@ def _picture(file: GraphFile) -> tuple[dict[str, _DrawnNode], list[_Arrow]]:
     return boxes, [arrow for arrow in arrows if not (hidden and arrow.implied)]
 
 
-def _inner(file: GraphFile) -> Iterator[tuple[str, tuple[Kind, str]]]:
-    """Yield the name, the kind and the label of each node of a branch or loop."""
-    for node in file.every_node:
+def _inner_nodes(file: GraphFile) -> Iterator[tuple[str, tuple[Kind, str]]]:
+    """Yield the name of each node of a branch or loop, with its kind and the label of the arrow to it."""
+    for node in file.all_nodes:
         if not isinstance(node, GraphNode):
             continue
         for branch in node.branches:
@@ -129,12 +137,16 @@ def _arrows(graph: Graph, labels: Mapping[str, str]) -> Iterator[_Arrow]:
 
 
 def _is_implied(edge: Edge, edges: list[Edge], later: Mapping[str, set[str]]) -> bool:
-    """Return True if other edges already put the edge's target after its source."""
-    others = {other.target for other in edges if other.source == edge.source} - {edge.target}
-    return any(edge.target in later[other] for other in others)
+    """Return True if other edges already put the edge's target after its source.
+
+    ``later`` maps each node to all nodes that wait for it, directly or through others.
+    """
+    other_targets = {other.target for other in edges if other.source == edge.source} - {edge.target}
+    return any(edge.target in later[target] for target in other_targets)
 
 
 def _properties(node: GraphNode) -> Iterator[str]:
+    """Yield a line for each key of the node that does not have its default."""
     if node.expect.kind != "text":
         yield _form(node.expect)
     if node.when:
@@ -165,7 +177,7 @@ def _for_mermaid(text: str) -> str:
 
 
 def _quoted(*lines: str) -> str:
-    """Return lines as a Graphviz string, without characters that XML does not allow."""
+    """Return lines as a string of the DOT language, without characters that XML does not allow."""
     allowed = (
         "".join(char for char in line if char == "\n" or (char >= " " and not "\ud800" <= char <= "\udfff"))
         for line in lines
@@ -175,4 +187,4 @@ def _quoted(*lines: str) -> str:
 
 
 GRAPH_FORMATS: Mapping[str, Callable[[GraphFile], str]] = {"mermaid": mermaid, "svg": svg}
-"""The functions that draw a graph, by format."""
+"""Maps each format to the function that draws a graph in it."""

@@ -1,4 +1,4 @@
-"""Read a graph from a YAML file. All faults are reported at once, with their lines.
+"""Read a prompt graph from a YAML file. A faulty file gives a list of all faults with their lines.
 
 The format is described in the docstring of ``planbook.planner.graph``.
 """
@@ -12,21 +12,24 @@ from typing import Any
 
 from pydantic import BaseModel, ValidationError
 
-from planbook.envs import FileFault, Where, YamlFile, read_yaml
+from planbook.envs import FileFault, YamlFile, YamlPath, read_yaml
 from planbook.planner.errors import BadGraphFile
 from planbook.planner.graph.checks import check_file
 from planbook.planner.graph.hooking import find_hook
 from planbook.planner.graph.node import BaseNode, EachLoop, GraphFile, GraphNode, IfBranch
-from planbook.planner.graph.templating import nearest
+from planbook.planner.graph.templating import suggestion
 
 SHIPPED_GRAPHS = Path(__file__).parents[1] / "graphs"
-"""The folder of the graphs that ship."""
-_MAX_ROUNDS = 20
-"""Maximum number of times that faulty parts are removed to check the rest."""
+"""The folder of the graphs that come with planbook."""
+_MAX_VALIDATIONS = 20
+"""Maximum number of validations. After each, the faulty parts are removed, so that the rest can be checked."""
 
 
 def graph_path(name: str) -> Path:
-    """Return the file of a graph, given as a path or the name of a shipped graph. Raises BadGraphFile."""
+    """Return the file of a graph, given as a path or as the name of a shipped graph.
+
+    Raises BadGraphFile if there is no such file.
+    """
     path, shipped = Path(name), SHIPPED_GRAPHS / f"{name}.yaml"
     if path.is_file():
         return path
@@ -37,12 +40,15 @@ def graph_path(name: str) -> Path:
 
 
 def read_graph(path: Path) -> GraphFile:
-    """Return the graph of a file. Raises BadGraphFile with every fault as ``FILE:LINE: place: problem``."""
+    """Return the graph in a file.
+
+    Raises BadGraphFile if it is faulty. The message has a line ``FILE:LINE: place: problem`` for every fault.
+    """
     return graph_of(graph_text(path), path)
 
 
 def graph_text(path: Path) -> str:
-    """Return the text of a graph file. Raises BadGraphFile."""
+    """Return the text of a graph file. Raises BadGraphFile if it cannot be read."""
     try:
         return path.read_text(encoding="utf-8-sig")
     except (OSError, UnicodeDecodeError) as error:
@@ -50,7 +56,10 @@ def graph_text(path: Path) -> str:
 
 
 def graph_of(text: str, path: Path) -> GraphFile:
-    """Return the graph in the text of a file, which need not exist yet. No hook is executed. Raises BadGraphFile."""
+    """Return the graph in the text of a file, which need not exist yet. No hook is executed.
+
+    Raises BadGraphFile as ``read_graph`` does.
+    """
     file, faults = _examine(text, path)
     if faults or file is None:
         raise BadGraphFile("\n".join(f"{path}:{fault}" for fault in faults))
@@ -59,7 +68,7 @@ def graph_of(text: str, path: Path) -> GraphFile:
 
 
 def graph_faults(text: str, path: Path) -> list[FileFault]:
-    """Return all faults of the text of a graph file, by line. No hook is executed."""
+    """Return all faults in the text of a graph file, sorted by line. No hook is executed."""
     return _examine(text, path)[1]
 
 
@@ -76,12 +85,15 @@ def _examine(text: str, path: Path) -> tuple[GraphFile | None, list[FileFault]]:
 
 
 def _validate(read: YamlFile, name: str) -> tuple[GraphFile | None, list[FileFault]]:
-    """Return the file without its faulty parts, and the faults that pydantic finds."""
+    """Return the graph without its faulty parts, and the faults that pydantic finds.
+
+    The graph is None if it cannot be repaired by removing parts.
+    """
     value: Any = {**deepcopy(read.value), "name": name}
     faults: dict[FileFault, None] = {}
     if "name" in read.value:
         faults[read.fault(("name",), "there is no such key; a graph is named after its file")] = None
-    for _ in range(_MAX_ROUNDS):
+    for _ in range(_MAX_VALIDATIONS):
         try:
             return GraphFile.model_validate(value), list(faults)
         except ValidationError as error:
@@ -92,7 +104,7 @@ def _validate(read: YamlFile, name: str) -> tuple[GraphFile | None, list[FileFau
     return None, list(faults)
 
 
-def _remove(value: Any, where: Where) -> None:
+def _remove(value: Any, where: YamlPath) -> None:
     """Remove a faulty part. A required part is replaced by a stand-in."""
     *parents, last = where or ("nodes",)
     for key in parents:
@@ -118,23 +130,23 @@ _STAND_INS: Mapping[str, Any] = {
 }
 
 
-def _message(error: Any, where: Where) -> str:
-    """Return the problem in terms of the file format rather than of pydantic."""
+def _message(error: Any, where: YamlPath) -> str:
+    """Return the message for a pydantic error in the words of the file format."""
     kind, last = error["type"], where[-1] if where else "graph"
     if kind == "extra_forbidden":
         keys = (field.alias or name for name, field in _model_at(where[:-1]).model_fields.items())
         known = [key for key in keys if key != "name"]
-        return f"there is no such key{nearest(str(last), known)} The keys are {', '.join(known)}"
+        return f"there is no such key{suggestion(str(last), known)} The keys are {', '.join(known)}"
     if kind == "value_error":
         return str(error["ctx"]["error"])
     return str(_MESSAGES.get(kind, error["msg"]))
 
 
-def _model_at(where: Where) -> type[BaseModel]:
-    """Return the model that validates a place in the file."""
+def _model_at(where: YamlPath) -> type[BaseModel]:
+    """Return the model that validates the part of the file at this path."""
     model: type[BaseModel] = GraphFile
-    for before, key in pairwise(("", *where)):
-        model = _MODELS.get(str(key), model) if before != "nodes" else model  # a node may have any name
+    for parent, key in pairwise(("", *where)):
+        model = _MODELS.get(str(key), model) if parent != "nodes" else model  # a node may have any name
     return model
 
 

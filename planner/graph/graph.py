@@ -1,7 +1,9 @@
-"""The graph: permanent and temporary nodes and edges, evaluated by Kahn's algorithm (AgentKit, section 2).
+"""The nodes and edges of a prompt graph, in the order of Kahn's algorithm (AgentKit paper, section 2).
 
-Edges come from the nodes (``after``, and the nodes that the prompt and ``when`` use), from branches and loops
-(``before``), and from ``add_edge``. A node that was evaluated in a pass cannot be changed in that pass.
+In a pass over the graph, each node is evaluated after the nodes that it waits for. Permanent nodes and edges belong to
+every pass, temporary ones only to the current pass. The nodes define edges (``after``, the nodes that ``prompt`` and
+``when`` use, and ``before`` of branches and loops); ``add_edge`` adds more. A node that was evaluated in a pass cannot
+be changed in that pass.
 """
 
 from collections.abc import Iterator, Mapping
@@ -12,19 +14,20 @@ from pydantic import JsonValue
 
 from planbook.planner.errors import GraphError
 from planbook.planner.graph.node import GraphNode
-from planbook.planner.graph.templating import nearest
+from planbook.planner.graph.templating import suggestion
 
 
 class Edge(NamedTuple):
-    """``target`` waits for ``source``. With ``shows_answer``, the answer of ``source`` precedes its prompt."""
+    """``target`` waits for ``source``."""
 
     source: str
     target: str
     shows_answer: bool = True
+    """True if the answer of ``source`` precedes the prompt of ``target``."""
 
 
 class Graph:
-    """Nodes in order of definition, and edges. Passes run one at a time; see ``passing``."""
+    """Nodes, in the order in which they were defined, and edges. There is at most one pass at a time."""
 
     def __init__(self, *nodes: GraphNode) -> None:
         self._nodes: dict[str, GraphNode] = {}
@@ -35,9 +38,9 @@ class Graph:
         self._edges_left_out: set[tuple[str, str]] = set()
         self._skipped: set[str] = set()
         self._evaluated: dict[str, None] = {}
-        self._passing = False
-        self.last: dict[str, JsonValue] = {}
-        """The last answer of each permanent node, from any pass."""
+        self._pass_is_open = False
+        self.last_answers: dict[str, JsonValue] = {}
+        """Maps each permanent node to its last answer, from this pass or an earlier one."""
         for node in nodes:
             self.add_node(node)
 
@@ -45,13 +48,13 @@ class Graph:
 
     @property
     def nodes(self) -> Mapping[str, GraphNode]:
-        """The nodes of this pass, in order of definition; temporary ones come last."""
+        """The nodes of this pass, in the order in which they were defined. Temporary nodes come last."""
         nodes = {**self._nodes, **self._temporary_nodes}
         return {name: node for name, node in nodes.items() if name not in self._left_out}
 
     @property
     def evaluated(self) -> tuple[str, ...]:
-        """The nodes evaluated in this pass, in order, skipped ones included."""
+        """The nodes that were evaluated in this pass, in order. Skipped nodes are included."""
         return tuple(self._evaluated)
 
     def is_temporary(self, name: str) -> bool:
@@ -63,7 +66,7 @@ class Graph:
         return name in self._skipped
 
     def edges(self) -> list[Edge]:
-        """Return the edges of this pass: first those that the nodes themselves define, then the added ones."""
+        """Return the edges of this pass. Those that the nodes define come before the added ones."""
         edges: dict[tuple[str, str], bool] = {}
         for edge in (*_own_edges(self.nodes), *self._edges, *self._temporary_edges):
             ends = edge[:2]
@@ -74,27 +77,27 @@ class Graph:
     def shown_sources(self, name: str) -> list[str]:
         """Return the nodes whose answers precede this node's prompt, in order."""
         sources = [edge.source for edge in self.edges() if edge.target == name and edge.shows_answer]
-        own = self.nodes[name].after
-        return sorted(sources, key=lambda source: own.index(source) if source in own else len(own))
+        after = self.nodes[name].after
+        return sorted(sources, key=lambda source: after.index(source) if source in after else len(after))
 
     def ready(self) -> list[str]:
-        """Return the next layer: the nodes whose sources are all evaluated, in order of definition."""
+        """Return the next layer, which are the nodes that wait for no other node any more."""
         waiting = {edge.target for edge in self.edges() if edge.source not in self._evaluated}
         return [name for name in self.nodes if name not in self._evaluated and name not in waiting]
 
     def layers(self) -> list[list[str]]:
-        """Return all layers of the current graph. Raises GraphError for a cycle or a missing node."""
+        """Return all layers of the graph as it is now. Raises GraphError if there is a cycle or a node is missing."""
         nodes, edges = self.nodes, self.edges()
         for edge in edges:
             _check_ends(edge, nodes)
-        left, layers = dict.fromkeys(nodes), list[list[str]]()
-        while left:
-            waiting = {edge.target for edge in edges if edge.source in left}
-            layer = [name for name in left if name not in waiting]
+        rest, layers = dict.fromkeys(nodes), list[list[str]]()
+        while rest:
+            waiting = {edge.target for edge in edges if edge.source in rest}
+            layer = [name for name in rest if name not in waiting]
             if not layer:
-                raise GraphError(f"the graph has a cycle: {' -> '.join(_cycle(left, edges))}; remove one of its edges")
+                raise GraphError(f"the graph has a cycle: {' -> '.join(_cycle(rest, edges))}; remove one of its edges")
             layers.append(layer)
-            left = {name: None for name in left if name in waiting}
+            rest = {name: None for name in rest if name in waiting}
         return layers
 
     # Permanent edits.
@@ -105,19 +108,19 @@ class Graph:
         self._nodes[node.name] = node
 
     def replace_node(self, node: GraphNode) -> None:
-        """Replace the node with that name."""
-        self._check_open(node.name, self._nodes)
+        """Replace the permanent node that has the same name."""
+        self._check_changeable(node.name, self._nodes)
         self._nodes[node.name] = node
 
     def remove_node(self, name: str) -> None:
-        """Remove a node and the edges added to or from it.
+        """Remove a node, and the edges that were added from it or to it.
 
         If another node still refers to it, the current or the next pass raises GraphError.
         """
-        self._check_open(name, self._nodes)
+        self._check_changeable(name, self._nodes)
         del self._nodes[name]
         self._edges = {edge: None for edge in self._edges if name not in edge[:2]}
-        self.last.pop(name, None)
+        self.last_answers.pop(name, None)
 
     def add_edge(self, source: str, target: str, *, shows_answer: bool = True) -> None:
         """Make ``target`` wait for ``source``."""
@@ -125,7 +128,7 @@ class Graph:
         self._edges[Edge(source, target, shows_answer)] = None
 
     def remove_edge(self, source: str, target: str) -> None:
-        """Remove an edge made by ``add_edge``. To remove one that a node itself defines, use ``replace_node``."""
+        """Remove an edge that ``add_edge`` made. To remove an edge that a node defines, replace the node."""
         self._check_not_evaluated(target)
         removed = [edge for edge in self._edges if edge[:2] == (source, target)]
         if not removed:
@@ -137,61 +140,64 @@ class Graph:
 
     def add_temporary_node(self, node: GraphNode) -> None:
         """Add a node for the rest of this pass."""
-        self._check_passing()
+        self._check_pass_is_open()
         self._check_free(node.name)
         self._temporary_nodes[node.name] = node
 
     def add_temporary_edge(self, source: str, target: str, *, shows_answer: bool = True) -> None:
-        """Make ``target``, which is not evaluated yet, wait for ``source`` in this pass."""
-        self._check_passing()
+        """Make ``target``, which must not be evaluated yet, wait for ``source`` in this pass."""
+        self._check_pass_is_open()
         self._check_known(source, self.nodes)
-        self._check_open(target, self.nodes)
+        self._check_changeable(target, self.nodes)
         self._temporary_edges[Edge(source, target, shows_answer)] = None
 
     def leave_out_node(self, name: str) -> None:
-        """Leave a node out of this pass, so that no node waits for it or gets its answer."""
-        self._check_passing()
-        self._check_open(name, self.nodes)
+        """Leave a node out of this pass. No node waits for it or gets its answer."""
+        self._check_pass_is_open()
+        self._check_changeable(name, self.nodes)
         self._left_out.add(name)
 
     def leave_out_edge(self, source: str, target: str) -> None:
         """Leave an edge out of this pass."""
-        self._check_passing()
-        self._check_open(target, self.nodes)
+        self._check_pass_is_open()
+        self._check_changeable(target, self.nodes)
         if (source, target) not in {edge[:2] for edge in self.edges()}:
             raise GraphError(f"there is no edge from {source} to {target}")
         self._edges_left_out.add((source, target))
 
     def skip(self, name: str) -> None:
-        """Skip a node in this pass: use its last answer again, or its ``else`` value. Without either, it is asked."""
-        self._check_passing()
-        self._check_open(name, self.nodes)
+        """Skip a node in this pass, so that its last answer is used again, or else its ``else`` value.
+
+        If it has neither, it is asked all the same.
+        """
+        self._check_pass_is_open()
+        self._check_changeable(name, self.nodes)
         self._skipped.add(name)
 
     # One pass.
 
     @contextmanager
-    def passing(self) -> Iterator[None]:
-        """Open a pass. Temporary edits are undone at its end, even after an error."""
-        if self._passing:
+    def open_pass(self) -> Iterator[None]:
+        """Begin a pass, which ends with the context. Then all temporary edits are undone, even after an error."""
+        if self._pass_is_open:
             raise GraphError("the graph is already being traversed; give each episode its own graph")
-        self._passing = True
+        self._pass_is_open = True
         try:
             yield
         finally:
-            self._passing = False
+            self._pass_is_open = False
             self._temporary_nodes, self._temporary_edges = {}, {}
             self._left_out, self._edges_left_out, self._skipped = set(), set(), set()
             self._evaluated = {}
 
     def mark_evaluated(self, name: str, answer: JsonValue) -> None:
-        """Mark a node as evaluated. It cannot be changed in the rest of this pass."""
+        """Record the answer of a node. From then on, the node cannot be changed in this pass."""
         self._evaluated[name] = None
         if name not in self._temporary_nodes:
-            self.last[name] = answer
+            self.last_answers[name] = answer
 
-    def _check_passing(self) -> None:
-        if not self._passing:
+    def _check_pass_is_open(self) -> None:
+        if not self._pass_is_open:
             raise GraphError("temporary edits are possible only while the graph is being traversed")
 
     def _check_free(self, name: str) -> None:
@@ -200,9 +206,9 @@ class Graph:
 
     def _check_known(self, name: str, nodes: Mapping[str, GraphNode]) -> None:
         if name not in nodes:
-            raise GraphError(f"there is no node {name}{nearest(name, nodes)}")
+            raise GraphError(f"there is no node {name}{suggestion(name, nodes)}")
 
-    def _check_open(self, name: str, nodes: Mapping[str, GraphNode]) -> None:
+    def _check_changeable(self, name: str, nodes: Mapping[str, GraphNode]) -> None:
         self._check_known(name, nodes)
         self._check_not_evaluated(name)
 
@@ -212,6 +218,7 @@ class Graph:
 
 
 def _own_edges(nodes: Mapping[str, GraphNode]) -> Iterator[Edge]:
+    """Yield the edges that the nodes themselves define."""
     for node in nodes.values():
         yield from (Edge(source, node.name) for source in node.after)
         yield from (Edge(source, node.name, shows_answer=False) for source in sorted(node.needs))
@@ -224,16 +231,16 @@ def _check_ends(edge: Edge, nodes: Mapping[str, GraphNode]) -> None:
     for name, other in (edge[:2], edge[1::-1]):
         if name not in nodes:
             relation = "waits for" if name == edge.source else "must come before"
-            raise GraphError(f"{other} {relation} {name}, but there is no such node{nearest(name, nodes)}")
+            raise GraphError(f"{other} {relation} {name}, but there is no such node{suggestion(name, nodes)}")
 
 
-def _cycle(left: Mapping[str, None], edges: list[Edge]) -> list[str]:
-    """Return one cycle among nodes that each wait for another of them, such as a, b, a."""
-    before: dict[str, str] = {edge.target: edge.source for edge in edges if edge.source in left and edge.target in left}
-    path = [next(iter(left))]
-    while before[path[-1]] not in path:
-        path.append(before[path[-1]])
-    cycle = path[path.index(before[path[-1]]) :]
+def _cycle(nodes: Mapping[str, None], edges: list[Edge]) -> list[str]:
+    """Return a cycle, such as a, b, a. Each of the nodes must wait for another one of them."""
+    sources = {edge.target: edge.source for edge in edges if edge.source in nodes and edge.target in nodes}
+    path = [next(iter(nodes))]
+    while sources[path[-1]] not in path:
+        path.append(sources[path[-1]])
+    cycle = path[path.index(sources[path[-1]]) :]
     cycle.reverse()
-    first = min(range(len(cycle)), key=lambda number: list(left).index(cycle[number]))
+    first = min(range(len(cycle)), key=lambda number: list(nodes).index(cycle[number]))
     return [*cycle[first:], *cycle[: first + 1]]

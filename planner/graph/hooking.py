@@ -1,11 +1,11 @@
-"""Hooks: Python functions that a graph file names, to do what the file format cannot express.
+"""Hooks, which are Python functions that a graph file names to do what the file format cannot express.
 
-- ``compose(Composing) -> str`` returns the text above the prompt, which replaces the answers of ``after``.
-- ``check(answer, database) -> answer`` validates an answer, and may return another one. The message of a ValueError,
-  such as ``AfterQueryError``, goes back to the model.
-- ``finish(Finishing) -> None`` edits the database and the rest of the pass.
+- ``compose(ComposeContext) -> str`` returns the text above a node's prompt. It replaces the answers of ``after``.
+- ``check(answer, database) -> answer`` validates an answer, and may return a changed one. If it raises ValueError, such
+  as ``AfterQueryError``, the message goes back to the model.
+- ``finish(FinishContext) -> None`` may change the database and the rest of the pass.
 
-Compose and check hooks only read the database, since nodes may be asked concurrently.
+Hooks of the first two kinds only read the database, since nodes may be asked concurrently.
 """
 
 import ast
@@ -22,64 +22,75 @@ from pydantic import JsonValue
 from planbook.envs import import_error
 from planbook.planner.errors import GraphError
 from planbook.planner.graph import hooks as shipped
-from planbook.planner.graph.database import GraphDatabase, current_step, note
+from planbook.planner.graph.database import GraphDatabase, add_history, current_step
 from planbook.planner.graph.graph import Graph
 from planbook.planner.graph.node import GraphNode
-from planbook.planner.graph.templating import nearest
+from planbook.planner.graph.templating import suggestion
 
 Hooks = Mapping[str, Callable[..., Any]]
-"""Hook functions, by their names in the graph file."""
+"""Maps the names of hooks in a graph file to their functions."""
 
 
 class AfterQueryError(ValueError):
-    """A check hook rejects an answer. The message goes back to the model, which is asked again."""
+    """Raised by a check hook to reject an answer. The message goes back to the model, which is asked again."""
 
 
 @dataclass(frozen=True)
-class Composing:
-    """The argument of a compose hook: the node, the database, the answers so far in the pass, and its number."""
+class ComposeContext:
+    """The argument of a compose hook."""
 
     node: GraphNode
+    """The node that is going to be asked."""
     database: GraphDatabase
+    """A read-only view of the database."""
     answers: Mapping[str, JsonValue]
+    """Maps the nodes that were evaluated in this pass to their answers."""
     number: int
+    """Number of the pass, from 0."""
 
 
 @dataclass(frozen=True)
-class Finishing:
-    """The argument of a finish hook, which may change the database and make temporary edits of the graph."""
+class FinishContext:
+    """The argument of a finish hook, which may change the database, and the graph by temporary edits."""
 
     node: GraphNode
+    """The node that has answered."""
     answer: JsonValue
     answers: Mapping[str, JsonValue]
+    """Maps the nodes that were evaluated in this pass to their answers."""
     database: GraphDatabase
     graph: Graph
     number: int
+    """Number of the pass, from 0."""
 
 
-def keep_answer_as(field: str) -> Callable[[Finishing], None]:
+def keep_answer_as(field: str) -> Callable[[FinishContext], None]:
     """Return a finish hook that stores the answer as a field of the current step's history entry."""
 
-    def finish(finishing: Finishing) -> None:
-        note(finishing.database, current_step(finishing.database), **{field: str(finishing.answer)})
+    def finish(context: FinishContext) -> None:
+        add_history(context.database, current_step(context.database), **{field: str(context.answer)})
 
     return finish
 
 
-def call(hooks: Hooks, name: str, *arguments: Any, but: type[Exception] = GraphError) -> Any:
-    """Call a hook. An error of type ``but`` passes through; any other becomes a GraphError that names the hook."""
+def call_hook(hooks: Hooks, name: str, *arguments: Any, passed_on: type[Exception] = GraphError) -> Any:
+    """Call a hook and return its result.
+
+    If the hook raises an error of type ``passed_on``, the error passes through. Any other becomes a GraphError that
+    names the hook.
+    """
     try:
         return hooks[name](*arguments)
-    except (GraphError, but):
+    except (GraphError, passed_on):
         raise
     except Exception as error:
         raise GraphError(f"the hook {name} failed: {type(error).__name__}: {error}") from error
 
 
 def find_hook(name: str, folder: Path) -> Callable[..., Any]:
-    """Return the function with that name, after executing its file. The file's path is relative to the folder.
+    """Return the hook with that name. A file in the name is relative to the folder, and is executed.
 
-    Raises GraphError.
+    Raises GraphError if there is no such hook, or if its file fails.
     """
     if problem := hook_problem(name, folder):
         raise GraphError(problem)
@@ -95,15 +106,15 @@ def find_hook(name: str, folder: Path) -> Callable[..., Any]:
 
 
 def hook_problem(name: str, folder: Path) -> str:
-    """Return the problem with the name of a hook; empty if there is none. Files are read, not executed."""
+    """Return the reason why a hook with that name cannot be found, or "". Files are read, but not executed."""
     file, colon, function = name.rpartition(":")
     if colon:
         return _file_problem(folder / file, file, function)
     module, dot, function = name.rpartition(".")
-    modules = [module_info.name for module_info in pkgutil.iter_modules(shipped.__path__)]
-    if not dot or module not in modules:
-        known = ", ".join(sorted(modules)) or "none"
-        return f"there is no hook {name}{nearest(module, modules)} Write FILE.py:function, or one of a module: {known}"
+    names = [module_info.name for module_info in pkgutil.iter_modules(shipped.__path__)]
+    if not dot or module not in names:
+        known = ", ".join(sorted(names)) or "none"
+        return f"there is no hook {name}{suggestion(module, names)} Write FILE.py:function, or one of a module: {known}"
     return _missing(name, function, _functions(vars(importlib.import_module(f"{shipped.__name__}.{module}"))))
 
 
@@ -124,4 +135,4 @@ def _file_problem(path: Path, file: str, function: str) -> str:
 
 
 def _missing(where: str, function: str, known: list[str]) -> str:
-    return "" if function in known else f"{where}: there is no function {function}{nearest(function, known)}"
+    return "" if function in known else f"{where}: there is no function {function}{suggestion(function, known)}"

@@ -1,4 +1,7 @@
-"""The models of a graph file: nodes with their branches and loops, and the file as a whole."""
+"""Pydantic models for a graph file: its nodes, with their branches and loops, and the file as a whole.
+
+The keys of a graph file are described in the docstring of ``planbook.planner.graph``.
+"""
 
 import re
 from collections.abc import Callable, Iterator, Mapping
@@ -22,14 +25,14 @@ from planbook.planner.graph.database import GraphDatabase, paths_of
 from planbook.planner.graph.templating import DATABASE, Expression, LookUp, Template
 
 ROLE = "graph"
-"""The role of a node that names no model."""
+"""The role that a node asks if it names none."""
 ANSWER = "answer"
-"""The name of a node's own answer in its branches, its loop and its ``store``."""
+"""The name that a node's branches, loop and ``store`` use for the node's own answer."""
 HOOKS = ("compose", "check", "finish")
 DEFAULT_MAX_ITEMS = 20
-"""Default for the maximum number of a loop's items."""
+"""Default for the maximum number of items of a loop."""
 OLD_LOOK_UP = re.compile(r"\$db(\.[\w-]+)*(\|[^$\n]*)?\$")
-"""A look-up in the format of planbook 0.1. It would reach the model unfilled."""
+"""A look-up in the format of planbook 0.1. The model would see it instead of the value, so it is refused."""
 
 
 def _as_list(written: Any) -> Any:
@@ -53,7 +56,7 @@ def _expression(written: Any) -> Any:
 
 
 def _with_names(written: Any) -> Any:
-    """Give each node its name. Raises ValueError if one has a key ``name``."""
+    """Add to each node its name, which is its key in the file. Raises ValueError if a node has a key ``name``."""
     if not isinstance(written, Mapping):
         return written
     for name, node in written.items():
@@ -73,70 +76,77 @@ class _GraphModel(BaseModel):
 
 
 class BaseNode(_GraphModel):
-    """The fields of every node. Hooks are named as in a graph file."""
+    """The fields that every node has. ``compose``, ``check`` and ``finish`` are names of hooks."""
 
     name: str = ""
-    """Empty for the node of a loop; its nodes are named by item."""
+    """Empty for the node of a loop. The nodes that are made from it for the items have names of their own."""
     prompt: Prompt
     after: Names = ()
     """The nodes whose answers precede its prompt, in this order."""
     model: str = ROLE
+    """The role that it asks."""
     expect: Expect = ANY_TEXT
+    """The shape of its answer."""
     compose: str | None = None
     check: str | None = None
     finish: str | None = None
 
     @property
     def hooks(self) -> Mapping[str, str]:
-        """The names of its hooks, by key."""
+        """Maps the keys among ``compose``, ``check`` and ``finish`` that it has to the names of its hooks."""
         return {key: name for key in HOOKS if (name := getattr(self, key))}
 
 
 class EachLoop(_GraphModel):
-    """FOR: a node for every item of a list."""
+    """A loop (``each`` in a graph file), which adds a node for every item of a list to the pass."""
 
     items: Value = Field(alias="in")
-    """The place of the list: ``answer.steps`` or ``db.path``."""
+    """Where the list is found: ``answer.steps`` or ``db.path``."""
     name: str = Field(alias="as", default="item")
-    """The variable of the item."""
+    """The name of the item in prompts."""
     node: BaseNode
     store: str | None = None
     """Database path at which the list of the answers is stored."""
     before: Names = ()
+    """The nodes that wait for the added nodes and get their answers."""
     most: int = Field(default=DEFAULT_MAX_ITEMS, ge=1)
+    """Maximum number of items."""
 
 
 class IfBranch(_GraphModel):
-    """IF: nodes that are added for this pass if the condition holds.
-
-    The nodes in ``before`` wait for them, and get the answers of those that no other node of the branch waits for.
-    """
+    """A branch (``if`` in a graph file), which adds nodes to the pass if a condition holds."""
 
     when: Value
     nodes: Annotated[dict[str, "GraphNode"], BeforeValidator(_with_names)] = Field(min_length=1)
     before: Names = ()
+    """The nodes that wait for the added nodes.
+
+    They get the answers of those added nodes for which no other node of the branch waits.
+    """
 
 
 class GraphNode(BaseNode):
-    """One question to a model, and the uses of its answer."""
+    """One question to a model, and what is done with the answer."""
 
     name: str
     store: Annotated[dict[str, Value], BeforeValidator(_as_store)] = {}
-    """Parts of the answer, such as ``answer.field``, by the database path at which they are stored."""
+    """Maps database paths to the parts of the answer that are stored there, such as ``answer.field``."""
     when: Value | None = None
+    """If this condition is false, the node is skipped."""
     every: int = Field(default=1, ge=1)
+    """The node is skipped in all passes but every n-th."""
     otherwise: JsonValue = Field(alias="else", default=None)
-    """The answer of a node that is skipped and has none yet."""
+    """The answer that is used if the node is skipped and has no answer yet."""
     branches: tuple[IfBranch, ...] = Field(alias="if", default=())
     loop: EachLoop | None = Field(alias="each", default=None)
     _loop_variables: Mapping[str, JsonValue] = PrivateAttr(default_factory=dict)
-    _gather: str | None = PrivateAttr(default=None)
+    _answers_path: str | None = PrivateAttr(default=None)
 
     @field_validator("otherwise")
     @classmethod
     def _as_expected(cls, answer: JsonValue, info: ValidationInfo) -> JsonValue:
-        """Return the answer in the form of ``expect``. A text or code may be empty here."""
-        expect = info.data.get("expect")  # missing if it is faulty itself
+        """Return the ``else`` value in the form of ``expect``. A text or code may be empty here."""
+        expect = info.data.get("expect")  # missing if ``expect`` is faulty
         if answer is None or expect is None or (answer == "" and expect.kind in (TEXT, CODE)):
             return answer
         try:
@@ -146,24 +156,24 @@ class GraphNode(BaseNode):
         return value
 
     @classmethod
-    def of_item(cls, node: "GraphNode", loop: EachLoop, number: int | str, item: JsonValue) -> "GraphNode":
-        """Return the node that is asked for one item of a loop."""
+    def for_item(cls, node: "GraphNode", loop: EachLoop, number: int | str, item: JsonValue) -> "GraphNode":
+        """Return the node that is asked for one item of a loop of ``node``."""
         item_node = cls.model_construct(**{**dict(loop.node), "name": f"{node.name}:{number}"})
-        item_node._loop_variables, item_node._gather = {**node._loop_variables, loop.name: item}, loop.store
+        item_node._loop_variables, item_node._answers_path = {**node._loop_variables, loop.name: item}, loop.store
         return item_node
 
     @property
     def loop_variables(self) -> Mapping[str, JsonValue]:
-        """The items of the loops that it is in, by name, for its prompt."""
+        """For a node of a loop: maps the names of items to the items, for its prompt."""
         return self._loop_variables
 
     @property
-    def gather(self) -> str | None:
-        """Database path of the list to which a node of a loop appends its answer; None for other nodes."""
-        return self._gather
+    def answers_path(self) -> str | None:
+        """For a node of a loop: database path of the list to which it appends its answer."""
+        return self._answers_path
 
     def nested_nodes(self) -> Iterator["BaseNode"]:
-        """Yield the node itself, and all nodes of its branches and its loop."""
+        """Yield the node itself, and all nodes in its branches and its loop."""
         yield self
         for branch in self.branches:
             for node in branch.nodes.values():
@@ -173,12 +183,12 @@ class GraphNode(BaseNode):
 
     @property
     def needs(self) -> frozenset[str]:
-        """The nodes that its prompt or its condition uses, without those in ``after``."""
+        """The nodes that its prompt or its condition uses, but that are not in ``after``."""
         names = self.prompt.names | (self.when.names if self.when else frozenset())
         return frozenset(names - {DATABASE, ANSWER, *self._loop_variables, *self.after})
 
     def look_ups(self) -> Iterator[LookUp]:
-        """Yield every look-up of the node, its branches and its loop."""
+        """Yield every look-up of the node itself, of the conditions of its branches, and of its loop."""
         sources = [self.prompt, self.when, *self.store.values(), *(branch.when for branch in self.branches)]
         sources += [self.loop.items, self.loop.node.prompt] if self.loop else []
         for source in filter(None, sources):
@@ -189,13 +199,14 @@ class GraphFile(_GraphModel):
     """A graph file. Each episode creates its own graph and database from it."""
 
     name: str
+    """The name of the file, without ``.yaml``."""
     about: str = ""
     steps: int | None = Field(default=None, ge=1)
-    """Maximum number of passes in an episode; None if only the episode limits them."""
+    """Maximum number of passes in an episode, or None if only the episode limits it."""
     manual: str | None = None
     guidance: str | None = None
     inputs: dict[str, str] = {}
-    """Descriptions of the values that the user of the graph gives, by database path."""
+    """Maps the database paths of the values that the user of the graph gives to descriptions of the values."""
     database: dict[str, JsonValue] = {}
     nodes: Annotated[dict[str, GraphNode], BeforeValidator(_with_names)] = Field(min_length=1)
     code: str | None = None
@@ -204,13 +215,16 @@ class GraphFile(_GraphModel):
 
     @cached_property
     def hooks(self) -> Mapping[str, Callable[..., Any]]:
-        """The hook functions, by their names in the file. The first use executes their files. Raises GraphError."""
-        names = dict.fromkeys(hook for node in self.every_node for hook in node.hooks.values())
+        """Maps the names of hooks in the file to their functions. The first use executes the hooks' files.
+
+        Raises GraphError if a hook is not found, or if its file fails.
+        """
+        names = dict.fromkeys(hook for node in self.all_nodes for hook in node.hooks.values())
         return {name: self._find_hook(name) for name in names}
 
     @property
     def initial(self) -> dict[str, JsonValue]:
-        """The initial values of the database."""
+        """The initial values of the database, with ``manual`` and ``guidance``."""
         texts = {"manual": self.manual, "guidance": self.guidance}
         return {**self.database, **{name: text for name, text in texts.items() if text is not None}}
 
@@ -219,28 +233,28 @@ class GraphFile(_GraphModel):
         return GraphDatabase(self.initial)
 
     @property
-    def every_node(self) -> tuple[BaseNode, ...]:
+    def all_nodes(self) -> tuple[BaseNode, ...]:
         """All nodes, including those of branches and loops."""
-        return tuple(inner for node in self.nodes.values() for inner in node.nested_nodes())
+        return tuple(nested for node in self.nodes.values() for nested in node.nested_nodes())
 
     @property
     def roles(self) -> tuple[str, ...]:
-        """The roles that are asked."""
-        return tuple(dict.fromkeys(node.model for node in self.every_node))
+        """The roles that the nodes ask."""
+        return tuple(dict.fromkeys(node.model for node in self.all_nodes))
 
     @property
     def looked_up(self) -> tuple[str, ...]:
-        """The paths of the database that are looked up; hooks may look up more."""
+        """The database paths that the file looks up. Hooks may look up others."""
         paths = (look_up.path.partition(".") for node in self._graph_nodes for look_up in node.look_ups())
         return tuple(dict.fromkeys(path for first, _, path in paths if first == DATABASE))
 
     @property
     def known_paths(self) -> tuple[str, ...]:
-        """Every path of the database in the file: given, stored or looked up."""
+        """Every database path in the file: of inputs, of initial values, and of values that are stored or looked up."""
         stored = [path for node in self._graph_nodes for path in node.store]
         stored += [node.loop.store for node in self._graph_nodes if node.loop and node.loop.store]
         return tuple(dict.fromkeys([*self.inputs, *paths_of(self.initial), *stored, *self.looked_up]))
 
     @property
     def _graph_nodes(self) -> list[GraphNode]:
-        return [node for node in self.every_node if isinstance(node, GraphNode)]
+        return [node for node in self.all_nodes if isinstance(node, GraphNode)]

@@ -1,8 +1,8 @@
-"""Jinja in graph files: templates and expressions over the database and the answers of nodes, with bounded work.
+"""Jinja in graph files: templates and expressions that use the database and the answers of nodes.
 
 Only a part of the language is allowed: ``{{ }}``, ``{% if %}``, ``{% for %}``, filters and tests. Values are plain JSON
-and are never read as templates themselves. Every item that a template goes through counts towards ``MAX_ITEMS``, and no
-text that it makes may exceed ``MAX_CHARACTERS``.
+and are never read as templates themselves. The work is limited: a template may go through at most ``MAX_ITEMS`` items,
+and no text that it makes may have more than ``MAX_CHARACTERS`` characters.
 """
 
 import json
@@ -22,13 +22,13 @@ from jinja2.tests import TESTS as JINJA_TESTS
 from pydantic import JsonValue
 
 from planbook.planner.errors import GraphError
-from planbook.planner.rendered import Rendered
+from planbook.planner.rendered import RenderedText
 from planbook.sandbox import closest
 
 DATABASE = "db"
 """The name of the database in templates and expressions."""
 MAX_CHARACTERS = 1_000_000
-"""Maximum number of characters of a rendered text and of each intermediate text."""
+"""Maximum number of characters of a rendered text, and of each text that is made on the way."""
 MAX_ITEMS = 100_000
 """Maximum number of items that one rendering goes through, in all its loops and filters."""
 MAX_NODES = 5_000
@@ -62,14 +62,14 @@ def value_text(value: JsonValue) -> str:
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, indent=1)
 
 
-def nearest(name: str, known: Iterable[str]) -> str:
-    """Return the end of a sentence: ``; did you mean "plan"?`` if a known name is similar, else a full stop."""
+def suggestion(name: str, known: Iterable[str]) -> str:
+    """Return an end for a sentence: ``; did you mean "plan"?`` if a known name is similar, else a full stop."""
     similar = closest(name, known)
     return f'; did you mean "{similar}"?' if similar else "."
 
 
 class _Missing(StrictUndefined):
-    """A value that does not exist. Its parts do not, either, so ``db.a.b | default("none")`` works without ``db.a``."""
+    """A value that does not exist. Nor do its parts: ``db.a.b | default("none")`` works even if ``db.a`` is missing."""
 
     @property
     def _undefined_message(self) -> str:
@@ -85,10 +85,10 @@ class _Rendering:
     def __init__(self, roots: Mapping[str, JsonValue]) -> None:
         self.roots, self._left = roots, MAX_ITEMS
         self.looked_up: list[tuple[str, JsonValue]] = []
-        """The path and the value of each look-up, in order. They are the data of the text."""
+        """The path and the value of each look-up, in order. They are the data of the rendered text."""
 
     def part(self, value: Any, name: Any) -> Any:
-        """Return the part of a value with this name or number. Attributes of Python objects cannot be reached."""
+        """Return the part of a JSON value with this name or number. Attributes of Python objects are never returned."""
         if isinstance(value, _Missing):
             return value.part(name)
         path = f"{self._path(value)}.{name}".lstrip(".")
@@ -98,7 +98,7 @@ class _Rendering:
         elif isinstance(value, list | str) and number is not None and -len(value) <= number < len(value):
             part = value[number]
         else:
-            return _Missing(nearest(str(name), value if isinstance(value, dict) else ()), name=path)
+            return _Missing(suggestion(str(name), value if isinstance(value, dict) else ()), name=path)
         self.looked_up.append((path, part))
         return self.count(part, 1)
 
@@ -108,7 +108,7 @@ class _Rendering:
         return next((name for name, root in self.roots.items() if root is value), "")
 
     def count(self, value: Any, items: int | None = None) -> Any:
-        """Count the items of a value, or the length of a long text, and return the value; a generator as a list."""
+        """Count the items of a value, or the length of a long text. Return the value (of a generator, a list)."""
         if isinstance(value, Iterator):
             value = list(value)
         length = len(value) if isinstance(value, list | tuple | dict) else 1
@@ -139,7 +139,7 @@ def _check_length(characters: int) -> None:
 
 
 class _JsonSandbox(ImmutableSandboxedEnvironment):
-    """Reads only JSON values, and calculates only with numbers."""
+    """A Jinja environment in which templates read only JSON values, and calculate only with numbers."""
 
     intercepted_binops = frozenset(ImmutableSandboxedEnvironment.default_binop_table)
 
@@ -161,15 +161,15 @@ class _JsonSandbox(ImmutableSandboxedEnvironment):
 
 
 def _bounded(name: str) -> Callable[..., Any]:
-    """Return Jinja's filter of this name, with a count of the items that it takes and returns."""
+    """Return Jinja's filter with this name, extended to count the items that it takes and returns."""
 
     @pass_context
     def run(context: Context, value: Any, *arguments: Any, **named: Any) -> Any:
         rendering = _RENDERING.get()
         value = rendering.count(value)
         if name == "join":
-            separator = len(_argument(0, "d", arguments, named))
-            _check_length(sum(len(str(item)) + separator for item in value))
+            separator_length = len(_argument(0, "d", arguments, named))
+            _check_length(sum(len(str(item)) + separator_length for item in value))
         if name == "replace":
             old, new = _argument(0, "old", arguments, named), _argument(1, "new", arguments, named)
             _check_length(len(str(value)) + str(value).count(old) * len(new))
@@ -178,12 +178,12 @@ def _bounded(name: str) -> Callable[..., Any]:
     return run
 
 
-def _argument(place: int, name: str, arguments: Sequence[Any], named: Mapping[str, Any]) -> str:
-    return str(arguments[place] if len(arguments) > place else named.get(name, ""))
+def _argument(index: int, name: str, arguments: Sequence[Any], named: Mapping[str, Any]) -> str:
+    return str(arguments[index] if len(arguments) > index else named.get(name, ""))
 
 
 @pass_context
-def _finalize(context: Context, value: Any) -> str:  # taking the context stops Jinja from folding constants
+def _finalize(context: Context, value: Any) -> str:  # with the context as a parameter, Jinja does not fold constants
     return _RENDERING.get().finalize(value)
 
 
@@ -209,7 +209,7 @@ class LookUp(NamedTuple):
 
 
 class _JinjaSource:
-    """The text of a template or an expression with its syntax tree. Raises ValueError for constructs not allowed."""
+    """A template or an expression: its text, and what it uses. Raises ValueError if a construct is not allowed."""
 
     def __init__(self, source: str, tree: nodes.Template) -> None:
         self.source = source
@@ -219,11 +219,11 @@ class _JinjaSource:
         self.truths = tuple(path for condition in conditions for path in _truths(condition))
         """The paths of values that are used as true or false."""
         self.comparisons = tuple(_comparisons(tree))
-        """Pairs of a path and a constant with which it is compared."""
+        """Pairs of a path and a constant with which the value there is compared."""
         look_ups = list(_look_ups(tree, may_be_missing=False))
         optional = {look_up.path for look_up in look_ups if look_up.may_be_missing}
         self.names = frozenset(meta.find_undeclared_variables(tree))  # last, since this call changes the tree
-        """The variables that it uses: ``db``, nodes, a loop's item."""
+        """The variables that it uses: ``db``, names of nodes, and the name of a loop's item."""
         self.look_ups = tuple(
             LookUp(path, any(f"{path}.".startswith(f"{start}.") for start in optional))
             for path, _ in look_ups
@@ -257,20 +257,20 @@ class Template(_JinjaSource):
     @staticmethod
     @lru_cache(maxsize=1_000)
     def of(source: str) -> "Template":
-        """Return the template of a text. Raises ValueError."""
+        """Return the template with that text. Raises ValueError if it is not a valid template."""
         return Template(source)
 
-    def render(self, values: Mapping[str, JsonValue]) -> Rendered:
-        """Return the text, whose data are the values that were looked up. Raises GraphError."""
+    def render(self, values: Mapping[str, JsonValue]) -> RenderedText:
+        """Return the rendered text. Its data are the values that were looked up. Raises GraphError if that fails."""
         with self._rendering(values) as rendering:
             parts: list[str] = []
-            written = 0
+            characters = 0
             for part in self._compiled.generate(values):
                 parts.append(part)
-                written += len(part)
-                _check_length(written)
+                characters += len(part)
+                _check_length(characters)
         data = [{path.rpartition(".")[2]: value} for path, value in rendering.looked_up]
-        return Rendered.of("".join(parts).strip(), data)
+        return RenderedText.of("".join(parts).strip(), data)
 
 
 class Expression(_JinjaSource):
@@ -290,11 +290,11 @@ class Expression(_JinjaSource):
     @staticmethod
     @lru_cache(maxsize=1_000)
     def of(source: str) -> "Expression":
-        """Return the expression of a text. Raises ValueError."""
+        """Return the expression with that text. Raises ValueError if it is not a valid expression."""
         return Expression(source)
 
     def value(self, values: Mapping[str, JsonValue]) -> JsonValue:
-        """Return the value. Raises GraphError, and KeyError if there is no value."""
+        """Return the value. Raises KeyError if it does not exist, and GraphError if it cannot be computed."""
         with self._rendering(values):
             context = self._compiled.new_context(dict(values))
             for _ in self._compiled.root_render_func(context):
@@ -305,7 +305,7 @@ class Expression(_JinjaSource):
         return result  # type: ignore[no-any-return]
 
     def holds(self, values: Mapping[str, JsonValue]) -> bool:
-        """Return True if the condition is true. Raises GraphError, in particular for a value that does not exist."""
+        """Return True if the condition is true. Raises GraphError, for example if a value does not exist."""
         try:
             return bool(self.value(values))
         except KeyError:
@@ -333,7 +333,7 @@ def _tree(node: nodes.Stmt) -> nodes.Template:
 
 
 def _check(tree: nodes.Template) -> None:
-    """Raise ValueError for constructs that are not allowed, and make loops count their items."""
+    """Raise ValueError if a construct is not allowed. Change the loops so that they count their items."""
     for number, node in enumerate(tree.find_all(nodes.Node)):
         problem = _problem(node)
         if number > MAX_NODES:
@@ -351,23 +351,23 @@ def _problem(node: nodes.Node) -> str:
         name = type(node).__name__
         return _REFUSED.get(name) or f"{name.lower()} is not allowed; there are {{{{ }}}}, if, for, filters and tests"
     if isinstance(node, nodes.Filter) and node.name not in FILTERS:
-        return f"there is no filter {node.name}{nearest(node.name, FILTERS)}"
+        return f"there is no filter {node.name}{suggestion(node.name, FILTERS)}"
     if isinstance(node, nodes.Test) and node.name not in TESTS:
-        return f"there is no test {node.name}{nearest(node.name, TESTS)}"
+        return f"there is no test {node.name}{suggestion(node.name, TESTS)}"
     return "a loop cannot be recursive" if isinstance(node, nodes.For) and node.recursive else ""
 
 
 def _path(node: nodes.Node) -> str:
-    """Return the dotted path of a look-up such as ``db.plan["goal"]``; empty for any other expression."""
+    """Return the dotted path of a look-up such as ``db.plan["goal"]``, or "" for any other expression."""
     if isinstance(node, nodes.Name):
         return str(node.name)
     if isinstance(node, nodes.Getattr):
-        before, last = _path(node.node), str(node.attr)
+        parent, name = _path(node.node), str(node.attr)
     elif isinstance(node, nodes.Getitem) and isinstance(node.arg, nodes.Const):
-        before, last = _path(node.node), str(node.arg.value)
+        parent, name = _path(node.node), str(node.arg.value)
     else:
         return ""
-    return f"{before}.{last}" if before else ""
+    return f"{parent}.{name}" if parent else ""
 
 
 def _look_ups(node: nodes.Node, *, may_be_missing: bool) -> Iterator[LookUp]:

@@ -1,8 +1,11 @@
-"""One pass over a graph, layer by layer: ask each node, read its answer, then apply the edits of the whole layer.
+"""Run one pass over a prompt graph, layer by layer.
 
-Each node asks in its own scope. The edits of a layer are applied in the order of definition, once all its nodes have
-answered. So the result does not depend on whether nodes are asked concurrently, and a pass that was killed continues
-when it is run again on the same journal.
+A layer consists of the nodes that wait for no other node any more. All of them are asked, then their answers are
+stored, and their branches, loops and hooks change the rest of the pass. This happens in the order in which the nodes
+were defined, after the whole layer has answered, so it does not matter whether nodes are asked concurrently.
+
+Each node asks in its own scope of the journal, which records every answer. So a pass that was killed continues when it
+is run again with the same journal.
 """
 
 from collections.abc import Callable
@@ -15,30 +18,30 @@ from pydantic import JsonValue
 from planbook.planner.errors import GraphError, UnusableReply
 from planbook.planner.graph.database import GraphDatabase, json_value
 from planbook.planner.graph.graph import Graph
-from planbook.planner.graph.hooking import AfterQueryError, Composing, Finishing, Hooks, call
+from planbook.planner.graph.hooking import AfterQueryError, ComposeContext, FinishContext, Hooks, call_hook
 from planbook.planner.graph.node import ANSWER, EachLoop, GraphNode, IfBranch
 from planbook.planner.graph.templating import DATABASE, Expression, value_text
 from planbook.planner.prompts import Prompts
-from planbook.planner.rendered import Rendered
+from planbook.planner.rendered import RenderedText
 from planbook.planner.roles import Sample
 from planbook.planner.scope import Scope
 from planbook.planner.spans import Payload, Span
 
 GRAPH_PROMPTS = Prompts(Path(__file__).parent / "templates")
-"""The template around the prompt of a node."""
+"""The template that puts a node's question together."""
 MAX_RECORDED = 2_000
-"""Maximum number of characters of a stored value that the node's event repeats."""
+"""Maximum number of characters of a stored value. A node's event does not repeat longer ones."""
 LEFT_OUT = "(too long to be repeated here)"
 
 
 @dataclass(frozen=True)
 class NodeQuestion:
-    """A node's question as rendered text. It is recorded under the node's name."""
+    """The question of a node, which is text that was rendered already. It is recorded under the node's name."""
 
     name: str
-    text: Rendered
+    text: RenderedText
 
-    def render(self, **variables: object) -> Rendered:
+    def render(self, **variables: object) -> RenderedText:
         """Return the text. A node's question takes no variables."""
         if variables:
             raise TypeError(f"node {self.name} takes no variables, but got {sorted(variables)}")
@@ -46,21 +49,24 @@ class NodeQuestion:
 
 
 class NodeAnswered(Payload):
-    """A node of a prompt graph in one pass."""
+    """A node that was evaluated in a pass."""
 
     span = "node"
     bulky = frozenset({"answer", "stored"})
 
     node: str
+    """The name of the node."""
     layer: int = 0
+    """Number of its layer, from 0."""
     number: int = 0
     """Number of the pass, from 0."""
     skipped: bool = False
-    """True if it was not asked: its last answer or its ``else`` value was used."""
+    """True if it was not asked, so that its last answer or its ``else`` value was used."""
     temporary: bool = False
+    """True if the node exists for this pass only."""
     answer: JsonValue = None
     stored: dict[str, JsonValue] = {}
-    """The values that it wrote to the database, by path."""
+    """Maps the database paths that it changed to the new values."""
     of: tuple[str, ...] = ()
     """The nodes whose answers preceded its prompt."""
 
@@ -76,12 +82,15 @@ class NodeAnswered(Payload):
 
 
 @dataclass
-class Pass:
-    """The result of a pass: every node's answer, reused ones included, and the layers in the order of evaluation."""
+class PassResult:
+    """The result of a pass."""
 
     number: int
+    """Number of the pass, from 0."""
     answers: dict[str, JsonValue] = field(default_factory=dict)
+    """Maps every node to its answer. The answers of skipped nodes are included."""
     layers: list[list[str]] = field(default_factory=list)
+    """The nodes of each layer. Layers are in the order of evaluation."""
     skipped: list[str] = field(default_factory=list)
 
     @property
@@ -91,7 +100,7 @@ class Pass:
 
     @property
     def last(self) -> JsonValue:
-        """The answer of the last node."""
+        """The answer of the node that was evaluated last."""
         return self.answers[self.order[-1]] if self.layers else None
 
 
@@ -103,23 +112,24 @@ def run_pass(
     number: int = 0,
     hooks: Hooks | None = None,
     side_by_side: int = 1,
-    anew: bool = False,
-) -> Pass:
-    """Traverse the graph once; passes are numbered from 0. At most ``side_by_side`` nodes are asked at a time.
+    retry_failed: bool = False,
+) -> PassResult:
+    """Run pass ``number`` (counted from 0) over the graph. At most ``side_by_side`` nodes are asked at the same time.
 
-    A pass that failed can be run again on its journal. With ``anew``, the node without a usable reply is then asked
-    again.
+    A pass that failed can be run again with its journal. With ``retry_failed``, the node that got no usable reply is
+    then asked again.
 
-    Raises GraphError for a cycle or a missing dependency, before any node is asked, and for a refused edit;
-    UnusableReply if an answer stays unusable; and the errors of asking a model.
+    Raises GraphError if there is a cycle, if a node that others wait for is missing, if a template or hook fails, or if
+    an edit is refused. Cycles and missing nodes are found before any node is asked. Raises UnusableReply if the model
+    cannot repair an answer, and the errors of asking a model.
     """
-    passing = _RunningPass(graph, database, scope, hooks or {}, Pass(number), side_by_side, anew)
-    with graph.passing():
+    running_pass = _RunningPass(graph, database, scope, hooks or {}, PassResult(number), side_by_side, retry_failed)
+    with graph.open_pass():
         graph.layers()
         while layer := graph.ready():
-            passing.evaluate(layer)
+            running_pass.evaluate(layer)
             graph.layers()
-    return passing.result
+    return running_pass.result
 
 
 @dataclass
@@ -128,14 +138,14 @@ class _RunningPass:
     database: GraphDatabase
     scope: Scope
     hooks: Hooks
-    result: Pass
+    result: PassResult
     side_by_side: int
-    anew: bool
+    retry_failed: bool
     spans: dict[str, Span[NodeAnswered]] = field(default_factory=dict)
     """The spans of the nodes that are being answered."""
 
     def evaluate(self, layer: list[str]) -> None:
-        """Ask the nodes of one layer, then apply their edits."""
+        """Ask the nodes of one layer, and then apply the effects of their answers."""
         nodes = [self.graph.nodes[name] for name in layer]
         reused = {node.name: answer for node in nodes for answer in self._reused(node)}
         answers = {**reused, **self._answers([node for node in nodes if node.name not in reused])}
@@ -148,22 +158,22 @@ class _RunningPass:
         for node in nodes:
             if node.name in reused:
                 changes = {"skipped": True, "answer": reused[node.name]}
-                self.scope.note(skipped[node.name].model_copy(update=changes))
+                self.scope.record_instant(skipped[node.name].model_copy(update=changes))
             else:
                 stored = self._after_query(node, answers[node.name])
                 self.spans.pop(node.name).end(answer=answers[node.name], stored=stored)
 
     def _reused(self, node: GraphNode) -> list[JsonValue]:
         """Return the answer of a skipped node in a list; an empty list if the node has to be asked."""
-        due = self.result.number % node.every == 0 and (node.when is None or self._holds(node.when, node))
-        if due and not self.graph.is_skipped(node.name):
+        is_due = self.result.number % node.every == 0 and (node.when is None or self._holds(node.when, node))
+        if is_due and not self.graph.is_skipped(node.name):
             return []
-        if node.name in self.graph.last and not self.graph.is_temporary(node.name):
-            return [self.graph.last[node.name]]
+        if node.name in self.graph.last_answers and not self.graph.is_temporary(node.name):
+            return [self.graph.last_answers[node.name]]
         return [] if node.otherwise is None else [node.otherwise]
 
     def _payload(self, node: GraphNode) -> NodeAnswered:
-        """Return the payload of a node before it is asked."""
+        """Return the payload of a node's span as it is before the node is asked."""
         return NodeAnswered(
             node=node.name,
             layer=len(self.result.layers),
@@ -177,37 +187,41 @@ class _RunningPass:
         sources = [self.graph.shown_sources(node.name) for node in nodes]
         questions = [self._compose(node, shown) for node, shown in zip(nodes, sources, strict=True)]
 
-        def answer(place: int) -> JsonValue:
-            return self._answer(nodes[place], questions[place])
+        def answer(index: int) -> JsonValue:
+            return self._answer(nodes[index], questions[index])
 
         answers = _run_concurrently(answer, len(nodes), self.side_by_side)
         return {node.name: value for node, value in zip(nodes, answers, strict=True)}
 
     def _answer(self, node: GraphNode, question: NodeQuestion) -> JsonValue:
-        """Ask a node and return its answer. If an earlier invocation failed here, ``anew`` uses the next scope.
+        """Ask a node and return its answer.
 
-        Only the journal decides that, so that resuming a pass takes the same scopes every time.
+        With ``retry_failed``, a node that got no usable reply in an earlier invocation is asked again in a new scope.
+        Whether it failed is read from the journal alone, so a resumed pass uses the same scopes every time.
         """
         tries = 0
         while True:
             scope = self.scope.child(node.name)
             if node.name not in self.spans:
                 self.spans[node.name] = scope.span(self._payload(node))
-            recorded = scope.recorded_replies if self.anew else 0
+            recorded = scope.recorded_reply_count if self.retry_failed else 0
             try:
                 return self._ask(node, question, scope, Sample(tries))
             except UnusableReply:
-                if not recorded or scope.asked > recorded:
+                if not recorded or scope.reply_count > recorded:
                     raise  # it failed in this invocation
             tries += 1
 
     def _compose(self, node: GraphNode, shown: list[str]) -> NodeQuestion:
-        """Return a node's whole question: the answers of the nodes in ``shown``, its prompt, the form of the answer."""
-        context = ""
+        """Return a node's whole question: the answers of the nodes in ``shown``, its prompt, and the answer's form.
+
+        If the node has a compose hook, the text of the hook replaces the answers.
+        """
+        composed_text = ""
         if node.compose:
-            composing = Composing(node, self.database.view(), dict(self.result.answers), self.result.number)
-            context = call(self.hooks, node.compose, composing)
-            if not isinstance(context, str):
+            context = ComposeContext(node, self.database.view(), dict(self.result.answers), self.result.number)
+            composed_text = call_hook(self.hooks, node.compose, context)
+            if not isinstance(composed_text, str):
                 raise GraphError(f"{node.name}: the compose hook {node.compose} must return a text")
         try:
             prompt = node.prompt.render(self._variables(**node.loop_variables))
@@ -215,7 +229,7 @@ class _RunningPass:
             raise GraphError(f"node {node.name}: prompt: {error}") from error
         text = GRAPH_PROMPTS["node"].render(
             answers=[] if node.compose else [(name, value_text(self.result.answers[name])) for name in shown],
-            context=context,
+            context=composed_text,
             prompt=prompt,
             kind=node.expect.kind,
             choices=node.expect.choices,
@@ -224,22 +238,28 @@ class _RunningPass:
         return NodeQuestion(node.name, text)
 
     def _ask(self, node: GraphNode, question: NodeQuestion, scope: Scope, sample: Sample) -> JsonValue:
-        """Ask a node and return its answer. The model may repair one that does not fit. Raises UnusableReply."""
+        """Ask a node once, and return its answer. The model may repair an answer that does not fit.
+
+        Raises UnusableReply if no answer fits.
+        """
         view = self.database.view()
 
         def read(text: str) -> JsonValue:
             answer = node.expect.read(text)
             if node.check:
-                checked = call(self.hooks, node.check, answer, view, but=ValueError)
+                checked = call_hook(self.hooks, node.check, answer, view, passed_on=ValueError)
                 answer = json_value(checked, f"what the hook {node.check} returned")
             if node.loop and node.loop.items.names == {ANSWER}:
-                self._items(node.loop, answer)  # the model must correct a faulty list
+                self._items(node.loop, answer)  # raises an error that the model must correct
             return answer
 
         return scope.ask(node.model, question, read=read, sample=sample).value
 
     def _after_query(self, node: GraphNode, answer: JsonValue) -> dict[str, JsonValue]:
-        """Apply ``store``, branches, the loop and the finish hook to an answer. Return the stored values."""
+        """Apply ``store``, the branches, the loop and the finish hook to an answer.
+
+        Return a dict that maps the database paths that were changed to the new values.
+        """
         self.database.written.clear()
         for path, part in node.store.items():
             try:
@@ -247,10 +267,10 @@ class _RunningPass:
             except KeyError:
                 if DATABASE in part.names:
                     raise GraphError(f"node {node.name}: store: there is nothing at {part}") from None
-                continue  # a field that may be left out
+                continue  # the answer does not have this optional field
             self.database.set(path, stored)
-        if node.gather:
-            self.database.append(node.gather, answer)
+        if node.answers_path:
+            self.database.append(node.answers_path, answer)
         for branch in node.branches:
             if self._holds(branch.when, node, answer=answer):
                 self._add_branch(branch)
@@ -258,11 +278,12 @@ class _RunningPass:
             self._add_loop(node, node.loop, answer)
         if node.finish:
             answers = dict(self.result.answers)
-            finishing = Finishing(node, answer, answers, self.database, self.graph, self.result.number)
-            call(self.hooks, node.finish, finishing)
+            context = FinishContext(node, answer, answers, self.database, self.graph, self.result.number)
+            call_hook(self.hooks, node.finish, context)
         return self._changed_values()
 
     def _value(self, part: Expression, node: GraphNode, answer: JsonValue) -> JsonValue:
+        """Return the part of an answer that an expression selects. Raises KeyError if there is none."""
         try:
             return part.value(self._variables(answer=answer))
         except GraphError as error:
@@ -275,7 +296,7 @@ class _RunningPass:
             raise GraphError(f"node {node.name}: when: {error}") from error
 
     def _changed_values(self) -> dict[str, JsonValue]:
-        """Return the values that the node has changed in the database, by path; a note in place of a long value."""
+        """Map each database path that the node has changed to the new value, or to a note if the value is long."""
         values = {path: self.database.get(path) for path in self.database.written if self.database.has(path)}
         return {path: LEFT_OUT if len(value_text(value)) > MAX_RECORDED else value for path, value in values.items()}
 
@@ -294,17 +315,17 @@ class _RunningPass:
         if loop.store:
             self.database.set(loop.store, [])
         for number, item in enumerate(items, 1):
-            item_node = GraphNode.of_item(node, loop, number, item)
+            item_node = GraphNode.for_item(node, loop, number, item)
             self.graph.add_temporary_node(item_node)
             self._add_edges([item_node.name], loop.before)
 
     def _items(self, loop: EachLoop, answer: JsonValue) -> list[JsonValue]:
-        """Return the items of a loop. Raises AfterQueryError if they are not a list, or too many."""
+        """Return the items of a loop. Raises AfterQueryError if they are not a list, or if there are too many."""
         try:
             items = loop.items.value(self._variables(answer=answer))
         except KeyError:
             if loop.items.names == {ANSWER}:
-                return []  # a field that may be left out
+                return []  # the answer does not have this optional field
             raise GraphError(f"there is nothing at {loop.items}") from None
         if not isinstance(items, list):
             raise AfterQueryError(f"{loop.items} must be a list, and is {value_text(items)[:60]!r}")
@@ -313,22 +334,25 @@ class _RunningPass:
         return items
 
     def _variables(self, **own: JsonValue) -> dict[str, JsonValue]:
-        """Return the variables of a node's templates and expressions; ``own`` are those of this node alone."""
+        """Return the variables for a node's templates and expressions. ``own`` are those that only this node has."""
         return {**self.result.answers, DATABASE: self.database.root, **own}
 
     def _add_edges(self, names: list[str], before: tuple[str, ...]) -> None:
-        """Make the nodes in ``before`` wait for these nodes of a branch or loop, unless a hook has left them out."""
+        """Make the nodes in ``before`` wait for the named nodes. Those that a hook has left out are ignored."""
         for target in before:
             for name in names if target in self.graph.nodes else ():
                 self.graph.add_temporary_edge(name, target)
 
 
 def _run_concurrently(answer: Callable[[int], JsonValue], count: int, side_by_side: int) -> list[JsonValue]:
-    """Return the answers in order. Raises the first failure in that order, once the running calls have ended."""
+    """Call ``answer`` with each index below ``count``, and return the results in order.
+
+    If calls fail, wait until those that are running have ended, and raise the error of the first one in that order.
+    """
     if side_by_side <= 1 or count <= 1:
-        return [answer(place) for place in range(count)]
+        return [answer(index) for index in range(count)]
     with ThreadPoolExecutor(min(side_by_side, count)) as pool:
-        futures = [pool.submit(answer, place) for place in range(count)]
+        futures = [pool.submit(answer, index) for index in range(count)]
         try:
             return [future.result() for future in futures]
         except BaseException:

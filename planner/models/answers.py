@@ -1,4 +1,4 @@
-"""Models whose answers come from people or scripts: from files, a function, or a list."""
+"""Models whose replies come from people or scripts: from files, a function or a list."""
 
 import logging
 import os
@@ -11,14 +11,17 @@ from pathlib import Path
 from planbook.planner.errors import ModelError, ModelRefused
 from planbook.planner.models.tokens import estimated_usage
 from planbook.planner.models.types import Finish, Message, OnText, Reply, Sampling, label, request_key
-from planbook.planner.models.waiting import Stopped, never_stopped, pause
+from planbook.planner.models.waiting import IsStopped, never_stopped, pause
 
 PIECE_LENGTH = 16
-"""Number of characters that are passed on at a time."""
+"""Number of characters in each piece of a reply that is passed on."""
 
 
 def pass_on(text: str, on_text: OnText | None) -> tuple[str, Finish]:
-    """Pass a text on in pieces. Return the part passed on, and "cut" if the listener stopped early, else "stop"."""
+    """Pass a text to ``on_text`` in pieces. Return the part that was passed on and the reason why it ended.
+
+    The reason is "cut" if ``on_text`` stopped the reply before its end, otherwise "stop".
+    """
     if on_text is None:
         return text, "stop"
     for start in range(0, len(text), PIECE_LENGTH):
@@ -32,10 +35,11 @@ Answer = Callable[[Sequence[Message], Sampling], str]
 
 
 class ScriptedModel:
-    """A model that answers with a function, or from a list in order. Threads may share it; each text is given once.
+    """A model that answers with a function, or with the texts of a list, one after the other.
 
-    ``answer`` is a function of messages and sampling that returns the reply, or the list of replies. ``complete``
-    raises ModelRefused if the function fails or the list is used up.
+    ``answer`` is the list, or a function that takes the messages and the sampling and returns the reply. Threads may
+    share a model: each text of a list is returned only once. ``complete`` raises ModelRefused if the function fails or
+    the list is used up.
 
     >>> ScriptedModel(["Yes.", "No."]).complete([], Sampling()).text
     'Yes.'
@@ -46,30 +50,30 @@ class ScriptedModel:
         self._answer: Answer = answer if callable(answer) else _in_order(answer, name)
 
     def complete(self, messages: Sequence[Message], sampling: Sampling, on_text: OnText | None = None) -> Reply:
-        """Return the next reply. Raises ModelRefused."""
+        """Return the next reply. Raises ModelRefused if there is none."""
         start = time.monotonic()
         try:
-            whole = self._answer(messages, sampling)
+            reply = self._answer(messages, sampling)
         except ModelError:
-            raise  # a script may simulate a failure of a model
+            raise  # a script may simulate the failure of a model
         except Exception as error:
             raise ModelRefused(f"the script of {self.name} raised {type(error).__name__}: {error}") from error
-        if not isinstance(whole, str):
-            raise ModelRefused(f"the script of {self.name} returned a {type(whole).__name__}; it must return a str")
-        text, finish = pass_on(whole, on_text)
+        if not isinstance(reply, str):
+            raise ModelRefused(f"the script of {self.name} returned a {type(reply).__name__}; it must return a str")
+        text, finish = pass_on(reply, on_text)
         usage = estimated_usage(messages, text)
         return Reply(text=text, finish=finish, usage=usage, model=self.name, seconds=time.monotonic() - start)
 
 
 def _in_order(texts: Sequence[str], name: str) -> Answer:
-    """Return a function that gives each text once. It raises ModelRefused after the last."""
+    """Return a function that returns the texts one after the other, and raises ModelRefused after the last one."""
     if isinstance(texts, str):
         raise ModelRefused(f"the script of {name} is one str; give a list of replies or a function")
-    left, lock = iter(texts), threading.Lock()
+    remaining, lock = iter(texts), threading.Lock()
 
     def answer(messages: Sequence[Message], sampling: Sampling) -> str:
         with lock:
-            text = next(left, None)
+            text = next(remaining, None)
         if text is None:
             question = messages[-1].content[:80] if messages else ""
             raise ModelRefused(
@@ -82,10 +86,10 @@ def _in_order(texts: Sequence[str], name: str) -> Answer:
 
 LOG = logging.getLogger(__name__)
 KIND = "exchange"
-"""The model name in replies. It leaves out the folder, which differs from machine to machine."""
+"""The name of the model in replies. It does not contain the folder, which differs from machine to machine."""
 _NAME = re.compile(r"(\d+)-[0-9a-f]{8}\.prompt\.md")
 STABLE_CHECKS = 2
-"""Number of consecutive checks that must find a file unchanged before it counts as complete."""
+"""How often, in succession, a file must be found unchanged before it is regarded as complete."""
 README = """\
 # Prompts that wait for an answer
 
@@ -99,32 +103,36 @@ without an answer file is still waiting for its answer. Answers are kept, and ar
 class ExchangeModel:
     """A model that writes each prompt to a file and waits for the file that answers it.
 
-    ``0007-1a2b3c4d.prompt.md`` is answered by ``0007-1a2b3c4d.answer.md`` beside it. A person opens the first and
-    saves the second. A script does the same for every prompt file without an answer file; it should write under another
-    name and then rename. An answer is read once it holds more than white space and has stopped changing. Numbering
-    continues from an earlier run. A prompt that was asked before (same messages, same sampling) reuses its files, so
-    a resumed run asks nothing twice. Each waiting thread has its own prompt; they can be answered in any order.
+    The answer to ``0007-1a2b3c4d.prompt.md`` is written to ``0007-1a2b3c4d.answer.md`` in the same folder, by a person
+    or a script. A script should write the file under another name and then rename it. An answer is read when it holds
+    more than white space and has stopped changing. If several threads wait, their prompts can be answered in any order.
+
+    The folder can be used for several runs. Prompts with the same messages and the same sampling share their files, so
+    a resumed run asks nothing twice.
     """
 
-    def __init__(self, folder: str | Path, poll: float = 0.2, stopped: Stopped = never_stopped) -> None:
+    def __init__(self, folder: str | Path, poll: float = 0.2, stopped: IsStopped = never_stopped) -> None:
         self.name, self.folder = f"{KIND}:{folder}", Path(folder)
         self._poll, self._stopped, self._lock = poll, stopped, threading.Lock()
 
     def complete(self, messages: Sequence[Message], sampling: Sampling, on_text: OnText | None = None) -> Reply:
-        """Ask and wait. Raises EpisodeStopped if the run is stopped, and ModelRefused if a file cannot be used."""
+        """Write the prompt and wait for the answer.
+
+        Raises EpisodeStopped if the run is stopped, or ModelRefused if a file cannot be read or written.
+        """
         start = time.monotonic()
         try:
             with self._lock:
                 prompt = self._ask(messages, sampling)
-            whole = self._wait(prompt.with_name(prompt.name.replace(".prompt.md", ".answer.md")))
+            reply = self._wait(prompt.with_name(prompt.name.replace(".prompt.md", ".answer.md")))
         except OSError as error:
             raise ModelRefused(f"exchange of prompts in {self.folder} failed: {error}") from error
-        text, finish = pass_on(whole, on_text)
+        text, finish = pass_on(reply, on_text)
         usage = estimated_usage(messages, text)
         return Reply(text=text, finish=finish, usage=usage, model=KIND, seconds=time.monotonic() - start)
 
     def _ask(self, messages: Sequence[Message], sampling: Sampling) -> Path:
-        """Return the prompt's file, written if it does not exist yet."""
+        """Return the path of the prompt's file. Write it if it does not exist yet."""
         key = request_key(messages, sampling)
         self.folder.mkdir(parents=True, exist_ok=True)
         if not (self.folder / "README.md").exists():
@@ -134,25 +142,25 @@ class ExchangeModel:
                 return path
         numbers = [int(match[1]) for path in self.folder.iterdir() if (match := _NAME.fullmatch(path.name))]
         path = self.folder / f"{max(numbers, default=0) + 1:04}-{key[:8]}.prompt.md"
-        _replace(path, render(messages, sampling, key))
+        _replace(path, render_prompt(messages, sampling, key))
         return path
 
     def _wait(self, answer: Path) -> str:
-        """Return the text of an answer once its file is complete."""
+        """Wait until an answer's file is complete, and return its text."""
         if not answer.exists():
             LOG.info("waiting for %s", answer)
-        before, checks = (0, 0), 0
+        previous, checks = (0, 0), 0
         while True:
-            now = _file_state(answer)
-            checks = checks + 1 if now == before else 0
-            before = now
-            if checks >= STABLE_CHECKS and now != (0, 0) and (text := _text(answer)).strip():
+            current = _file_state(answer)
+            checks = checks + 1 if current == previous else 0
+            previous = current
+            if checks >= STABLE_CHECKS and current != (0, 0) and (text := _read_answer(answer)).strip():
                 return text
             pause(self._poll, self._stopped)
 
 
-def render(messages: Sequence[Message], sampling: Sampling, key: str) -> str:
-    """Return a conversation as text. The first line holds the whole key."""
+def render_prompt(messages: Sequence[Message], sampling: Sampling, key: str) -> str:
+    """Return the text of a prompt's file. Its first line holds the whole key."""
     parameters = ", ".join(f"{name} {value}" for name, value in sampling.model_dump().items())
     prompt = f"prompt {label()}; " if label() else ""
     parts = [f"<!-- {prompt}{parameters}; key {key} -->"]
@@ -174,7 +182,7 @@ def _first_line(path: Path) -> str:
 
 
 def _file_state(path: Path) -> tuple[int, int]:
-    """Return the size in bytes and the modification time in nanoseconds; (0, 0) for a missing or empty file."""
+    """Return a file's size in bytes and modification time in nanoseconds, or (0, 0) if it is missing or empty."""
     try:
         status = path.stat()
     except FileNotFoundError:
@@ -182,7 +190,7 @@ def _file_state(path: Path) -> tuple[int, int]:
     return (status.st_size, status.st_mtime_ns) if status.st_size else (0, 0)
 
 
-def _text(path: Path) -> str:
+def _read_answer(path: Path) -> str:
     try:
         return path.read_text(encoding="utf-8-sig")
     except UnicodeDecodeError as error:

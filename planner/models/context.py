@@ -1,7 +1,7 @@
-"""Fit a conversation into the model's context by a documented policy, never silently.
+"""Shorten a conversation so that it fits into a model's context. A note replaces whatever is left out.
 
-Templates name the blocks that may be dropped (the filter ``block`` of ``planbook.planner.prompts``), and those that
-must stay whole.
+Templates mark blocks of a prompt that may be left out, or that must not be cut, by the filter ``block`` (see
+``planbook.planner.prompts``). An exchange is a reply of the model with the messages after it, up to the next reply.
 """
 
 import re
@@ -11,10 +11,10 @@ from dataclasses import dataclass, replace
 from planbook.planner.errors import ContextExceeded
 from planbook.planner.models.tokens import estimate_prompt
 from planbook.planner.models.types import Message, Sampling
-from planbook.planner.rendered import Rendered
+from planbook.planner.rendered import RenderedText
 
 EXCHANGES = "earlier messages"
-LEFT_OUT_FIRST = (
+DROP_ORDER = (
     "code of an earlier task",
     "a failure at an earlier task",
     "other tasks",
@@ -22,80 +22,80 @@ LEFT_OUT_FIRST = (
     "example of a rule",
     "demonstration",
 )
-"""The parts that are dropped, in this order: blocks by name, and the oldest exchanges.
+"""What is left out, in this order: the blocks with these names, and the oldest exchanges.
 
-Of blocks with the same name, the last goes first.
+If several blocks have the same name, the last one is left out first.
 """
 WHOLE = "whole"
-"""Name of a block that is never cut, such as the episode that is being judged."""
+"""Name of blocks that are never cut, such as the episode that is being judged."""
 OPEN, NAMED, CLOSE = "\x02", "\x03", "\x04"
-"""Marks of a block. Fitting a prompt removes them, so they never reach a model."""
-_BLOCK = re.compile(f"{OPEN}({'|'.join((*LEFT_OUT_FIRST, WHOLE))}){NAMED}(.*?){CLOSE}", re.DOTALL)
+"""The marks around a block and after its name. ``fit`` removes them, so they never reach a model."""
+_BLOCK = re.compile(f"{OPEN}({'|'.join((*DROP_ORDER, WHOLE))}){NAMED}(.*?){CLOSE}", re.DOTALL)
 MIN_CUT = 400
-"""Minimum number of characters to which a piece is cut."""
+"""Pieces are not cut to fewer characters than this."""
 MAX_MESSAGE = 16_000
-"""Number of characters to which the messages of an exchange are cut before whole exchanges are left out."""
+"""The messages of exchanges are cut to this number of characters before whole exchanges are left out."""
 
 
 def prompt_block(text: str, name: str) -> str:
-    """Mark a text as a block with that name. Raises ValueError for an unknown name."""
-    if name not in (*LEFT_OUT_FIRST, WHOLE):
-        raise ValueError(f"a prompt has no blocks {name!r}; there are {', '.join(LEFT_OUT_FIRST)} and {WHOLE}")
+    """Mark a text as a block with this name. Raises ValueError if the name is unknown."""
+    if name not in (*DROP_ORDER, WHOLE):
+        raise ValueError(f"a prompt has no blocks {name!r}; there are {', '.join(DROP_ORDER)} and {WHOLE}")
     return f"{OPEN}{name}{NAMED}{text}{CLOSE}" if text.strip() else text
 
 
-def unmarked(text: str) -> str:
-    """Return a text without the marks of its blocks, for people."""
+def without_block_marks(text: str) -> str:
+    """Return a text without the marks of its blocks, to show it to people."""
     return "".join(piece.text for piece in _pieces(text))
 
 
 def blocks(text: str, name: str) -> str:
-    """Mark each section of a Markdown text, from one heading of the second level to the next, as a block."""
+    """Mark each section of a Markdown text as a block. Sections begin at headings of the second level (``##``)."""
     head, *sections = re.split(r"^(?=## )", text, flags=re.MULTILINE)
     return "".join([head, *(prompt_block(section, name) for section in sections)])
 
 
 @dataclass(frozen=True)
-class Fitted:
-    """A conversation that fits, with the number of messages dropped and of characters cut from the others."""
+class FittedPrompt:
+    """A conversation that fits, the number of messages left out, and that of characters cut from the others."""
 
     messages: tuple[Message, ...]
     left_out: int = 0
     cut_characters: int = 0
 
 
-def room(sampling: Sampling) -> int:
-    """Return the number of tokens for the prompt. If replies are not limited, they get half of the context."""
+def prompt_limit(sampling: Sampling) -> int:
+    """Return the maximum number of tokens of a prompt. Replies without a limit of their own get half of the context."""
     return sampling.context - (sampling.max_tokens or sampling.context // 2)
 
 
-def fit(messages: Sequence[Message], room: int) -> Fitted:
-    """Fit a conversation into ``room`` tokens, by estimate. Raises ContextExceeded if that is impossible.
+def fit(messages: Sequence[Message], max_tokens: int) -> FittedPrompt:
+    """Shorten a conversation to an estimated number of tokens. Raises ContextExceeded if that is impossible.
 
-    Parts are left out one by one in the order of ``LEFT_OUT_FIRST``, replaced by a note. System messages, the
-    first user message, the last reply and the last message stay. Parts of messages longer than ``MAX_MESSAGE`` are
-    cut to that length before whole exchanges are left out, so that one long output does not push out all others. If
-    that is not enough, the longest remaining texts are cut in the middle, between two lines, all to the same length,
-    with a note of the number of characters cut.
+    Parts are left out one by one in the order of ``DROP_ORDER``, and replaced by a note. System messages, the first
+    user message, the last reply and the last message are never left out. Before whole exchanges are left out, texts
+    longer than ``MAX_MESSAGE`` are cut to that length, so that one long output does not displace all others. If the
+    conversation is still too long, the longest remaining texts are cut to the same length. They are cut in the middle,
+    between two lines, and a note says how many characters are missing.
     """
     for draft in _drafts(messages):
-        if draft.tokens() <= room:
+        if draft.tokens() <= max_tokens:
             return draft.fitted()
-    return _cut(draft, room).fitted()
+    return _cut_longest(draft, max_tokens).fitted()
 
 
 @dataclass(frozen=True)
 class _MessagePiece:
-    """A piece of a message: a block if it has a name. ``original`` is its text before it was cut, if it was."""
+    """A piece of a message. If it has a name, it is a block. If it was cut, ``original`` is its text before that."""
 
     text: str
     name: str = ""
     original: str = ""
     missing: int = 0
-    """Number of characters of the original that were cut."""
+    """Number of characters of the original that are missing in the text."""
 
     def cut(self, length: int) -> "_MessagePiece":
-        """Return the piece without its middle if it is longer than this. It is cut between lines if possible."""
+        """Return the piece, without its middle if it is longer than this. If possible, it is cut between lines."""
         text = self.original or self.text
         if len(text) <= length or self.name == WHOLE:
             return self
@@ -106,36 +106,36 @@ class _MessagePiece:
         return _MessagePiece(f"{head}{note}{tail}", self.name, text, missing)
 
     def left_out(self) -> "_MessagePiece":
-        """Return a note in place of the piece."""
+        """Return a note that replaces the piece."""
         text = self.original or self.text
         return _MessagePiece(f"[left out to fit the context: {self.name}]\n", WHOLE, text, len(text))
 
 
 @dataclass(frozen=True)
 class _FittedConversation:
-    """A conversation in pieces, and the indices of messages left out."""
+    """A conversation that is being shortened: the pieces of its messages, and the indices of messages left out."""
 
     original: tuple[Message, ...]
     pieces: tuple[tuple[_MessagePiece, ...], ...]
     left_out: frozenset[int] = frozenset()
 
-    def fitted(self) -> Fitted:
-        """Return the conversation with the numbers of what it lacks."""
+    def fitted(self) -> FittedPrompt:
+        """Return the conversation, and how much of it is missing."""
         remaining = (pieces for index, pieces in enumerate(self.pieces) if index not in self.left_out)
         missing = sum(piece.missing for pieces in remaining for piece in pieces)
-        return Fitted(self.messages(), len(self.left_out), missing)
+        return FittedPrompt(self.messages(), len(self.left_out), missing)
 
     def tokens(self) -> int:
         """Return the estimated number of tokens."""
         return estimate_prompt(self.messages())
 
     def messages(self) -> tuple[Message, ...]:
-        """Return the remaining messages, with a note in place of those left out."""
+        """Return the remaining messages, with a note that replaces those left out."""
         parts = zip(self.original, self.pieces, strict=True)
-        return _without([_with_pieces(message, pieces) for message, pieces in parts], self.left_out)
+        return _without_messages([_with_pieces(message, pieces) for message, pieces in parts], self.left_out)
 
     def blocks(self, name: str) -> list[tuple[int, int]]:
-        """Return the blocks of a name, the last first, each as the index of its message and of its piece there."""
+        """Return the blocks with this name, beginning with the last: pairs of message index and index of the piece."""
         return [
             (index, number)
             for index, pieces in enumerate(self.pieces)
@@ -144,29 +144,29 @@ class _FittedConversation:
             if piece.name == name
         ][::-1]
 
-    def without(self, index: int, number: int) -> "_FittedConversation":
-        """Return the conversation with a note in place of a block."""
+    def without_block(self, index: int, number: int) -> "_FittedConversation":
+        """Return the conversation with a note that replaces a block. The numbers are those that ``blocks`` returns."""
         message = list(self.pieces[index])
         message[number] = message[number].left_out()
         return replace(self, pieces=(*self.pieces[:index], tuple(message), *self.pieces[index + 1 :]))
 
     def cut(self, length: int, after: int = -1) -> "_FittedConversation":
-        """Return the conversation with longer pieces cut to about this length, in every message after this index."""
+        """Return the conversation with longer pieces cut to about this length, in all messages after the index."""
         cut = (tuple(piece.cut(length) for piece in pieces) for pieces in self.pieces[after + 1 :])
         return replace(self, pieces=(*self.pieces[: after + 1], *cut))
 
 
 def _drafts(messages: Sequence[Message]) -> Iterator[_FittedConversation]:
-    """Yield the conversation, then ever shorter versions of it."""
+    """Yield the conversation, and then shorter and shorter versions of it."""
     draft = _FittedConversation(tuple(messages), tuple(_pieces(message.content) for message in messages))
     yield draft
-    for name in LEFT_OUT_FIRST:
+    for name in DROP_ORDER:
         if name == EXCHANGES:
             yield (draft := draft.cut(MAX_MESSAGE, _first_user(messages)))
         for exchange in _exchanges(messages) if name == EXCHANGES else ():
             yield (draft := replace(draft, left_out=draft.left_out | set(exchange)))
         for index, number in draft.blocks(name):
-            yield (draft := draft.without(index, number))
+            yield (draft := draft.without_block(index, number))
 
 
 def _pieces(content: str) -> tuple[_MessagePiece, ...]:
@@ -178,9 +178,9 @@ def _pieces(content: str) -> tuple[_MessagePiece, ...]:
 
 
 def _with_pieces(message: Message, pieces: Iterable[_MessagePiece]) -> Message:
-    """Return the message with the text of these pieces. Its data stay the same."""
+    """Return the message with the text of these pieces. For recordings, it is still the same message."""
     text, content = "".join(piece.text for piece in pieces), message.content
-    rendered = Rendered.known(text, content.data_digest) if isinstance(content, Rendered) else text
+    rendered = RenderedText.known(text, content.data_digest) if isinstance(content, RenderedText) else text
     return message if text == content else message.model_copy(update={"content": rendered})
 
 
@@ -189,9 +189,9 @@ def _first_user(messages: Sequence[Message]) -> int:
 
 
 def _exchanges(messages: Sequence[Message]) -> list[list[int]]:
-    """Return the indices of the exchanges that may be left out, oldest first.
+    """Return the message indices of each exchange that may be left out, beginning with the oldest exchange.
 
-    An exchange is a reply with the messages after it. That of the last reply stays.
+    The exchange of the last reply may not be left out.
     """
     replies = [index for index, message in enumerate(messages) if message.role == "assistant"]
     exchanges: list[list[int]] = []
@@ -203,11 +203,11 @@ def _exchanges(messages: Sequence[Message]) -> list[list[int]]:
     return exchanges
 
 
-def _without(messages: Sequence[Message], left_out: Set[int]) -> tuple[Message, ...]:
-    """Leave messages out and put a note in their place, so that the roles still alternate.
+def _without_messages(messages: Sequence[Message], left_out: Set[int]) -> tuple[Message, ...]:
+    """Return the messages without some of them, and with a note. The roles of the messages still alternate.
 
     If a reply follows the gap, the note is appended to the message before the gap. If a user message follows, the note
-    takes the place of a reply.
+    becomes a message in the role of the assistant.
     """
     if not left_out:
         return tuple(messages)
@@ -221,18 +221,18 @@ def _without(messages: Sequence[Message], left_out: Set[int]) -> tuple[Message, 
     return (*before[:-1], Message(role=last.role, content=f"{last.content}\n\n{note}"), *after)
 
 
-def _cut(draft: _FittedConversation, room: int) -> _FittedConversation:
-    """Cut the longest pieces to the greatest common length at which the conversation fits."""
+def _cut_longest(draft: _FittedConversation, max_tokens: int) -> _FittedConversation:
+    """Cut the longest pieces to the same length: the greatest one with which the conversation fits."""
     fitting = draft.cut(MIN_CUT)
-    if (least := fitting.tokens()) > room:
+    if (least := fitting.tokens()) > max_tokens:
         raise ContextExceeded(
             f"even cut to {MIN_CUT} characters a message, the prompt has about {least} tokens, and the context "
-            f"leaves room for {room}: raise the context or lower the tokens of a reply"
+            f"leaves room for {max_tokens}: raise the context or lower the tokens of a reply"
         )
     fits, too_long = MIN_CUT, max(len(piece.text) for message in draft.pieces for piece in message)
     while too_long - fits > 1:
         middle = (fits + too_long) // 2
-        if (candidate := draft.cut(middle)).tokens() <= room:
+        if (candidate := draft.cut(middle)).tokens() <= max_tokens:
             fits, fitting = middle, candidate
         else:
             too_long = middle

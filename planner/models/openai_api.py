@@ -1,4 +1,4 @@
-"""A model behind any server that speaks OpenAI's chat completions."""
+"""Models behind servers that speak OpenAI's API for chat completions."""
 
 import logging
 import os
@@ -23,16 +23,16 @@ from planbook.planner.models.openai_replies import (
     Failure,
     ReplyListener,
     ReplyParts,
-    chunk_of,
-    chunks_of,
     describe,
     final_error,
     is_rate_limited,
     is_retryable,
     is_too_long,
-    max_requests,
+    read_chunks,
     read_stream,
+    request_limit,
     retry_after,
+    whole_reply_chunk,
 )
 from planbook.planner.models.tokens import estimated_usage
 from planbook.planner.models.types import Message, OnText, Reply, Sampling
@@ -40,29 +40,30 @@ from planbook.planner.models.waiting import (
     QUIET_SECONDS,
     USUAL_TIMEOUTS,
     Gate,
-    Stopped,
+    IsStopped,
     Timeouts,
-    from_thread,
     never_stopped,
     pause,
+    read_in_thread,
 )
 
 LOG = logging.getLogger(__name__)
 DEFAULT_URL = "https://api.openai.com/v1"
 NO_REQUESTS = "PLANBOOK_NO_REQUESTS"
-"""If this environment variable is 1, only servers on this machine are allowed."""
+"""If this environment variable is 1, requests are allowed only to servers on this machine."""
 MAX_BACK_OFF = 60.0
-"""Maximum number of seconds between two tries, before jitter, unless the server names a time."""
+"""Maximum number of seconds between two tries, unless the server names a time. Jitter may add a quarter."""
 _CONNECTION_VARIABLE = re.compile(r"(ALL|HTTPS?)_PROXY|SSL_CERT_(FILE|DIR)", re.IGNORECASE)
 _JITTER = random.Random()  # not the global one, which may be seeded for a run
 
 
 class OpenAIModel:
-    """A model behind chat completions. Replies are streamed.
+    """A model behind a server that speaks OpenAI's API. Replies are streamed.
 
-    The retries of the SDK are off: its waits cannot be interrupted, are not shared between threads, and do not cover a
-    broken stream. The class of a failure decides whether it is retried. Waits double from ``backoff`` seconds, unless
-    the server gives a time. A parameter that the server does not support is renamed or dropped in later requests.
+    Failed requests are retried if the kind of failure may be temporary. The first wait takes ``backoff`` seconds, and
+    each later one twice as long as the one before, unless the server names a time. The retries of OpenAI's SDK are
+    switched off: its waits cannot be interrupted, are not shared between threads, and do not cover broken streams. If
+    the server does not support a parameter, later requests use its replacement or leave it out.
     """
 
     def __init__(
@@ -75,11 +76,11 @@ class OpenAIModel:
         retries: int = 6,
         backoff: float = 1.0,
         extra_body: Mapping[str, object] | None = None,
-        stopped: Stopped = never_stopped,
+        stopped: IsStopped = never_stopped,
     ) -> None:
-        """``base_url`` defaults to OPENAI_BASE_URL, else ``DEFAULT_URL``; ``api_key`` to OPENAI_API_KEY.
+        """The defaults of ``base_url`` and ``api_key`` are the variables OPENAI_BASE_URL and OPENAI_API_KEY.
 
-        Raises ModelRefused if no request can be made with them.
+        If there is no OPENAI_BASE_URL either, ``DEFAULT_URL`` is used. Raises ModelRefused if no request can be made.
         """
         self.name, self._model = f"openai:{name}", name
         url = (base_url or os.environ.get("OPENAI_BASE_URL") or DEFAULT_URL).strip()
@@ -98,9 +99,10 @@ class OpenAIModel:
         )
 
     def complete(self, messages: Sequence[Message], sampling: Sampling, on_text: OnText | None = None) -> Reply:
-        """Return the reply.
+        """Return the reply of the model.
 
-        Raises ModelRefused, ContextExceeded, ModelUnavailable, and EpisodeStopped while waiting.
+        Raises ModelRefused if the server refuses the request, ContextExceeded if the prompt is too long,
+        ModelUnavailable if all tries failed, or EpisodeStopped if the run is stopped while it waits.
         """
         start, listener, failures = time.monotonic(), ReplyListener(on_text), Counter[str]()
         while True:
@@ -108,17 +110,17 @@ class OpenAIModel:
                 self._gate.wait()
                 received = self._ask(messages, sampling, listener)
             except (openai.APIError, BrokenStream) as error:
-                kind, most = max_requests(error, self._retries)
+                kind, limit = request_limit(error, self._retries)
                 failures[kind] += 1
-                if failures[kind] >= most or is_too_long(error) or not is_retryable(error):
-                    # without the cause, which may quote the key
+                if failures[kind] >= limit or is_too_long(error) or not is_retryable(error):
+                    # the cause is left out, because it may quote the key
                     raise final_error(error, self._title, failures.total(), self._key) from None
-                self._wait(error, failures[kind], most)
+                self._wait(error, failures[kind], limit)
             else:
                 return self._reply(received, messages, time.monotonic() - start)
 
-    def _wait(self, error: Failure, requests: int, most: int) -> None:
-        """Log the failure, and wait before a retry. If the server limits our rate, all threads wait."""
+    def _wait(self, error: Failure, requests: int, limit: int) -> None:
+        """Log the failure, and wait before a retry. If the server limits the rate of requests, all threads wait."""
         requested = retry_after(error)
         back_off = min(self._backoff * 2.0 ** (requests - 1), MAX_BACK_OFF) * _JITTER.uniform(0.75, 1.25)
         seconds = back_off if requested is None else requested
@@ -128,7 +130,7 @@ class OpenAIModel:
             describe(error, self._key),
             seconds,
             requests + 1,
-            most,
+            limit,
         )
         if is_rate_limited(error) or requested is not None:
             self._gate.close_for(seconds)
@@ -144,9 +146,9 @@ class OpenAIModel:
         )
 
     def _ask(self, messages: Sequence[Message], sampling: Sampling, listener: ReplyListener) -> ReplyParts:
-        """Return one reply. After each parameter that the server refuses, ask again without it."""
+        """Return one reply. Whenever the server refuses a parameter, ask again with its replacement or without it."""
         while True:
-            parameters = self._parameters.of(sampling)
+            parameters = self._parameters.for_sampling(sampling)
             try:
                 return self._request(messages, parameters, listener)
             except (openai.BadRequestError, openai.UnprocessableEntityError) as error:
@@ -160,17 +162,17 @@ class OpenAIModel:
         sent = [{"role": message.role, "content": _sendable(message.content)} for message in messages]
         body = {"model": self._model, "messages": sent, **parameters}
         ask = self._stream if parameters.get("stream") else self._whole
-        with closing(from_thread(lambda: ask(body), self._stopped, self._log_silence)) as chunks:
+        with closing(read_in_thread(lambda: ask(body), self._stopped, self._log_silence)) as chunks:
             return read_stream(chunks, listener)
 
     def _whole(self, body: dict[str, Any]) -> Iterator[Mapping[str, Any]]:
-        """Yield a reply that comes in one piece."""
+        """Yield the only piece of a reply that is not streamed."""
         create: Any = self._client.chat.completions.with_raw_response.create
-        yield chunk_of(create(**body, extra_body=self._extra_body or None).http_response)
+        yield whole_reply_chunk(create(**body, extra_body=self._extra_body or None).http_response)
 
     def _stream(self, body: dict[str, Any]) -> Iterator[Mapping[str, Any]]:
-        """Yield the pieces of a reply as plain JSON, since the SDK's objects take half a millisecond each to make."""
-        return chunks_of(
+        """Yield the pieces of a streamed reply as plain JSON. Each object of the SDK would take half a millisecond."""
+        return read_chunks(
             self._client.post(
                 "/chat/completions",
                 cast_to=object,
@@ -181,7 +183,7 @@ class OpenAIModel:
         )
 
     def _reply(self, received: ReplyParts, messages: Sequence[Message], seconds: float) -> Reply:
-        """Return the reply. If the server's name for its model is a path, keep only the file name."""
+        """Return the reply. If the server's name for its model is a path, only its last part is used."""
         text = received.text or received.refusal
         served = received.model or self._model
         return Reply(
@@ -195,7 +197,7 @@ class OpenAIModel:
 
 
 def _key(api_key: str | None, url: str) -> str:
-    """Return the key. Most local servers accept any. Raises ModelRefused."""
+    """Return the key, or a placeholder for servers that need none. Raises ModelRefused if the key is unusable."""
     key = (api_key or os.environ.get("OPENAI_API_KEY") or "").strip()
     if not key and url == DEFAULT_URL:
         raise ModelRefused(
@@ -207,26 +209,26 @@ def _key(api_key: str | None, url: str) -> str:
 
 
 def _http_client(url: str) -> Any:
-    """Return the client for a server. Raises ModelRefused if the variables for proxies or certificates are unusable."""
+    """Return the HTTP client. Raises ModelRefused if the variables for proxies or certificates are unusable."""
     try:
-        return openai.DefaultHttpxClient(trust_env=not _is_local(url))  # no proxy to this machine
-    except Exception as error:  # any of the HTTP library's
-        given = ", ".join(name for name in os.environ if _CONNECTION_VARIABLE.fullmatch(name))
-        raise ModelRefused(f"no connection can be made with the environment variables {given}: {error}") from error
+        return openai.DefaultHttpxClient(trust_env=not _is_local(url))  # no proxy for this machine
+    except Exception as error:  # any error of the HTTP library
+        variables = ", ".join(name for name in os.environ if _CONNECTION_VARIABLE.fullmatch(name))
+        raise ModelRefused(f"no connection can be made with the environment variables {variables}: {error}") from error
 
 
 def _check_url(url: str) -> str:
-    """Return a base URL without a password, for messages. Raises ModelRefused if it is invalid or forbidden."""
+    """Return a base URL without user and password, for messages. Raises ModelRefused if it is invalid or forbidden."""
     try:
         parts = urlsplit(url)
-        place = (parts.hostname or "") + (f":{parts.port}" if parts.port else "")
+        host = (parts.hostname or "") + (f":{parts.port}" if parts.port else "")
     except ValueError as error:
         raise ModelRefused(f"the base URL of the model's server cannot be read: {error}") from error
     if parts.scheme not in ("http", "https") or not parts.hostname:
         raise ModelRefused(f"{url!r} is not the base URL of a server: give one such as http://localhost:8080/v1")
     if os.environ.get(NO_REQUESTS) == "1" and not _is_local(url):
-        raise ModelRefused(f"{NO_REQUESTS}=1 forbids requests to {place}: only servers on this machine are allowed")
-    return f"{parts.scheme}://{place}{parts.path}"
+        raise ModelRefused(f"{NO_REQUESTS}=1 forbids requests to {host}: only servers on this machine are allowed")
+    return f"{parts.scheme}://{host}{parts.path}"
 
 
 def _is_local(url: str) -> bool:
@@ -238,7 +240,7 @@ def _is_local(url: str) -> bool:
 
 
 def _sendable(text: str) -> str:
-    """Return the text with a question mark in place of lone surrogates, which cannot be sent."""
+    """Return the text with a question mark for each lone surrogate, because these cannot be encoded."""
     return text.encode("utf-8", "replace").decode()
 
 
@@ -250,25 +252,28 @@ REPLACEMENTS: Mapping[str, str | None] = {
     "stream_options": None,
     "stream": None,
 }
-"""Replacements of refused parameters; None sends nothing. They are tried in this order."""
+"""Maps each parameter that a server may refuse to its replacement, or to None if it is just left out.
+
+If a message names several of them, the first one is replaced.
+"""
 _NAMED_PATTERNS = (
     r"""["'`]{name}["'`]""",
     r"\b(parameters?|arguments?|fields?|keys?|inputs?)\b( supplied| given)?[\s:]+{name}\b",
     r"\b(unsupported|unrecognized|unknown|unexpected)\b[\s:]+{name}\b",
     r"\b{name}\b( parameter| argument| field)?( is| are)? (un|not |no longer )",
 )
-"""Patterns of a message that names a parameter. A bare word does not count: "stop" and "seed" are ordinary words."""
+"""Patterns of messages that name a parameter. The mere word is not enough: "stop" and "seed" are ordinary words."""
 
 _OUT_OF_RANGE = re.compile(
     r"\b(above|below|exceeds?|maximum|minimum|at most|at least|too (large|small|high|low)|between|range|(less|greater)"
     r" than)\b|[<>]=",
     re.IGNORECASE,
 )
-"""A message that refuses a parameter's value, and not the parameter."""
+"""Pattern of messages that refuse only the value of a parameter."""
 
 
 class Parameters:
-    """The parameters that one server accepts. Each refusal is learned once, for all threads."""
+    """The parameters that a server accepts. All threads share what is learned from its refusals."""
 
     def __init__(self) -> None:
         self._replaced: dict[str, str | None] = {}
@@ -276,12 +281,12 @@ class Parameters:
 
     @property
     def replaced(self) -> dict[str, str | None]:
-        """The parameters refused so far, each with its replacement."""
+        """Maps the parameters that were refused so far to their replacements."""
         with self._lock:
             return dict(self._replaced)
 
-    def of(self, sampling: Sampling) -> dict[str, Any]:
-        """Return the parameters to send for a sampling."""
+    def for_sampling(self, sampling: Sampling) -> dict[str, Any]:
+        """Return the parameters of a request with this sampling."""
         values = {
             "max_tokens": sampling.max_tokens,
             "temperature": sampling.temperature,
@@ -292,12 +297,12 @@ class Parameters:
         }
         replaced = self.replaced
         if "stream" in replaced:
-            del values["stream_options"]  # which servers refuse without it
+            del values["stream_options"]  # servers refuse it without "stream"
         names = {name: replaced.get(name, name) for name in values}
         return {sent: values[name] for name, sent in names.items() if sent is not None and values[name] is not None}
 
     def learn(self, error: openai.APIStatusError, sent: Mapping[str, Any]) -> str | None:
-        """Stop sending a parameter that the server does not support, and return its name; None if it names none."""
+        """Stop sending the parameter that a refusal names. Return its name, or None if the refusal names none."""
         name = next((name for name in REPLACEMENTS if name in sent and _is_about(error, name)), None)
         if name is None or _OUT_OF_RANGE.search(error.message):
             return None

@@ -1,4 +1,4 @@
-"""Replies and failures of an OpenAI-compatible server."""
+"""Read the replies and the failures of a server that speaks OpenAI's API."""
 
 import re
 import time
@@ -13,14 +13,15 @@ from planbook.planner.errors import ContextExceeded, ModelError, ModelRefused, M
 from planbook.planner.models.types import Finish, OnText, Usage
 
 MAX_WAIT = 120.0
-"""Maximum number of seconds to wait at a server's request."""
+"""Maximum number of seconds to wait because a server asks for it."""
 BUSY_FACTOR = 3
-"""Factor for the number of retries if a server limits the rate of requests."""
+"""A request that is refused because of a limit on the rate of requests is retried this many times as often."""
 MIN_KEY_LENGTH = 8
+"""Shorter keys are placeholders for servers that need none. They are not hidden in messages."""
 MAX_QUOTE = 400
 """Maximum number of characters quoted from a server's message."""
 NOT_RETRYABLE = frozenset({"insufficient_quota", "billing_hard_limit_reached"})
-"""Error codes of a 429 response that waiting does not resolve."""
+"""Error codes of responses with status 429 for which waiting does not help."""
 _CONTEXT_CODES = frozenset({"context_length_exceeded", "exceed_context_size_error"})
 _TOO_LONG = re.compile(
     r"(?P<context>context.{0,20}(length|size|window))|(prompt|input).{0,40}(too long|too large|exceed|must be <=)"
@@ -47,7 +48,7 @@ class OtherApi(BrokenStream):
 Failure = openai.APIError | BrokenStream
 _RETRYABLE = (
     BrokenStream,
-    openai.APIConnectionError,  # timeouts too
+    openai.APIConnectionError,  # includes timeouts
     openai.ConflictError,
     openai.RateLimitError,
     openai.InternalServerError,
@@ -55,13 +56,13 @@ _RETRYABLE = (
 
 
 def is_too_long(error: Failure) -> bool:
-    """Return True if the server says that the prompt does not fit."""
+    """Return True if the server says that the prompt is too long."""
     if isinstance(error, BrokenStream):
         return False
     if error.code in _CONTEXT_CODES or error.type in _CONTEXT_CODES or _status(error) == 413:
         return True
-    said = _TOO_LONG.search(error.message)
-    return said is not None and (_status(error) in (400, 422) or (_status(error) == 500 and bool(said["context"])))
+    match = _TOO_LONG.search(error.message)
+    return match is not None and (_status(error) in (400, 422) or (_status(error) == 500 and bool(match["context"])))
 
 
 def is_retryable(error: Failure) -> bool:
@@ -70,17 +71,17 @@ def is_retryable(error: Failure) -> bool:
         return False
     if isinstance(error, _RETRYABLE):
         return not (isinstance(error, openai.APIError) and NOT_RETRYABLE & {error.code, error.type})
-    status = _status(error)  # 408, or an error inside a stream, with or without a number
+    status = _status(error)  # an error inside a stream may have no status
     return status is None or status in (408, 409, 429) or status >= 500
 
 
 def is_rate_limited(error: Failure) -> bool:
-    """Return True if the server limits our rate, so that every thread should wait."""
+    """Return True if the server limits the rate of requests, so that all threads should wait."""
     return _status(error) == 429
 
 
 def retry_after(error: Failure) -> float | None:
-    """Return the seconds that the server asks to wait, from a number or a date; None if it does not say."""
+    """Return for how many seconds the server asks us to wait, or None if it does not say."""
     if not isinstance(error, openai.APIStatusError):
         return None
     header = error.response.headers.get("retry-after", "")
@@ -94,10 +95,10 @@ def retry_after(error: Failure) -> float | None:
     return min(seconds, MAX_WAIT) if seconds > 0 else None
 
 
-def max_requests(error: Failure, retries: int) -> tuple[str, int]:
-    """Return the kind of a failure, and the number of failures of that kind after which no request is made.
+def request_limit(error: Failure, retries: int) -> tuple[str, int]:
+    """Return the kind of a failure, and the number of failures of this kind after which to give up.
 
-    A busy server gets more requests. A server that sent nothing for ``Timeouts.idle`` seconds is asked only once more.
+    For a busy server, it is higher. A server that sent nothing for ``Timeouts.idle`` seconds is asked only once more.
     """
     if is_rate_limited(error):
         return "busy", 1 + BUSY_FACTOR * retries
@@ -105,7 +106,7 @@ def max_requests(error: Failure, retries: int) -> tuple[str, int]:
 
 
 def final_error(error: Failure, title: str, requests: int, key: str) -> ModelError:
-    """Return the error to raise for the last failure; ``title`` names the model and its server."""
+    """Return the error to raise after the last failure. ``title`` names the model and its server."""
     failure = describe(error, key).rstrip(".")
     if is_too_long(error):
         return ContextExceeded(
@@ -127,7 +128,7 @@ def final_error(error: Failure, title: str, requests: int, key: str) -> ModelErr
 
 
 def _symptom_and_advice(error: Failure) -> tuple[str, str]:
-    """Describe a failure that may pass before the run is resumed, and say what to do about it."""
+    """Return a description of a temporary failure, and advice on what to do about it."""
     if is_rate_limited(error):
         return "still limits the rate of requests", "Ask for less at once (a smaller --jobs), or wait"
     if _is_silence(error):
@@ -145,28 +146,28 @@ def _is_unreachable(error: Failure) -> bool:
 
 
 def _is_silence(error: Failure) -> bool:
-    """Return True if the server took the request and then sent nothing for ``Timeouts.idle`` seconds."""
+    """Return True if the server accepted the request and then sent nothing for ``Timeouts.idle`` seconds."""
     return isinstance(error, openai.APITimeoutError) and not _is_unreachable(error)
 
 
 def describe(error: Failure, key: str) -> str:
-    """Return the failure in one line, without the key, which some servers quote."""
+    """Return a failure in one line. If the server quotes the key, it is hidden."""
     text = str(error)
     if isinstance(error, openai.APIConnectionError) and error.__cause__ is not None:
         text = f"{text.rstrip('.')} ({type(error.__cause__).__name__}: {error.__cause__})"
     elif isinstance(error, openai.APIStatusError) and text == f"Error code: {error.status_code}" and error.body:
-        text = f"{text} - {error.body}"  # not in OpenAI's form
+        text = f"{text} - {error.body}"  # the body is not in OpenAI's format
     text = " ".join(_without_key(text, key).split())
     return text if len(text) <= MAX_QUOTE else f"{text[:MAX_QUOTE]} ..."
 
 
 def _without_key(text: str, key: str) -> str:
-    """Return the text without the key. A short placeholder, used where no key is needed, stays."""
+    """Return the text without the key. A short placeholder, which is not secret, is left in it."""
     return text.replace(key, "[key]") if len(key) >= MIN_KEY_LENGTH else text
 
 
 def _status(error: Failure) -> int | None:
-    """Return the HTTP status, or the status that an error inside a stream gives as its code."""
+    """Return the HTTP status. An error inside a stream may give it as its code."""
     if isinstance(error, openai.APIStatusError):
         return error.status_code
     code = getattr(error, "code", None) or ""
@@ -174,24 +175,24 @@ def _status(error: Failure) -> int | None:
 
 
 EVENTS = "text/event-stream"
-"""Content type of a streamed reply."""
+"""The content type of a streamed reply."""
 _FINISHES: dict[str, Finish] = {"length": "length", "model_length": "length", "content_filter": "refused"}
-_FAILURES = frozenset({"error", "abort", "insufficient_system_resource"})
-"""Reasons of a reply that the server could not finish."""
+_FAILURE_REASONS = frozenset({"error", "abort", "insufficient_system_resource"})
+"""Values of ``finish_reason`` that mean that the server could not finish the reply."""
 
 
 class ReplyListener:
-    """Passes several streams of the same reply to ``on_text`` as one text.
+    """Passes a reply to ``on_text``, even if its stream breaks and has to be requested again.
 
-    After a broken stream, the next stream continues it if it begins with the same text. Otherwise ``on_text`` gets
-    nothing more, and only the final text counts.
+    If the new stream begins with the text that was already passed on, only the text after that is passed on. Otherwise
+    ``on_text`` gets nothing more, and only the final reply counts.
     """
 
     def __init__(self, on_text: OnText | None) -> None:
         self._on_text, self._passed = on_text, ""
 
     def pass_on(self, text: str) -> bool:
-        """Pass on the new part of the current stream's text so far. Return False if no more is wanted."""
+        """Take the whole text of the stream so far, and pass on its new part. Return False to stop the reply."""
         if self._on_text is None or len(text) <= len(self._passed) or not text.startswith(self._passed):
             return True
         piece, self._passed = text[len(self._passed) :], text
@@ -200,28 +201,31 @@ class ReplyListener:
 
 @dataclass
 class ReplyParts:
-    """The parts of a reply; ``reason`` is the server's reason for its end, None while it has not ended."""
+    """The parts of a reply. ``finish_reason`` is the server's reason for its end, or None if it has not ended."""
 
     text: str = ""
     refusal: str = ""
     reasoning: str = ""
-    reason: str | None = None
+    finish_reason: str | None = None
     usage: Usage | None = None
     model: str = ""
     cut: bool = False
 
     @property
     def finish(self) -> Finish:
-        """The reason why the reply ended. An empty reply is a refusal."""
+        """The reason why the reply ended, in planbook's words. An empty reply counts as a refusal."""
         if self.cut:
             return "cut"
-        if self.refusal or not (self.text or self.reason == "length"):
+        if self.refusal or not (self.text or self.finish_reason == "length"):
             return "refused"
-        return _FINISHES.get(self.reason or "", "stop")
+        return _FINISHES.get(self.finish_reason or "", "stop")
 
 
 def read_stream(chunks: Iterable[Mapping[str, Any]], listener: ReplyListener) -> ReplyParts:
-    """Read the chunks of a reply, until the listener wants no more. Raises BrokenStream and openai.APIError."""
+    """Read the chunks of a reply to its end, or until the listener stops it.
+
+    Raises BrokenStream if the stream breaks off, or openai.APIError if it contains an error.
+    """
     received = ReplyParts()
     try:
         for chunk in chunks:
@@ -230,17 +234,20 @@ def read_stream(chunks: Iterable[Mapping[str, Any]], listener: ReplyListener) ->
                 received.cut = True
                 return _join_surrogates(received)
     except (openai.APIError, BrokenStream):
-        if received.reason is None:
+        if received.finish_reason is None:
             raise  # otherwise the text is complete, and only the token count is lost
-    if received.reason is None:
+    if received.finish_reason is None:
         raise BrokenStream("the reply's stream ended without a finish_reason")
-    if received.reason in _FAILURES:
-        raise BrokenStream(f"the server ended the reply with the finish_reason {received.reason!r}")
+    if received.finish_reason in _FAILURE_REASONS:
+        raise BrokenStream(f"the server ended the reply with the finish_reason {received.finish_reason!r}")
     return _join_surrogates(received)
 
 
-def chunk_of(response: Any) -> Mapping[str, Any]:
-    """Return a reply that came in one piece as a chunk of a stream. Raises BrokenStream and openai.APIError."""
+def whole_reply_chunk(response: Any) -> Mapping[str, Any]:
+    """Return a reply that was not streamed, in the form of a chunk of a stream.
+
+    Raises BrokenStream if it cannot be read, or openai.APIError if it contains an error.
+    """
     try:
         whole = _mapping(response.json())
     except ValueError as error:
@@ -253,12 +260,12 @@ def chunk_of(response: Any) -> Mapping[str, Any]:
     first = _mapping(choices[0]) if isinstance(choices, list) and choices else {}
     if not isinstance(first.get("message"), Mapping):
         raise BrokenStream("the server answered with something other than a chat completion")
-    reason = first.get("finish_reason") or "stop"  # some servers name none for a whole reply
+    reason = first.get("finish_reason") or "stop"  # some servers give none for a reply that is not streamed
     return {**whole, "choices": [{"delta": first["message"], "finish_reason": reason}]}
 
 
 class EventStream(openai.Stream[object]):
-    """A stream that notes whether it came to its end mark."""
+    """A stream that remembers whether it has reached its end mark, ``[DONE]``."""
 
     ended = False
 
@@ -268,15 +275,18 @@ class EventStream(openai.Stream[object]):
             yield event
 
 
-def chunks_of(stream: EventStream) -> Iterator[Mapping[str, Any]]:
-    """Yield the JSON objects of a stream, then close it. Raises BrokenStream, OtherApi, openai.APIError."""
+def read_chunks(stream: EventStream) -> Iterator[Mapping[str, Any]]:
+    """Yield the JSON objects of a stream, and then close it.
+
+    Raises BrokenStream if it cannot be read, OtherApi if the server does not speak OpenAI's API, or openai.APIError.
+    """
     response = stream.response
     kind = response.headers.get("content-type", "").partition(";")[0]
     empty = True
     with stream:
         try:
             if kind == "application/json" and not _read_whole(response).content.lstrip().startswith(b"data:"):
-                yield chunk_of(response)  # from a server that does not stream
+                yield whole_reply_chunk(response)  # the server does not stream
                 return
             for chunk in stream:
                 if not isinstance(chunk, Mapping):
@@ -288,20 +298,20 @@ def chunks_of(stream: EventStream) -> Iterator[Mapping[str, Any]]:
     if empty and kind != EVENTS:
         raise OtherApi(f"it answers with {kind or 'no content type'}, where a stream of {EVENTS} was asked for")
     if stream.ended and not empty:
-        yield {"choices": [{"finish_reason": "length"}]}  # without a reason, the reply may have been cut off
+        yield {"choices": [{"finish_reason": "length"}]}  # counts only if no reason was given
 
 
 def _read_whole(response: Any) -> Any:
-    """Receive the rest of a response, and return it. Raises BrokenStream."""
+    """Receive the rest of a response, and return the response. Raises BrokenStream if it breaks off."""
     try:
         response.read()
-    except Exception as error:  # any of the HTTP library's
+    except Exception as error:  # any error of the HTTP library
         raise BrokenStream(f"the reply broke off: {type(error).__name__}: {error}") from error
     return response
 
 
 def _add_chunk(received: ReplyParts, chunk: Mapping[str, Any]) -> None:
-    """Add one chunk. Servers omit different parts of it. Of several choices, only the first counts."""
+    """Add one chunk to the reply. Any part of it may be missing. Of several choices, only the first is used."""
     received.model = _text(chunk.get("model")) or received.model
     received.usage = _usage(_mapping(chunk.get("usage"))) or received.usage
     choices = chunk.get("choices")
@@ -313,32 +323,32 @@ def _add_chunk(received: ReplyParts, chunk: Mapping[str, Any]) -> None:
         received.refusal += _text(delta.get("refusal"))
         received.reasoning += _reasoning(delta)
         reason = _text(choice.get("finish_reason"))
-        received.reason = received.reason or (reason if reason != "null" else "") or None
+        received.finish_reason = received.finish_reason or (reason if reason != "null" else "") or None
 
 
 def _mapping(value: object) -> Mapping[str, Any]:
-    """Return the value if it is an object of JSON, else an empty one."""
+    """Return the value if it is a JSON object, otherwise an empty one."""
     return value if isinstance(value, Mapping) else {}
 
 
 def _text(content: object, kind: str = "text") -> str:
-    """Return a text, or the joined parts of that kind in a list."""
+    """Return the content if it is a string. If it is a list, join its parts of this kind."""
     if isinstance(content, list):
         return "".join(_text(_mapping(part).get(kind)) for part in content)
     return content if isinstance(content, str) else ""
 
 
 def _reasoning(message: Mapping[str, Any]) -> str:
-    """Return the model's reasoning. Servers use one of two names for it, or make it a part of the content."""
+    """Return the model's reasoning. Servers use one of two keys for it, or make it a part of the content."""
     reasoning = _text(message.get("reasoning_content")) or _text(message.get("reasoning"))
     content = message.get("content")
     return reasoning or (_text(content, "thinking") if isinstance(content, list) else "")
 
 
-def _usage(counted: Mapping[str, Any]) -> Usage | None:
-    """Return the tokens that the server counted; None if it does not count both prompt and reply."""
-    prompt, completion = counted.get("prompt_tokens"), counted.get("completion_tokens")
-    cached = _mapping(counted.get("prompt_tokens_details")).get("cached_tokens")
+def _usage(counts: Mapping[str, Any]) -> Usage | None:
+    """Return the tokens that the server counted, or None unless it counted both the prompt and the reply."""
+    prompt, completion = counts.get("prompt_tokens"), counts.get("completion_tokens")
+    cached = _mapping(counts.get("prompt_tokens_details")).get("cached_tokens")
     if not _is_count(prompt) or not _is_count(completion) or not prompt:
         return None
     return Usage(prompt=prompt, completion=completion, cached=min(cached, prompt) if _is_count(cached) else 0)
@@ -349,7 +359,7 @@ def _is_count(number: object) -> TypeGuard[int]:
 
 
 def _join_surrogates(received: ReplyParts) -> ReplyParts:
-    """Join surrogate pairs that were split between two pieces, replace lone surrogates, and return the reply."""
+    """Join surrogate pairs that were split between two chunks, replace lone surrogates, and return the reply."""
     for name in ("text", "refusal", "reasoning"):
         joined = getattr(received, name).encode("utf-16", "surrogatepass").decode("utf-16", "replace")
         setattr(received, name, joined)

@@ -1,7 +1,7 @@
-"""Separate a model's reasoning from its reply. Reasoning is stored, but never read as a plan.
+"""Separate a model's reasoning from its reply. The reasoning is stored, but it is never read as a plan.
 
-Open models write their reasoning at the beginning of the reply, between ``<think>`` and ``</think>``. Some servers cut
-off the opening tag. Then all text before ``</think>`` is reasoning, unless that tag is inside a code block.
+Open models write their reasoning at the beginning of the reply, between ``<think>`` and ``</think>``. Some servers
+remove the opening tag. In this case, all text before ``</think>`` is reasoning, unless that tag is in a code block.
 """
 
 import re
@@ -15,8 +15,8 @@ _FENCE = re.compile(r"^\s*(?:```|~~~)", re.MULTILINE)
 _TAGS = ("<think>", "<thinking>")
 
 
-def split(text: str) -> tuple[str, str]:
-    """Return the reasoning at the beginning of a text, and the rest. The rest is empty if a tag is never closed."""
+def split_reasoning(text: str) -> tuple[str, str]:
+    """Return the reasoning at the beginning of a text, and the text after it, which is empty if a tag is not closed."""
     reasoning, rest = _blocks(text)
     closed = _CLOSE_ALONE.search(text) if rest == text else None
     if closed and len(_FENCE.findall(text, 0, closed.start())) % 2 == 0:
@@ -25,7 +25,7 @@ def split(text: str) -> tuple[str, str]:
 
 
 def _blocks(text: str) -> tuple[str, str]:
-    """Return the text inside the tagged blocks at the beginning, and the rest."""
+    """Return the text inside the tagged blocks at the beginning, and the text after them."""
     reasoning: list[str] = []
     while opened := _OPEN.match(text):
         closed = _CLOSE.search(text, opened.end())
@@ -36,30 +36,30 @@ def _blocks(text: str) -> tuple[str, str]:
 
 
 def without_reasoning(reply: Reply) -> Reply:
-    """Return the reply with its reasoning moved out of its text."""
-    reasoning, text = split(reply.text)
+    """Return the reply with the reasoning moved from its text to its field ``reasoning``."""
+    reasoning, text = split_reasoning(reply.text)
     if text == reply.text:
         return reply
     return reply.model_copy(update={"text": text, "reasoning": f"{reply.reasoning}{reasoning}"})
 
 
-class AfterReasoning:
-    """Passes on only the text after the reasoning, however the reply is cut into pieces.
+class ReasoningFilter:
+    """Takes the pieces of a reply, and passes on the text after the reasoning.
 
-    If a server cuts off the opening tag, reasoning cannot be recognised before its end, and is passed on.
+    If the server has removed the opening tag, reasoning cannot be recognised before its end, and is passed on as well.
     """
 
     def __init__(self, on_text: OnText) -> None:
         self._on_text, self._buffer, self._passes = on_text, "", False
 
     def __call__(self, piece: str) -> bool:
-        """Pass the piece on, or hold it back while it may be reasoning."""
+        """Pass the piece on, or keep it while it may be reasoning. Return False to stop the reply."""
         if self._passes:
             return self._on_text(piece)
         self._buffer += piece
         while opened := _OPEN.match(self._buffer):
             closed = _CLOSE.search(self._buffer, opened.end())
-            if closed is None:  # keep what may be the beginning of the closing tag
+            if closed is None:  # the end may be the beginning of the closing tag
                 self._buffer = opened[0] + self._buffer[opened.end() :][-len("</thinking>") :]
                 return True
             self._buffer = self._buffer[closed.end() :]

@@ -1,8 +1,9 @@
-"""Recordings: files of replies, the model that answers from them, and the message for a missing answer.
+"""Recordings: files of replies, and the model that replays them.
 
-A recording has a header line, then one line of JSON for each reply. A reply belongs to its exact prompt, and to the
-data of the prompt: role and template, number among the questions of that template in its scope, and digest of the
-template's variables. So the wording of prompts may change. Recordings of planbook 0.1.0 only have exact prompts.
+A recording has a header line, and then a line of JSON for each reply. A reply is found by its exact prompt. If there is
+none, it is found by the data of the prompt: the role, the template, a digest of the template's variables, and how often
+this template was used before in the same place (scope) of the journal. So prompts can be reworded. The recordings of
+planbook 0.1.0 do not have these data.
 """
 
 import fcntl
@@ -20,7 +21,7 @@ from pydantic import Field, ValidationError
 from planbook.envs import validation_faults
 from planbook.planner.errors import ModelRefused, NotRecorded, UnknownModel
 from planbook.planner.models.answers import pass_on
-from planbook.planner.models.tokens import usage_of_cut
+from planbook.planner.models.tokens import partial_usage
 from planbook.planner.models.types import (
     Finish,
     Message,
@@ -41,13 +42,13 @@ from planbook.planner.types import Record
 Kind = TypeVar("Kind", bound=Record)
 FORMAT = 1
 HEAD_LENGTH = 80
-"""Number of characters of each message that are recorded, for people."""
+"""Number of characters that are recorded of each message, so that people can recognise it."""
 
 
 class Header(Record):
-    """The first line. ``made_with`` is the origin of the answers, ``command`` the command that replays them.
+    """The first line of a recording. ``made_with`` says where the replies come from.
 
-    The command lacks the model, which is the recording, and the folder of the run.
+    ``command`` is the command that replays them, without the option for the model and without the folder of the run.
     """
 
     recording: int = FORMAT
@@ -56,7 +57,7 @@ class Header(Record):
 
 
 class RecordedMessage(Record):
-    """One message of a recorded prompt. Its whole text is not recorded."""
+    """One message of a recorded prompt. It has only the beginning of the text."""
 
     role: Speaker
     sha256: str
@@ -71,7 +72,7 @@ class RecordedMessage(Record):
 
 
 class RecordedReply(Record):
-    """One request and its reply. ``label`` names the role and the template; ``model`` is the model that answered."""
+    """One request and its reply. ``label`` names the role and the template. ``model`` is the model that answered."""
 
     key: str
     label: str = ""
@@ -100,14 +101,14 @@ class RecordedReply(Record):
 
 
 class FoundReply(NamedTuple):
-    """A recorded reply; ``reworded`` if its prompt had the same data in other words."""
+    """A recorded reply. ``reworded`` is True if its prompt had the same data in different words."""
 
     entry: RecordedReply
     reworded: bool
 
 
 class RecordedReplies:
-    """The replies of a recording. If a prompt has several replies, the first counts."""
+    """The replies of a recording. If there are several replies to a prompt, only the first is used."""
 
     def __init__(self, entries: Iterable[RecordedReply] = ()) -> None:
         self._by_key: dict[str, RecordedReply] = {}
@@ -127,9 +128,9 @@ class RecordedReplies:
             self._by_data.setdefault((*key, entry.given.data), entry)
 
     def find(self, messages: Sequence[Message], sampling: Sampling, *, strict: bool = False) -> FoundReply | None:
-        """Return the reply recorded for exactly these messages; else, unless ``strict``, one for the same data.
+        """Return the reply to these messages or, unless ``strict``, to other messages with the same data.
 
-        A reply for the data at the same place of the scope is preferred to one at another place.
+        Of several replies to the same data, one whose template was used equally often before is preferred.
         """
         if entry := self._by_key.get(request_key(messages, sampling)):
             return FoundReply(entry, reworded=False)
@@ -142,14 +143,14 @@ class RecordedReplies:
 
 
 def _key_start(label: str, sampling: Sampling) -> tuple[object, ...]:
-    """Return the prompt's name and the sampling parameters on which the reply depends."""
+    """Return the part of a key that stands for the prompt's name and the sampling."""
     return label, sampling.temperature, sampling.seed, sampling.sample
 
 
 def read_recording(path: Path) -> tuple[Header, list[RecordedReply]]:
-    """Return the header and the replies, without a last line that was cut off. Raises UnknownModel if unreadable."""
+    """Return the header and the replies. An incomplete last line is ignored. Raises UnknownModel if unreadable."""
     try:
-        lines = _whole_lines(path.read_bytes()).split(b"\n")[:-1]
+        lines = _complete_lines(path.read_bytes()).split(b"\n")[:-1]
     except OSError as error:
         raise UnknownModel(f"the recording {path} cannot be read: {error.strerror}") from error
     if not lines:
@@ -163,7 +164,10 @@ def read_recording(path: Path) -> tuple[Header, list[RecordedReply]]:
 
 
 def append(path: Path, header: Header, entry: RecordedReply) -> None:
-    """Add an entry durably, after removing a line that an earlier kill cut off. Raises ModelRefused."""
+    """Add an entry, so that it is not lost in a crash. Remove an incomplete last line that an earlier crash has left.
+
+    Raises ModelRefused if the file cannot be written.
+    """
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         with path.open("a+b") as file:
@@ -177,7 +181,7 @@ def append(path: Path, header: Header, entry: RecordedReply) -> None:
 
 
 def _repair(file: IO[bytes]) -> int:
-    """Make the file end with a whole line, and return its length."""
+    """Complete or remove an incomplete last line. Return the length of the file."""
     size = file.seek(0, os.SEEK_END)
     if size == 0:
         return 0
@@ -185,14 +189,14 @@ def _repair(file: IO[bytes]) -> int:
     if file.read(1) == b"\n":
         return size
     file.seek(0)
-    whole = _whole_lines(file.read())
+    whole = _complete_lines(file.read())
     file.truncate(min(size, len(whole)))
     file.write(whole[size:])
     return len(whole)
 
 
-def _whole_lines(content: bytes) -> bytes:
-    """Return the content without a half-written last line; a line that only lacks its newline gets it."""
+def _complete_lines(content: bytes) -> bytes:
+    """Return the content without an incomplete last line. If the line only lacks its newline, add that instead."""
     tail = content[content.rfind(b"\n") + 1 :]
     try:
         json.loads(tail)
@@ -202,7 +206,7 @@ def _whole_lines(content: bytes) -> bytes:
 
 
 def _line(record: Record) -> bytes:
-    """Return one line of readable JSON in UTF-8; only lone surrogates are escaped."""
+    """Return one line of JSON in UTF-8. Only lone surrogates are escaped, so that people can read it."""
     text = json.dumps(record.model_dump(mode="python"), ensure_ascii=False, separators=(",", ":"))
     return text.encode("utf-8", "backslashreplace") + b"\n"
 
@@ -220,11 +224,11 @@ MISSING_ADVICE = "Record what is missing with --model recorded:{0}+MODEL, such a
 
 
 class RecordedModel:
-    """A model that replays a recording. It asks an inner model, if any, for missing replies and records them.
+    """A model that replays a recording. If it has an inner model, it asks it for missing replies, and records them.
 
-    A reply is found by its prompt's words or data (``planbook.planner.models.recordings``), not by the model's name, so
-    a recording of one model replays anywhere. A ``strict`` recording has no reply to a reworded prompt. A new reply is
-    recorded before ``on_text`` gets any of it.
+    The replies are found by the text or the data of their prompts (see ``planbook.planner.models.recordings``). The
+    name of the model that gave them does not matter. If ``strict`` is True, only prompts with the same text count. A
+    new reply is recorded before ``on_text`` gets any part of it.
     """
 
     def __init__(self, path: str | Path, inner: Model | None = None, *, strict: bool = False) -> None:
@@ -238,11 +242,14 @@ class RecordedModel:
         self._asking: defaultdict[str, threading.Lock] = defaultdict(threading.Lock)
 
     def complete(self, messages: Sequence[Message], sampling: Sampling, on_text: OnText | None = None) -> Reply:
-        """Return the recorded reply, or ask the inner model. Raises NotRecorded, ModelRefused, and its errors."""
+        """Return the recorded reply, or the inner model's reply.
+
+        Raises NotRecorded if there is neither, ModelRefused if the file cannot be written, or an error of the model.
+        """
         key = request_key(messages, sampling)
         with self._lock:
             asking = self._asking[key]
-        with asking:  # so that the same request from two threads is paid for once
+        with asking:  # if two threads make the same request, it is paid for only once
             found = self._entries.find(messages, sampling, strict=self.strict)
             if found is None and self._inner is not None:
                 return self._record(self._inner, messages, sampling, on_text)
@@ -254,7 +261,7 @@ class RecordedModel:
         entry, reworded = found
         text, end = pass_on(entry.text, on_text)
         finish = "cut" if end == "cut" else entry.finish
-        usage = usage_of_cut(entry.usage, entry.text, text)
+        usage = partial_usage(entry.usage, entry.text, text)
         return Reply(text=text, finish=finish, usage=usage, model=entry.model, replayed=True, reworded=reworded)
 
     def _record(self, inner: Model, messages: Sequence[Message], sampling: Sampling, on_text: OnText | None) -> Reply:
@@ -270,47 +277,48 @@ class RecordedModel:
 def explain_missing(
     path: Path, messages: Sequence[Message], sampling: Sampling, entries: RecordedReplies, *, strict: bool = False
 ) -> str:
-    """Return a message that says that a recording has no answer, and how its most similar entry differs."""
+    """Return a message that says that a recording has no reply, and how the most similar prompt in it differs."""
     request, replies = tuple(map(RecordedMessage.of, messages)), list(entries)
     prompt = f" of {label()}" if label() else ""
-    problem = f"{path} has no answer to this prompt{prompt} ({_summary(request)})"
+    problem = f"{path} has no answer to this prompt{prompt} ({_describe_prompt(request)})"
     if strict and entries.find(messages, sampling):
         return f"{problem} but one to the same data in other words, which --strict-recordings refuses"
     if not replies:
         return f"{problem}; it is empty"
     nearest = max(replies, key=lambda entry: _similarity(entry, request))
-    return f"{problem}; the nearest of its {len(replies)} {_difference(nearest, request, sampling)}"
+    return f"{problem}; the nearest of its {len(replies)} {_describe_difference(nearest, request, sampling)}"
 
 
 def _similarity(entry: RecordedReply, request: Sequence[RecordedMessage]) -> tuple[int, bool, bool, int]:
-    """Return the sort key: number of equal messages, same prompt name, same message count, number of equal heads."""
+    """Return a sort key: the number of equal messages, and then weaker signs of similarity."""
     pairs = list(zip(entry.messages, request, strict=False))
-    same, alike = sum(one == other for one, other in pairs), sum(one.head == other.head for one, other in pairs)
-    return same, entry.label == label(), len(entry.messages) == len(request), alike
+    equal_messages = sum(recorded == current for recorded, current in pairs)
+    equal_heads = sum(recorded.head == current.head for recorded, current in pairs)
+    return equal_messages, entry.label == label(), len(entry.messages) == len(request), equal_heads
 
 
-def _difference(entry: RecordedReply, request: Sequence[RecordedMessage], sampling: Sampling) -> str:
+def _describe_difference(entry: RecordedReply, request: Sequence[RecordedMessage], sampling: Sampling) -> str:
     prompt = f"(of {entry.label}) " if entry.label else ""
     pairs = enumerate(zip_longest(entry.messages, request), 1)
-    if differing := [(number, then, now) for number, (then, now) in pairs if then != now]:
-        number, then, now = differing[0]
-        asked, other_data = prompt_data(), ""
-        if entry.given and asked and entry.label == label():  # then system prompts may only be reworded
-            conversation = (each for each in differing if each[2] is None or each[2].role != "system")
-            number, then, now = next(conversation, differing[0])
-            if entry.given.data != asked.data:
+    if differing := [(number, old, new) for number, (old, new) in pairs if old != new]:
+        number, old, new = differing[0]
+        data, other_data = prompt_data(), ""
+        if entry.given and data and entry.label == label():  # system prompts may then be reworded
+            conversation = (message for message in differing if message[2] is None or message[2].role != "system")
+            number, old, new = next(conversation, differing[0])
+            if entry.given.data != data.data:
                 other_data = ". The prompt is made from other data, such as another task"
-        return f"{prompt}differs from message {number} on: {_shown(now)} instead of {_shown(then)}{other_data}"
+        return f"{prompt}differs from message {number} on: {_describe(new)} instead of {_describe(old)}{other_data}"
     recorded, current = entry.sampling.model_dump(), sampling.model_dump()
     changed = (name for name in recorded if recorded[name] != current[name])
     changes = ", ".join(f"{name} {current[name]!r} instead of {recorded[name]!r}" for name in changed)
     return f"{prompt}has the same messages, but was sampled with other parameters: {changes}"
 
 
-def _summary(request: Sequence[RecordedMessage]) -> str:
+def _describe_prompt(request: Sequence[RecordedMessage]) -> str:
     messages = f"{len(request)} message{'' if len(request) == 1 else 's'}"
-    return f"{messages}, the last: {_shown(request[-1])}" if request else messages
+    return f"{messages}, the last: {_describe(request[-1])}" if request else messages
 
 
-def _shown(message: RecordedMessage | None) -> str:
+def _describe(message: RecordedMessage | None) -> str:
     return f"({message.role}, {message.head!r}, {message.length} characters)" if message else "none"

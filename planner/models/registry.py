@@ -1,18 +1,18 @@
-"""Load a model by its name on the command line."""
+"""Load a model by its name, such as ``openai:gpt-4o-mini``. The command line uses these names."""
 
 import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from planbook.envs import CannotLoad, execute_module
+from planbook.envs import ModuleLoadError, execute_module
 from planbook.planner.errors import UnknownModel
 from planbook.planner.models.answers import ExchangeModel, ScriptedModel
 from planbook.planner.models.recordings import RecordedModel
 from planbook.planner.models.types import Model
-from planbook.planner.models.waiting import USUAL_TIMEOUTS, Stopped, Timeouts, never_stopped
+from planbook.planner.models.waiting import USUAL_TIMEOUTS, IsStopped, Timeouts, never_stopped
 
-FORMS = {
+MODEL_FORMS = {
     "openai:NAME": "a model of OpenAI's, or of the server at OPENAI_BASE_URL",
     "recorded:FILE": "answers from a recording",
     "recorded:FILE+MODEL": "the same, and MODEL answers and is recorded where it has none",
@@ -22,28 +22,29 @@ FORMS = {
 _INNER = re.compile(r"(?P<file>.+?)\+(?P<inner>[a-z]+:.*|none)", re.DOTALL)
 
 
-OBJECT = "object:"
-"""Prefix of the name of a model that exists in one process only."""
+OBJECT_PREFIX = "object:"
+"""Prefix of the names of models that are Python objects, and so exist only in one process."""
 _OBJECTS: dict[str, Model] = {}
 
 
 def register_model(model: Model) -> str:
-    """Return a name by which a model loads in this process: ``object:NAME``, where NAME is its name or class."""
+    """Make a model known to ``load_model`` in this process. Return its name there, such as ``object:NAME``."""
     base = getattr(model, "name", "") or type(model).__name__
-    name = base if base.startswith(OBJECT) else f"{OBJECT}{base}"
+    name = base if base.startswith(OBJECT_PREFIX) else f"{OBJECT_PREFIX}{base}"
     _OBJECTS[name] = model
     return name
 
 
-def load_model(spec: str, *, stopped: Stopped = never_stopped, timeouts: Timeouts = USUAL_TIMEOUTS) -> Model:
-    """Return the model with that full name; see FORMS. Raises UnknownModel; ModelRefused if a server's key is missing.
+def load_model(spec: str, *, stopped: IsStopped = never_stopped, timeouts: Timeouts = USUAL_TIMEOUTS) -> Model:
+    """Return the model with this full name. ``MODEL_FORMS`` lists the possible names.
 
-    A model checks ``stopped`` while it waits; a model behind a server applies ``timeouts``.
+    The model calls ``stopped`` while it waits. ``timeouts`` are used by models behind a server. Raises UnknownModel if
+    there is no model with this name, or ModelRefused if the key for a server is missing.
     """
     kind, colon, rest = spec.partition(":")
     if spec in _OBJECTS:
         return _OBJECTS[spec]
-    if spec.startswith(OBJECT):
+    if spec.startswith(OBJECT_PREFIX):
         raise UnknownModel(f"{spec} was an object of the Python process that began the run; pass it again as model=")
     if spec == "none":
         raise UnknownModel(f"none is not a model; it is for planners that need none, such as procedures. {_forms()}")
@@ -55,22 +56,22 @@ def load_model(spec: str, *, stopped: Stopped = never_stopped, timeouts: Timeout
 
 
 def _forms() -> str:
-    return "A model is one of: " + "; ".join(f"{form} ({meaning})" for form, meaning in FORMS.items())
+    return "A model is one of: " + "; ".join(f"{form} ({meaning})" for form, meaning in MODEL_FORMS.items())
 
 
-def _openai(rest: str, stopped: Stopped, timeouts: Timeouts) -> Model:
-    from planbook.planner.models.openai_api import OpenAIModel  # the SDK takes most of a second to import
+def _openai(rest: str, stopped: IsStopped, timeouts: Timeouts) -> Model:
+    from planbook.planner.models.openai_api import OpenAIModel  # importing the SDK takes most of a second
 
     return OpenAIModel(rest, stopped=stopped, timeouts=timeouts)
 
 
-def _exchange(rest: str, stopped: Stopped, timeouts: Timeouts) -> Model:
+def _exchange(rest: str, stopped: IsStopped, timeouts: Timeouts) -> Model:
     if Path(rest).exists() and not Path(rest).is_dir():
         raise UnknownModel(f"exchange:{rest} needs a folder, and {rest} is a file")
     return ExchangeModel(rest, stopped=stopped)
 
 
-def _recorded(rest: str, stopped: Stopped, timeouts: Timeouts) -> Model:
+def _recorded(rest: str, stopped: IsStopped, timeouts: Timeouts) -> Model:
     match = _INNER.fullmatch(rest)
     if match:
         return RecordedModel(match["file"], load_model(match["inner"], stopped=stopped, timeouts=timeouts))
@@ -81,13 +82,13 @@ def _recorded(rest: str, stopped: Stopped, timeouts: Timeouts) -> Model:
     return RecordedModel(rest)
 
 
-def _scripted(rest: str, stopped: Stopped, timeouts: Timeouts) -> Model:
+def _scripted(rest: str, stopped: IsStopped, timeouts: Timeouts) -> Model:
     file, _, name = rest.rpartition(":")
     if not file.endswith(".py") or not name:
         raise UnknownModel(f"scripted:{rest} does not name a function in a file: write scripted:FILE.py:NAME")
     try:
         module = execute_module(Path(file))
-    except CannotLoad as error:
+    except ModuleLoadError as error:
         raise UnknownModel(str(error)) from error
     return ScriptedModel(_script(vars(module).get(name), file, name), name=f"scripted:{rest}")
 
@@ -101,7 +102,7 @@ def _script(member: Any, file: str, name: str) -> Any:
     raise UnknownModel(f"{name} in {file} is a {type(member).__name__}; it must be {expected}")
 
 
-_KINDS: dict[str, Callable[[str, Stopped, Timeouts], Model]] = {
+_KINDS: dict[str, Callable[[str, IsStopped, Timeouts], Model]] = {
     "openai": _openai,
     "recorded": _recorded,
     "exchange": _exchange,

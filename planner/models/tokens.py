@@ -1,4 +1,4 @@
-"""Token estimates, which are needed before a server counts, and prices of tokens."""
+"""Estimate the number of tokens of a text before a server has counted them, and compute the price of a call."""
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
@@ -16,21 +16,22 @@ _PIECE = re.compile(r"[A-Za-z]+| ?[0-9]|\n[ \t]*|[ \t]{2,}|[!-/:-@\[-`{-~]|[^\x0
 _LETTERS_PER_TOKEN = 7
 _BYTES_PER_TOKEN = 2
 MESSAGE_TOKENS = 4
-"""Number of tokens that a chat template adds to each message: its role and two marks."""
+"""Number of tokens that a server adds to each message: its role and two marks."""
 _CACHE_SIZE = 16 << 20
-"""Maximum number of characters of the messages whose token counts are cached."""
+"""Maximum number of characters of all messages together whose token counts are cached."""
 MARGIN = 1.35
-"""Factor from the estimate to an upper limit on a prompt's tokens. The estimate of German texts was 26 % too low."""
+"""An upper limit on a prompt's tokens is the estimate times this. The estimate for German was up to 26 % too low."""
 
 
-@cached_up_to(_CACHE_SIZE)  # because a conversation is counted again for each reply
+@cached_up_to(_CACHE_SIZE)  # the messages of a conversation are counted again for each reply
 def estimate_tokens(text: str) -> int:
-    """Return the estimated number of tokens of a text, which tends to be too high.
+    """Return an estimate of the number of tokens of a text. It is usually too high.
 
-    Measured against five tokenizers (cl100k, o200k, DeepSeek's, Claude 2's, SmolLM2's): Python code 9 to 41 % too
-    many, English 0 to 27 %, HTML and JSON 21 to 45 %, observations full of numbered objects -4 to 22 %. Other scripts
-    vary with the vocabulary: German 26 % too few to 8 % too many, Chinese 19 % too few to 2.4 times, Russian 1.1 to 2.7
-    times too many.
+    It was compared with five tokenizers: cl100k, o200k, and those of DeepSeek, Claude 2 and SmolLM2. The estimate was
+    9 to 41 % too high for Python code, 0 to 27 % for English, and 21 to 45 % for HTML and JSON. For observations with
+    many numbered objects, it was between 4 % too low and 22 % too high. For other languages, it depends on the
+    tokenizer: between 26 % too low and 8 % too high for German, between 0.81 and 2.4 times the true number for Chinese,
+    and between 1.1 and 2.7 times for Russian.
     """
     return int(sum(map(_piece_tokens, _PIECE.findall(text))) + 0.5)
 
@@ -40,23 +41,23 @@ def _piece_tokens(piece: str) -> float:
         return len(piece.encode("utf-8", "surrogatepass")) / _BYTES_PER_TOKEN
     if piece[0].isalpha():
         return -(-len(piece) // _LETTERS_PER_TOKEN)
-    return len(piece) if piece[-1].isdigit() else 1  # " 7" is two tokens in nearly every vocabulary
+    return len(piece) if piece[-1].isdigit() else 1  # nearly every tokenizer makes two tokens of " 7"
 
 
 def estimate_prompt(messages: Iterable[Message]) -> int:
-    """Return the estimated number of tokens of a conversation, chat template included."""
+    """Return the estimated number of tokens of a conversation, including what the server adds to each message."""
     return sum(estimate_tokens(message.content) + MESSAGE_TOKENS for message in messages)
 
 
 def max_usage(messages: Iterable[Message], sampling: Sampling) -> Usage:
-    """Return an upper limit on the tokens of a call: the estimated prompt times MARGIN, and the longest reply."""
+    """Return an upper limit on the tokens of a call: the prompt's estimate times ``MARGIN``, and the longest reply."""
     prompt = int(estimate_prompt(messages) * MARGIN)
     longest = sampling.max_tokens or max(sampling.context - prompt, 0)
     return Usage(prompt=prompt, completion=longest, estimated=True)
 
 
-def usage_of_cut(usage: Usage, whole: str, text: str) -> Usage:
-    """Return the usage of a reply of which only ``text`` was passed on, from the usage of the ``whole`` reply."""
+def partial_usage(usage: Usage, whole: str, text: str) -> Usage:
+    """Return the usage for the part ``text`` of a reply, given the ``usage`` and the text of the ``whole`` reply."""
     if text == whole:
         return usage
     completion = round(usage.completion * len(text) / len(whole))
@@ -64,12 +65,12 @@ def usage_of_cut(usage: Usage, whole: str, text: str) -> Usage:
 
 
 def estimated_usage(messages: Sequence[Message], text: str) -> Usage:
-    """Return the estimated usage of a reply whose server did not count."""
+    """Return the estimated usage for a reply whose tokens no server has counted."""
     return Usage(prompt=estimate_prompt(messages), completion=estimate_tokens(text), estimated=True)
 
 
 SHIPPED_PRICES = Path(__file__).with_name("prices.json")
-"""The price table that ships."""
+"""The path of the price table that comes with planbook."""
 MILLION = 1_000_000
 _VERSION = re.compile(r"-(\d{4}-\d{2}-\d{2}|\d{8}|\d{4}|latest)")
 _VENDOR = re.compile(r"^openai[:/]")
@@ -80,7 +81,7 @@ class BadPrices(PlannerError):
 
 
 class Price(Record):
-    """USD per million tokens. Without ``cached``, cached prompt tokens cost as much as others."""
+    """Prices in USD for a million tokens. If ``cached`` is None, cached prompt tokens cost as much as others."""
 
     input: float = Field(ge=0, allow_inf_nan=False)
     output: float = Field(ge=0, allow_inf_nan=False)
@@ -88,7 +89,7 @@ class Price(Record):
 
 
 class Prices(Record):
-    """A table of prices: those published on a certain day, or a user's own."""
+    """A table of prices: either those that were published on a certain day, or a user's own."""
 
     about: str = ""
     as_of: str = ""
@@ -96,7 +97,7 @@ class Prices(Record):
 
     @classmethod
     def load(cls, path: str | Path | None = None) -> "Prices":
-        """Read a table, by default the one that ships. Raises BadPrices."""
+        """Read a table, by default the one that comes with planbook. Raises BadPrices if it cannot be read."""
         path = Path(path) if path else SHIPPED_PRICES
         try:
             return cls.model_validate_json(path.read_bytes())
@@ -109,7 +110,7 @@ class Prices(Record):
             ) from error
 
     def cost(self, model: str, usage: Usage) -> float | None:
-        """Return the cost in USD; None if the price is unknown, which is not the same as free."""
+        """Return the cost in USD, or None if the price is unknown, which is not the same as free."""
         price = self.price(model)
         if price is None:
             return None
@@ -118,7 +119,7 @@ class Prices(Record):
         return (fresh * price.input + usage.cached * cached + usage.completion * price.output) / MILLION
 
     def price(self, model: str) -> Price | None:
-        """Return the price of a model, or of the model of which it is a dated version; None if unknown."""
+        """Return the price of a model, or None if it is unknown. A version with a date has the price of its model."""
         if model in self.models:
             return self.models[model]
         name, prices = _VENDOR.sub("", model), {_VENDOR.sub("", known): price for known, price in self.models.items()}
@@ -127,5 +128,5 @@ class Prices(Record):
 
 
 def _is_version(name: str, known: str) -> bool:
-    """Return True if only a date or "latest" follows the known name: gpt-4o-audio is not gpt-4o and costs more."""
+    """Return True if only a date or "latest" follows the known name. So gpt-4o-audio is not a version of gpt-4o."""
     return name.startswith(known) and _VERSION.fullmatch(name[len(known) :]) is not None

@@ -1,4 +1,7 @@
-"""Messages, sampling, replies and the identity of a request: the protocol between planbook and a language model."""
+"""The protocol between planbook and language models: messages, sampling parameters and replies.
+
+A context variable describes the question that a thread is asking at the moment, for recordings and budgets.
+"""
 
 import json
 from collections.abc import Callable, Iterator, Sequence
@@ -8,13 +11,13 @@ from typing import Literal, NamedTuple, Protocol
 
 from pydantic import Field
 
-from planbook.planner.rendered import Rendered, Text, digest, digest_of
+from planbook.planner.rendered import RenderedText, Text, digest, digest_of
 from planbook.planner.types import Record
 
 Speaker = Literal["system", "user", "assistant"]
-"""The author of a message, in the words of OpenAI's API."""
+"""The author of a message, as in OpenAI's API."""
 OnText = Callable[[str], bool]
-"""Takes each new piece of a reply. Returns False to stop the reply there."""
+"""Takes the next piece of a reply. Returns False to stop the reply."""
 
 
 class Message(Record):
@@ -31,15 +34,15 @@ class Message(Record):
 
     @property
     def data_digest(self) -> str:
-        """The digest of the content's data; of the content itself if its data are unknown."""
-        return self.content.data_digest if isinstance(self.content, Rendered) else digest(self.content)
+        """The digest of the data that the content was made from or, if they are unknown, of the content itself."""
+        return self.content.data_digest if isinstance(self.content, RenderedText) else digest(self.content)
 
 
 class Sampling(Record):
-    """Sampling parameters of a reply. A parameter that is None is not sent, for servers that refuse it."""
+    """The sampling parameters of a reply. If one is None, it is not sent, because some servers refuse it."""
 
     temperature: float | None = Field(default=0.0, allow_inf_nan=False)
-    """0 asks for the most likely reply each time."""
+    """0 asks for the most likely reply."""
     max_tokens: int | None = Field(default=4_000, ge=1)
     """Maximum tokens of one reply."""
     context: int = Field(default=16_000, ge=500)
@@ -49,11 +52,11 @@ class Sampling(Record):
     stop: tuple[str, ...] = ()
     """Stop sequences: strings at which a reply ends."""
     sample: int = 0
-    """Index of the sample of the same request, from 0. Above temperature 0, samples differ."""
+    """Number of the reply to the same request, from 0. At temperatures above 0, the replies differ."""
 
 
 class Usage(Record):
-    """The server's token counts, or ``estimated`` ones. ``prompt`` includes ``cached`` tokens."""
+    """Numbers of tokens, counted by the server or ``estimated``. ``prompt`` includes the ``cached`` tokens."""
 
     prompt: int = 0
     completion: int = 0
@@ -67,7 +70,7 @@ class Usage(Record):
 
 
 Finish = Literal["stop", "length", "cut", "refused"]
-"""Why a reply ended: it was complete, it reached ``max_tokens``, ``on_text`` stopped it, or it was refused or empty."""
+"""Why a reply ended: it was complete, reached ``max_tokens``, was stopped by ``on_text``, or was refused or empty."""
 
 
 class Reply(Record):
@@ -78,93 +81,96 @@ class Reply(Record):
     """
 
     text: str
-    """The reply without the model's reasoning."""
+    """The text of the reply, without the model's reasoning."""
     finish: Finish = "stop"
-    """The reason why the reply ended; "length" if it was cut off at ``max_tokens``."""
+    """The reason why the reply ended. It is "length" if the reply was cut off at ``max_tokens``."""
     usage: Usage = Usage()
-    """The tokens, for budgets and costs. Without it, a run counts none for this reply."""
+    """The tokens, for budgets and costs. By default, the reply counts as having none."""
     model: str = ""
     """The server's own name for the model."""
     seconds: float = 0.0
     """The duration of the call in seconds."""
     replayed: bool = False
-    """True if it comes from a recording and cost nothing."""
+    """True if the reply comes from a recording and costs nothing."""
     reasoning: str = Field(default="", exclude_if=lambda reasoning: not reasoning)
     """The model's reasoning before its answer. It is never read as a plan, nor sent back."""
     reworded: bool = Field(default=False, exclude_if=lambda reworded: not reworded)
-    """True if it was recorded for a prompt with the same data in other words."""
+    """True if the reply was recorded for a prompt with the same data in different words."""
 
 
 class Model(Protocol):
-    """Any object that answers a conversation: it needs a ``name`` and the method ``complete``, and no base class.
+    """Any object with a ``name`` and the method ``complete``. No base class is needed.
 
-    Several threads may call it at once. ``planbook.run(model=...)`` takes an instance.
+    Several threads may call it at the same time. ``planbook.run(model=...)`` accepts an instance.
     """
 
     name: str
     """The full name, such as ``openai:gpt-4o-mini``."""
 
     def complete(self, messages: Sequence[Message], sampling: Sampling, on_text: OnText | None = None) -> Reply:
-        """Return the reply to a conversation, whose last message is the question.
+        """Return the reply to a conversation. Its last message is the question.
 
-        ``on_text`` is called with each piece of the reply as it arrives, or once with the whole reply. If it returns
-        False, the reply may end there, with ``finish="cut"``. Raises ModelError if there is no answer: the run then
-        stops, and can be resumed. Any other exception makes the episode BROKEN.
+        Call ``on_text`` with each piece of the reply as it arrives, or once with the whole reply. If it returns False,
+        the reply may end there, with ``finish="cut"``. Raise ModelError if there is no answer: the run then stops, and
+        can be resumed. Any other exception makes the episode BROKEN.
         """
 
 
 class PromptData(Record):
-    """Identifies a prompt by its data, whatever its wording."""
+    """Identifies a prompt by its data, regardless of its wording."""
 
     number: int
-    """Number of earlier prompts from the same template in the scope."""
+    """Number of earlier prompts from the same template in the same scope of the journal."""
     data: str
-    """Digest of the data."""
+    """The digest of the data."""
 
 
-class Asked(NamedTuple):
-    """The question that a thread is asking: role and template, its place in the journal, and the data of its prompt."""
+class CurrentQuestion(NamedTuple):
+    """The question that a thread is asking at the moment.
+
+    ``label`` names its role and template. ``place`` is its place in the journal, and ``data`` identifies its prompt.
+    """
 
     label: str = ""
     place: str = ""
     data: PromptData | None = None
 
 
-_NO_QUESTION = Asked()
-_asked: ContextVar[Asked] = ContextVar("asked", default=_NO_QUESTION)
+_NO_QUESTION = CurrentQuestion()
+_current_question: ContextVar[CurrentQuestion] = ContextVar("current_question", default=_NO_QUESTION)
 
 
 @contextmanager
 def asking(label: str = "", place: str = "", data: PromptData | None = None) -> Iterator[None]:
-    """Describe the question asked inside the ``with`` block, for recordings, exchanges and budgets."""
-    token = _asked.set(Asked(label, place, data))
+    """Describe the question that this thread asks inside the ``with`` block. See ``CurrentQuestion``."""
+    token = _current_question.set(CurrentQuestion(label, place, data))
     try:
         yield
     finally:
-        _asked.reset(token)
+        _current_question.reset(token)
 
 
 def label() -> str:
-    """Return the role and the template of the question that this thread is asking; empty if it asks none."""
-    return _asked.get().label
+    """Return the role and the template of the question that this thread is asking, or "" if there is none."""
+    return _current_question.get().label
 
 
 def journal_place() -> str:
-    """Return the place in the journal of the question that this thread is asking: its scope, and its number there."""
-    return _asked.get().place
+    """Return the place in the journal of the question that this thread is asking: its scope and its number in it."""
+    return _current_question.get().place
 
 
 def prompt_data() -> PromptData | None:
-    """Return the identity of the prompt of the question that this thread is asking; None if it asks none."""
-    return _asked.get().data
+    """Return what identifies the prompt of the question that this thread is asking, or None if there is none."""
+    return _current_question.get().data
 
 
 def data_digest(messages: Sequence[Message]) -> str:
-    """Return the digest of the data in a conversation, regardless of its wording."""
+    """Return a digest of the data in a conversation, regardless of its wording."""
     return digest_of([(message.role, message.data_digest) for message in messages])
 
 
 def request_key(messages: Sequence[Message], sampling: Sampling) -> str:
-    """Return a key that is equal for equal messages and sampling, regardless of the model."""
+    """Return a key for a request. It depends on the messages and the sampling, but not on the model."""
     request = {"messages": [message.model_dump() for message in messages], "sampling": sampling.model_dump()}
     return digest(json.dumps(request, sort_keys=True))

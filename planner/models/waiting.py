@@ -1,4 +1,7 @@
-"""Wait for a model, until a time limit or a stop of the run. Threads that ask the same model may wait together."""
+"""Wait for a model in a way that ends as soon as the run is stopped.
+
+If a server limits the rate of requests, all threads that ask it wait together at a gate.
+"""
 
 import queue
 import threading
@@ -12,18 +15,18 @@ from planbook.planner.errors import EpisodeStopped
 from planbook.planner.types import Record
 
 Item = TypeVar("Item")
-Stopped = Callable[[], bool]
-"""Returns True if the run was stopped. It may raise BudgetEnded, which ends the wait as well."""
+IsStopped = Callable[[], bool]
+"""Returns True if the run was stopped. It may also raise BudgetEnded."""
 CHECK_INTERVAL = 0.2
-"""Seconds between two checks for a stop of the run."""
+"""Seconds between two checks whether the run was stopped."""
 QUIET_SECONDS = 30.0
-"""Seconds of waiting for the first data from a server, after which the user gets a message."""
+"""If a server has not sent anything after this number of seconds, the user gets a message."""
 MAX_TIMEOUT = 1_000_000.0
-"""Maximum of a timeout in seconds, 11 days: the operating system refuses longer ones."""
+"""Maximum length of a timeout in seconds (11 days). The operating system refuses longer ones."""
 
 
 class Timeouts(Record):
-    """Seconds to wait for a model's server: to accept a connection, and to send data while it answers.
+    """How many seconds to wait for a server to accept a connection (``connect``), and to send more data (``idle``).
 
     The default of ``idle`` suits reasoning models, which may think for minutes before their first token, and slow local
     models, which may need minutes to read a prompt.
@@ -38,31 +41,34 @@ USUAL_TIMEOUTS = Timeouts()
 
 
 def never_stopped() -> bool:
-    """Return False, for a run that is never stopped."""
+    """Return False. This is the ``IsStopped`` of a run that is never stopped."""
     return False
 
 
-def pause(seconds: float, stopped: Stopped) -> None:
-    """Sleep. Raises EpisodeStopped as soon as the run is stopped."""
-    until = time.monotonic() + seconds
+def pause(seconds: float, stopped: IsStopped) -> None:
+    """Sleep for some seconds. Raises EpisodeStopped as soon as the run is stopped."""
+    end = time.monotonic() + seconds
     while True:
         if stopped():
             raise EpisodeStopped("the run was stopped while it waited for a model")
-        left = until - time.monotonic()
-        if left <= 0:
+        remaining = end - time.monotonic()
+        if remaining <= 0:
             return
-        time.sleep(min(left, CHECK_INTERVAL))
+        time.sleep(min(remaining, CHECK_INTERVAL))
 
 
-def from_thread(make: Callable[[], Iterable[Item]], stopped: Stopped, quiet: Callable[[], None]) -> Generator[Item]:
-    """Yield the items of an iterable that is read in another thread, so that waiting can be interrupted.
+def read_in_thread(
+    create: Callable[[], Iterable[Item]], stopped: IsStopped, on_quiet: Callable[[], None]
+) -> Generator[Item]:
+    """Read an iterable in another thread and yield its items, so that waiting for them can be interrupted.
 
-    ``quiet`` is called once if the first item takes longer than ``QUIET_SECONDS``. When this generator is
-    closed, the thread ends with the next item. Raises the exceptions of the iterable, and EpisodeStopped.
+    ``create`` is called in the other thread, and returns the iterable. ``on_quiet`` is called once if the first item
+    takes longer than ``QUIET_SECONDS``. When this generator is closed, the thread ends after the next item. Raises the
+    exceptions of the iterable, or EpisodeStopped if the run is stopped.
     """
     items: queue.SimpleQueue[tuple[Item, ...] | BaseException] = queue.SimpleQueue()
     closed = threading.Event()
-    threading.Thread(target=_read_into, args=(items, make, closed), daemon=True).start()
+    threading.Thread(target=_read_into, args=(items, create, closed), daemon=True).start()
     warned, start = False, time.monotonic()
     try:
         while True:
@@ -72,7 +78,7 @@ def from_thread(make: Callable[[], Iterable[Item]], stopped: Stopped, quiet: Cal
             except queue.Empty:
                 if not warned and time.monotonic() - start > QUIET_SECONDS:
                     warned = True
-                    quiet()
+                    on_quiet()
                 continue
             if isinstance(item, BaseException):
                 raise item
@@ -86,12 +92,12 @@ def from_thread(make: Callable[[], Iterable[Item]], stopped: Stopped, quiet: Cal
 
 def _read_into(
     items: "queue.SimpleQueue[tuple[Item, ...] | BaseException]",
-    make: Callable[[], Iterable[Item]],
+    create: Callable[[], Iterable[Item]],
     closed: threading.Event,
 ) -> None:
-    """Put each item into the queue as a tuple of one; at the end, an empty tuple or the exception."""
+    """Put each item into the queue, in a tuple. At the end, put an empty tuple or the exception."""
     try:
-        for item in make():
+        for item in create():
             items.put((item,))
             if closed.is_set():
                 return
@@ -101,18 +107,18 @@ def _read_into(
 
 
 class Gate:
-    """A gate that stays closed until a time that any thread may set."""
+    """A gate at which threads wait. Any thread can close it for some time."""
 
-    def __init__(self, stopped: Stopped) -> None:
-        self._stopped, self._lock, self._not_before = stopped, threading.Lock(), 0.0
+    def __init__(self, stopped: IsStopped) -> None:
+        self._stopped, self._lock, self._opens_at = stopped, threading.Lock(), 0.0
 
     def close_for(self, seconds: float) -> None:
         """Close the gate for at least this many seconds."""
         with self._lock:
-            self._not_before = max(self._not_before, time.monotonic() + seconds)
+            self._opens_at = max(self._opens_at, time.monotonic() + seconds)
 
     def wait(self) -> None:
-        """Wait until the gate is open. Raises EpisodeStopped."""
-        while (left := self._not_before - time.monotonic()) > 0:
-            pause(left, self._stopped)
+        """Wait until the gate is open. Raises EpisodeStopped if the run is stopped."""
+        while (remaining := self._opens_at - time.monotonic()) > 0:
+            pause(remaining, self._stopped)
         pause(0, self._stopped)

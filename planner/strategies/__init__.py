@@ -1,7 +1,8 @@
-"""The planning methods, by name. Each family lists its methods in ``METHODS`` of one module.
+"""Find a planning method by its name.
 
-A family is imported when one of its methods is first looked up. External methods are given as FILE.py:NAME, or
-registered by other packages under the entry point group ``planbook.planners``.
+The methods of one family share a module, whose ``METHODS`` maps each name to its ``Method``. A family is imported when
+one of its methods is first looked up. External methods are given as FILE.py:NAME, or other packages register them under
+the entry point group ``planbook.planners``.
 """
 
 from collections.abc import Iterator, Mapping
@@ -41,34 +42,41 @@ class _ShippedMethods(Mapping[str, Method]):
 
 
 METHODS: Mapping[str, Method] = _ShippedMethods()
-"""The shipped methods, by name."""
+"""Maps the name of each shipped method to the method."""
 
 
 def method(name: str) -> Method:
-    """Return the planning method with that name, which may be FILE.py:NAME. Raises UnknownStrategy."""
+    """Return the planning method with that name, which may be FILE.py:NAME.
+
+    Raises UnknownStrategy if there is none, or if it cannot be loaded.
+    """
     if is_method_file(name):
         return load_from_file(name)
     if name in METHODS:  # other packages may not replace a shipped one
         return METHODS[name]
-    others = registered_methods()
-    if name not in others:
+    registered = registered_methods()
+    if name not in registered:
         raise UnknownStrategy(
-            f"no planner is called {name!r}{did_you_mean(name, [*METHODS, *others])}, or FILE.py:NAME"
+            f"no planner is called {name!r}{did_you_mean(name, [*METHODS, *registered])}, or FILE.py:NAME"
         )
-    return load_registered(others[name])
+    return load_registered(registered[name])
 
 
 def known_method(name: str) -> Method:
-    """Return a method like ``method``, but no file that this process has not loaded yet. Raises UnknownStrategy."""
+    """Return the planning method with that name, as ``method`` does, but without executing a file.
+
+    Raises UnknownStrategy for a FILE.py that this process has not loaded yet, and wherever ``method`` does.
+    """
     if is_method_file(name) and not is_loaded(name):
         raise UnknownStrategy(f"{name} is not loaded by this process")
     return method(name)
 
 
 def _methods_in(name: str) -> tuple[Method, ...]:
-    """Return the methods whose spans a run with that planner may hold.
+    """Return the methods that may have played the episodes of a run with that planner.
 
-    A run with an external planner, or none, may hold episodes of any method, as imported runs do.
+    For a shipped planner, that is the planner itself. A run with an external planner, or without a planner, may have
+    been imported, so its episodes can come from any method.
     """
     if name in METHODS:
         return (METHODS[name],)
@@ -78,14 +86,17 @@ def _methods_in(name: str) -> tuple[Method, ...]:
 
 
 def figures_of(name: str = "") -> tuple[type[Figures], ...]:
-    """Return the classes of figures for a run with that planner; see ``known_method``."""
+    """Return the ``Figures`` (statistics of a method) that apply to a run with that planner.
+
+    No file is executed; see ``known_method``.
+    """
     return tuple(dict.fromkeys(figures for method in _methods_in(name) for figures in method.figures))
 
 
 def bulky_fields(name: str = "") -> Mapping[str, frozenset[str]]:
-    """Return the fields that figures do not need, by name of span, for a run with that planner.
+    """Map each span name to the large fields of that span which no figure needs, for a run with that planner.
 
-    If an external planner's span has the name of a shipped one, the external planner's fields count.
+    If an external planner and a shipped method use the same span name, the fields of the external planner apply.
     """
     return {payload.span: payload.bulky for method in reversed(_methods_in(name)) for payload in method.spans}
 

@@ -1,11 +1,17 @@
-"""AgentKit (section 2): a graph of prompts with one pass per step. One node's answer is the plan code of the step.
+"""The method of the AgentKit paper (section 2), and the paper's baseline of random actions (table 1).
 
-For its prompts, the database of the graph holds ``world`` (goal, about, action_docs, manual, scene, observation,
-previous, state, knowledge, and left: the number of actions left), ``last`` (code, feedback) and ``step`` (number,
-from 0; nth, from 1; most). Using a value that does not exist yet is an error; give it a default:
+AgentKit asks models by a graph of prompts. Each step of an episode is one pass over the graph, in which each node asks
+one question. The answer of one of the nodes is plan code, which is run as the step.
+
+Prompts read values from the graph's database. Before each pass, this module stores three groups of them:
+
+- ``world``: ``goal``, ``about``, ``action_docs``, ``manual``, ``scene``, ``observation``, ``previous`` (the observation
+  before), ``state``, ``knowledge``, and ``left`` (the number of actions that are left).
+- ``last``: ``code`` and ``feedback`` of the last step.
+- ``step``: ``number`` (counted from 0), ``nth`` (counted from 1), and ``most`` (the maximum number of steps).
+
+It is an error to use a value that does not exist yet. Give such a value a default:
 ``{{ db.last.code | default("Nothing was done yet.") }}``.
-
-This file also has the baseline of random actions (the paper's table 1).
 """
 
 import inspect
@@ -19,7 +25,7 @@ from typing import Any, Literal, Self, get_args, get_origin
 from pydantic import Field, JsonValue, model_validator
 
 from planbook.envs import Action, ActionSpec, Environment
-from planbook.planner.agent import action_docs_of, call_of
+from planbook.planner.agent import action_docs_of, format_call
 from planbook.planner.episode import Episode
 from planbook.planner.errors import BadGraphFile, UnusableReply
 from planbook.planner.graph.database import GraphDatabase
@@ -28,12 +34,12 @@ from planbook.planner.graph.graph import Graph
 from planbook.planner.graph.node import ROLE, GraphFile
 from planbook.planner.graph.traverse import NodeAnswered, run_pass
 from planbook.planner.prompts import PROMPTS
-from planbook.planner.strategies.base import Figures, Method, Options, Played, format_figure, mean_of, model_task
+from planbook.planner.strategies.base import Figures, Method, Options, PlayedEpisode, format_figure, mean_of, model_task
 
 GENERAL = "general"
-"""The graph for environments without their own."""
+"""The graph for environments that have no graph of their own."""
 SAME_SCENE = "The same as now."
-"""Replaces the scene if the observation contains it, so that a prompt does not show a page twice."""
+"""Replaces the scene if the observation contains it, so that no prompt shows the same text twice."""
 MAX_IDLE = 5
 """Number of consecutive steps without an action after which the episode ends."""
 
@@ -58,9 +64,9 @@ class AgentKitOptions(Options):
     @model_validator(mode="before")
     @classmethod
     def _with_text(cls, options: object) -> object:
-        """Add the text of a file, and make its path absolute, since a run may be resumed from another folder.
+        """Add the text of the graph file, and make its path absolute, since a run may be resumed in another folder.
 
-        The text of a shipped graph is not added: the version of planbook determines it.
+        The text of a shipped graph is not added, since the version of planbook determines it.
         """
         name = options.get("graph") if isinstance(options, Mapping) else None
         if not (isinstance(options, Mapping) and isinstance(name, str) and Path(name).is_file()):
@@ -68,28 +74,31 @@ class AgentKitOptions(Options):
         text = options.get("text")
         return {**options, "graph": str(Path(name).resolve()), "text": graph_text(Path(name)) if text is None else text}
 
-    def in_force(self, environment: str) -> dict[str, JsonValue]:
-        """Return all options with the graph's name and steps, without its text."""
-        options = {**super().in_force(environment), "graph": self.graph_name(environment)}
+    def effective_values(self, environment: str) -> dict[str, JsonValue]:
+        """Map each option but ``text`` to its value, with the graph's name and number of steps filled in."""
+        options = {**super().effective_values(environment), "graph": self.graph_name(environment)}
         options["steps"] = self.steps or self.graph_file(environment).steps
         del options["text"]
         return options
 
-    def texts(self, environment: str) -> Mapping[str, str]:
-        """Return the texts of the graph, its hooks, and the environment's own graph, whose manual is shared."""
-        name, own = self.graph_name(environment), SHIPPED_GRAPHS / f"{environment}.yaml"
+    def prompt_sources(self, environment: str) -> Mapping[str, str]:
+        """Return the texts of the graph, of its hooks, and of the environment's own graph, whose manual is used."""
+        name, own_graph = self.graph_name(environment), SHIPPED_GRAPHS / f"{environment}.yaml"
         texts = {f"graph {Path(name).stem}": graph_text(graph_path(name)) if self.text is None else self.text}
-        if own.is_file() and own.stem != name:
-            texts[f"manual of the graph {environment}"] = graph_text(own)
+        if own_graph.is_file() and own_graph.stem != name:
+            texts[f"manual of the graph {environment}"] = graph_text(own_graph)
         files = {hook.rpartition(":")[0] for hook in self.graph_file(environment).hooks if ":" in hook}
         return texts | {f"hooks {file}": (Path(name).parent / file).read_text("utf-8") for file in sorted(files)}
 
     def graph_name(self, environment: str) -> str:
-        """Return the name of the graph for this environment."""
+        """Return the name of the graph that is used in this environment."""
         return self.graph or (environment if (SHIPPED_GRAPHS / f"{environment}.yaml").is_file() else GENERAL)
 
     def graph_file(self, environment: str) -> GraphFile:
-        """Return the graph for this environment. Raises BadGraphFile, also if no node writes plan code."""
+        """Return the graph that is used in this environment.
+
+        Raises BadGraphFile if the file is missing or faulty, or if no node writes plan code.
+        """
         name = self.graph_name(environment)
         file = read_graph(graph_path(name)) if self.text is None else graph_of(self.text, Path(name))
         if file.code is None:
@@ -97,18 +106,18 @@ class AgentKitOptions(Options):
         return file
 
     def manual(self, environment: str) -> JsonValue:
-        """Return the manual of the environment's own graph, which all graphs share; None without one."""
-        own = SHIPPED_GRAPHS / f"{environment}.yaml"
-        return read_graph(own).initial.get("manual") if own.is_file() else None
+        """Return the manual of the environment's own graph, or None if there is none. All graphs use this manual."""
+        own_graph = SHIPPED_GRAPHS / f"{environment}.yaml"
+        return read_graph(own_graph).initial.get("manual") if own_graph.is_file() else None
 
 
 def roles_of(options: AgentKitOptions, environment: str) -> Collection[str]:
-    """Return the roles that the nodes of the graph ask. Raises BadGraphFile."""
+    """Return the roles that the nodes of the graph ask. Raises BadGraphFile as ``graph_file`` does."""
     return options.graph_file(environment).roles
 
 
 def agentkit(episode: Episode, options: AgentKitOptions) -> None:
-    """Run one pass of the graph after another. Run the plan code of each pass before the next."""
+    """Pass over the graph step by step, and run the plan code of each pass before the next pass."""
     file = options.graph_file(episode.environment.name)
     graph, database = Graph(*file.nodes.values()), file.new_database()
     steps, idle = options.steps or file.steps or max(1, episode.settings.actions), 0
@@ -123,16 +132,16 @@ def agentkit(episode: Episode, options: AgentKitOptions) -> None:
                 )
             except UnusableReply as unusable:
                 raise episode.no_plan(ROLE, str(unusable)) from unusable
-            code, before = str(result.answers[str(file.code)]), len(episode.steps)
+            code, first_step = str(result.answers[str(file.code)]), len(episode.steps)
             feedback = episode.run(code, source=ROLE)
             database.set("last", {"code": code, "feedback": feedback.text})
-        idle = 0 if len(episode.steps) > before else idle + 1
+        idle = 0 if len(episode.steps) > first_step else idle + 1
         if idle == MAX_IDLE:
             return
 
 
 def _store_situation(episode: Episode, database: GraphDatabase, manual: JsonValue) -> None:
-    """Store the current state of the environment in the database."""
+    """Store the task and the current state of the environment in the database, under ``world``."""
     environment, recall, scene = episode.environment, episode.recall(), episode.environment.scene()
     observation = (episode.steps[-1].observation if episode.steps else episode.observation).text
     situation: dict[str, JsonValue] = {
@@ -153,44 +162,47 @@ def _store_situation(episode: Episode, database: GraphDatabase, manual: JsonValu
     database.set("world", situation)
 
 
-class Passes(Figures):
-    """Counts over a run, under ``graph`` in ``--json``."""
+class GraphFigures(Figures):
+    """The numbers of passes and nodes in a run, under ``graph`` in ``--json``.
+
+    A node that takes part in several passes is counted in each of them.
+    """
 
     key = "graph"
 
     passes: int
     answered: int
-    """Nodes that a model answered."""
+    """Number of nodes that a model answered."""
     reused: int
-    """Skipped nodes whose last answer was used again."""
+    """Number of skipped nodes whose last answer was used again."""
     temporary: int
-    """Nodes of a single pass."""
+    """Number of nodes that were added during a pass, for that pass only."""
     skipped: int = 0
-    """Skipped nodes that had no answer yet."""
+    """Number of skipped nodes that had no answer yet."""
     mean_passes: float | None = Field(default=None, exclude=True)
-    """Mean number of passes over the played episodes."""
+    """Mean number of passes in a played episode."""
 
     @classmethod
-    def count(cls, episodes: Sequence[Played]) -> Self | None:
-        """Count over a run. Return None for a run without a graph."""
+    def count(cls, episodes: Sequence[PlayedEpisode]) -> Self | None:
+        """Count the passes and nodes of a run. Return None if there were no passes."""
         counts: Counter[str] = Counter()
         passes_played = list[int]()
         for played in episodes:
-            nodes = played.held(NodeAnswered)
+            nodes = played.payloads(NodeAnswered)
             answered = set[str]()
             passes = len({node.number for node in nodes})
             counts["passes"] += passes
             passes_played += [passes] if played.ending.outcome.played else []
             for node in nodes:
                 answered |= set() if node.skipped else {node.node}
-                skipped = "reused" if node.node in answered else "skipped"
-                counts[skipped if node.skipped else "answered"] += 1
+                skip_kind = "reused" if node.node in answered else "skipped"
+                counts[skip_kind if node.skipped else "answered"] += 1
                 counts["temporary"] += node.temporary
         fields = {name: counts[name] for name in cls.model_fields}
         return cls(**fields | {"mean_passes": mean_of(passes_played)}) if counts["passes"] else None
 
-    def tell(self) -> Iterable[str]:
-        """Return the counts as one line."""
+    def describe(self) -> Iterable[str]:
+        """Return the counts as one sentence."""
         temporary = f"; temporary nodes {self.temporary}" if self.temporary else ""
         skipped = f", skipped {self.skipped}" if self.skipped else ""
         yield (
@@ -199,11 +211,11 @@ class Passes(Figures):
         )
 
 
-# Random actions.
+# The baseline of random actions. Each cell, which is a piece of plan code that is run in one go, takes one action.
 
 RANDOM = "random"
 CELLS_PER_ACTION = 3
-"""Maximum number of cells for each action of the episode, since a cell may fail before it acts."""
+"""Default number of cells for each allowed action. It is more than one since a cell may fail before it acts."""
 
 
 class RandomOptions(Options):
@@ -214,16 +226,16 @@ class RandomOptions(Options):
     )
 
 
-def random_choice(episode: Episode, options: RandomOptions) -> None:
-    """Take random actions, drawn with the seed of the run and the task."""
+def play_random(episode: Episode, options: RandomOptions) -> None:
+    """Take random actions. They depend only on the seed of the run and on the task."""
     steps = options.steps or CELLS_PER_ACTION * episode.settings.actions
-    dice = random.Random(f"{episode.settings.seed}/{episode.task.id}")
+    rng = random.Random(f"{episode.settings.seed}/{episode.task.id}")
     with episode.frame("plan"):
         for _ in range(steps):
-            choices = choices_in(episode.environment)
+            choices = possible_choices(episode.environment)
             if not choices:
                 raise episode.no_plan(RANDOM, f"{RANDOM} cannot play {episode.environment.name}: {NOTHING_LISTED}")
-            episode.run(call_of(dice.choice(choices)), source=RANDOM)
+            episode.run(format_call(rng.choice(choices)), source=RANDOM)
 
 
 NOTHING_LISTED = (
@@ -231,31 +243,35 @@ NOTHING_LISTED = (
 )
 
 
-def choices_in(environment: Environment) -> Sequence[Action]:
-    """Return the actions to draw from.
+def possible_choices(environment: Environment) -> Sequence[Action]:
+    """Return the actions from which one is drawn. An argument is free if its values cannot be enumerated.
 
-    If all arguments have few values, these are all actions with all combinations of arguments. Otherwise they are the
-    actions that the environment lists as possible, else its goals if each is an action, else its actions without free
-    arguments.
+    If no action has a free argument, return all actions with all combinations of their arguments. Otherwise return the
+    actions that the environment lists as possible. If it lists none, return its goals, provided that each goal is an
+    action. If that fails, too, return all actions without free arguments.
     """
     calls = [list(_calls(spec)) for spec in environment.offer.actions.values()]
-    fixed = [action for actions in calls for action in actions]
+    enumerable = [action for actions in calls for action in actions]
     if all(calls):
-        return fixed
+        return enumerable
     listed = environment.possible_actions()
     if listed is None and environment.goals.direct:
         listed = list(environment.goals.known())
-    return listed or fixed
+    return listed or enumerable
 
 
 def _calls(spec: ActionSpec) -> Iterator[Action]:
-    """Yield the action with each choice of its arguments; nothing if one of them is free."""
+    """Yield the action with every combination of its arguments, or nothing if one of them is free."""
     values = [_values(parameter) for parameter in spec.signature.parameters.values()]
     return (Action(spec.name, chosen) for chosen in product(*values))
 
 
 def _values(parameter: inspect.Parameter) -> Sequence[Any]:
-    """Return the values of an argument: those of a Literal or a bool, else its default; nothing if it is free."""
+    """Return the values to choose from for an argument.
+
+    They are the values of its Literal or bool type. Any other argument has only its default. If there is none, it is
+    free, and nothing is returned.
+    """
     if get_origin(parameter.annotation) is Literal:
         return get_args(parameter.annotation)
     if parameter.annotation is bool:
@@ -274,10 +290,10 @@ METHODS: Mapping[str, Method] = {
         AgentKitOptions,
         "a graph of prompts with one pass per step (AgentKit)",
         (ROLE,),
-        sometimes={ROLE: _asks_default_role},
-        named=roles_of,
+        conditional_roles={ROLE: _asks_default_role},
+        roles_from_options=roles_of,
         spans=(NodeAnswered,),
-        figures=(Passes,),
+        figures=(GraphFigures,),
     ),
-    "random": Method(random_choice, RandomOptions, "random actions; no model"),
+    "random": Method(play_random, RandomOptions, "random actions; no model"),
 }

@@ -1,6 +1,7 @@
-"""AutoManual's planner (section 3.2): free-form code, one cell after another, with the known rules in its prompt.
+"""The planner of the AutoManual paper (section 3.2), which writes free-form code with the learned rules in its prompt.
 
-After an episode, ``conclude`` asks for the whole plan, or for the mistakes.
+Each reply is a cell, a piece of plan code that is run in one go, and is followed by feedback. After an episode,
+``conclude`` asks for the whole plan if the task was solved, and for the mistakes if it was not.
 """
 
 import ast
@@ -21,16 +22,19 @@ from planbook.planner.scope import Scope
 from planbook.planner.strategies.base import Method, Options, ask_and_run, countdown, model_task
 from planbook.planner.strategies.code import match_goal, procedures
 from planbook.planner.thought import as_plan
-from planbook.planner.trajectory import Trajectory, tell_trajectory
+from planbook.planner.trajectory import Trajectory, render_trajectory
 from planbook.planner.types import Outcome, Record
 from planbook.sandbox import bound_names, defined_names, extract, extractable_names, parse_source
 
 REPLANS, REPLANS_WITH_PAUSES = 3, 6
-"""Number of further replies (appendix D): on ALFWorld, and on MiniWoB++, where plans pause to look."""
+"""Number of replies after the first one (appendix D).
+
+The paper allows 3 on ALFWorld. It allows 6 on MiniWoB++, where a plan has to pause to see the next page.
+"""
 
 
 class AutoManualOptions(Options):
-    """The number of replies, and the parts of the method that an ablation turns off."""
+    """The number of replies, and switches for the parts of the method."""
 
     replans: int | None = Field(
         default=None,
@@ -53,14 +57,14 @@ class AutoManualOptions(Options):
 
 
 def automanual(episode: Episode, options: AutoManualOptions) -> None:
-    """Plan, run, learn from the feedback and plan again, until the episode is over or the replies are used up."""
+    """Ask for a plan, run it, and send the feedback for the next plan, until the episode or the replies end."""
     recall, episode.whole_plans = episode.recall(), not episode.environment.pauses
-    tried = ""
+    procedure_result = ""
     if options.procedures_first:
         recall = match_goal(episode, recall, PLANNER_ROLE)
         if procedures(episode, options, recall):
             return
-        tried = _procedure_result(episode, recall)
+        procedure_result = _procedure_result(episode, recall)
     with episode.frame("plan", helpers=recall.helpers, task=model_task(episode)):
         ask_and_run(
             episode,
@@ -73,7 +77,7 @@ def automanual(episode: Episode, options: AutoManualOptions) -> None:
             defined=defined_names(recall.helpers),
             observation=episode.observation.text,
             goal=episode.task.goal,
-            tried=tried,
+            tried=procedure_result,
         )
 
 
@@ -93,14 +97,15 @@ def _system(episode: Episode, recall: Recall, options: AutoManualOptions) -> Mes
 
 
 def _procedure_result(episode: Episode, recall: Recall) -> str:
-    """Return the result of the stored procedure, which did not solve the task; empty if there was none.
+    """Return a report for the prompt on the stored procedure that failed to solve the task, or "" if there was none.
 
-    A procedure may know more about the task than a model should see. In that case its actions are left out.
+    A procedure that was not learned may know more about the task than a model should. In that case the report does not
+    show its actions.
     """
     if recall.procedure is None:
         return ""
     task = episode.task
-    if not recall.procedure.is_learned and dict(episode.environment.told_params(task)) != dict(task.params):
+    if not recall.procedure.is_learned and dict(episode.environment.public_params(task)) != dict(task.params):
         return f"It did not do the task. {episode.environment.state()}".strip()
     return episode.feedbacks[-1].text
 
@@ -111,28 +116,31 @@ def _replans(episode: Episode, options: AutoManualOptions) -> int:
     return REPLANS_WITH_PAUSES if episode.environment.pauses else REPLANS
 
 
-# Conclusions.
+# What is learned from an episode.
 
 
 class Conclusion(Record):
-    """What an episode taught. ``code`` is the whole plan of a success; ``text`` names mistakes or a failure's cause."""
+    """The planner's conclusion from an episode."""
 
     text: str
+    """The mistakes, or the cause of a failure."""
     code: str = ""
+    """The whole plan of a solved task."""
 
 
 def conclude(
     scope: Scope, trajectory: Trajectory, environment: type[Environment], options: BaseModel, *, always: bool = False
 ) -> Conclusion:
-    """Return the planner's conclusion from an episode; empty if no reply is usable. Raises ModelError, BudgetEnded.
+    """Ask the planner for its conclusion from an episode. The conclusion is empty if no reply is usable.
 
-    A success with a single plan needs no question, since that plan is the whole code; ``always`` asks anyway.
+    If the first plan solved the task by itself, it is the conclusion, and no model is asked unless ``always`` is True.
+    Raises ModelError if the model fails, or BudgetEnded if the run's budget does not allow the question.
     """
-    cells = [cell for played in trajectory.rounds for cell in played.cells]
+    cells = [cell for round_played in trajectory.rounds for cell in round_played.cells]
     if not always and trajectory.ending.outcome is Outcome.DIRECT_SUCCESS and len(cells) == 1:
         return Conclusion(text="", code=standalone(cells[0].code, trajectory.helpers))
     history = [about_the_environment(environment, options)]
-    variables: dict[str, Any] = {"trajectory": tell_trajectory(trajectory)}
+    variables: dict[str, Any] = {"trajectory": render_trajectory(trajectory)}
     try:
         if trajectory.ending.outcome.solved:
             plan = scope.ask(PLANNER_ROLE, _prompt(trajectory), read=as_plan, history=history, **variables).value
@@ -145,14 +153,14 @@ def conclude(
 
 
 def standalone(code: str, helpers: str) -> str:
-    """Return the code preceded by the helpers that it uses and does not define itself."""
+    """Return the code with those definitions from ``helpers`` before it that it uses but does not contain."""
     used = {node.id for node in ast.walk(parse_source(code)) if isinstance(node, ast.Name)} - bound_names(code)
     names = used & extractable_names(helpers)
     return f"{extract(helpers, names)}\n\n{code}" if names else code
 
 
 def about_the_environment(environment: type[Environment], options: BaseModel) -> Message:
-    """Return the system message of questions about episodes: the environment and its action docs."""
+    """Return the system message for questions about an episode. It describes the environment and its actions."""
     return PROMPTS["automanual/concluding"].system(
         about=environment.about, action_docs=action_docs(environment, options)
     )

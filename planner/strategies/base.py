@@ -1,6 +1,8 @@
 """The base of planning methods: ``Method``, its options and figures, ``play``, and helpers that several methods share.
 
-External methods come from a Python file, or are registered by other packages.
+A method plays an episode by calling the verbs of ``Episode``: it asks models for plan code and runs it. Its figures are
+statistics that are computed over a run and shown by reports. External methods come from a Python file, or are
+registered by other packages.
 """
 
 import inspect
@@ -16,7 +18,7 @@ from typing import Any, ClassVar, NamedTuple, Protocol, Self, get_type_hints
 
 from pydantic import BaseModel, ConfigDict, JsonValue, ValidationError
 
-from planbook.envs import CannotLoad, Environment, MissingRequirement, load_module
+from planbook.envs import Environment, MissingRequirement, ModuleLoadError, load_module
 from planbook.planner.episode import Episode
 from planbook.planner.errors import (
     EpisodeBroken,
@@ -37,24 +39,24 @@ from planbook.planner.types import Ending
 from planbook.sandbox import SandboxClosed, WorkerFailed
 
 
-class Played(NamedTuple):
-    """One episode of a run, for figures."""
+class PlayedEpisode(NamedTuple):
+    """What figures are computed from: one episode of a run with its recorded spans."""
 
     kind: str
     """Type of the task."""
     ending: Ending
     spans: Sequence[RecordedSpan]
 
-    def held(self, payload: type[AnyPayload]) -> list[AnyPayload]:
-        """Return the payloads of this type from the spans that have ended.
+    def payloads(self, payload_type: type[AnyPayload]) -> list[AnyPayload]:
+        """Return the payloads of that type from all spans that have ended.
 
-        Spans of another method may have the same name. They are left out if their data do not fit.
+        Another method may use the same span name. Its spans are ignored if their data do not fit the type.
         """
         payloads: list[AnyPayload] = []
         for span in self.spans:
-            if span.name == payload.span and span.end is not None:
+            if span.name == payload_type.span and span.end is not None:
                 with suppress(ValidationError):
-                    payloads.append(payload.model_validate(span.data))
+                    payloads.append(payload_type.model_validate(span.data))
         return payloads
 
 
@@ -63,52 +65,55 @@ class Grid(NamedTuple):
 
     title: str
     name: str
+    """Header of the first column."""
     columns: Sequence[str]
+    """Headers of the other columns."""
     rows: Sequence[Sequence[str]]
 
 
 class Figures(BaseModel):
-    """Base of the figures that a method counts over a run. ``--json`` shows the fields under ``key``."""
+    """Base class for the statistics of a method over a run. ``--json`` shows the fields under ``key``."""
 
     key: ClassVar[str]
 
     @classmethod
-    def count(cls, episodes: Sequence[Played]) -> Self | None:
-        """Count over the episodes of a run. Return None if there is nothing to count."""
+    def count(cls, episodes: Sequence[PlayedEpisode]) -> Self | None:
+        """Compute the figures of a run from its episodes. Return None if there is nothing to count."""
         raise NotImplementedError
 
-    def tell(self) -> Iterable[str | Grid]:
+    def describe(self) -> Iterable[str | Grid]:
         """Return the figures as sentences and tables."""
         raise NotImplementedError
 
 
 def mean_of(counts: Iterable[int]) -> float | None:
-    """Return the mean, rounded to two digits; None without counts."""
-    listed = list(counts)
-    return round(mean(listed), 2) if listed else None
+    """Return the mean, rounded to two decimal places, or None if there are no counts."""
+    numbers = list(counts)
+    return round(mean(numbers), 2) if numbers else None
 
 
 def format_figure(figure: float | None) -> str:
-    """Return a figure as text, with the two digits that ``mean_of`` keeps; a dash for None."""
+    """Return a figure as text with two decimal places, or a dash for None."""
     return "-" if figure is None else f"{figure:.2f}"
 
 
 class Strategy(Protocol):
-    """A function that plays one episode. It returns when it gives up; the verbs raise EpisodeOver to unwind it.
+    """A function that plays one episode.
 
-    Its return value is not used.
+    It returns when it gives up. When the episode ends earlier, the episode's verbs raise EpisodeOver, which the
+    function must let pass. Its return value is not used.
     """
 
     def __call__(self, episode: Episode, options: Any, /) -> object:
-        """Play until the task is given up. ``options`` is of the method's own class."""
+        """Play until the episode ends or the method gives up. ``options`` belongs to the method's own options class."""
 
 
 def play(episode: Episode, strategy: Strategy, options: BaseModel) -> Ending:
-    """Let a method play an episode. The ending is in the journal when this returns.
+    """Play an episode with a method, write its ending to the journal, and return the ending.
 
-    A failure of the environment or the engine is an ending, too (BROKEN). Errors that leave the episode without an
-    ending are raised: EpisodeStopped, BudgetEnded, JournalMismatch, JournalFailed, and those of a missing or failed
-    resource (MissingRequirement, SandboxClosed, WorkerFailed, ModelError).
+    A failure of the environment, the method or the engine becomes the ending BROKEN. The following errors are raised
+    instead, and leave the episode without an ending: EpisodeStopped, BudgetEnded, JournalMismatch, JournalFailed, and
+    the errors of a missing or failed resource (MissingRequirement, SandboxClosed, WorkerFailed, ModelError).
     """
     try:
         with suppress(EpisodeOver):
@@ -128,22 +133,22 @@ def play(episode: Episode, strategy: Strategy, options: BaseModel) -> Ending:
 
 
 def _fault_of(error: Exception | SystemExit, strategy: Strategy, environment: Environment) -> str:
-    """Return the message for an error, which is the environment's if it was raised in one of its methods."""
+    """Return the message for an error. The environment is blamed if one of its methods raised it, else the planner."""
     trace = error.__traceback__
     while trace and not _is_method_of(environment, trace.tb_frame.f_locals):
         trace = trace.tb_next
     if trace:
         return environment_fault(error.with_traceback(trace))
-    place = _place_of(error, strategy)
-    return f"the planner raised {type(error).__name__}: {error}{place and f' ({place})'}"
+    line = _line_of(error, strategy)
+    return f"the planner raised {type(error).__name__}: {error}{line and f' ({line})'}"
 
 
 def _is_method_of(environment: Environment, variables: Mapping[str, Any]) -> bool:
     return variables.get("self") is environment or variables.get("cls") is type(environment)
 
 
-def _place_of(error: BaseException, strategy: Strategy) -> str:
-    """Return the innermost line of the method's own file in the traceback; empty if there is none."""
+def _line_of(error: BaseException, strategy: Strategy) -> str:
+    """Return the innermost line of the method's own file in the traceback as FILE:LINE, or "" if there is none."""
     file = getattr(getattr(strategy, "__code__", None), "co_filename", None)
     lines = [line for frame, line in walk_tb(error.__traceback__) if frame.f_code.co_filename == file]
     return f"{Path(file).name}:{lines[-1]}" if file and lines else ""
@@ -158,85 +163,89 @@ IsAsked = Callable[[Any, Environment], bool]
 
 
 class Options(BaseModel):
-    """Base of a method's options; a method without options uses it unchanged."""
+    """Base class for the options of a method. A method without options uses it unchanged."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     default_actions: ClassVar[int | None] = None
-    """Default number of actions in an episode; None takes the environment's."""
+    """Default number of actions in an episode. If None, the environment's default applies."""
     default_sampling: ClassVar[Mapping[str, JsonValue]] = {}
-    """Default sampling, if it differs from the general default."""
+    """Default sampling settings (such as ``temperature``) that differ from the general defaults."""
 
-    def wanted(self, demonstrations: Sequence[str]) -> Sequence[str]:
-        """Return the demonstrations that these options ask for."""
+    def wanted_demonstrations(self, demonstrations: Sequence[str]) -> Sequence[str]:
+        """Return those of the method's demonstrations that are needed with these options."""
         return demonstrations
 
-    def in_force(self, environment: str) -> dict[str, JsonValue]:
-        """Return the values of all options by name. Those of unset options follow from the environment."""
+    def effective_values(self, environment: str) -> dict[str, JsonValue]:
+        """Map each option to the value that takes effect. Unset options may depend on the environment."""
         return self.model_dump(mode="json")
 
-    def texts(self, environment: str) -> Mapping[str, str]:
-        """Return further sources of prompts by description, such as a graph or code that makes prompts."""
+    def prompt_sources(self, environment: str) -> Mapping[str, str]:
+        """Map descriptions to further texts that prompts are made from, such as a graph file or the code of its hooks.
+
+        A run records their digests.
+        """
         return {}
 
 
 @dataclass(frozen=True)
 class Method:
-    """A strategy with its options, summary, roles, templates and figures.
-
-    ``demonstrations`` names the demonstrations that it shows to models (``Recall.demonstrations``); ``stand_ins`` are
-    those shown only if another is missing. ``sometimes`` maps each role that is asked only in some cases to a
-    function that returns True in those cases.
-    """
+    """A planning method: the function that plays, its options, and what the rest of planbook needs to know about it."""
 
     play: Strategy
     options: type[Options]
     summary: str
     roles: tuple[str, ...] = ()
+    """The roles that it asks. A role is a name for a model, such as ``planner``."""
     demonstrations: tuple[str, ...] = ()
-    sometimes: Mapping[str, IsAsked] = field(default_factory=dict)
-    stand_ins: tuple[str, ...] = ()
-    named: Callable[[Any, str], Collection[str]] = _no_roles
-    """Returns further roles that the options name, for an environment."""
+    """Names of the demonstrations that it shows to models (``Recall.demonstrations``)."""
+    conditional_roles: Mapping[str, IsAsked] = field(default_factory=dict)
+    """Maps each role that is not always asked to a function that returns True if it is."""
+    fallback_demonstrations: tuple[str, ...] = ()
+    """Names of those demonstrations that are shown only if another one is missing."""
+    roles_from_options: Callable[[Any, str], Collection[str]] = _no_roles
+    """Takes the options and the environment's name. Returns further roles, which the options name."""
     spans: tuple[type[Payload], ...] = ()
-    """Payloads of the spans that it records."""
+    """Payload types of the spans that it records."""
     figures: tuple[type[Figures], ...] = ()
-    """Figures that it counts over a run."""
+    """Statistics of a run that it provides."""
     streams: bool = False
     """True if it asks for plans by ``Episode.stream``, so that they can run while the model writes them."""
     templates: Mapping[str, Path] = field(default_factory=dict)
-    """Its prompt files, by path in their folder (``Prompts.files``). A run records their digests."""
+    """Maps the relative path of each prompt file to the file (``Prompts.files``). A run records the files' digests."""
 
     def asks(self, role: str, options: BaseModel, environment: Environment) -> bool:
-        """Return True if the role is asked, under these options in this environment, which need not have begun."""
-        return role in self.roles and (role not in self.sometimes or self.sometimes[role](options, environment))
+        """Return True if the role is asked with these options in this environment, which need not have begun."""
+        is_asked = self.conditional_roles.get(role)
+        return role in self.roles and (is_asked is None or is_asked(options, environment))
 
 
 def ask_and_run(
     episode: Episode,
     role: str,
     first: Prompt,
-    again: Prompt,
-    left: Callable[[], int],
+    later: Prompt,
+    replies_left: Callable[[], int],
     *,
     history: Sequence[Message],
     sample: Sample = FIRST_SAMPLE,
     actions: Callable[[], int | None] = lambda: None,
     **variables: object,
 ) -> None:
-    """Ask for a plan, run it, send the feedback, and run the next plan, while ``left`` returns more than 0 replies.
+    """Ask for a plan and run it, then send the feedback and run the next plan, as long as replies are left.
 
-    ``variables`` are those of the ``first`` prompt. ``actions`` returns the number of actions that the next plan may
-    take; None if only the episode limits them.
+    ``first`` is the first prompt, and ``variables`` are its variables; ``later`` is the prompt that sends feedback.
+    ``replies_left`` returns the number of replies that may still be asked for. ``actions`` returns the number of
+    actions that the next plan may take, or None if only the episode limits it.
     """
     feedback, history = episode.stream(role, first, history=history, sample=sample, actions=actions(), **variables)
-    while (more := left()) > 0:
-        variables = {"feedback": feedback.text, "left": more - 1}
-        feedback, history = episode.stream(role, again, history=history, sample=sample, actions=actions(), **variables)
+    while (left := replies_left()) > 0:
+        variables = {"feedback": feedback.text, "left": left - 1}
+        feedback, history = episode.stream(role, later, history=history, sample=sample, actions=actions(), **variables)
 
 
 def ask_or_empty(scope: Scope, role: str, prompt: Prompt, **variables: Any) -> str:
-    """Return a role's reply, or an empty text if none is usable."""
+    """Ask a role for a text. Return "" if no reply is usable."""
     try:
         return scope.ask(role, prompt, read=as_text, **variables).value
     except UnusableReply:
@@ -244,17 +253,20 @@ def ask_or_empty(scope: Scope, role: str, prompt: Prompt, **variables: Any) -> s
 
 
 def model_task(episode: Episode) -> Mapping[str, JsonValue]:
-    """Return the changes to ``task`` for plan code that a model writes: only the params that models may know."""
-    return {"params": dict(episode.environment.told_params(episode.task))}
+    """Return the changes to ``task`` for plan code written by a model: it gets only the params that models may know."""
+    return {"params": dict(episode.environment.public_params(episode.task))}
 
 
 def countdown(number: int) -> Callable[[], int]:
-    """Return a function that returns the number, then one less at each call, down to 0."""
+    """Return a function that counts down: its first call returns the number, each later call one less, down to 0."""
     return iter(range(number, -1, -1)).__next__
 
 
-def in_rounds(episode: Episode, max_rounds: int, play: Callable[[int], None]) -> None:
-    """Play a task in up to ``max_rounds`` rounds, until it is solved. The best round counts."""
+def play_in_rounds(episode: Episode, max_rounds: int, play: Callable[[int], None]) -> None:
+    """Play a task in up to ``max_rounds`` rounds, until it is solved. The best round counts.
+
+    A round is one attempt; each but the first begins with a reset of the environment. ``play`` gets its number, from 0.
+    """
     for number in range(max_rounds):
         if number:
             episode.new_round()
@@ -269,12 +281,12 @@ ENTRY_POINT_GROUP = "planbook.planners"
 
 @cache
 def registered_methods() -> Mapping[str, EntryPoint]:
-    """Return the methods that other packages register, by name; none is imported."""
+    """Map the name of each method that another package registers to its entry point. No method is imported."""
     return {point.name: point for point in sorted(entry_points(group=ENTRY_POINT_GROUP), key=lambda point: point.name)}
 
 
 def load_registered(point: EntryPoint) -> Method:
-    """Return a registered method. Raises UnknownStrategy."""
+    """Import a registered method and return it. Raises UnknownStrategy if that fails, or if it is not a method."""
     try:
         member = point.load()
     except Exception as error:
@@ -284,11 +296,14 @@ def load_registered(point: EntryPoint) -> Method:
 
 
 def load_from_file(spec: str) -> Method:
-    """Return the method of ``FILE.py:NAME``, or the only one of ``FILE.py``. Raises UnknownStrategy."""
+    """Return the method NAME of ``FILE.py:NAME``, or the only method of ``FILE.py``.
+
+    Raises UnknownStrategy if the file cannot be loaded, or if it has no such method.
+    """
     file, _, name = spec.partition(":")
     try:
         members = vars(load_module(Path(file).resolve()))
-    except CannotLoad as error:
+    except ModuleLoadError as error:
         raise UnknownStrategy(str(error)) from error
     methods = [key for key, member in members.items() if isinstance(member, Method)] or _functions(members)
     if not name and len(methods) == 1:
@@ -303,7 +318,7 @@ def load_from_file(spec: str) -> Method:
 
 
 def _functions(members: Mapping[str, Any]) -> list[str]:
-    """Return the public functions that a file defines with two parameters, as methods have."""
+    """Return the names of the file's own public functions that have two parameters, so that they can be methods."""
     return [
         name
         for name, member in members.items()
@@ -319,7 +334,10 @@ def _callables(members: Mapping[str, Any]) -> list[str]:
 
 
 def _as_method(member: Any, where: str) -> Method:
-    """Return a method, or a function as a method, after checking it. Raises UnknownStrategy."""
+    """Check that an object is a method, or a function that can be one, and return the method.
+
+    Raises UnknownStrategy if it is neither; ``where`` begins the message.
+    """
     method = member if isinstance(member, Method) else _from_function(member, where)
     if not callable(method.play):
         raise UnknownStrategy(f"{where}: the `play` of a Method must be a function (episode, options)")
@@ -345,7 +363,7 @@ def _from_function(member: Any, where: str) -> Method:
 
 
 def _options_of(play: Callable[..., Any]) -> type[Options]:
-    """Return the class of options in the function's annotations; ``Options`` if there is none."""
+    """Return the options class in the function's annotations, or ``Options`` if there is none."""
     try:
         hints = get_type_hints(play)
     except (NameError, TypeError):

@@ -1,6 +1,7 @@
-"""Plan code that already exists: a given plan, or a procedure from memory.
+"""Methods that run existing plan code: a given plan, an environment's naive plan, or a stored procedure.
 
-No model is asked, except to match a goal with the type of a procedure.
+A procedure is plan code that solves all tasks of one type. No model is asked, except to find the task type, and so the
+procedure, that fits a goal.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -34,7 +35,7 @@ class GivenCode(Options):
 
 
 def given_code(episode: Episode, options: GivenCode) -> None:
-    """Run the given plan once, as one cell, after the code in ``before``. Give up if that code fails."""
+    """Run the code in ``before``, if any, and then the given plan. Give up if the code in ``before`` fails."""
     with _frame(episode, options):
         if options.before and episode.run(options.before, source="before").is_error:
             return
@@ -49,9 +50,10 @@ def _frame(episode: Episode, plan: GivenCode, match: Match | None = None) -> Abs
 
 
 def procedures(episode: Episode, options: Options, recall: Recall | None = None) -> bool:
-    """Run the procedure recalled for the task, if any. Return True if the task is known to be done.
+    """Run the procedure that the memory has for the task, if any. Return True if its checks show that the task is done.
 
-    A procedure that was matched with the goal is dry-run first, and its post-conditions are checked afterwards.
+    If the procedure was found by matching the goal, it is dry-run first, and its post-conditions are checked
+    afterwards. Any other procedure is only run.
     """
     recall = recall or match_goal(episode, episode.recall())
     if recall.procedure is None:
@@ -67,21 +69,22 @@ def procedures(episode: Episode, options: Options, recall: Recall | None = None)
 
 
 def naive(episode: Episode, options: Options) -> None:
-    """Run the environment's own plan for the naive baseline (ADaPT, appendix D). Give up if it has none."""
+    """Run the environment's own plan for the naive baseline (ADaPT paper, appendix D). Give up if it has none."""
     if code := type(episode.environment).naive:
         given_code(episode, GivenCode(code=code, source="naive", told_params=True))
 
 
 def code_of(procedure: Procedure) -> GivenCode:
-    """Return a procedure as one plan: its file, then the call.
+    """Return the plan that runs a procedure: the procedure's code, followed by a call of its ``solve``.
 
-    A procedure written by a model sees only the params that models may know.
+    A procedure that a model wrote sees only those params of the task that models may know.
     """
     code = f"{procedure.code.rstrip()}\n\n\nsolve(agent, task)\n"
     return GivenCode(code=code, helpers=procedure.helpers, source=procedure.name, told_params=procedure.is_learned)
 
 
-# Matching a goal with a found task type. If the memory is not sure, a model is asked, and may abstain.
+# Matching a goal with one of the task types that were found by learning. If the memory is not sure, a model is asked.
+# It may answer that none of them fits.
 
 MODEL = "model"
 NONE = "none"
@@ -90,16 +93,17 @@ _Number = Annotated[float, Field(strict=True, allow_inf_nan=False)]
 
 
 class _TypeAnswer(BaseModel):
-    """A model's answer. Other fields of its JSON object are ignored."""
+    """A model's answer: the task type and its parameters. Other fields of the JSON object are ignored."""
 
     type: str
     params: dict[str, _Text | StrictInt | _Number] = {}
 
 
 def match_goal(episode: Episode, recall: Recall, role: str = "") -> Recall:
-    """Return the recall for the goal's type, and record the match. If the memory is unsure, ``role`` is asked.
+    """Match the goal with a task type, record the match, and return what the memory has for that type.
 
-    Without found types, return ``recall`` unchanged. Raises ModelError, BudgetEnded.
+    If the memory is not sure, ``role`` is asked. If there are no types to match, return ``recall`` unchanged.
+    Raises ModelError if the model fails, or BudgetEnded if the run's budget does not allow the question.
     """
     match = recall.match
     if match is None:
@@ -112,19 +116,19 @@ def match_goal(episode: Episode, recall: Recall, role: str = "") -> Recall:
 
 
 def _match_by_model(episode: Episode, recall: Recall, match: Match, role: str) -> Recall:
-    """Return the recall for the type that a model names; without a procedure if it names none."""
+    """Return what the memory has for the type that a model names. If it names none, there is no procedure."""
     if (answer := _ask_for_type(episode, match.candidates, role)).type:
         recall_of_type = episode.recall(answer)
-        named = answer if recall_of_type.match is None else recall_of_type.match
-        if named.type:  # else the params do not have the forms of the type's parameters
-            named = named.model_copy(update={"by": MODEL, "candidates": ()})
-            return recall_of_type.model_copy(update={"match": named})
+        new_match = answer if recall_of_type.match is None else recall_of_type.match
+        if new_match.type:  # the answer's params have the forms of the type's parameters
+            new_match = new_match.model_copy(update={"by": MODEL, "candidates": ()})
+            return recall_of_type.model_copy(update={"match": new_match})
     no_match = match.model_copy(update={"type": "", "params": {}, "by": ""})
     return recall.model_copy(update={"match": no_match, "procedure": None})
 
 
 def _ask_for_type(episode: Episode, candidates: Sequence[MatchCandidate], role: str) -> Match:
-    """Return a model's answer; without a type if it abstains or gives no usable reply."""
+    """Ask a model for the task type. The match has no type if the model names none, or if no reply is usable."""
     scope, prompt = episode.current_scope.child("match"), PROMPTS["matching/match"]
     shown: Any = [candidate.model_dump(mode="json") for candidate in candidates]
     variables = {"candidates": shown, "goal": episode.task.goal, "observation": episode.observation.text}
@@ -135,7 +139,7 @@ def _ask_for_type(episode: Episode, candidates: Sequence[MatchCandidate], role: 
 
 
 def _reader(candidates: Sequence[MatchCandidate]) -> Callable[[str], Match]:
-    """Return a function that reads an answer. It raises ValueError for a type or parameters that were not offered."""
+    """Return a function that reads a reply. It raises ValueError for a type or parameters that were not offered."""
     params = {candidate.name: set(candidate.params) for candidate in candidates}
 
     def read(text: str) -> Match:

@@ -1,8 +1,14 @@
-"""The static check of a plan before its first action: every fault at once, but only faults that are certain.
+"""The static check of a plan before its first action. It reports all faults that are certain, and no others.
 
 Faults have the kind CHECK and one of these types: syntax, empty, only-definitions, unknown-name, unbound-name,
-unknown-action, not-callable, assignment, arguments, literal-type, unreachable, procedure, and those of the language
-policy. ``api`` describes what plans may use, ``calls`` checks how they use it, ``names`` checks everything else.
+unknown-action, not-callable, assignment, arguments, literal-type, unreachable, procedure, and the types of the language
+policy (``planbook.sandbox.policy``).
+
+- ``api`` describes the functions and names that plans may use, and collects the faults.
+- ``calls`` checks how a plan uses the session's functions and objects.
+- ``names`` checks everything else: undefined names, unreachable statements, and plans that do nothing.
+
+A *cell* is a piece of plan code that runs in one go. A *procedure* is a file that defines ``solve(agent, task)``.
 """
 
 import ast
@@ -26,7 +32,7 @@ PARAMETERS = ["agent", "task"]
 
 
 def check_solve(tree: ast.Module, usage: ApiUsage, report: Report) -> None:
-    """Report a missing or wrong ``solve``, and actions outside functions."""
+    """Report a missing ``solve``, one with wrong parameters, and actions outside functions."""
     definitions = [node for node in tree.body if isinstance(node, ast.FunctionDef) and node.name == SOLVE]
     if not definitions:
         hint = "define it at the top level of the file; helpers and constants may stand beside it"
@@ -38,7 +44,7 @@ def check_solve(tree: ast.Module, usage: ApiUsage, report: Report) -> None:
             message = "solve must have exactly the parameters agent and task"
             report.add(node, "procedure", message, "def solve(agent, task):")
     for call, scope in usage.scopes.calls:
-        if not _in_function(scope) and usage.path(call.func, scope) in usage.api.by_name:
+        if not _in_function(scope) and usage.path_of(call.func, scope) in usage.api.functions_by_name:
             message = "a procedure acts inside solve and its helpers only"
             report.add(call, "procedure", message, "move the call into solve")
 
@@ -59,12 +65,12 @@ _MAX_CACHED = 4 << 20
 
 
 class CheckContext(TypedDict, total=False):
-    """Names that plans have besides the session's functions."""
+    """Names that a plan may use in addition to the session's functions."""
 
     attributes: Iterable[str]
-    """Attributes of the session, by dotted name."""
+    """Dotted names of the session's attributes."""
     names: Iterable[str]
-    """Names that earlier cells and helpers defined; for a part of a plan, also those of earlier parts."""
+    """Names that helpers and earlier cells have defined. For a part of a plan, also the names from earlier parts."""
     modules: Iterable[str]
     """Modules beyond the standard library that plans may import."""
 
@@ -72,11 +78,12 @@ class CheckContext(TypedDict, total=False):
 def check(
     code: str, functions: Functions, *, allow_definitions_only: bool = False, **context: Unpack[CheckContext]
 ) -> list[Fault]:
-    """Return all faults of a plan that are certain, sorted by line, without running anything. Never raises.
+    """Return all faults of a plan that are certain, sorted by line. Never raises, and runs nothing.
 
-    ``functions`` are those of the session, by bare or dotted name; they are not called. ``attributes`` are dotted
-    names, ``names`` those that earlier cells or the session define, ``modules`` packages beyond the standard library.
-    Code that only defines functions is a fault unless ``allow_definitions_only``.
+    ``functions`` maps bare or dotted names to the session's functions, which are not called. ``attributes`` has the
+    dotted names of the session's attributes, and ``names`` the names that earlier cells or the session have defined.
+    ``modules`` has the packages beyond the standard library that plans may import. Code that only defines functions is
+    a fault unless ``allow_definitions_only``.
 
     >>> def go_to(place: str) -> str: ...
     >>> print(*check("agent.goto('bed')", {"agent.go_to": go_to}))
@@ -88,15 +95,15 @@ def check(
 
 
 def check_part(code: str, functions: Functions, **context: Unpack[CheckContext]) -> list[Fault]:
-    """Return the faults of a part of a plan, except those that unknown later parts may correct.
+    """Return the faults of a part of a plan, except those that later parts, not known yet, may correct.
 
-    If a plan passes ``check``, each of its parts passes this check, too.
+    If a plan passes ``check``, each of its parts passes this check.
     """
-    return list(_check(code, Api.of(functions, whole=False, **context), definitions_only=True))
+    return list(_check(code, Api.of(functions, is_whole_plan=False, **context), definitions_only=True))
 
 
 def check_procedure(code: str, functions: Functions, **context: Unpack[CheckContext]) -> list[Fault]:
-    """Return the faults of a procedure, which must define ``solve(agent, task)`` and act inside functions only."""
+    """Return the faults of a procedure. It must define ``solve(agent, task)``, and act only inside functions."""
     return list(_check(code, Api.of(functions, **context), definitions_only=True, procedure=True))
 
 
@@ -109,20 +116,20 @@ def _check(code: str, api: Api, *, definitions_only: bool, procedure: bool = Fal
         report = _build_report(code, tree, api, definitions_only, procedure)
     except RecursionError:
         return (too_deep(code),)
-    bound = () if api.whole else _bound_elsewhere(tree, api)
+    bound = () if api.is_whole_plan else _bound_elsewhere(tree, api)
     return _merge(report, _policy_faults(code, tree, bound, api.modules))
 
 
 def _bound_elsewhere(tree: ast.Module, api: Api) -> Iterable[str]:
-    """Return the names that other parts of a plan define, or may have defined by the time they are read."""
+    """Return the names that other parts of the plan define, or may define before a function of this part reads them."""
     scopes = scopes_of(tree)
-    read_at_once = {use.node.id for use in scopes.uses if not scopes.find(use.node.id, use.scope)[1]}
-    return api.names | (NAME_HINTS.keys() - read_at_once)
+    read_immediately = {use.node.id for use in scopes.uses if not scopes.find(use.node.id, use.scope)[1]}
+    return api.names | (NAME_HINTS.keys() - read_immediately)
 
 
 def _build_report(code: str, tree: ast.Module, api: Api, definitions_only: bool, procedure: bool) -> Report:
     report, scopes = Report(code), scopes_of(tree)
-    if api.whole:
+    if api.is_whole_plan:
         check_does_something(tree, report, definitions_only=definitions_only)
     check_flow(scopes, report)
     check_names(scopes, api, report)
@@ -137,13 +144,13 @@ def _build_report(code: str, tree: ast.Module, api: Api, definitions_only: bool,
 
 
 def _merge(report: Report, refused: list[Fault]) -> tuple[Fault, ...]:
-    """Return all faults. Where the policy refuses an expression, its fault replaces the others at that place."""
-    places = {(fault.line, fault.column) for fault in refused if fault.line}
-    report.faults = refused + [fault for fault in report.faults if (fault.line, fault.column) not in places]
+    """Return all faults. A fault of the language policy (``refused``) replaces others at the same position."""
+    positions = {(fault.line, fault.column) for fault in refused if fault.line}
+    report.faults = refused + [fault for fault in report.faults if (fault.line, fault.column) not in positions]
     return report.sorted_faults()
 
 
 def _policy_faults(source: str, tree: ast.Module, bound: Iterable[str], modules: frozenset[str]) -> list[Fault]:
-    """Return the faults of the language policy, without syntax errors, which the parser explains better."""
+    """Return the faults of the language policy. Syntax errors are left out, since the parser explains them better."""
     problems = [problem for problem in find_problems(source, bound, tree, modules) if problem.type != SYNTAX]
     return [*faults_of(source, problems)]

@@ -1,4 +1,4 @@
-"""The functions and names that plans have, and the report of a check."""
+"""The functions and names that plans may use, and the report of a check."""
 
 import ast
 import inspect
@@ -11,7 +11,7 @@ from functools import cached_property, lru_cache
 from planbook.sandbox.policy.compiler import code_lines, shown_line
 from planbook.sandbox.policy.transformer import MAX_PROBLEMS
 from planbook.sandbox.protocol import MAX_FAULT_TEXT
-from planbook.sandbox.suggest import Guesses
+from planbook.sandbox.suggest import Guesser
 from planbook.sandbox.types import Fault, FaultKind
 
 Kind = inspect._ParameterKind
@@ -20,7 +20,10 @@ NO_DEFAULT = inspect.Parameter.empty
 
 @dataclass(frozen=True, slots=True)
 class CallParameter:
-    """One parameter. Annotations are compared by their text, since they may not be hashable."""
+    """One parameter of a function. Annotations may not be hashable, so they are compared by ``text``.
+
+    ``text`` is the parameter as a signature shows it, except that a default is shown as ``...``.
+    """
 
     name: str
     kind: Kind
@@ -31,14 +34,14 @@ class CallParameter:
 
 @dataclass(frozen=True, slots=True)
 class Function:
-    """A function and its parameters. If ``parameters`` is None, they are not known, and calls are not checked."""
+    """A function and its parameters. Its calls are not checked if ``parameters`` is None, that is, not known."""
 
     name: str
     parameters: tuple[CallParameter, ...] | None
 
     @classmethod
     def of(cls, name: str, function: Callable[..., object]) -> "Function":
-        """Return the function with the signature of a callable. Annotations are evaluated where possible."""
+        """Describe a callable under a name. Annotations are evaluated where possible."""
         plain = getattr(function, "__func__", function)  # a method is a new object at every access
         parameters = _parameters if isinstance(plain, Hashable) else _parameters.__wrapped__
         return cls(name, parameters(plain, bound=plain is not function))
@@ -55,13 +58,13 @@ class Function:
 
 @dataclass(frozen=True)
 class Api:
-    """The functions and attributes of a session, by dotted name, and other known names."""
+    """All that a plan may use: the session's functions and attributes, by dotted name, and other ``names``."""
 
     functions: tuple[Function, ...]
     attributes: frozenset[str] = frozenset()
     names: frozenset[str] = frozenset()
-    whole: bool = True
-    """True for a whole plan, False for a part: other parts may bind further names."""
+    is_whole_plan: bool = True
+    """False for a part of a plan, since other parts may bind further names."""
     modules: frozenset[str] = frozenset()
     """Modules beyond the standard library that plans may import."""
 
@@ -73,22 +76,22 @@ class Api:
         names: Iterable[str] = (),
         modules: Iterable[str] = (),
         *,
-        whole: bool = True,
+        is_whole_plan: bool = True,
     ) -> "Api":
-        """Return the description of a session's functions, attributes and names."""
+        """Describe the functions, attributes and names of a session."""
         described = tuple(Function.of(name, function) for name, function in functions.items())
-        return cls(described, frozenset(attributes), frozenset(names), whole, frozenset(modules))
+        return cls(described, frozenset(attributes), frozenset(names), is_whole_plan, frozenset(modules))
 
     @cached_property
-    def by_name(self) -> dict[str, Function]:
-        """The functions by dotted name."""
+    def functions_by_name(self) -> dict[str, Function]:
+        """Maps dotted names to functions."""
         return {function.name: function for function in self.functions}
 
     @cached_property
     def members(self) -> dict[str, list[str]]:
-        """Maps objects such as ``agent`` to the sorted names of their members."""
+        """Maps each object, such as ``agent``, to the sorted names of its members."""
         members: dict[str, list[str]] = {}
-        for name in sorted({*self.by_name, *self.attributes}):
+        for name in sorted({*self.functions_by_name, *self.attributes}):
             while "." in name:
                 name, _, member = name.rpartition(".")
                 if member not in members.setdefault(name, []):
@@ -97,13 +100,13 @@ class Api:
 
     @cached_property
     def roots(self) -> frozenset[str]:
-        """The names that plans see: objects and bare functions."""
-        return frozenset(name.partition(".")[0] for name in (*self.by_name, *self.attributes))
+        """Names of the objects and bare functions through which plans reach the session."""
+        return frozenset(name.partition(".")[0] for name in (*self.functions_by_name, *self.attributes))
 
 
 @lru_cache(1024)
 def _parameters(function: Callable[..., object], *, bound: bool) -> tuple[CallParameter, ...] | None:
-    """Return the parameters, without the first if ``bound``; None if Python does not know them."""
+    """Return a function's parameters, without the first if ``bound``; None if Python does not know them."""
     called = types.MethodType(function, function) if bound else function
     for evaluated in (True, False):  # not every annotation that is a string can be evaluated
         with suppress(Exception):
@@ -122,20 +125,20 @@ def _parameter(parameter: inspect.Parameter) -> CallParameter:
 
 
 class Report:
-    """Collects the faults of one plan, about MAX_PROBLEMS at most."""
+    """Collects the faults of one plan. The checks stop when about MAX_PROBLEMS faults were found."""
 
     def __init__(self, code: str) -> None:
         self.lines = code_lines(code)
         self.faults: list[Fault] = []
-        self.guess = Guesses().closest
+        self.guess = Guesser().closest
 
     @property
-    def full(self) -> bool:
-        """True once enough faults were found."""
+    def is_full(self) -> bool:
+        """True if enough faults were found."""
         return len(self.faults) >= MAX_PROBLEMS
 
     def add(self, node: ast.AST | None, fault_type: str, message: str, hint: str = "") -> None:
-        """Add a fault at a node; None stands for the plan as a whole."""
+        """Add a fault at the position of a node, or of the plan as a whole if ``node`` is None."""
         if node is None or not hasattr(node, "lineno"):
             self.faults.append(Fault(FaultKind.CHECK, fault_type, _cut(message), hint=_cut(hint)))
             return
@@ -146,9 +149,8 @@ class Report:
         self.faults.append(Fault(FaultKind.CHECK, fault_type, _cut(message), line, column, text, _cut(hint)))
 
     def sorted_faults(self) -> tuple[Fault, ...]:
-        """Return all faults by place, without duplicates."""
-        unique = dict.fromkeys(self.faults)
-        return tuple(sorted(unique, key=lambda fault: (fault.line or 0, fault.column or 0)))
+        """Return all faults, sorted by position and without duplicates."""
+        return tuple(sorted(dict.fromkeys(self.faults), key=lambda fault: (fault.line or 0, fault.column or 0)))
 
 
 def _cut(text: str) -> str:

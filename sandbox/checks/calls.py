@@ -1,4 +1,7 @@
-"""Uses of the session's objects: unknown actions, calls that do not fit, assignments. Reports only what is certain."""
+"""Check how a plan uses the session's objects: unknown actions, calls with wrong arguments, and assignments.
+
+Reports only faults that are certain. What is not known is assumed to be right.
+"""
 
 import ast
 import inspect
@@ -12,7 +15,7 @@ from planbook.sandbox.policy.transformer import MAX_PROBLEMS
 from planbook.sandbox.reading.scopes import Binding, NameScope, ScopeKind, Scopes
 from planbook.sandbox.suggest import Guess, closest
 
-# Arguments. A starred argument hides those after it.
+# Arguments. The parameters of positional arguments after a starred one are not known.
 
 _MAX_SOURCE_SHOWN = 60
 _DISPLAY_TYPES: dict[type[ast.expr], type] = {
@@ -38,15 +41,15 @@ _ACCEPTED_TYPES: dict[object, tuple[type, ...]] = {
     None: (type(None),),
     type(None): (type(None),),
 }
-"""Maps an annotation to the types of literals that it accepts. Other annotations accept all."""
+"""Maps an annotation to the types of literals that it accepts. Any other annotation accepts every literal."""
 
 
 ArgumentProblem = tuple[ast.expr, str, str, str]
-"""A node of a call, and the type, message and hint of the fault there."""
+"""The node at which a fault is reported, and its type, message and hint."""
 
 
 def argument_problems(call: ast.Call, function: Function, guess: Guess = closest) -> Iterator[ArgumentProblem]:
-    """Yield every problem of a call's arguments."""
+    """Yield every problem with the arguments of a call."""
     if function.parameters is None:
         return
     bound, problems = _bind(call, function.parameters, guess)
@@ -58,7 +61,7 @@ def argument_problems(call: ast.Call, function: Function, guess: Guess = closest
         if get_origin(parameter.annotation) is Literal:
             yield _choice_problem(function, parameter, value, guess)
         else:
-            message = f"{function.name}() takes {parameter.text}, and {_short_source(value)} is {_kind_name(value)}"
+            message = f"{function.name}() takes {parameter.text}, and {_short_source(value)} is {_type_name(value)}"
             yield (value, "literal-type", message, f"call it as {function}")
 
 
@@ -75,14 +78,14 @@ def _choice_problem(function: Function, parameter: CallParameter, value: ast.exp
 def _bind(
     call: ast.Call, parameters: tuple[CallParameter, ...], guess: Guess
 ) -> tuple[list[tuple[CallParameter, ast.expr]], list[tuple[str, str]]]:
-    """Match arguments with parameters. Return the pairs, and messages with hints for what does not fit."""
+    """Match arguments with parameters. Return the matching pairs, and a message and hint for each problem."""
     slots = [p for p in parameters if p.kind in (Kind.POSITIONAL_ONLY, Kind.POSITIONAL_OR_KEYWORD)]
     starred = next((n for n, arg in enumerate(call.args) if isinstance(arg, ast.Starred)), None)
-    certain = call.args[:starred]
-    bound = list(zip(slots, certain, strict=False))
+    positional = call.args[:starred]
+    bound = list(zip(slots, positional, strict=False))
     problems: list[tuple[str, str]] = []
-    if len(certain) > len(slots) and not any(p.kind is Kind.VAR_POSITIONAL for p in parameters):
-        problems.append((f"takes {_count(len(slots))}, and {len(certain)} are given", ""))
+    if len(positional) > len(slots) and not any(p.kind is Kind.VAR_POSITIONAL for p in parameters):
+        problems.append((f"takes {_format_count(len(slots))}, and {len(positional)} are given", ""))
     by_keyword, keyword_problems = _bind_keywords(call, parameters, {p.name for p, _ in bound}, guess)
     bound += by_keyword
     problems += keyword_problems
@@ -116,17 +119,17 @@ def _bind_keywords(
 
 
 def accepts(annotation: object, value: ast.expr) -> bool:
-    """Return whether the annotation accepts a value; True for unknown annotations and non-literals."""
+    """Return whether an annotation accepts a value. True if the annotation is unknown or the value is not a literal."""
     origin = get_origin(annotation)
     if origin in (Union, types.UnionType):
         return any(accepts(choice, value) for choice in get_args(annotation))
     if origin is Literal:
-        constant = _constant(value)
+        constant = _literal_value(value)
         return constant is None or constant[0] in get_args(annotation)
-    kind, fits = _kind(value), _ACCEPTED_TYPES.get(_plain(origin or annotation))
-    if kind is None or fits is None:
+    literal_type, accepted = _literal_type(value), _ACCEPTED_TYPES.get(_type_or_empty(origin or annotation))
+    if literal_type is None or accepted is None:
         return True
-    if kind not in fits:
+    if literal_type not in accepted:
         return False
     inner = get_args(annotation)
     if isinstance(value, ast.List) and origin is list and inner:
@@ -134,11 +137,13 @@ def accepts(annotation: object, value: ast.expr) -> bool:
     return True
 
 
-def _plain(annotation: object) -> object:
+def _type_or_empty(annotation: object) -> object:
+    """Return the annotation if it is a type or None, which can be looked up; else the value for "no annotation"."""
     return annotation if annotation is None or isinstance(annotation, type) else inspect.Parameter.empty
 
 
-def _constant(value: ast.expr) -> tuple[object] | None:
+def _literal_value(value: ast.expr) -> tuple[object] | None:
+    """Return the value of a constant, in a tuple since it may be None; None for any other expression."""
     if isinstance(value, ast.Constant):
         return (value.value,)
     if isinstance(value, ast.UnaryOp) and isinstance(value.op, ast.USub) and isinstance(value.operand, ast.Constant):
@@ -146,9 +151,9 @@ def _constant(value: ast.expr) -> tuple[object] | None:
     return None
 
 
-def _kind(value: ast.expr) -> type | None:
-    """Return the type of a literal; None for any other expression."""
-    constant = _constant(value)
+def _literal_type(value: ast.expr) -> type | None:
+    """Return the type of a literal, or None for any other expression."""
+    constant = _literal_value(value)
     return type(constant[0]) if constant else _DISPLAY_TYPES.get(type(value))
 
 
@@ -157,12 +162,12 @@ def _short_source(value: ast.expr) -> str:
     return text if len(text) <= _MAX_SOURCE_SHOWN else f"{text[:_MAX_SOURCE_SHOWN]}..."
 
 
-def _kind_name(value: ast.expr) -> str:
-    kind = _kind(value)
+def _type_name(value: ast.expr) -> str:
+    kind = _literal_type(value)
     return kind.__name__ if kind and kind is not type(None) else "None"
 
 
-def _count(number: int) -> str:
+def _format_count(number: int) -> str:
     return {0: "no argument", 1: "1 argument"}.get(number, f"{number} arguments")
 
 
@@ -170,25 +175,32 @@ def _count(number: int) -> str:
 
 _ALIAS_DEPTH = 5
 MAX_PARAMETERS = 50
-"""Calls to a plan's function with more parameters are not checked."""
+"""Maximum number of parameters of a function in a plan whose calls are checked."""
 
 
 class ApiUsage:
-    """Follows names to the session's objects: directly, through a parameter of the same name, or through an alias."""
+    """Finds and checks the uses of the session's objects.
+
+    A plan may use an object by its name, by a parameter of the same name, or by another variable to which it assigned
+    the object.
+    """
 
     def __init__(self, scopes: Scopes, api: Api) -> None:
         self.scopes, self.api = scopes, api
 
-    def path(self, node: ast.expr, scope: NameScope, depth: int = 0) -> str | None:
-        """Return the dotted name of the session's object, function or attribute that the expression certainly is."""
+    def path_of(self, node: ast.expr, scope: NameScope, depth: int = 0) -> str | None:
+        """Return the dotted name of the session's object, function or attribute to which an expression refers.
+
+        None if that is not certain.
+        """
         if isinstance(node, ast.Attribute):
-            base = self.path(node.value, scope, depth)
+            base = self.path_of(node.value, scope, depth)
             return f"{base}.{node.attr}" if base in self.api.members else None
         if not isinstance(node, ast.Name) or depth > _ALIAS_DEPTH:
             return None
         home, _ = self.scopes.find(node.id, scope)
         if (home is None or home.kind is ScopeKind.MODULE) and node.id in self.api.roots:
-            return node.id  # a plan that rebinds it is refused
+            return node.id  # a plan must not bind this name itself
         if home is None:
             return None
         binding = self._only_binding(node.id, home)
@@ -196,13 +208,16 @@ class ApiUsage:
             return None
         if isinstance(binding.node, ast.arg):
             return node.id if node.id in self.api.members else None
-        return self.path(binding.value, home, depth + 1) if binding.value is not None else None
+        return self.path_of(binding.value, home, depth + 1) if binding.value is not None else None
 
-    def function(self, call: ast.Call, scope: NameScope) -> Function | None:
-        """Return the called function, if certain: the session's, or one that the plan defines once, undecorated."""
-        path = self.path(call.func, scope)
+    def called_function(self, call: ast.Call, scope: NameScope) -> Function | None:
+        """Return the function that a call refers to, or None if that is not certain.
+
+        It is a function of the session, or one that the plan defines exactly once and without decorators.
+        """
+        path = self.path_of(call.func, scope)
         if path is not None or not isinstance(call.func, ast.Name):
-            return self.api.by_name.get(path) if path else None
+            return self.api.functions_by_name.get(path) if path else None
         home, _ = self.scopes.find(call.func.id, scope)
         binding = self._only_binding(call.func.id, home) if home is not None else None
         if binding is None or call.func.id in self.api.names or not isinstance(binding.node, ast.FunctionDef):
@@ -210,13 +225,13 @@ class ApiUsage:
         return None if binding.node.decorator_list else _function_of(binding.node)
 
     def check(self, report: Report) -> None:
-        """Report every wrong use."""
+        """Report every wrong use of the session's objects."""
         self._check_rebinding(report)
         for node, scope in self.scopes.accesses:
-            if not report.full:
+            if not report.is_full:
                 self._check_access(node, scope, report)
         for call, scope in self.scopes.calls:
-            if not report.full:
+            if not report.is_full:
                 self._check_call(call, scope, report)
 
     def _check_rebinding(self, report: Report) -> None:
@@ -226,7 +241,7 @@ class ApiUsage:
                 report.add(binding.node, "assignment", message, "choose another name")
 
     def _check_access(self, node: ast.Attribute, scope: NameScope, report: Report) -> None:
-        base = self.path(node.value, scope)
+        base = self.path_of(node.value, scope)
         if base is None or base not in self.api.members:
             return
         path, known = f"{base}.{node.attr}", self.api.members[base]
@@ -239,26 +254,29 @@ class ApiUsage:
             report.add(node, "unknown-action", f"{base} has no action or attribute {node.attr}", hint)
 
     def _check_call(self, call: ast.Call, scope: NameScope, report: Report) -> None:
-        path = self.path(call.func, scope)
+        path = self.path_of(call.func, scope)
         if path in self.api.attributes:
             report.add(call, "not-callable", f"{path} is an attribute, not an action", f"write {path} without brackets")
         elif path in self.api.members:
             hint = f"call one of {', '.join(f'{path}.{name}' for name in self.api.members[path])}"
             report.add(call, "not-callable", f"{path} is an object, not an action", hint)
-        elif (function := self.function(call, scope)) is not None:
-            for misfit in islice(argument_problems(call, function, report.guess), MAX_PROBLEMS):
-                report.add(*misfit)
+        elif (function := self.called_function(call, scope)) is not None:
+            for problem in islice(argument_problems(call, function, report.guess), MAX_PROBLEMS):
+                report.add(*problem)
 
     def _only_binding(self, name: str, scope: NameScope) -> Binding | None:
-        """Return the binding of a name that has exactly one. Later parts of a plan may add more at module level."""
-        if scope.kind is ScopeKind.MODULE and not self.api.whole:
+        """Return the only binding of a name in a scope; None if there are more.
+
+        In a part of a plan, no name at module level has an only binding, since other parts may bind it again.
+        """
+        if scope.kind is ScopeKind.MODULE and not self.api.is_whole_plan:
             return None
         bindings = scope.bindings.get(name, ())
         return bindings[0] if len(bindings) == 1 and name not in scope.deletions else None
 
 
 def _function_of(node: ast.FunctionDef) -> Function:
-    """Return the description of a function that the plan defines. Its annotations are not enforced."""
+    """Describe a function that the plan defines. Arguments are not checked against its annotations."""
     args = node.args
     positional = [*args.posonlyargs, *args.args]
     if len(positional) + len(args.kwonlyargs) > MAX_PARAMETERS:

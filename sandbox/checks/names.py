@@ -1,4 +1,8 @@
-"""Undefined and unbound names, unreachable statements, plans that do nothing. Reports only what is certain."""
+"""Check names and statements: undefined and unbound names, unreachable statements, plans that do nothing.
+
+Reports only faults that are certain. The *order* of a binding or use is its time in the walk of
+``planbook.sandbox.reading.scopes``.
+"""
 
 import ast
 import builtins
@@ -14,21 +18,21 @@ from planbook.sandbox.suggest import Guess
 # Names.
 
 BUILTINS = frozenset(dir(builtins)) - {"copyright", "credits", "license"}
-"""Python's built-ins. The language policy reports those that plans do not have, with a hint."""
+"""Python's built-ins, including those that are not available in plans: the language policy reports these."""
 
 
 def check_names(scopes: Scopes, api: Api, report: Report) -> None:
-    """Report every use of a name that has no value at that place."""
+    """Report every use of a name that certainly has no value when it is read."""
     session_names, any_name = api.roots | api.names, scopes.star_import or ANY_NAME in api.names
     known, bound_before = session_names | BUILTINS, session_names | (BUILTINS - NAME_HINTS.keys())
     for use in scopes.uses:
-        if report.full:
+        if report.is_full:
             return
         name = use.node.id
-        if use.annotation or (name.startswith("__") and name.endswith("__")):
-            continue  # names in annotations may be undefined; special names are checked by the language policy
+        if use.in_annotation or (name.startswith("__") and name.endswith("__")):
+            continue  # names in annotations may be undefined; the language policy checks special names
         scope, deferred = scopes.find(name, use.scope)
-        if not api.whole and (deferred or use.guard is not Guard.NONE or scope is scopes.module):
+        if not api.is_whole_plan and (deferred or use.guard is not Guard.NONE or scope is scopes.module):
             continue
         if scope is None:
             if name not in known and use.guard is not Guard.NAME_ERROR and not any_name:
@@ -41,12 +45,12 @@ def check_names(scopes: Scopes, api: Api, report: Report) -> None:
 def _check_order(use: Use, scope: NameScope, report: Report) -> None:
     name, bindings = use.node.id, scope.bindings[use.node.id]
     first = bindings[0]
-    if ANY_TIME < first.order < use.order and first.last is None and name not in scope.deletions:
-        return  # the most frequent case
+    if ANY_TIME < first.order < use.order and first.end_order is None and name not in scope.deletions:
+        return  # the most frequent case: the first binding precedes the use
     if scope.kind is ScopeKind.CLASS or any(b.order == ANY_TIME and _may_precede(b, use) for b in bindings):
         return
-    if all(binding.last is not None for binding in bindings):
-        if not any(binding.order < use.order < (binding.last or 0) for binding in bindings):
+    if all(binding.end_order is not None for binding in bindings):
+        if not any(binding.order < use.order < (binding.end_order or 0) for binding in bindings):
             hint = f"keep it under another name inside the except block: problem = {name}"
             report.add(use.node, "unbound-name", f"{name} exists only inside its except block", hint)
     elif use.guard is Guard.NONE and not any(_may_precede(binding, use) for binding in bindings):
@@ -56,12 +60,12 @@ def _check_order(use: Use, scope: NameScope, report: Report) -> None:
 
 
 def _may_precede(binding: Binding, use: Use) -> bool:
-    order = binding.since if binding.order == ANY_TIME else binding.order
+    order = binding.text_order if binding.order == ANY_TIME else binding.order
     return order < use.order or bool(set(binding.loops) & set(use.loops))
 
 
 def _is_deleted(use: Use, scope: NameScope) -> bool:
-    """Return whether a del in an enclosing block comes between the last binding and the use."""
+    """Return whether a ``del`` in an enclosing block comes between the last binding and the use."""
     last = max((b.order for b in scope.bindings[use.node.id] if b.order < use.order), default=0)
     deletions = scope.deletions.get(use.node.id, ())
     return any(last < order < use.order and block in use.blocks for order, block in deletions)
@@ -76,8 +80,8 @@ def _order_hint(name: str, scope: NameScope) -> str:
 
 
 def _hint(name: str, use: Use, scopes: Scopes, api: Api, guess: Guess) -> str:
-    """Return a suggestion: a member of an object, a visible name, or quotes around text."""
-    members = {path.rpartition(".")[2]: path for path in (*api.by_name, *api.attributes) if "." in path}
+    """Return a hint for an undefined name: a member of an object, a visible name, or quotes around a text."""
+    members = {path.rpartition(".")[2]: path for path in (*api.functions_by_name, *api.attributes) if "." in path}
     if name in members:
         return f"did you mean {members[name]}?"
     visible = set(api.roots | api.names)
@@ -97,7 +101,7 @@ def _hint(name: str, use: Use, scopes: Scopes, api: Api, guess: Guess) -> str:
 # Statements.
 
 _EXITS = {ast.Return: "return", ast.Raise: "raise", ast.Break: "break", ast.Continue: "continue"}
-_STRAYS = {
+_MISPLACED = {
     ast.Return: ("'return' outside function", "a plan is not a function: put the lines into a def and call it"),
     ast.Break: ("'break' outside loop", "break works inside a for or while only"),
     ast.Continue: ("'continue' outside loop", "continue works inside a for or while only"),
@@ -106,9 +110,9 @@ _DEFINES = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
 
 
 def check_flow(scopes: Scopes, report: Report) -> None:
-    """Report code after return, raise, break and continue, and return, break and continue out of place."""
-    for node in scopes.strays:
-        report.add(node, "syntax", *_STRAYS[type(node)])
+    """Report code that is unreachable, and ``return``, ``break`` and ``continue`` where Python does not allow them."""
+    for node in scopes.misplaced:
+        report.add(node, "syntax", *_MISPLACED[type(node)])
     for block in scopes.blocks:
         _check_block(block, report)
 
@@ -127,16 +131,16 @@ def _check_block(block: Sequence[ast.stmt], report: Report) -> None:
 
 def check_does_something(tree: ast.Module, report: Report, *, definitions_only: bool) -> None:
     """Report a plan without statements and, unless ``definitions_only``, one that only defines functions."""
-    left = [statement for statement in tree.body if not does_nothing(statement)]
-    if not left:
+    statements = [statement for statement in tree.body if not does_nothing(statement)]
+    if not statements:
         report.add(None, "empty", "the plan does nothing", "write the actions to take")
         return
-    defined = [statement.name for statement in left if isinstance(statement, _DEFINES)]
-    if defined and not definitions_only and not any(map(acts, left)):
+    defined = [statement.name for statement in statements if isinstance(statement, _DEFINES)]
+    if defined and not definitions_only and not any(map(acts, statements)):
         message = f"the plan defines {', '.join(defined)} and calls nothing, so nothing happens"
-        report.add(left[-1], "only-definitions", message, f"call {defined[-1]}(...) at the end of the plan")
+        report.add(statements[-1], "only-definitions", message, f"call {defined[-1]}(...) at the end of the plan")
 
 
 def _is_yield(statement: ast.stmt) -> bool:
-    """Return whether this is a yield. After ``return`` it makes a function an empty generator."""
+    """Return whether a statement is a ``yield``. Below a ``return`` it has a use: it makes a function a generator."""
     return isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Yield | ast.YieldFrom)

@@ -1,12 +1,17 @@
-"""Dry run: follow a plan before any action is taken, as far as its course is certain.
+"""Dry run: find the actions in a plan that cannot succeed, and its endless loops, before any action is taken.
 
-The walk over the plan's syntax tree computes with known values. The result of an action is unknown, so both
-branches of a condition on it are followed and merged. A call is reported only if it cannot succeed on any path that
-reaches it. Code that cannot be followed only reduces what is known: values passed to it become unknown. If it may act,
-the walk is *blind* from then on, and only calls with impossible arguments are reported.
+A dry run is an abstract interpretation. It walks over the plan's syntax tree, or *follows* the plan, and computes with
+the values that it knows. The result of an action is unknown, so if a condition depends on it, both branches are
+followed and their states are merged. A call is reported only if it cannot succeed on any path that reaches it.
 
-``walk`` holds the state and merges branches. ``expressions``, ``calls``, ``loops`` and ``statements`` follow one part
-of the language each. ``values`` defines the values, ``effects`` finds facts about code without following it.
+Some code cannot be followed, such as a call to an unknown function. Values that are passed to such code *escape*: they
+may change, so they become unknown. If the code may also act, the walk is *blind* from then on: it knows nothing more
+about the environment, and reports only calls whose arguments can never be right.
+
+- ``walk`` holds the state and merges branches.
+- ``expressions``, ``calls``, ``loops`` and ``statements`` each follow one part of the language.
+- ``values`` defines the values that a dry run computes with.
+- ``effects`` finds facts about code without following it.
 """
 
 import ast
@@ -26,18 +31,20 @@ from planbook.sandbox.types import Fault, FaultKind
 __all__ = ["CANNOT_SUCCEED", "ENDLESS", "UNKNOWN", "DryRun", "Impossible", "SessionKnowledge", "dry_run"]
 
 CANNOT_SUCCEED = "cannot-succeed"
-"""Type of the fault of a call that cannot succeed."""
+"""Fault type of a call that cannot succeed."""
 ENDLESS = "endless"
-"""Type of the fault of an endless loop."""
+"""Fault type of an endless loop."""
 
 
 @dataclass(frozen=True, slots=True)
 class DryRun:
     """The result of a dry run: calls that cannot succeed, endless loops, and the number of examined calls.
 
-    ``unfollowed`` counts the plan's calls that no followed path reached, or that something unknown makes, such as a
-    method, ``map`` or ``getattr``. If the plan has too many paths, or a ``with`` or ``match`` that may leave a loop or
-    function, ``followed`` is False and no call is reported.
+    ``calls`` counts the calls that were followed. ``unfollowed`` counts the calls in the plan that were not: no path
+    reached them, or code that cannot be followed makes them, such as a method, ``map`` or ``getattr``.
+
+    ``followed`` is False if the dry run gave up, so that nothing is reported. It gives up if a plan has too many paths,
+    or a ``with`` or ``match`` statement that contains ``return``, ``break`` or ``continue``.
     """
 
     faults: tuple[Fault, ...]
@@ -56,15 +63,19 @@ def dry_run(
     helpers: Iterable[str] = (),
     earlier: Iterable[str] = (),
 ) -> DryRun:
-    """Return the faults found by following a plan that passes the static check. Never raises because of the plan.
+    """Return the faults that are found by following a plan. The plan must have passed the static check.
 
-    ``knowledge`` is what is known at the start. ``values`` maps names to plain values, or to mappings of attributes for
-    objects such as ``task``. ``helpers`` is code that defined functions before. ``earlier`` is the code of the cells
-    before this one, any part of which may have run; ``knowledge`` includes its actions.
+    Never raises because of the plan.
+
+    ``code`` is a cell: a piece of plan code that runs in one go. ``functions`` are the functions of the session, and
+    ``attributes`` its attributes, by dotted name. ``knowledge`` is what is known about the environment at the start.
+    ``values`` maps names to plain values; an object such as ``task`` is represented by a mapping of its attributes.
+    ``helpers`` is code that has defined functions for the plan. ``earlier`` is the code of the cells before this one.
+    Any part of it may have run, and ``knowledge`` already takes its actions into account.
     """
     walk = follow(code, functions, knowledge, attributes, values or {}, helpers, earlier)
     followed = {id(visits.node) for visits in walk.visits.values()}
-    if not walk.is_whole:
+    if not walk.is_complete:
         return DryRun((), len(followed), followed=False)
     lines = code_lines(code)
     impossible = [visits for visits in walk.visits.values() if visits.impossible is not None]
@@ -73,7 +84,7 @@ def dry_run(
         dict.fromkeys([*(_call_fault(visits, lines) for visits in impossible), *loops]),
         key=lambda fault: (fault.line or 0, fault.column or 0),
     )
-    all_sites = set(effects.call_sites(walk.plan, walk.functions, walk.roots, walk.handed_on))
+    all_sites = set(effects.call_sites(walk.plan, walk.functions, walk.roots, walk.escaped_paths))
     return DryRun(tuple(ordered), len(followed), len(all_sites - followed))
 
 
@@ -86,25 +97,25 @@ def follow(
     helpers: Iterable[str] = (),
     earlier: Iterable[str] = (),
 ) -> DryWalk:
-    """Return the walk of a dry run: what it visited, and whether it is whole."""
+    """Return the walk of a dry run: the calls that it visited, and whether it was completed."""
     helper_trees, earlier_trees, trees = (
         [tree for tree in map(parse, codes) if isinstance(tree, ast.Module)] for codes in (helpers, earlier, [code])
     )
     all_trees = [*helper_trees, *earlier_trees, *trees]
     walk = DryWalk(WalkState(knowledge), frozenset(functions), frozenset(attributes), all_trees)
-    walk.is_whole = not effects.binds_unnamed(all_trees)
+    walk.is_complete = not effects.binds_unnamed(all_trees)
     try:
         with suppress(PathEnded):
             _bind_values(walk, values)
             for tree in helper_trees:
-                walk.body(tree.body)
+                walk.follow_body(tree.body)
             if earlier_trees:
-                _assume_ran(walk, helper_trees, earlier_trees, values.keys())
+                _assume_earlier_ran(walk, helper_trees, earlier_trees, values.keys())
                 used = set().union(*map(effects.names_in, (*helper_trees, *earlier_trees)))
                 _bind_values(walk, {name: value for name, value in values.items() if name not in used})
-            walk.body(walk.plan.body)
+            walk.follow_body(walk.plan.body)
     except (NotFollowed, RecursionError):
-        walk.is_whole = False
+        walk.is_complete = False
     return walk
 
 
@@ -115,15 +126,16 @@ def _bind_values(walk: DryWalk, values: Mapping[str, object]) -> None:
         walk.assign(name, known if isinstance(value, Mapping) else walk.from_python(value), MODULE)
 
 
-def _assume_ran(walk: DryWalk, helpers: list[ast.Module], trees: list[ast.Module], values: Set[str]) -> None:
-    """Assume that any part of earlier cells ran. If these keep functions, every name of theirs may act.
+def _assume_earlier_ran(walk: DryWalk, helpers: list[ast.Module], trees: list[ast.Module], values: Set[str]) -> None:
+    """Assume that any part of the earlier cells may have run.
 
-    Where helpers, attributes or the plan's values may keep some, the walk is blind.
+    If these cells may have left functions behind, any name that they bind may refer to one, and may act. If such a
+    function may also be held by a helper, an attribute or one of the plan's values, the walk is blind from the start.
     """
-    known = walk.state.knowledge
-    walk.havoc(trees)
-    walk.state.knowledge = known
-    keeps = effects.keeps_functions(trees, walk.roots, walk.acting)
+    knowledge = walk.state.knowledge
+    walk.assume_any_effects(trees)
+    walk.state.knowledge = knowledge
+    keeps = effects.keeps_functions(trees, walk.roots, walk.acting_names)
     if keeps:
         for name in effects.bound_names(trees):
             walk.assign(name, HostRef(name), MODULE)
@@ -131,7 +143,7 @@ def _assume_ran(walk: DryWalk, helpers: list[ast.Module], trees: list[ast.Module
     walk.blind = (
         walk.blind
         or any(isinstance(node, ast.ClassDef) for tree in trees for node in ast.walk(tree))
-        or any(names & walk.acting or (names and keeps) for names in kept)
+        or any(names & walk.acting_names or (names and keeps) for names in kept)
         or bool(effects.rebound_names(helpers))
         or (keeps and any(effects.names_in(tree) & values or effects.sets_attributes(tree) for tree in trees))
     )
@@ -144,12 +156,11 @@ def _endless_fault(node: ast.AST, lines: list[str]) -> Fault:
 
 
 def _call_fault(visits: CallVisits, lines: list[str]) -> Fault:
-    """Return the fault of an impossible call, with the lines that make it impossible."""
+    """Return the fault of a call that cannot succeed. Its message names the lines that are the reason."""
     assert visits.impossible is not None
-    action, why, since = visits.impossible.action, visits.impossible.why, visits.impossible.since
-    at = f" since line{'s' if len(since) > 1 else ''} {' and '.join(map(str, since))}" if since else ""
-    inside = f", called in {visits.through[-1]}()," if visits.through else ""
-    is_own_line = visits.node.lineno == visits.line
-    column = visits.node.col_offset if is_own_line else None
-    message = f"{action}{inside} cannot succeed: {why}{at}"
+    action, reason, causes = visits.impossible.action, visits.impossible.reason, visits.impossible.cause_lines
+    since = f" since line{'s' if len(causes) > 1 else ''} {' and '.join(map(str, causes))}" if causes else ""
+    caller = f", called in {visits.callers[-1]}()," if visits.callers else ""
+    column = visits.node.col_offset if visits.node.lineno == visits.line else None
+    message = f"{action}{caller} cannot succeed: {reason}{since}"
     return Fault(FaultKind.CHECK, CANNOT_SUCCEED, message, visits.line or None, column, shown_line(lines, visits.line))

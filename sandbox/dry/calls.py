@@ -1,4 +1,7 @@
-"""Calls to the session's functions, the plan's own functions, methods and built-in functions."""
+"""Follow calls in a dry run: calls of the session's functions, the plan's own functions, methods and built-ins.
+
+A call that cannot be followed has the value UNKNOWN. Its arguments *escape*: they may change, so they become unknown.
+"""
 
 import ast
 from abc import abstractmethod
@@ -17,8 +20,8 @@ from planbook.sandbox.dry.values import (
     DefinedFunction,
     HostRef,
     Impossible,
+    LazyItems,
     NotKnown,
-    Rows,
     UnknownType,
     Value,
     compute,
@@ -27,38 +30,41 @@ from planbook.sandbox.dry.values import (
 from planbook.sandbox.dry.walk import CallVisits, PathEnded
 
 MAX_CALL_DEPTH = 8
-"""Maximum nesting of calls to plan functions. Deeper ones are not followed."""
+"""Maximum nesting of calls of plan functions. Deeper calls are not followed."""
 
 
 class CallArguments(NamedTuple):
-    """The arguments of a call; ``whole`` is False if a starred argument hides their number."""
+    """The arguments of a call. ``is_complete`` is False if their number is unknown, because one of them is starred."""
 
     args: list[Value]
     named: dict[str, Value]
-    whole: bool = True
+    is_complete: bool = True
 
 
 class Calls(Expressions):
-    """Follows calls, including container methods. Content is replaced, not changed, since forked states share it."""
+    """Follows calls, including methods of lists and dicts.
+
+    The content of a list or dict is never changed in place, since forked states share it. It is replaced.
+    """
 
     @abstractmethod
-    def body(self, nodes: list[ast.stmt]) -> None:
-        """Follow statements. Raises PathEnded if no path reaches their end."""
+    def follow_body(self, nodes: list[ast.stmt]) -> None:
+        """Follow statements in order. Raises PathEnded if no path reaches the end of the last one."""
 
     def visit_Call(self, node: ast.Call) -> Value:
         self.step()
         if isinstance(node.func, ast.Attribute):
-            base = self.value(node.func.value)
+            base = self.evaluate(node.func.value)
             if not isinstance(base, HostRef):
                 consumed = self._consumed(node, node.func.attr) if isinstance(base, str) else []
                 return self._method(node, base, node.func.attr, self._arguments(node, consumed))
             function = self.attribute(base, node.func.attr)
         else:
-            function = self.value(node.func)
+            function = self.evaluate(node.func)
         consumed = self._consumed(node, function.name) if isinstance(function, BuiltinFunction) else []
         arguments = self._arguments(node, consumed)
         if isinstance(function, HostRef) and function.path in self.functions:
-            return self._act(node, function.path, arguments)
+            return self._call_session_function(node, function.path, arguments)
         if isinstance(function, DefinedFunction):
             return self.call_plan_function(node, function, arguments)
         if isinstance(function, BuiltinFunction):
@@ -66,35 +72,36 @@ class Calls(Expressions):
         return self._call_unknown(arguments, function)
 
     def _consumed(self, node: ast.Call, function: str) -> Sequence[ast.expr]:
-        """Return the arguments whose items the function reads at once, with nothing happening in between."""
-        if function in _ROWS and id(node) in self.consumed_now:
+        """Return the arguments whose items the function reads immediately, before anything else happens."""
+        if function in _LAZY_BUILTINS and id(node) in self.consumed_ids:
             return [arg for arg in node.args if isinstance(arg, ast.Call)]
         others = [*node.args[1:], *(pair.value for pair in node.keywords)]
-        return node.args[:1] if function in _CONSUMERS and all(isinstance(one, ast.Constant) for one in others) else []
+        return node.args[:1] if function in _CONSUMERS and all(isinstance(arg, ast.Constant) for arg in others) else []
 
     def _arguments(self, node: ast.Call, consumed: Sequence[ast.expr]) -> CallArguments:
-        self.consumed_now.update(map(id, consumed))
+        self.consumed_ids.update(map(id, consumed))
         args = self.unpack(node.args)
-        self.consumed_now.difference_update(map(id, consumed))
-        named = {pair.arg or f"**{place}": self.value(pair.value) for place, pair in enumerate(node.keywords)}
-        whole = args is not None and all(pair.arg for pair in node.keywords)
-        if not whole:
+        self.consumed_ids.difference_update(map(id, consumed))
+        named = {pair.arg or f"**{number}": self.evaluate(pair.value) for number, pair in enumerate(node.keywords)}
+        is_complete = args is not None and all(pair.arg for pair in node.keywords)
+        if not is_complete:
             self.escape(*(args or ()), *named.values())
-        return CallArguments(args or [], named, whole)
+        return CallArguments(args or [], named, is_complete)
 
-    def _call_unknown(self, arguments: CallArguments, *more: Value) -> Value:
-        self.escape(*arguments.args, *arguments.named.values(), *more)
+    def _call_unknown(self, arguments: CallArguments, *used: Value) -> Value:
+        """Assume that a call may do anything with its arguments and the values that it uses."""
+        self.escape(*arguments.args, *arguments.named.values(), *used)
         return UNKNOWN
 
-    def _act(self, node: ast.Call, path: str, arguments: CallArguments) -> Value:
+    def _call_session_function(self, node: ast.Call, path: str, arguments: CallArguments) -> Value:
         impossible = None
-        if self.blind or not arguments.whole:
-            self.state.knowledge = self.state.knowledge.forgotten()
-        if arguments.whole:
+        if self.blind or not arguments.is_complete:
+            self.state.knowledge = self.state.knowledge.after_unknown_actions()
+        if arguments.is_complete:
             args = [self._plain_or_unknown(value) for value in arguments.args]
             named = {name: self._plain_or_unknown(value) for name, value in arguments.named.items()}
-            self.state.knowledge, impossible = self.state.knowledge.act(path, args, named, self._line(node))
-        self._visit(node, impossible)
+            self.state.knowledge, impossible = self.state.knowledge.act(path, args, named, self._plan_line(node))
+        self._record_visit(node, impossible)
         return UNKNOWN
 
     def _plain_or_unknown(self, value: Value) -> object:
@@ -103,63 +110,66 @@ class Calls(Expressions):
         except NotKnown:
             return UNKNOWN
 
-    def _visit(self, node: ast.Call, impossible: Impossible | None) -> None:
-        key = (*map(id, self.chain), id(node))
-        through = tuple(ast.unparse(call.func) for call in self.chain)
-        visits = self.visits.setdefault(key, CallVisits(impossible, node, self._line(node), through))
+    def _record_visit(self, node: ast.Call, impossible: Impossible | None) -> None:
+        key = (*map(id, self.call_chain), id(node))
+        callers = tuple(ast.unparse(call.func) for call in self.call_chain)
+        visits = self.visits.setdefault(key, CallVisits(impossible, node, self._plan_line(node), callers))
         if impossible is None:
             visits.impossible = None
 
-    def _line(self, node: ast.Call) -> int:
-        """Return the plan line of the call, or of the innermost call in the plan that led to it."""
-        return next((call.lineno for call in (node, *reversed(self.chain)) if id(call) in self.plan_calls), 0)
+    def _plan_line(self, node: ast.Call) -> int:
+        """Return the line of the call, or of the plan's innermost call that led to it if it is in a helper."""
+        return next((call.lineno for call in (node, *reversed(self.call_chain)) if id(call) in self.plan_calls), 0)
 
     # The plan's own functions.
 
     def call_plan_function(self, node: ast.Call, function: DefinedFunction, arguments: CallArguments) -> Value:
-        """Follow a call to a function of the plan, and return its value."""
+        """Follow a call of a function that the plan defines, and return its value."""
         values = _bind_arguments(self, function, arguments)
-        again = any(enclosing is function.node for enclosing in self.inside)
-        if again or values is None or len(self.chain) >= MAX_CALL_DEPTH or self._only_reads(function, values):
+        recursive = any(entered is function.node for entered in self.entered_functions)
+        if recursive or values is None or len(self.call_chain) >= MAX_CALL_DEPTH or self._only_reads(function, values):
             return self._call_unknown(arguments, function)
-        self.chain.append(node)
-        self.inside.append(function.node)
+        self.call_chain.append(node)
+        self.entered_functions.append(function.node)
         try:
             return self.enter(function, values)
         finally:
-            self.chain.pop()
-            self.inside.pop()
+            self.call_chain.pop()
+            self.entered_functions.pop()
 
     def _only_reads(self, function: DefinedFunction, values: dict[str, Value]) -> bool:
-        """Return whether a call need not be followed, since it only computes something from unknown values."""
+        """Return whether a call need not be followed, because it only computes something from an unknown argument."""
         names = self.names_in(function.node) - values.keys()
-        if UNKNOWN not in values.values() or names & self.acting:
+        if UNKNOWN not in values.values() or names & self.acting_names:
             return False
         read = (self.look_up(name, function.frame) for name in names)
         return all(map(_is_data, values.values())) and all(
             _is_data(value) or isinstance(value, BuiltinFunction | DefinedFunction) for value in read
         )
 
-    def enter(self, function: DefinedFunction, values: dict[str, Value], *, transparent: bool = False) -> Value:
-        """Follow a function's body with these parameters, and return its value."""
+    def enter(self, function: DefinedFunction, values: dict[str, Value], *, is_comprehension: bool = False) -> Value:
+        """Follow a function's body, with ``values`` for its parameters, and return its result.
+
+        A comprehension is followed like a function (``is_comprehension``).
+        """
         frame = self.open_frame(function.frame)
         outside, self.frame = self.frame, frame
-        if transparent:
-            self.transparent.add(frame)
+        if is_comprehension:
+            self.comprehension_frames.add(frame)
         self.state.frames[frame].update(values)
         self.returns.append([])
         try:
             if isinstance(function.node, ast.Lambda):
-                self.returns[-1].append((self.state, self.value(function.node.body)))
+                self.returns[-1].append((self.state, self.evaluate(function.node.body)))
             else:
-                self.body(function.node.body)
+                self.follow_body(function.node.body)
                 self.returns[-1].append((self.state, None))
         except PathEnded:
             pass
         finally:
             self.frame = outside
             paths = self.returns.pop()
-        value = self.meet(paths)
+        value = self.merge_paths(paths)
         if sum(isinstance(inner, ast.FunctionDef | ast.Lambda) for inner in ast.walk(function.node)) == 1:
             del self.state.frames[frame]
         return value
@@ -167,14 +177,18 @@ class Calls(Expressions):
     # Methods and Python's functions.
 
     def _method(self, node: ast.Call, base: Value, name: str, arguments: CallArguments) -> Value:
-        """Return the result of a method. Methods of strings keep no argument, but may read a generator that acts."""
+        """Return the result of a method.
+
+        Methods of strings do not keep their arguments. But they may read an argument that is a generator, whose code
+        may act.
+        """
         content = self.content(base)
-        if isinstance(content, dict) and name in _VIEWS and id(node) in self.consumed_now and not node.args:
-            return Rows(name, (base,))
+        if isinstance(content, dict) and name in _VIEWS and id(node) in self.consumed_ids and not node.args:
+            return LazyItems(name, (base,))
         with suppress(NotKnown):
-            if isinstance(base, Container) and arguments.whole:
+            if isinstance(base, Container) and arguments.is_complete:
                 return self._container_method(base, name, arguments.args, arguments.named)
-            if isinstance(base, str) and arguments.whole:
+            if isinstance(base, str) and arguments.is_complete:
                 named = {argument: self.plain(value) for argument, value in arguments.named.items()}
                 args = [self.plain(argument) for argument in arguments.args]
                 return self.from_python(text_method(base, name, args, named))
@@ -186,19 +200,19 @@ class Calls(Expressions):
         args, named = arguments.args, arguments.named
         if name in ("print", "isinstance", "repr") or (name == "type" and len(args) == 1):
             return UNKNOWN
-        if name in _ROWS and id(node) in self.consumed_now and not node.keywords and arguments.whole:
-            return Rows(name, tuple(args))
+        if name in _LAZY_BUILTINS and id(node) in self.consumed_ids and not node.keywords and arguments.is_complete:
+            return LazyItems(name, tuple(args))
         items = self.items(args[0]) if len(args) == 1 else None
         if items is not None and not named and name in ("list", "tuple", "len"):  # these do not examine the items
             if name == "len":
                 return len(items)
             return self.tuple_of(items) if name == "tuple" else self.new_container(list(items))
         with suppress(NotKnown):
-            others = (*args[1:], *named.values())  # max, min and sum may return one of these itself
-            if name in FUNCTIONS and arguments.whole and not any(isinstance(other, Container) for other in others):
+            others = (*args[1:], *named.values())  # max, min and sum may return one of these objects
+            if name in FUNCTIONS and arguments.is_complete and not any(isinstance(arg, Container) for arg in others):
                 options = {option: self.flat(value) for option, value in named.items()}
                 return self.from_python(compute(FUNCTIONS[name], *map(self.flat, args), **options))
-        if items is not None and (name in FUNCTIONS or name == "set"):  # keeps the items, but not the list itself
+        if items is not None and (name in FUNCTIONS or name == "set"):  # the result may hold items, but not the list
             return self._call_unknown(CallArguments(list(items), named))
         return self._call_unknown(arguments)
 
@@ -207,7 +221,10 @@ class Calls(Expressions):
     def _container_method(
         self, container: Container, name: str, args: Sequence[Value], named: Mapping[str, Value]
     ) -> Value:
-        """Return the result of a container's method. Raises NotKnown, without a change, if its effect is unknown."""
+        """Return the result of a method of a list or dict, and carry out its change.
+
+        Raises NotKnown, and changes nothing, if its effect is not known.
+        """
         content = self.content(container)
         method = _METHODS.get((type(content), name))
         if content is None or method is None or named:
@@ -218,17 +235,17 @@ class Calls(Expressions):
         return value
 
     def replace_item(self, base: Value, method: str, key: Value, *value: Value) -> None:
-        """Carry out ``base[key] = value`` or ``del base[key]``."""
+        """Carry out ``base[key] = value`` or ``del base[key]``, for which Python calls the special ``method``."""
         content = copy(self.content(base))
         if isinstance(content, list | dict) and isinstance(base, Container):
             with suppress(NotKnown):
-                compute(getattr(content, method), self.key(key), *value)
+                compute(getattr(content, method), self.as_dict_key(key), *value)
                 self.set_content(base.number, content)
                 return
         self.escape(base, *value)
 
-    def _extend(self, content: list[Value], more: Value) -> None:
-        items = self.items(more)
+    def _extend(self, content: list[Value], added: Value) -> None:
+        items = self.items(added)
         if items is None:
             raise NotKnown
         content.extend(items)
@@ -240,16 +257,16 @@ class Calls(Expressions):
 _METHODS: Mapping[tuple[type, str], Callable[..., Value]] = {
     (list, "append"): lambda walk, content, value: content.append(value),
     (list, "extend"): Calls._extend,
-    (list, "pop"): lambda walk, content, place=-1: content.pop(walk.plain(place)),
+    (list, "pop"): lambda walk, content, index=-1: content.pop(walk.plain(index)),
     (list, "remove"): Calls._remove,
     (list, "copy"): lambda walk, content: walk.new_container(copy(content)),
     (dict, "copy"): lambda walk, content: walk.new_container(copy(content)),
-    (dict, "get"): lambda walk, content, key, other=None: content.get(walk.key(key), other),
-    (dict, "pop"): lambda walk, content, key, *other: content.pop(walk.key(key), *other),
+    (dict, "get"): lambda walk, content, key, default=None: content.get(walk.as_dict_key(key), default),
+    (dict, "pop"): lambda walk, content, key, *default: content.pop(walk.as_dict_key(key), *default),
 }
-"""Maps a type and a method name to a function that changes a copy of the content and returns the method's value."""
+"""Maps a type and a method name to a function that changes a copy of the content, and returns the method's result."""
 _VIEWS = ("keys", "values", "items")
-_ROWS = ("enumerate", "range", "zip")
+_LAZY_BUILTINS = ("enumerate", "range", "zip")
 _CONSUMERS = frozenset("all any dict join list max min next set sorted sum tuple".split())
 
 
@@ -261,8 +278,8 @@ def _is_data(value: Value) -> bool:
 
 
 def _bind_arguments(walk: Calls, function: DefinedFunction, arguments: CallArguments) -> dict[str, Value] | None:
-    """Return the values of the parameters. None if the arguments do not fit, or if a call is not followed."""
-    if not arguments.whole or not effects.is_simple(function.node):
+    """Return a dict of the parameters' values; None if the arguments do not fit, or the function is not followed."""
+    if not arguments.is_complete or not effects.is_simple(function.node):
         return None
     signature = function.node.args
     positional = [parameter.arg for parameter in signature.args]

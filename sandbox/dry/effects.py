@@ -1,4 +1,8 @@
-"""Facts about code: the names that it binds and reads, and the calls in it that may act."""
+"""Facts about code that need no dry run: the names that it binds and reads, and its calls that may act.
+
+``roots`` are the names through which plan code reaches the session, such as ``agent``. Code *acts* if it calls one of
+the session's functions.
+"""
 
 import ast
 from collections.abc import Collection, Iterable, Iterator, Set
@@ -7,7 +11,7 @@ _NAMED_NODES = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef | ast.Excep
 
 
 def bound_names(nodes: Iterable[ast.AST]) -> set[str]:
-    """Return every name that the code may bind, or declares global or nonlocal. A star import adds ``*``."""
+    """Return every name that the code may bind or declares as global or nonlocal. A star import adds ``*``."""
     return {name for node in _all(nodes) for name in _bound_by(node)}
 
 
@@ -29,7 +33,7 @@ def names_in(node: ast.AST) -> set[str]:
 
 
 def rebound_names(nodes: Iterable[ast.AST]) -> set[str]:
-    """Return the names that functions and generators may bind outside themselves, and those of ``finally`` blocks."""
+    """Return the names that functions and generators may bind outside themselves, or that ``finally`` blocks bind."""
     names = set[str]()
     for node in _all(nodes):
         if isinstance(node, ast.Global | ast.Nonlocal):
@@ -42,7 +46,7 @@ def rebound_names(nodes: Iterable[ast.AST]) -> set[str]:
 
 
 def is_constant(node: ast.stmt) -> bool:
-    """Return whether a statement defines only constants, modules or a function, and nothing that may change later."""
+    """Return whether a statement only defines constants, modules or a function: nothing that may change later."""
     if isinstance(node, ast.FunctionDef):
         defaults = [default for default in (*node.args.defaults, *node.args.kw_defaults) if default is not None]
         return all(isinstance(default, ast.Constant) for default in defaults)
@@ -61,22 +65,25 @@ def parameters(node: ast.FunctionDef | ast.Lambda) -> list[str]:
 
 
 def is_simple(node: ast.FunctionDef | ast.Lambda) -> bool:
-    """Return whether a function runs when it is called, and binds no names outside itself."""
-    others = ast.Yield | ast.YieldFrom | ast.Global | ast.Nonlocal
-    return not node.args.posonlyargs and not any(isinstance(inner, others) for inner in ast.walk(node))
+    """Return whether a dry run can follow calls of a function.
+
+    The function must not be a generator, bind names outside itself, or have positional-only parameters.
+    """
+    refused = ast.Yield | ast.YieldFrom | ast.Global | ast.Nonlocal
+    return not node.args.posonlyargs and not any(isinstance(inner, refused) for inner in ast.walk(node))
 
 
 def acting_names(trees: Iterable[ast.AST], roots: Collection[str]) -> frozenset[str]:
-    """Return the session's names, and those of the functions that use one of them, or a function that does."""
+    """Return ``roots``, and the names of all functions that may act because they use one of these names."""
     functions = [node for node in _all(trees) if isinstance(node, ast.FunctionDef)]
     acting = set(roots)
-    while more := {node.name for node in functions if node.name not in acting and acting & names_in(node)}:
-        acting |= more
+    while added := {node.name for node in functions if node.name not in acting and acting & names_in(node)}:
+        acting |= added
     return frozenset(acting)
 
 
 def binds_unnamed(trees: Iterable[ast.AST]) -> bool:
-    """Return whether the code may bind names without naming them, as ``globals()["x"] = 1`` does."""
+    """Return whether the code may bind names that it does not mention, as a star import or ``globals()`` can."""
     return any(
         (isinstance(node, ast.alias) and node.name == "*")
         or (isinstance(node, ast.Name) and node.id in ("globals", "locals", "vars"))
@@ -85,10 +92,10 @@ def binds_unnamed(trees: Iterable[ast.AST]) -> bool:
 
 
 def keeps_functions(trees: Iterable[ast.AST], roots: Collection[str], acting: Collection[str]) -> bool:
-    """Return whether values that the code leaves behind may act when they are called, read or iterated over.
+    """Return whether the code may leave values behind that act when they are called, read or iterated over.
 
-    If it defines no function and only calls the session's functions, it leaves behind nothing but data. Other functions
-    that act may return functions and generators.
+    Code leaves only data behind if it defines no function, and uses the session only to call its functions. Other
+    functions that act may return functions and generators. ``acting`` has the names from ``acting_names``.
     """
     nodes = list(_all(trees))
     called = [node.func for node in nodes if isinstance(node, ast.Call)]
@@ -109,12 +116,12 @@ def _all(nodes: Iterable[ast.AST]) -> Iterator[ast.AST]:
 _METHODS = frozenset(name for kind in (str, list, dict, set, tuple) for name in dir(kind))
 
 
-def call_sites(tree: ast.AST, functions: Collection[str], roots: Set[str], handed_on: Collection[str]) -> Iterator[int]:
-    """Yield the ids of nodes that call one of the session's functions, or pass it on to be called by others.
+def call_sites(tree: ast.AST, functions: Collection[str], roots: Set[str], escaped: Collection[str]) -> Iterator[int]:
+    """Yield the ids of the nodes that call one of the session's functions, or pass it to code that may call it.
 
-    ``roots`` has the session's names, ``handed_on`` the functions that something unknown holds. Calls to methods with
-    the name of a session's function count, too (``self.agent.open``). If Python's types or the plan define a method
-    of that name, they count only on values named in ``roots``.
+    ``escaped`` has the dotted names of the functions that code outside the dry run may hold. A call of any method that
+    is named like a function of the session counts, such as ``self.agent.open()``. But if Python's types or the plan
+    define a method of that name, too, the call counts only if the expression before the dot uses a name in ``roots``.
     """
     names = {name.rpartition(".")[2] for name in functions}
     unique = names - _METHODS - {node.name for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)}
@@ -127,6 +134,6 @@ def call_sites(tree: ast.AST, functions: Collection[str], roots: Set[str], hande
             by_name = node.func.id == "getattr" and bool(node.args and names_in(node.args[0]) & roots)
             is_site = by_name or node.func.id in functions
         else:
-            is_site = isinstance(node, ast.Attribute) and id(node) not in called and ast.unparse(node) in handed_on
+            is_site = isinstance(node, ast.Attribute) and id(node) not in called and ast.unparse(node) in escaped
         if is_site:
             yield id(node)

@@ -1,4 +1,8 @@
-"""Evaluate expressions. One that is not followed has the value UNKNOWN, and its operands escape."""
+"""Evaluate expressions in a dry run.
+
+An expression that cannot be evaluated has the value UNKNOWN, and its operands *escape*: they may change, so they become
+unknown. When the walk is *blind*, code that cannot be followed may act at any time, so that no attribute is known.
+"""
 
 import ast
 from collections.abc import Callable, Iterator
@@ -14,9 +18,9 @@ from planbook.sandbox.dry.values import (
     Container,
     HostRef,
     KnownObject,
+    LazyItems,
     NotKnown,
     Plain,
-    Rows,
     UnknownType,
     Value,
     binary,
@@ -26,10 +30,10 @@ from planbook.sandbox.dry.walk import BaseWalk
 
 
 class Expressions(BaseWalk):
-    """Evaluates expressions, and converts values to and from Python's."""
+    """Evaluates expressions, and converts values of the dry run from and to plain Python values."""
 
     def plain(self, value: Value) -> Plain:
-        """Return the value as a plain Python value. Raises NotKnown if any part is unknown, or if it is too large."""
+        """Return a value as a plain Python value. Raises NotKnown if any part is unknown, or if it is too large."""
         return self._plain(value, count(1))
 
     def _plain(self, value: Value, parts: Iterator[int]) -> Plain:
@@ -42,7 +46,7 @@ class Expressions(BaseWalk):
             return tuple(self._plain(item, parts) for item in value)
         if value is None or isinstance(value, str | bytes | int | float):
             return value
-        content = self.items(value) if isinstance(value, Rows) else self.content(value)
+        content = self.items(value) if isinstance(value, LazyItems) else self.content(value)
         if content is None:
             raise NotKnown
         if isinstance(content, dict):
@@ -50,14 +54,14 @@ class Expressions(BaseWalk):
         return [self._plain(item, parts) for item in content]
 
     def flat(self, value: Value) -> Plain:
-        """Return what ``plain`` returns. Raises NotKnown for nested containers: these would lose their identity."""
+        """Return what ``plain`` returns. Raises NotKnown for nested lists or dicts, which would be copied."""
         plain = self.plain(value)
         if any(map(_holds_container, self.items(value) or ())):
             raise NotKnown
         return plain
 
     def from_python(self, value: Plain) -> Value:
-        """Return a Python value as a value of the dry run."""
+        """Return a plain Python value as a value of the dry run."""
         if isinstance(value, list):
             return self.new_container([self.from_python(item) for item in value])
         if isinstance(value, dict):
@@ -66,23 +70,23 @@ class Expressions(BaseWalk):
             return self.tuple_of(map(self.from_python, value))
         return value if value is None or isinstance(value, str | bytes | int | float) else UNKNOWN
 
-    def key(self, value: Value) -> Value:
-        """Return a value as a key of a dict. Raises NotKnown."""
+    def as_dict_key(self, value: Value) -> Value:
+        """Return a value as a dict key. Raises NotKnown unless it is a string, bytes, a number, None or a tuple."""
         if isinstance(value, tuple):
-            return tuple(map(self.key, value))
+            return tuple(map(self.as_dict_key, value))
         if value is None or isinstance(value, str | int | float | bytes):
             return value
         raise NotKnown
 
-    def value(self, node: ast.expr) -> Value:
-        """Return the value of an expression. Raises PathEnded if no path returns from it."""
+    def evaluate(self, node: ast.expr) -> Value:
+        """Return the value of an expression. Raises PathEnded if it never returns a value, because it always raises."""
         return self.visit(node)
 
     def visit_parts(self, node: ast.AST) -> Value:
-        """Evaluate the parts of an expression for their effects only."""
+        """Evaluate the parts of an expression only for their effects. Its own value is UNKNOWN."""
         for part in ast.iter_child_nodes(node):
             if isinstance(part, ast.expr):
-                self.escape(self.value(part))
+                self.escape(self.evaluate(part))
         return UNKNOWN
 
     def visit_Constant(self, node: ast.Constant) -> Value:
@@ -92,10 +96,10 @@ class Expressions(BaseWalk):
         return self.look_up(node.id, self.frame)
 
     def visit_Attribute(self, node: ast.Attribute) -> Value:
-        return self.attribute(self.value(node.value), node.attr)
+        return self.attribute(self.evaluate(node.value), node.attr)
 
     def attribute(self, base: Value, name: str) -> Value:
-        """Return the value of an attribute."""
+        """Return the value of the attribute ``name`` of ``base``."""
         if isinstance(base, KnownObject):
             return base.fields.get(name, UNKNOWN)
         if not isinstance(base, HostRef):
@@ -114,8 +118,8 @@ class Expressions(BaseWalk):
 
     def _formatted_part(self, node: ast.expr) -> Value:
         if not isinstance(node, ast.FormattedValue):
-            return self.value(node)
-        value = self.value(node.value)
+            return self.evaluate(node)
+        value = self.evaluate(node.value)
         if node.format_spec is not None or node.conversion not in (-1, ord("s")):
             return self.visit_parts(node.format_spec) if node.format_spec else UNKNOWN
         return str(value) if isinstance(value, str | int | float | None) else UNKNOWN
@@ -128,36 +132,36 @@ class Expressions(BaseWalk):
         return self.new_container(self.unpack(node.elts))
 
     def unpack(self, nodes: list[ast.expr]) -> list[Value] | None:
-        """Return the values of expressions in order, starred ones unpacked; None if their number is unknown."""
+        """Return the values of expressions in order, with starred ones unpacked; None if their number is unknown."""
         values: list[Value] | None = []
         for node in nodes:
-            value = self.value(node.value if isinstance(node, ast.Starred) else node)
-            more = self.items(value) if isinstance(node, ast.Starred) else (value,)
-            if more is None or values is None or len(values) > MAX_ITEMS:
+            value = self.evaluate(node.value if isinstance(node, ast.Starred) else node)
+            items = self.items(value) if isinstance(node, ast.Starred) else (value,)
+            if items is None or values is None or len(values) > MAX_ITEMS:
                 self.escape(value, *(values or ()))
                 values = None
             else:
-                values.extend(more)
+                values.extend(items)
         return values
 
     def visit_Dict(self, node: ast.Dict) -> Value:
         content: dict[Value, Value] | None = {}
         for key_node, value_node in zip(node.keys, node.values, strict=True):
-            key = self.value(key_node) if key_node is not None else UNKNOWN
-            value = self.value(value_node)
+            key = self.evaluate(key_node) if key_node is not None else UNKNOWN
+            value = self.evaluate(value_node)
             with suppress(NotKnown):
                 if content is not None:
-                    content[self.key(key)] = value
+                    content[self.as_dict_key(key)] = value
                     continue
             self.escape(key, value, *(content.values() if content else ()))
             content = None
         return self.new_container(content)
 
     def visit_BinOp(self, node: ast.BinOp) -> Value:
-        return self.operate(type(node.op), self.value(node.left), self.value(node.right))
+        return self.operate(type(node.op), self.evaluate(node.left), self.evaluate(node.right))
 
     def operate(self, kind: type[ast.operator], left: Value, right: Value) -> Value:
-        """Return the result of an operation on two values."""
+        """Return the result of a binary operation."""
         try:
             return self.from_python(binary(kind, self.flat(left), self.flat(right)))
         except NotKnown:
@@ -165,22 +169,22 @@ class Expressions(BaseWalk):
             return UNKNOWN
 
     def visit_UnaryOp(self, node: ast.UnaryOp) -> Value:
-        value = self.value(node.operand)
+        value = self.evaluate(node.operand)
         if isinstance(node.op, ast.Not):
             truth = self.truth(value)
             return UNKNOWN if isinstance(truth, UnknownType) else not truth
         return -value if isinstance(node.op, ast.USub) and isinstance(value, int | float) else UNKNOWN
 
     def visit_Compare(self, node: ast.Compare) -> Value:
-        left, right = self.value(node.left), self._right_side(node.ops[0], node.comparators[0])
-        for operation, other in zip(node.ops[1:], node.comparators[1:], strict=True):
-            # evaluated only if the comparisons before are true
-            self.branches(partial(self._right_side, operation, other), lambda: None)
+        left, right = self.evaluate(node.left), self._evaluate_right_side(node.ops[0], node.comparators[0])
+        for operation, operand in zip(node.ops[1:], node.comparators[1:], strict=True):
+            # Python evaluates this operand only if all comparisons to its left are true
+            self.follow_branches(partial(self._evaluate_right_side, operation, operand), lambda: None)
         return UNKNOWN if len(node.ops) > 1 else self._compare(node.ops[0], left, right)
 
-    def _right_side(self, operation: ast.cmpop, node: ast.expr) -> Value:
-        """Return the right side of a comparison. With ``in``, it may be a generator that acts."""
-        value = self.value(node)
+    def _evaluate_right_side(self, operation: ast.cmpop, node: ast.expr) -> Value:
+        """Return the right side of a comparison. ``in`` may iterate over it, which runs the code of a generator."""
+        value = self.evaluate(node)
         if isinstance(operation, ast.In | ast.NotIn) and isinstance(value, HostRef):
             self.escape(value)
         return value
@@ -195,32 +199,33 @@ class Expressions(BaseWalk):
             return UNKNOWN
 
     def visit_BoolOp(self, node: ast.BoolOp) -> Value:
-        return self._rest_of_boolean(node.values, isinstance(node.op, ast.And))
+        return self._evaluate_operands(node.values, isinstance(node.op, ast.And))
 
-    def _rest_of_boolean(self, nodes: list[ast.expr], is_and: bool) -> Value:
-        value = self.value(nodes[0])
+    def _evaluate_operands(self, nodes: list[ast.expr], is_and: bool) -> Value:
+        """Return the value of operands joined by ``and`` or ``or``. Evaluates only those that Python would evaluate."""
+        value = self.evaluate(nodes[0])
         if len(nodes) == 1:
             return value
         truth = self.truth(value)
         if isinstance(truth, UnknownType):
-            return self.branches(lambda: value, lambda: self._rest_of_boolean(nodes[1:], is_and))
-        return self._rest_of_boolean(nodes[1:], is_and) if truth == is_and else value
+            return self.follow_branches(lambda: value, lambda: self._evaluate_operands(nodes[1:], is_and))
+        return self._evaluate_operands(nodes[1:], is_and) if truth == is_and else value
 
     def visit_IfExp(self, node: ast.IfExp) -> Value:
-        return self.choose(node.test, lambda: self.value(node.body), lambda: self.value(node.orelse))
+        return self.choose_branch(node.test, lambda: self.evaluate(node.body), lambda: self.evaluate(node.orelse))
 
-    def choose(self, test: ast.expr, body: Callable[[], Value], orelse: Callable[[], Value]) -> Value:
-        """Follow the branch that a condition selects, or both if it is unknown."""
-        truth = self.truth(self.value(test))
+    def choose_branch(self, test: ast.expr, body: Callable[[], Value], orelse: Callable[[], Value]) -> Value:
+        """Follow the branch that a condition selects, or both branches if the condition is unknown."""
+        truth = self.truth(self.evaluate(test))
         if isinstance(truth, UnknownType):
-            return self.branches(body, orelse)
+            return self.follow_branches(body, orelse)
         return body() if truth else orelse()
 
     def visit_Subscript(self, node: ast.Subscript) -> Value:
-        return self.item(self.value(node.value), self.value(node.slice))
+        return self.item(self.evaluate(node.value), self.evaluate(node.slice))
 
     def visit_Slice(self, node: ast.Slice) -> Value:
-        bounds = [self.value(bound) if bound else None for bound in (node.lower, node.upper, node.step)]
+        bounds = [self.evaluate(bound) if bound else None for bound in (node.lower, node.upper, node.step)]
         return slice(*bounds) if all(isinstance(bound, int | None) for bound in bounds) else UNKNOWN
 
     def item(self, base: Value, key: Value) -> Value:
@@ -228,17 +233,17 @@ class Expressions(BaseWalk):
         content = base if isinstance(base, str | tuple) else self.content(base)
         if isinstance(content, str | tuple | list | dict):
             with suppress(NotKnown):
-                item = compute(content.__getitem__, key if isinstance(key, slice) else self.key(key))
+                item = compute(content.__getitem__, key if isinstance(key, slice) else self.as_dict_key(key))
                 return self.new_container(item) if isinstance(item, list) else item
         self.escape(base)
         return UNKNOWN
 
     def visit_NamedExpr(self, node: ast.NamedExpr) -> Value:
-        value = self.value(node.value)
-        self.assign(node.target.id, value, self.scope())
+        value = self.evaluate(node.value)
+        self.assign(node.target.id, value, self.walrus_frame())
         return value
 
 
 def _holds_container(value: Value) -> bool:
-    """Return whether a value is a container, or a tuple with one inside."""
+    """Return whether a value is a list or dict, or a tuple that contains one."""
     return isinstance(value, Container) or (isinstance(value, tuple) and any(map(_holds_container, value)))

@@ -1,4 +1,8 @@
-"""Follow loops and comprehensions: one iteration after another over known items, else until nothing more changes."""
+"""Follow loops and comprehensions in a dry run.
+
+If the items are known, a loop is followed one iteration after another. Otherwise iterations are followed until one of
+them adds nothing to what may have happened.
+"""
 
 import ast
 from abc import abstractmethod
@@ -13,14 +17,14 @@ from planbook.sandbox.dry.walk import LoopExits, PathEnded, WalkState, merge_sta
 MAX_ITERATIONS = 300
 """Maximum number of iterations of a loop that are followed one by one."""
 MAX_ENDLESS_ITERATIONS = 4
-"""The same for ``while True``, which only a break ends."""
-MAX_ROUNDS = 3
-"""Maximum number of iterations over unknown items that are followed; fewer if one changes nothing."""
+"""The same maximum for ``while True``, whose condition never ends it."""
+MAX_UNKNOWN_ITERATIONS = 3
+"""Maximum number of iterations over unknown items that are followed. An iteration that changes nothing is the last."""
 
 Comprehension = ast.ListComp | ast.SetComp | ast.DictComp | ast.GeneratorExp
 _EXITS = (ast.Break, ast.Return, ast.Raise, ast.Assert, ast.Yield, ast.YieldFrom)
 _RESULT = ".result"
-"""Name of the list that a list comprehension builds."""
+"""Variable that holds the list which a list comprehension builds. No plan can use this name."""
 _NO_PARAMETERS = ast.arguments([], [], None, [], [], None, [])
 
 
@@ -32,15 +36,15 @@ class Loops(Calls):
         """Assign a value to a target."""
 
     def visit_For(self, node: ast.For) -> None:
-        iterated, loop, exits = self._iterated(node.iter), LoopExits(), list[WalkState]()
+        iterated, loop, exits = self._evaluate_iterable(node.iter), LoopExits(), list[WalkState]()
 
         def iteration(item: Value) -> None:
             self.bind(node.target, item)
-            self._iteration_of(node.body, loop)
+            self._follow_iteration(node.body, loop)
 
         self.loops.append(loop)
         with suppress(PathEnded):
-            self._all_iterations(iterated, iteration, [node])
+            self._follow_iterations(iterated, iteration, [node])
             exits.append(self.state)
         self.loops.pop()
         self._leave_loop(exits, loop.breaks, node.orelse)
@@ -51,12 +55,12 @@ class Loops(Calls):
         loop, exits = LoopExits(), list[WalkState]()
 
         def iteration() -> bool | UnknownType:
-            truth = self.truth(self.value(node.test))
+            truth = self.truth(self.evaluate(node.test))
             if truth is not True:
                 exits.append(self.fork())
             if truth is False:
                 raise PathEnded
-            self._iteration_of(node.body, loop)
+            self._follow_iteration(node.body, loop)
             return truth
 
         self.loops.append(loop)
@@ -69,8 +73,8 @@ class Loops(Calls):
         self._leave_loop(exits, loop.breaks, node.orelse)
 
     def _is_endless(self, node: ast.While) -> bool:
-        """Return whether only an error can end a loop: it has no exit, and no action in it could end the episode."""
-        if self.catches or self.blind or not (isinstance(node.test, ast.Constant) and node.test.value):
+        """Return whether only an error can end a loop: it has no exit, and no action that could end the episode."""
+        if self.may_catch_errors or self.blind or not (isinstance(node.test, ast.Constant) and node.test.value):
             return False
         if any(isinstance(inner, _EXITS) for inner in ast.walk(node)):
             return False
@@ -79,70 +83,74 @@ class Loops(Calls):
             probe.escape(self.look_up(name, self.frame))
         return not probe.escaped
 
-    def _iteration_of(self, body: list[ast.stmt], loop: LoopExits) -> None:
-        """Follow one iteration, to the end of the body or a continue. Raises PathEnded if it reaches neither."""
+    def _follow_iteration(self, body: list[ast.stmt], loop: LoopExits) -> None:
+        """Follow one iteration up to the end of the body or a ``continue``.
+
+        Raises PathEnded if no path reaches either.
+        """
         paths = list[tuple[WalkState, Value]]()
         with suppress(PathEnded):
-            self.body(body)
+            self.follow_body(body)
             paths.append((self.state, None))
         paths += [(state, None) for state in loop.continues]
         loop.continues.clear()
-        self.meet(paths)
+        self.merge_paths(paths)
 
     def _leave_loop(self, exits: list[WalkState], breaks: list[WalkState], orelse: list[ast.stmt]) -> None:
+        """Follow the ``else`` block from the loop's normal ends (``exits``), and merge the result with the breaks."""
         paths = [(state, None) for state in breaks]
         with suppress(PathEnded):
-            self.meet([(state, None) for state in exits])
-            self.body(orelse)
+            self.merge_paths([(state, None) for state in exits])
+            self.follow_body(orelse)
             paths.append((self.state, None))
-        self.meet(paths)
+        self.merge_paths(paths)
 
     # Items and iterations.
 
-    def _iterated(self, node: ast.expr) -> Value:
-        """Return the value that a loop iterates over."""
+    def _evaluate_iterable(self, node: ast.expr) -> Value:
+        """Evaluate the expression that a loop iterates over."""
         if not isinstance(node, ast.Call):
-            return self.value(node)
-        self.consumed_now.add(id(node))
-        value = self.value(node)
-        self.consumed_now.discard(id(node))
+            return self.evaluate(node)
+        self.consumed_ids.add(id(node))
+        value = self.evaluate(node)
+        self.consumed_ids.discard(id(node))
         return value
 
-    def _all_iterations(self, iterated: Value, iteration: Callable[[Value], object], nodes: list[ast.AST]) -> None:
-        """Follow every iteration of a loop. The items are read again each time, since the body may change them.
+    def _follow_iterations(self, iterated: Value, iteration: Callable[[Value], object], nodes: list[ast.AST]) -> None:
+        """Follow every iteration of a loop. Raises PathEnded if no path reaches the end of the loop.
 
-        Raises PathEnded if no path reaches the end of the loop.
+        The items are read anew for each iteration, since the body may change them.
         """
-        before: tuple[Value, ...] = ()
+        previous_items: tuple[Value, ...] = ()
         for position in range(MAX_ITERATIONS):
             items = self.items(iterated)
-            if items is None or not same(items[:position], before[:position]):
+            if items is None or not same(items[:position], previous_items[:position]):
                 break
             if position >= len(items):
                 return
-            before = items
+            previous_items = items
             iteration(items[position])
         self.escape(iterated)
         self._repeat(lambda: iteration(UNKNOWN), nodes)
 
     def _repeat(self, iteration: Callable[[], object], nodes: list[ast.AST]) -> None:
-        """Follow any number of iterations. The resulting state holds before and after each of them."""
-        for _ in range(MAX_ROUNDS):
-            before, known = self.fork(), (self.blind, len(self.exposed))
+        """Follow any number of iterations. The state after that describes the plan before and after each of them."""
+        for _ in range(MAX_UNKNOWN_ITERATIONS):
+            before, known = self.fork(), (self.blind, len(self.exposed_names))
             try:
                 iteration()
             except PathEnded:
                 self.state = before
                 return
             self.state = merge_states(before, self.state)
-            self.settle()
-            if known == (self.blind, len(self.exposed)) and not self.state.adds_to(before):
+            self.process_escaped()
+            if known == (self.blind, len(self.exposed_names)) and not self.state.adds_to(before):
                 return
-        self.havoc(nodes)
-        left = self.fork()
+        self.assume_any_effects(nodes)
+        final_state = self.fork()
         with suppress(PathEnded):
             iteration()
-        self.state = left
+        self.state = final_state
 
     # Comprehensions.
 
@@ -157,20 +165,23 @@ class Loops(Calls):
     visit_DictComp = visit_SetComp
 
     def visit_GeneratorExp(self, node: ast.GeneratorExp) -> Value:
-        """Follow a generator whose items are read now, maybe not all. Others may be read at any time."""
-        if id(node) in self.consumed_now:
+        """Follow a generator expression if its items are read immediately, though perhaps not all of them.
+
+        The items of any other generator may be read at any time.
+        """
+        if id(node) in self.consumed_ids:
             stop = ast.If(ast.Constant(...), [ast.Return(None)], [])
             return self._comprehension(node, [ast.Expr(ast.Set([node.elt])), stop])
         self.expose(node)
         return UNKNOWN
 
     def _comprehension(self, node: Comprehension, body: list[ast.stmt], result: Value = UNKNOWN) -> Value:
-        """Follow a comprehension as the function of nested loops that it stands for, and return ``result``."""
+        """Follow a comprehension as a function with nested loops, to which it is equivalent, and return ``result``."""
         self.step()
         for part in reversed(node.generators):
             for test in reversed(part.ifs):
                 body = [ast.If(test, body, [])]
             body = [ast.For(part.target, part.iter, body, [])]
         function = ast.FunctionDef(name="", args=_NO_PARAMETERS, body=body, decorator_list=[])
-        self.enter(DefinedFunction(function, self.frame), {_RESULT: result}, transparent=True)
+        self.enter(DefinedFunction(function, self.frame), {_RESULT: result}, is_comprehension=True)
         return result

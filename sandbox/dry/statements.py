@@ -1,4 +1,8 @@
-"""Follow statements. The state forks at unknown conditions, and the branches are merged."""
+"""Follow the statements of a plan in a dry run.
+
+The state forks at a condition that is unknown, and the states of the branches are merged after it. The walk becomes
+*blind* at code that it cannot follow and that may act: nothing stays known about the environment from then on.
+"""
 
 import ast
 from collections.abc import Sequence
@@ -11,29 +15,30 @@ from planbook.sandbox.dry.walk import NotFollowed, PathEnded
 
 
 class DryWalk(Loops):
-    """The whole walk: follows statements."""
+    """The complete walk: follows statements, and by its base classes everything in them."""
 
-    def body(self, nodes: Sequence[ast.stmt]) -> None:
-        """Follow statements in order. Raises PathEnded."""
+    def follow_body(self, nodes: Sequence[ast.stmt]) -> None:
+        """Follow statements in order. Raises PathEnded if no path reaches the end of the last one."""
         for node in nodes:
             self.step()
             self.visit(node)
 
     def generic_visit(self, node: ast.AST) -> Value:
-        """Evaluate the parts of an expression. Assume anything after a statement such as match or with.
+        """Visit a kind of node that has no method here.
 
-        Raises NotFollowed if such a statement may leave a loop or function.
+        Only the parts of an expression are evaluated. After a statement, such as ``match`` or ``with``, anything may
+        have happened. Raises NotFollowed if such a statement may leave a loop or function.
         """
         if not isinstance(node, ast.stmt):
             return self.visit_parts(node)
         if _has_exit(node):
             raise NotFollowed
         self.blind = True
-        self.havoc([node])
+        self.assume_any_effects([node])
         return None
 
     def visit_Expr(self, node: ast.Expr) -> None:
-        self.value(node.value)
+        self.evaluate(node.value)
 
     def visit_Pass(self, node: ast.Pass | ast.Global | ast.Nonlocal) -> None:
         pass
@@ -43,42 +48,42 @@ class DryWalk(Loops):
     # Names.
 
     def visit_Assign(self, node: ast.Assign) -> None:
-        value = self.value(node.value)
+        value = self.evaluate(node.value)
         for target in node.targets:
             self.bind(target, value)
 
     def visit_AnnAssign(self, node: ast.AnnAssign) -> None:
         if node.value is not None:
-            self.bind(node.target, self.value(node.value))
+            self.bind(node.target, self.evaluate(node.value))
         else:
             self.visit_parts(node.target)
         self._annotate([node.annotation])
 
     def _annotate(self, annotations: list[ast.expr]) -> None:
-        """Assume anything after annotations that are computed."""
+        """If an annotation is computed when the code runs, assume that anything may have happened."""
         if any(map(_is_computed, annotations)):
             self.blind = True
-            self.havoc(annotations)
+            self.assume_any_effects(annotations)
 
     def visit_AugAssign(self, node: ast.AugAssign) -> None:
         target = node.target
         if isinstance(target, ast.Name):
             left = self.look_up(target.id, self.frame)
-            self.assign(target.id, self._augment(node.op, left, self.value(node.value)), self.frame)
+            self.assign(target.id, self._augment(node.op, left, self.evaluate(node.value)), self.frame)
         elif isinstance(target, ast.Subscript):
-            base, key = self.value(target.value), self.value(target.slice)
+            base, key = self.evaluate(target.value), self.evaluate(target.slice)
             left = self.item(base, key)
-            self.replace_item(base, "__setitem__", key, self._augment(node.op, left, self.value(node.value)))
+            self.replace_item(base, "__setitem__", key, self._augment(node.op, left, self.evaluate(node.value)))
         else:
-            self.bind(target, self.value(node.value))
+            self.bind(target, self.evaluate(node.value))
 
     def _augment(self, operation: ast.operator, left: Value, right: Value) -> Value:
-        """Return the value of ``left += right``. A list stays the same object."""
+        """Return the new value of the target of ``left += right`` or the like. A list is changed in place."""
         if not isinstance(left, Container):
             return self.operate(type(operation), left, right)
-        content, more = self.content(left), self.items(right)
-        if isinstance(operation, ast.Add) and isinstance(content, list) and more is not None:
-            self.set_content(left.number, [*content, *more])
+        content, added = self.content(left), self.items(right)
+        if isinstance(operation, ast.Add) and isinstance(content, list) and added is not None:
+            self.set_content(left.number, [*content, *added])
             return left
         self.escape(left, right)
         return UNKNOWN
@@ -90,7 +95,7 @@ class DryWalk(Loops):
         elif isinstance(target, ast.Tuple | ast.List):
             self._unpack(target.elts, value)
         elif isinstance(target, ast.Subscript) and not isinstance(target.slice, ast.Slice):
-            self.replace_item(self.value(target.value), "__setitem__", self.value(target.slice), value)
+            self.replace_item(self.evaluate(target.value), "__setitem__", self.evaluate(target.slice), value)
         elif isinstance(target, ast.Starred):
             self.bind(target.value, value)
         else:
@@ -113,7 +118,7 @@ class DryWalk(Loops):
         if isinstance(target, ast.Name):
             self.assign(target.id, UNKNOWN, self.frame)
         elif isinstance(target, ast.Subscript):
-            self.replace_item(self.value(target.value), "__delitem__", self.value(target.slice))
+            self.replace_item(self.evaluate(target.value), "__delitem__", self.evaluate(target.slice))
         elif isinstance(target, ast.Tuple | ast.List):
             for part in target.elts:
                 self._delete(part)
@@ -131,7 +136,7 @@ class DryWalk(Loops):
         arguments = [inner.annotation for inner in ast.walk(node.args) if isinstance(inner, ast.arg)]
         self._annotate([annotation for annotation in (*arguments, node.returns) if annotation])
         for decorator in node.decorator_list:
-            self.escape(self.value(decorator), value)
+            self.escape(self.evaluate(decorator), value)
             value = UNKNOWN
         self.assign(node.name, value, self.frame)
 
@@ -141,29 +146,30 @@ class DryWalk(Loops):
         positional = [arg.arg for arg in (*args.posonlyargs, *args.args)]
         pairs = list(zip(positional[len(positional) - len(args.defaults) :], args.defaults, strict=True))
         pairs += [(arg.arg, default) for arg, default in zip(args.kwonlyargs, args.kw_defaults, strict=True) if default]
-        return DefinedFunction(node, self.frame, tuple((name, self.value(default)) for name, default in pairs))
+        return DefinedFunction(node, self.frame, tuple((name, self.evaluate(default)) for name, default in pairs))
 
     def visit_ClassDef(self, node: ast.ClassDef) -> None:
-        """Assume anything from now on: operators and attributes of its objects may run any method.
+        """Follow a class definition.
 
-        A class without methods only holds values.
+        Operators and attributes of its objects may run any of its methods, so anything may happen from now on. A class
+        without methods is harmless: its objects only hold values.
         """
         if all(map(_is_plain_field, node.body)) and not node.keywords:
             for part in (*node.bases, *node.decorator_list):
-                self.escape(self.value(part))
+                self.escape(self.evaluate(part))
             self.assign(node.name, UNKNOWN, self.frame)
             return
         self.expose(node)
         self.blind = True
-        self.havoc([node])
+        self.assume_any_effects([node])
 
     # Branches.
 
     def visit_If(self, node: ast.If) -> None:
-        self.choose(node.test, lambda: self.body(node.body), lambda: self.body(node.orelse))
+        self.choose_branch(node.test, lambda: self.follow_body(node.body), lambda: self.follow_body(node.orelse))
 
     def visit_Assert(self, node: ast.Assert) -> None:
-        if self.truth(self.value(node.test)) is False:
+        if self.truth(self.evaluate(node.test)) is False:
             raise PathEnded
 
     def visit_Raise(self, node: ast.Raise) -> None:
@@ -171,7 +177,7 @@ class DryWalk(Loops):
         raise PathEnded
 
     def visit_Return(self, node: ast.Return) -> None:
-        value = self.value(node.value) if node.value else None
+        value = self.evaluate(node.value) if node.value else None
         self.returns[-1].append((self.state, value))
         raise PathEnded
 
@@ -184,32 +190,34 @@ class DryWalk(Loops):
         raise PathEnded
 
     def visit_Try(self, node: ast.Try) -> None:
-        """Follow a try. A handler may run after any statement of the body, so from there on nothing stays known.
+        """Follow a ``try`` statement.
 
-        Nor does it after a ``finally``, or from the start if the ``finally`` may run at a return, break or continue.
-        The names that it binds are in ``rebound``.
+        A handler may run after any statement of the body, so nothing stays known when it begins. The same is true of a
+        ``finally`` block that an error passes through. If it may also run at a ``return``, ``break`` or ``continue``,
+        the walk is blind from the beginning of the statement. The names that it binds are in ``rebound_names``.
         """
 
-        def caught(handler: ast.ExceptHandler) -> None:
-            self.blind = True  # the body may have left functions that act
-            self.havoc(node.body)
+        def handle(handler: ast.ExceptHandler) -> None:
+            self.blind = True  # the body may have created functions that act
+            self.assume_any_effects(node.body)
             if handler.name:
                 self.assign(handler.name, UNKNOWN, self.frame)
-            self.body(handler.body)
+            self.follow_body(handler.body)
 
-        def leaving() -> None:
+        def follow_finally() -> None:
             self.blind = True
-            self.havoc([node])
-            self.body(node.finalbody)
+            self.assume_any_effects([node])
+            self.follow_body(node.finalbody)
             raise PathEnded
 
         self.blind = self.blind or (bool(node.finalbody) and _has_exit(node))
-        handlers = (partial(caught, handler) for handler in node.handlers)
-        self.branches(lambda: self.body([*node.body, *node.orelse]), *handlers, *[leaving] * bool(node.finalbody))
+        handlers = (partial(handle, handler) for handler in node.handlers)
+        finals = [follow_finally] * bool(node.finalbody)
+        self.follow_branches(lambda: self.follow_body([*node.body, *node.orelse]), *handlers, *finals)
 
 
 def _has_exit(node: ast.stmt) -> bool:
-    """Return whether a statement may leave a loop or function other than by an error."""
+    """Return whether a statement contains a way to leave a loop or function other than an error."""
     return any(isinstance(inner, ast.Return | ast.Break | ast.Continue) for inner in ast.walk(node))
 
 
@@ -219,7 +227,7 @@ def _is_computed(annotation: ast.expr) -> bool:
 
 
 def _is_plain_field(node: ast.stmt) -> bool:
-    """Return whether a statement of a class body runs nothing: a field with at most a constant, or text."""
+    """Return whether a statement of a class body runs no code: a field without a computed default, or a docstring."""
     if isinstance(node, ast.AnnAssign):
         is_name = isinstance(node.target, ast.Name) and not _is_computed(node.annotation)
         return is_name and isinstance(node.value, ast.Constant | None)

@@ -1,7 +1,7 @@
-"""The values of a dry run, its knowledge of the environment, and operations on known values.
+"""The values that a dry run computes with, its knowledge about the environment, and operations on values.
 
-Known values are None, numbers, strings, tuples of values, and the classes below. Everything else is UNKNOWN. Operations
-are computed only if they are cheap, have no effect, and give the same result in the sandbox.
+Known values are None, numbers, strings, bytes, tuples of values, and instances of the classes below. Everything else is
+UNKNOWN. An operation is computed only if it is cheap, has no effect, and gives the same result in the sandbox.
 """
 
 import ast
@@ -31,9 +31,9 @@ UNKNOWN = UnknownType.UNKNOWN
 
 @dataclass(frozen=True, slots=True)
 class HostRef:
-    """Something that may act, by dotted name: an object (``agent``) or function (``agent.go_to``) of the session.
+    """An object (``agent``) or function (``agent.go_to``) of the session, by its dotted name. It may act.
 
-    So may the names that earlier cells defined.
+    A name that an earlier cell of the session defined may act, too, and then has a value of this class.
     """
 
     path: str
@@ -46,18 +46,35 @@ class BuiltinFunction:
     name: str
 
 
+KNOWN_BUILTINS = frozenset(
+    "abs all any bool dict enumerate float getattr int isinstance len list max min print range repr reversed round "
+    "set sorted str sum tuple type zip map filter iter next".split()
+)
+"""Names of the built-in functions that are known values."""
+
+
 @dataclass(frozen=True, slots=True)
 class Container:
-    """A list or dict of the plan. Its current content is in the state's heap, under this number."""
+    """A list or dict of the plan. The heap of a state maps its number to its current content."""
 
     number: int
 
 
-@dataclass(frozen=True, slots=True)
-class Rows:
-    """What a range, enumerate, zip or view of a dict yields, where it is iterated over at once.
+Content = list[Value] | dict[Value, Value] | None
+"""The content of a list or dict; None if it is not known. It is never changed in place, but replaced."""
 
-    The items are computed for each iteration, since the lists and dicts may change in between.
+
+def values_in(content: Content) -> list[Value]:
+    """Return the values in the content of a list or dict, with the keys of a dict."""
+    return [*content, *content.values()] if isinstance(content, dict) else list(content or ())
+
+
+@dataclass(frozen=True, slots=True)
+class LazyItems:
+    """The items of a range, enumerate, zip or view of a dict that is iterated over where it is created.
+
+    ``kind`` is the name of the function or method. The items are computed anew for each iteration, since the lists and
+    dicts in ``args`` may change in between.
     """
 
     kind: str
@@ -66,14 +83,14 @@ class Rows:
 
 @dataclass(frozen=True, slots=True)
 class KnownObject:
-    """An object whose attributes are known and never change, such as ``task``."""
+    """An object with known attributes that never change, such as ``task``."""
 
     fields: Mapping[str, Value] = field(hash=False)
 
 
 @dataclass(frozen=True, slots=True)
 class DefinedFunction:
-    """A function or lambda of the plan, and the frame in which it was defined."""
+    """A function or lambda of the plan, with its default values and the number of the frame that defined it."""
 
     node: ast.FunctionDef | ast.Lambda
     frame: int
@@ -81,12 +98,12 @@ class DefinedFunction:
 
 
 def same(first: Value, second: Value) -> bool:
-    """Return whether two values or contents are certainly the same: 1 is neither True nor 1.0."""
+    """Return whether two values, or contents of containers, are certainly the same. 1, True and 1.0 all differ."""
     if first is second or type(first) is not type(second):
         return first is second
     if isinstance(first, DefinedFunction) and isinstance(second, DefinedFunction):
-        is_one = first.node is second.node and first.frame == second.frame
-        return is_one and same(first.defaults, second.defaults)
+        is_same_definition = first.node is second.node and first.frame == second.frame
+        return is_same_definition and same(first.defaults, second.defaults)
     if isinstance(first, dict) and isinstance(second, dict):
         first, second = [*first.items()], [*second.items()]
     if isinstance(first, tuple | list) and isinstance(second, tuple | list):
@@ -99,46 +116,53 @@ def same(first: Value, second: Value) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Impossible:
-    """The reason why an action cannot succeed, and the plan lines that caused it; none if it was so from the start."""
+    """The reason why an action cannot succeed.
+
+    ``cause_lines`` has the plan lines that made it impossible. It is empty if that was so from the start.
+    """
 
     action: str
-    why: str
-    since: tuple[int, ...] = ()
+    reason: str
+    cause_lines: tuple[int, ...] = ()
 
 
 class SessionKnowledge(Protocol):
-    """Known facts about the environment at one point of a plan. Immutable; equal if the facts are the same."""
+    """The facts that are known about the environment at one point of a plan.
+
+    Objects of this class must be immutable, and equal if their facts are the same.
+    """
 
     def act(
         self, path: str, args: Sequence[object], kwargs: Mapping[str, object], line: int
     ) -> tuple[Self, Impossible | None]:
-        """Return the knowledge after a call to the session's function ``path``, and why the call cannot succeed, if so.
+        """Return the knowledge after a call of the session's function ``path``, and None if the call may succeed.
 
-        An argument may be UNKNOWN. A call whose arguments do not fit changes nothing.
+        If it cannot succeed, the second value says why. Any argument may be UNKNOWN. If the arguments do not match the
+        function's parameters, the call changes nothing.
         """
 
-    def either(self, other: Self) -> Self:
-        """Return what is known if either this or the other knowledge is true."""
+    def merged_with(self, other: Self) -> Self:
+        """Return what is known if this knowledge is true or the other one, and it is unknown which."""
 
-    def forgotten(self) -> Self:
-        """Return what is still known after unknown actions."""
+    def after_unknown_actions(self) -> Self:
+        """Return what is still known after any number of unknown actions."""
 
     def attribute(self, path: str) -> object:
-        """Return the value of an attribute of the session, or UNKNOWN."""
+        """Return the value of one of the session's attributes, or UNKNOWN."""
 
 
 # Operations.
 
 MAX_CHARS, MAX_ITEMS, MAX_NUMBER = 20_000, 2_000, 10**12
-"""Larger values are UNKNOWN. In nested values all items and characters count."""
+"""Larger values are UNKNOWN. The items and characters of a nested value are added up."""
 MAX_WORK = 100 * MAX_CHARS
-"""Maximum product of the sizes of a string and the arguments of its method, which limits the result and the time."""
+"""Maximum product of the size of a string and the size of its method's arguments. It limits result and time."""
 
 Plain = object
 
 
 class NotKnown(Exception):
-    """The result is not known, or too large."""
+    """A value or result is not known, or is too large."""
 
 
 BINARY: Mapping[type[ast.operator], Callable[[Any, Any], object]] = {
@@ -156,8 +180,8 @@ COMPARISONS: Mapping[type[ast.cmpop], Callable[[Any, Any], object]] = {
     ast.LtE: operator.le,
     ast.Gt: operator.gt,
     ast.GtE: operator.ge,
-    ast.In: lambda one, many: one in many,
-    ast.NotIn: lambda one, many: one not in many,
+    ast.In: lambda item, container: item in container,
+    ast.NotIn: lambda item, container: item not in container,
 }
 TEXT_METHODS = frozenset(
     "capitalize casefold count endswith find index isalpha isdecimal isdigit islower isnumeric isspace isupper join "
@@ -170,12 +194,12 @@ FUNCTIONS: Mapping[str, Callable[..., object]] = {
     name: getattr(builtins, name)
     for name in "abs all any bool float int len list max min round sorted str sum tuple".split()
 }
-"""Built-in functions whose results are computed. They never return iterators."""
+"""Built-in functions whose results a dry run computes. None of them returns an iterator."""
 _FAILURES = (TypeError, ValueError, ArithmeticError, LookupError, AttributeError, RecursionError)
 
 
 def compute(function: Callable[..., object], *args: Plain, **named: Plain) -> Plain:
-    """Return the result of a function. Raises NotKnown if the function raises, and if a value is too large."""
+    """Return the result of a function. Raises NotKnown if the function raises, or if a value is too large."""
     for argument in (*args, *named.values()):
         _size(argument)
     try:
@@ -187,7 +211,7 @@ def compute(function: Callable[..., object], *args: Plain, **named: Plain) -> Pl
 
 
 def binary(kind: type[ast.operator], left: Plain, right: Plain) -> Plain:
-    """Return the result of an operation on two values. Raises NotKnown."""
+    """Return the result of a binary operation. Raises NotKnown if it is not computed, fails, or is too large."""
     if kind not in BINARY or (kind is ast.Mod and isinstance(left, str | bytes)):
         raise NotKnown
     if kind is ast.Mult and not (isinstance(left, int | float) and isinstance(right, int | float)):
@@ -198,26 +222,26 @@ def binary(kind: type[ast.operator], left: Plain, right: Plain) -> Plain:
 
 
 def text_method(text: str, name: str, args: Sequence[Plain], named: Mapping[str, Plain]) -> Plain:
-    """Return the result of a string method. Raises NotKnown."""
+    """Return the result of a string method. Raises NotKnown if it is not computed, fails, or is too large."""
     if name not in TEXT_METHODS or (1 + len(text)) * (1 + _size([*args, *named.values()])) > MAX_WORK:
         raise NotKnown
     return compute(getattr(text, name), *args, **named)
 
 
 def _size(value: Value) -> int:
-    """Return the number of all items and characters in a value. Raises NotKnown if it is too large to compute with."""
+    """Return the number of all items and characters in a value. Raises NotKnown if a limit is exceeded."""
     if isinstance(value, int | float) and abs(value) > MAX_NUMBER:
         raise NotKnown
     items = chars = 0
-    inside = [value]
-    while inside:
-        current = inside.pop()
+    pending = [value]
+    while pending:
+        current = pending.pop()
         if isinstance(current, str | bytes):
             chars += len(current)
         elif isinstance(current, list | tuple | dict):
             items += len(current)
             if items <= MAX_ITEMS:  # an item that occurs twice counts twice
-                inside += [*current, *current.values()] if isinstance(current, dict) else current
+                pending += [*current, *current.values()] if isinstance(current, dict) else current
         if items > MAX_ITEMS or chars > MAX_CHARS:
             raise NotKnown
     return items + chars

@@ -1,4 +1,9 @@
-"""The state of a dry run, and the base of the walk: frames, ends of paths, merging of branches."""
+"""The state of a dry run, and the base class of the walk over a plan's syntax tree.
+
+The walk *follows* code that it can evaluate. Values that other code gets hold of *escape*: they may change, so they
+become unknown. If such code may also act, the walk is *blind* from then on. A *frame* holds the local variables of one
+call, or those of the module.
+"""
 
 import ast
 import builtins
@@ -8,40 +13,40 @@ from dataclasses import InitVar, dataclass, field
 
 from planbook.sandbox.dry import effects
 from planbook.sandbox.dry.values import (
+    KNOWN_BUILTINS,
     MAX_ITEMS,
     UNKNOWN,
     BuiltinFunction,
     Container,
+    Content,
     DefinedFunction,
     HostRef,
     Impossible,
     KnownObject,
-    Rows,
+    LazyItems,
     SessionKnowledge,
     UnknownType,
     Value,
     same,
+    values_in,
 )
 
 # State.
 
-Content = list[Value] | dict[Value, Value] | None
-"""Content of a container; None if it is not known. Contents are replaced, never changed."""
-
 
 @dataclass
 class WalkState:
-    """The state at one point of a path. Forked states share the contents of containers.
+    """The state at one point of a path through the plan. Forked states share the contents of lists and dicts.
 
-    No unknown value leads to a container whose content is known: whatever may be reached in a way that is not followed
-    must escape first.
+    ``frames`` maps the number of a frame to its variables, ``heap`` the number of a list or dict to its content. If the
+    content is known, no unknown value refers to it: a value must escape before unknown code can reach it.
     """
 
     knowledge: SessionKnowledge
     frames: dict[int, dict[str, Value]] = field(default_factory=dict)
     heap: dict[int, Content] = field(default_factory=dict)
     escaped: list[Value] = field(default_factory=list)
-    """Plan functions and session objects that became part of something unknown, which may call them."""
+    """Plan functions and session objects that have escaped and may now be called by unknown code."""
 
     def copy(self) -> "WalkState":
         """Return an independent copy of the state."""
@@ -49,7 +54,7 @@ class WalkState:
         return WalkState(self.knowledge, frames, dict(self.heap), list(self.escaped))
 
     def adds_to(self, other: "WalkState") -> bool:
-        """Return whether the state differs from an earlier one in anything that existed then."""
+        """Return whether anything that existed in an earlier state is different in this one."""
         return (
             self.knowledge != other.knowledge
             or any(not same(sorted(other.frames[n].items()), sorted(self.frames[n].items())) for n in other.frames)
@@ -57,34 +62,29 @@ class WalkState:
         )
 
     def escape(self, value: Value) -> None:
-        """Stop following a value: it may change or be called at any time."""
+        """Stop following a value: from now on it may change or be called at any time."""
         if isinstance(value, (HostRef, DefinedFunction)):
             self.escaped.append(value)
         for item in self._forget_content(value):
             self.escape(item)
 
     def _forget_content(self, value: Value) -> Iterable[Value]:
-        """Return what a value leads to. The content of a container is unknown from now on."""
+        """Return the values that a value refers to. If it is a list or dict, its content becomes unknown."""
         if isinstance(value, Container):
             content, self.heap[value.number] = self.heap.get(value.number), None
-            return inside(content)
-        if isinstance(value, Rows):
+            return values_in(content)
+        if isinstance(value, LazyItems):
             return value.args
         return value.fields.values() if isinstance(value, KnownObject) else value if isinstance(value, tuple) else ()
 
 
-def inside(content: Content) -> list[Value]:
-    """Return the values in a container."""
-    return [*content, *content.values()] if isinstance(content, dict) else list(content or ())
-
-
 def merge_states(first: WalkState, second: WalkState) -> WalkState:
-    """Return two states merged.
+    """Merge two states, either of which may be the actual one.
 
-    A name bound in only one of them keeps its value, since reading it in the other raises. If it hides a built-in, it
-    is unknown.
+    A name that is bound in only one of them keeps its value, since reading it in the other raises an error. But if the
+    name hides a built-in, its value becomes unknown.
     """
-    state = WalkState(first.knowledge.either(second.knowledge), {}, {}, [*first.escaped, *second.escaped])
+    state = WalkState(first.knowledge.merged_with(second.knowledge), {}, {}, [*first.escaped, *second.escaped])
     state.heap = second.heap | first.heap
     for number in sorted(first.heap.keys() & second.heap.keys()):
         _merge_content(state, number, first.heap[number], second.heap[number])
@@ -98,7 +98,7 @@ def merge_states(first: WalkState, second: WalkState) -> WalkState:
 
 
 def merge_values(state: WalkState, first: Value, second: Value) -> Value:
-    """Return the value if both are equal, else UNKNOWN. Tuples of the same length are merged item by item."""
+    """Return the value if both are the same, else UNKNOWN. Tuples of equal length are merged item by item."""
     if same(first, second):
         return first
     if isinstance(first, tuple) and isinstance(second, tuple) and len(first) == len(second):
@@ -123,22 +123,22 @@ def _merge_content(state: WalkState, number: int, first: Content, second: Conten
 # The walk.
 
 MODULE = 0
-"""Number of the plan's own frame."""
+"""Number of the frame of the plan's module."""
 MAX_STEPS = 20_000
-"""Maximum number of steps of a walk: statements, calls, and items that are copied or compared, in bulk."""
+"""Maximum number of steps of a walk. Each statement or call is a step, as are about 100 items that are copied."""
 
 
 class NotFollowed(Exception):
-    """The plan has more paths than a dry run follows, or code that it does not follow."""
+    """The walk gives up: the plan has too many paths, or code that a dry run does not follow."""
 
 
 class PathEnded(Exception):
-    """The current path does not reach the next statement."""
+    """The current path ends here, and does not reach the next statement."""
 
 
 @dataclass
 class LoopExits:
-    """States at each ``break`` and ``continue`` of a loop."""
+    """The states at each ``break`` and ``continue`` of a loop."""
 
     breaks: list[WalkState] = field(default_factory=list)
     continues: list[WalkState] = field(default_factory=list)
@@ -146,45 +146,51 @@ class LoopExits:
 
 @dataclass
 class CallVisits:
-    """All visits to one call. ``impossible`` says why it cannot succeed; None if it could on any visit."""
+    """All visits to one call that were reached through the same ``callers``, functions of the plan."""
 
     impossible: Impossible | None
+    """The reason why the call cannot succeed; None if it may have succeeded on any visit."""
     node: ast.Call
     line: int
-    through: tuple[str, ...]
+    callers: tuple[str, ...]
 
 
 @dataclass(eq=False)
 class BaseWalk(ast.NodeVisitor):
-    """A dry run of ``trees``: the helpers' and then the plan's. ``functions`` and ``attributes`` are dotted names."""
+    """The walk of a dry run over ``trees``: those of helpers and earlier cells, and as the last one that of the plan.
+
+    ``functions`` and ``attributes`` are the dotted names of the session's functions and attributes.
+    """
 
     state: WalkState
     functions: frozenset[str]
     attributes: frozenset[str]
     trees: InitVar[Sequence[ast.Module]]
-    is_whole: bool = True
-    """False if the walk gave up."""
+    is_complete: bool = True
+    """False if the walk has given up."""
     visits: dict[tuple[int, ...], CallVisits] = field(default_factory=dict)
     blind: bool = False
-    """True once something may act or change lists at any time, so that nothing stays known."""
-    handed_on: set[str] = field(default_factory=set)
-    """Functions and objects of the session that something unknown holds."""
-    exposed: set[str] = field(default_factory=set)
-    """Names that something unknown may read at any time."""
+    """True if code that is not followed may act or change lists at any time, so that nothing stays known."""
+    escaped_paths: set[str] = field(default_factory=set)
+    """Dotted names of the session's functions and objects that have escaped."""
+    exposed_names: set[str] = field(default_factory=set)
+    """Names that escaped code may read at any time."""
     frame: int = MODULE
-    consumed_now: set[int] = field(default_factory=set)
-    """Ids of expressions whose items are all read at once or by a loop, as in ``any(...)``, and not kept."""
+    consumed_ids: set[int] = field(default_factory=set)
+    """Ids of expressions whose items a loop or function reads immediately without keeping them, as in ``any(...)``."""
     parents: dict[int, int] = field(default_factory=dict)
-    transparent: set[int] = field(default_factory=set)
-    """Frames of comprehensions: a name assigned by := belongs to the frame around them."""
+    """Maps each frame to the frame around it."""
+    comprehension_frames: set[int] = field(default_factory=set)
+    """Frames of comprehensions. A name that ``:=`` assigns in one of them belongs to the frame around it."""
     loops: list[LoopExits] = field(default_factory=list)
     endless: dict[int, ast.While] = field(default_factory=dict)
-    """Endless loops that a path reached, by the id of their node."""
+    """Maps the ids of nodes to those endless loops that a path reached."""
     returns: list[list[tuple[WalkState, Value]]] = field(default_factory=list)
-    chain: list[ast.Call] = field(default_factory=list)
-    """Calls to plan functions that led to the current statement, outermost first."""
-    inside: list[ast.AST] = field(default_factory=list)
-    """The functions that these calls entered."""
+    """For each function that was entered, the states at its ends with the returned values."""
+    call_chain: list[ast.Call] = field(default_factory=list)
+    """Calls of plan functions that led to the current statement, outermost first."""
+    entered_functions: list[ast.AST] = field(default_factory=list)
+    """The functions that the calls in ``call_chain`` entered."""
     _numbers: int = 0
     _steps: int = 0
     _names: dict[int, set[str]] = field(default_factory=dict)
@@ -192,17 +198,19 @@ class BaseWalk(ast.NodeVisitor):
     def __post_init__(self, trees: Sequence[ast.Module]) -> None:
         self.state.frames[MODULE] = {}
         self.roots = frozenset(name.partition(".")[0] for name in (*self.functions, *self.attributes))
-        self.acting = effects.acting_names(trees, self.roots)
-        self.catches = any(isinstance(node, ast.Try) for tree in trees for node in ast.walk(tree))
-        """True if the code may catch errors, so that an error can end a loop without ending the plan."""
-        self.rebound = frozenset(effects.rebound_names(trees))
-        """Names that a function or a generator may bind outside itself, or a ``finally`` block anywhere in its try."""
+        """Names through which plans reach the session, such as ``agent``."""
+        self.acting_names = effects.acting_names(trees, self.roots)
+        """``roots``, and names of functions that may act."""
+        self.may_catch_errors = any(isinstance(node, ast.Try) for tree in trees for node in ast.walk(tree))
+        """True if an error may end a loop without ending the plan."""
+        self.rebound_names = frozenset(effects.rebound_names(trees))
+        """Names that a function or generator may bind outside itself, or that a ``finally`` block binds."""
         self.plan = trees[-1]
         self.plan_calls = frozenset(id(node) for node in ast.walk(self.plan) if isinstance(node, ast.Call))
-        """Ids of the plan's own call nodes; all others belong to helpers."""
+        """Ids of the call nodes in the plan itself. All other calls are in helpers or earlier cells."""
 
     def step(self, copied: int = 0) -> None:
-        """Count one step, and more if many items are copied. Raises NotFollowed."""
+        """Count one step, and one more for each 100 items that are copied. Raises NotFollowed after MAX_STEPS."""
         self._steps += 1 + copied // 100
         if self._steps > MAX_STEPS:
             raise NotFollowed
@@ -212,8 +220,8 @@ class BaseWalk(ast.NodeVisitor):
         self.step(len(self.state.heap))
         return self.state.copy()
 
-    def branches(self, *branches: Callable[[], Value]) -> Value:
-        """Follow each branch from the current state, and merge values and states. Raises PathEnded if none returns."""
+    def follow_branches(self, *branches: Callable[[], Value]) -> Value:
+        """Follow each branch from the current state, and merge the results. Raises PathEnded if no branch ends."""
         start, returned = self.state, list[tuple[WalkState, Value]]()
         for branch in branches:
             self.state = start
@@ -223,9 +231,9 @@ class BaseWalk(ast.NodeVisitor):
             except PathEnded:
                 continue
             returned.append((self.state, value))
-        return self.meet(returned)
+        return self.merge_paths(returned)
 
-    def meet(self, paths: Sequence[tuple[WalkState, Value]]) -> Value:
+    def merge_paths(self, paths: Sequence[tuple[WalkState, Value]]) -> Value:
         """Continue in the merged state of all paths, and return the merged value. Raises PathEnded if there is none."""
         if not paths:
             raise PathEnded
@@ -234,24 +242,24 @@ class BaseWalk(ast.NodeVisitor):
             self.step(len(state.heap))
             self.state = merge_states(self.state, state)
             value = merge_values(self.state, value, other)
-            self.settle()
+            self.process_escaped()
         return value
 
     # Escaped values.
 
     def escape(self, *values: Value) -> None:
-        """Pass values to something unknown, which may change or call them."""
+        """Assume that unknown code gets hold of these values, and may change or call them."""
         for value in values:
             self.state.escape(value)
-        self.settle()
+        self.process_escaped()
 
-    def settle(self) -> None:
-        """Expose the plan functions that became part of something unknown. A session object makes the walk blind."""
+    def process_escaped(self) -> None:
+        """Expose the plan functions that have escaped. Become blind if an object of the session has escaped."""
         exposed = set[int]()
         while self.state.escaped:
             value = self.state.escaped.pop()
             if isinstance(value, HostRef):
-                self.handed_on.add(value.path)
+                self.escaped_paths.add(value.path)
                 self.blind = True
             elif isinstance(value, DefinedFunction) and id(value.node) not in exposed:
                 exposed.add(id(value.node))
@@ -260,14 +268,14 @@ class BaseWalk(ast.NodeVisitor):
                 self._expose(value.node, effects.parameters(value.node))
 
     def expose(self, node: ast.AST) -> None:
-        """Assume that something unknown may run this code at any time."""
+        """Assume that unknown code may run this code at any time."""
         self._expose(node)
-        self.settle()
+        self.process_escaped()
 
     def _expose(self, node: ast.AST, parameters: Iterable[str] = ()) -> None:
         names = self.names_in(node) - {*parameters}
         self.step(len(names))
-        self.exposed |= names
+        self.exposed_names |= names
         self.blind = self.blind or bool(effects.rebound_names([node]))
         for name in names & self.roots:
             self.state.escape(HostRef(name))
@@ -275,39 +283,39 @@ class BaseWalk(ast.NodeVisitor):
             for name in names & frame.keys():
                 self.state.escape(frame[name])
 
-    def havoc(self, nodes: Sequence[ast.AST]) -> None:
-        """Assume that any part of this code ran any number of times."""
+    def assume_any_effects(self, nodes: Sequence[ast.AST]) -> None:
+        """Assume that any part of this code may have run any number of times."""
         names = effects.bound_names(nodes)
         for frame in self.state.frames.values():
-            for name in (names | self.rebound) & frame.keys():
+            for name in (names | self.rebound_names) & frame.keys():
                 self.state.escape(frame[name])
                 frame[name] = UNKNOWN
         for name in names:
             self.assign(name, UNKNOWN, self.frame)
-            self.assign(name, UNKNOWN, self.scope())
+            self.assign(name, UNKNOWN, self.walrus_frame())
         for number in list(self.state.heap):
             self.state.escape(Container(number))
-        self.state.knowledge = self.state.knowledge.forgotten()
-        self.settle()
+        self.state.knowledge = self.state.knowledge.after_unknown_actions()
+        self.process_escaped()
 
     # Names and containers.
 
     def names_in(self, node: ast.AST) -> set[str]:
-        """Return every name in a function or generator expression of the code."""
+        """Return every name that a function or generator expression reads, binds or deletes."""
         if id(node) not in self._names:
             self._names[id(node)] = effects.names_in(node)
         return self._names[id(node)]
 
     def open_frame(self, parent: int) -> int:
-        """Open a frame inside another, and return its number."""
+        """Open a frame inside the frame ``parent``, and return its number."""
         self._numbers += 1
         self.parents[self._numbers] = parent
         self.state.frames[self._numbers] = {}
         return self._numbers
 
     def look_up(self, name: str, frame: int) -> Value:
-        """Return the value of a name seen from a frame."""
-        if self.blind and name in self.rebound:
+        """Return the value that a name has for code in a frame."""
+        if self.blind and name in self.rebound_names:
             return UNKNOWN
         current: int | None = frame
         while current is not None:
@@ -318,17 +326,17 @@ class BaseWalk(ast.NodeVisitor):
             return HostRef(name)
         return BuiltinFunction(name) if name in KNOWN_BUILTINS else UNKNOWN
 
-    def scope(self) -> int:
-        """Return the frame of a name that ``:=`` assigns here: the first that is not a comprehension's."""
+    def walrus_frame(self) -> int:
+        """Return the frame of names that ``:=`` assigns here: the innermost one that is not a comprehension's."""
         frame = self.frame
-        while frame in self.transparent:
+        while frame in self.comprehension_frames:
             frame = self.parents[frame]
         return frame
 
     def assign(self, name: str, value: Value, frame: int) -> None:
         """Bind a name in a frame."""
         self.state.frames[frame][name] = value
-        if name in self.exposed:
+        if name in self.exposed_names:
             self.escape(value)
 
     def new_container(self, content: Content) -> Container:
@@ -338,14 +346,14 @@ class BaseWalk(ast.NodeVisitor):
         return Container(self._numbers)
 
     def set_content(self, number: int, content: Content) -> None:
-        """Replace the content of a container. If it is too large, it is unknown."""
+        """Replace the content of a list or dict. If it is too large, it becomes unknown."""
         self.step(len(content or ()))
         self.state.heap[number] = content
         if content is not None and len(content) > MAX_ITEMS:
             self.escape(Container(number))
 
     def tuple_of(self, parts: Iterable[Value]) -> Value:
-        """Return a tuple of these parts; UNKNOWN if it is too large or too deep to be traversed."""
+        """Return a tuple of these parts; UNKNOWN if it is too large or nested too deeply."""
         value = tuple(parts)
         nested = [part for part in value if isinstance(part, tuple)]
         is_deep = any(isinstance(part, tuple) for inner in nested for part in inner)
@@ -355,19 +363,19 @@ class BaseWalk(ast.NodeVisitor):
         return UNKNOWN
 
     def content(self, value: Value) -> Content:
-        """Return the content of a container, if it is known."""
+        """Return the content of a list or dict; None if it is not known, or for any other value."""
         return self.state.heap.get(value.number) if isinstance(value, Container) and not self.blind else None
 
     def items(self, value: Value) -> tuple[Value, ...] | None:
-        """Return the items of a value, if they are known."""
+        """Return the items that iterating over a value yields; None if they are not known."""
         if isinstance(value, str | tuple):
             return tuple(value)
-        if isinstance(value, Rows):
-            return self._rows(value)
+        if isinstance(value, LazyItems):
+            return self._lazy_items(value)
         content = self.content(value)
         return None if content is None else tuple(content)
 
-    def _rows(self, rows: Rows) -> tuple[Value, ...] | None:
+    def _lazy_items(self, rows: LazyItems) -> tuple[Value, ...] | None:
         if rows.kind == "range":
             with suppress(TypeError, ValueError):
                 numbers = range(*rows.args)  # type: ignore[call-overload]
@@ -385,14 +393,8 @@ class BaseWalk(ast.NodeVisitor):
         return tuple(getattr(content, rows.kind)()) if isinstance(content, dict) else None
 
     def truth(self, value: Value) -> bool | UnknownType:
-        """Return the truth of a value, if it is known."""
+        """Return whether a value is true, or UNKNOWN."""
         if isinstance(value, Container):
             content = self.content(value)
             return UNKNOWN if content is None else bool(content)
         return bool(value) if value is None or isinstance(value, str | bytes | int | float | tuple) else UNKNOWN
-
-
-KNOWN_BUILTINS = frozenset(
-    "abs all any bool dict enumerate float getattr int isinstance len list max min print range repr reversed round "
-    "set sorted str sum tuple type zip map filter iter next".split()
-)

@@ -1,5 +1,6 @@
-"""The language policy: what plan code may use.
+"""The language policy: which parts of Python plan code may use.
 
-``rules`` holds the tables of refused names and hints. ``transformer`` applies them to a syntax tree, ``compiler`` turns
-source into problems or compiled code without running any of it.
+- ``rules`` has the tables of what is refused, and of hints for alternatives.
+- ``transformer`` applies these tables to a syntax tree.
+- ``compiler`` compiles source under the policy, or returns its problems. It runs nothing.
 """

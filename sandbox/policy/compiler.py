@@ -1,8 +1,9 @@
-"""Turn source into a list of problems or compiled code.
+"""Compile the source of a *cell*, a piece of plan code that runs in one go, or list its problems.
 
-Sizes are checked first: nothing recurses into a tree that was not measured. Only the host compiles. CPython keeps one
-recursion counter for all threads that parse or compile, and a thread switch can raise SystemError for valid code, so
-only one thread does so at a time. Warnings about a plan's style (``x is 1``) stay off the host's standard error.
+Sizes are checked first, so that no function recurses into a tree of unknown depth. Only the host compiles, never a
+worker. CPython has one recursion counter for all threads that parse or compile, and a switch between threads can raise
+SystemError for valid code. So only one thread at a time parses or compiles. Warnings about a plan's style, such as
+``x is 1``, are suppressed.
 """
 
 import __future__
@@ -43,16 +44,18 @@ from planbook.sandbox.types import Fault, FaultKind
 _LOCK = threading.Lock()
 _WORD = re.compile(r"[0-9A-Za-z_\x80-\U0010ffff]+")
 _SCOPE = re.compile(r"(?<![^\W\d])(?:def|lambda|class)\b|for\b")
-"""The words that every function, class and comprehension contains; ``for`` may follow a digit."""
+"""A word that begins a function, class or comprehension. ``for`` may directly follow a digit."""
 _F_STRING = re.compile(r"(?:f|fr|rf)['\"]", re.IGNORECASE)
 MAX_FIELDS = 10_000
-"""Maximum number of braces in a source with f-strings: up to Python 3.11 each field is parsed separately."""
+"""Maximum number of opening braces in a source with f-strings. Python up to 3.11 parses each field separately."""
 MAX_SHOWN = 300
-"""Maximum characters of a line that a fault shows."""
+"""Maximum number of characters of a source line that a fault shows."""
 MAX_LOOKUPS = 4_000_000
-"""Maximum number of different words in a source times that of its scopes: CPython copies the names of enclosing
-functions for every scope inside. No file under 100,000 characters in the standard library, numpy or sympy has half as
-many."""
+"""Maximum product of the number of different words in a source and the number of its scopes.
+
+CPython copies the names of enclosing functions for each scope inside them. For files under 100,000 characters in the
+standard library, numpy and sympy the product is less than half as large.
+"""
 
 
 @contextmanager
@@ -63,7 +66,7 @@ def _locked() -> Iterator[None]:
 
 
 def parse_source(source: str, name: str = "<plan>") -> ast.Module:
-    """Return the tree of a source. Raises what ``ast.parse`` raises, and SyntaxError if it would take too long."""
+    """Return the syntax tree of a source. Raises what ``ast.parse`` raises, and SyntaxError if that takes too long."""
     if len(set(_WORD.findall(source))) * len(_SCOPE.findall(source)) > MAX_LOOKUPS:
         raise SyntaxError("too many names and functions in one piece of code", (name, 1, 1, None))
     if sys.version_info < (3, 12) and source.count("{") > MAX_FIELDS and _F_STRING.search(source):
@@ -75,19 +78,19 @@ def parse_source(source: str, name: str = "<plan>") -> ast.Module:
 def compile_tree(
     tree: ast.Module | ast.Expression, name: str, mode: Literal["exec", "eval"] = "exec", flags: int = 0
 ) -> CodeType:
-    """Return the code of a tree. Raises what ``compile`` raises."""
+    """Compile a syntax tree. Raises what ``compile`` raises."""
     with _locked():
         code: CodeType = compile(tree, name, mode, flags, dont_inherit=True)
         return code
 
 
 def code_lines(code: str) -> list[str]:
-    r"""Return the lines as CPython counts them: only \n, \r\n and \r end a line."""
+    r"""Return the lines of code as CPython counts them: only \n, \r\n and \r end a line."""
     return code.replace("\r\n", "\n").replace("\r", "\n").split("\n")
 
 
 def shown_line(lines: list[str], number: int | None) -> str:
-    """Return a line, counted from 1, for a fault: cut if it is long, empty if it does not exist."""
+    """Return the line with this number, counted from 1, as a fault shows it: cut if long, empty if there is none."""
     line = lines[number - 1] if number and 0 < number <= len(lines) else ""
     return line if len(line) <= MAX_SHOWN else f"{line[:MAX_SHOWN]}..."
 
@@ -96,7 +99,10 @@ def shown_line(lines: list[str], number: int | None) -> str:
 
 
 class CompileContext(NamedTuple):
-    """What a session's earlier code leaves behind: names and, within one cell, the flags of ``from __future__``."""
+    """What earlier code of a session means for the code that follows.
+
+    ``names`` has the names that it has bound. ``flags`` are those of ``from __future__``, which apply within one cell.
+    """
 
     names: frozenset[str] = frozenset()
     flags: int = 0
@@ -109,16 +115,16 @@ NO_CONTEXT = CompileContext()
 
 @dataclass(frozen=True, slots=True)
 class CompiledCell:
-    """``code`` runs everything but a final expression, which ``tail`` evaluates if there is one."""
+    """A compiled cell. If its last statement is an expression, ``tail`` evaluates it; ``code`` runs everything else."""
 
     code: CodeType
     tail: CodeType | None
     context: CompileContext
-    """The context for the code that follows."""
+    """The context of the code that follows this cell."""
 
 
 class PolicyRefused(Exception):
-    """The source violates the policy or does not parse. ``problems`` lists everything that was found."""
+    """The source violates the policy or cannot be parsed. ``problems`` lists everything that was found."""
 
     def __init__(self, problems: Iterable[Fault]) -> None:
         self.problems = list(problems)
@@ -131,10 +137,10 @@ def find_problems(
     tree: ast.Module | None = None,
     modules: frozenset[str] = frozenset(),
 ) -> list[Fault]:
-    """Return every problem of the source, sorted by line. Never raises.
+    """Return all problems of the source, sorted by line. Never raises.
 
-    ``bound`` has the names that other parts of the cell bind. ``tree`` is the source's tree, if the caller has parsed
-    and compiled it. It is changed, and must not be used afterwards.
+    ``bound`` has the names that other parts of the cell bind. ``tree`` is the syntax tree of the source, if the caller
+    has already parsed it. It is changed, so the caller must not use it afterwards.
     """
     try:
         _compile(source, "plan", bound, CompileContext(modules=modules), tree)
@@ -146,10 +152,10 @@ def find_problems(
 def compile_cell(
     source: str, name: str, context: CompileContext = NO_CONTEXT, *, is_part: bool = False, guarded: bool = True
 ) -> CompiledCell:
-    """Return a cell compiled under the policy, or without it if not ``guarded``. Raises PolicyRefused.
+    """Compile a cell, under the policy if ``guarded``. Raises PolicyRefused if it has any problem.
 
-    ``name`` is the file name in tracebacks. In a part of a cell, built-ins that plans lack are not refused, since
-    another part may define the name.
+    ``name`` is the file name in tracebacks. If the source is only a part of a cell (``is_part``), built-ins that plans
+    do not have are not refused, since another part may define a name like theirs.
     """
     bound = (NAME_HINTS if is_part else ()) if guarded else None
     return _compile(source, name, bound, context)
@@ -169,7 +175,7 @@ def _compile(
         if problem := too_large(tree):
             raise PolicyRefused([problem])
         names = frozenset[str]() if bound is None else _apply_policy(tree, bound, context)
-        return _split(tree, name, context._replace(names=names))
+        return _compile_parts(tree, name, context._replace(names=names))
     except SyntaxError as error:
         raise PolicyRefused([_syntax_problem(error)]) from None
     except UnicodeError:
@@ -197,18 +203,18 @@ def _unreadable(message: str) -> PolicyRefused:
 
 
 def _apply_policy(tree: ast.Module, bound: Iterable[str], context: CompileContext) -> frozenset[str]:
-    """Check the tree, and return the names that it and earlier code bind. Raises PolicyRefused."""
+    """Check a tree, and return the names that it and earlier code bind. Raises PolicyRefused for any problem."""
     policy = PlanPolicy(bound, context.names, context.modules)
     with suppress(EnoughProblems):
         policy.visit(tree)
     if policy.problems:
         raise PolicyRefused(policy.problems)
     names = context.names.union(policy.bound, policy.modules)
-    return context.names if len(names) == len(context.names) else names  # cached with each cell
+    return context.names if len(names) == len(context.names) else names  # cached cells share equal sets
 
 
 def too_large(tree: ast.Module) -> Fault | None:
-    """Return the fault of a tree that is too large to walk recursively or to compile quickly."""
+    """Return a fault if the tree is too large to walk recursively or to compile quickly, else None."""
     level: list[ast.AST] = [tree]
     has_finally = False
     nodes = depth = repetitions = 0
@@ -220,10 +226,10 @@ def too_large(tree: ast.Module) -> Fault | None:
             return _too_large(f"nested more than {MAX_DEPTH} levels deep", level[0])
         if repetitions > MAX_STRING_REPETITIONS:
             return _too_large(f"more than {MAX_STRING_REPETITIONS:,} texts that are multiplied")
-        if wide := next((node for node in level if _keywords(node) > MAX_KEYWORDS), None):
+        if wide := next((node for node in level if _keyword_count(node) > MAX_KEYWORDS), None):
             return _too_large(f"more than {MAX_KEYWORDS:,} keywords at one place", wide)
         patterns = [node.pattern for node in level if isinstance(node, ast.match_case)]
-        if wide := next((pattern for pattern in patterns if _names_bound(pattern) > MAX_PATTERN_NAMES), None):
+        if wide := next((pattern for pattern in patterns if _bound_name_count(pattern) > MAX_PATTERN_NAMES), None):
             return _too_large(f"a pattern that binds more than {MAX_PATTERN_NAMES} names", wide)
         has_finally = has_finally or any(isinstance(node, ast.Try | ast.TryStar) and node.finalbody for node in level)
         level = [child for node in level for child in ast.iter_child_nodes(node)]
@@ -245,20 +251,21 @@ def _repeats_string(node: ast.AST) -> bool:
     return False
 
 
-def _keywords(node: ast.AST) -> int:
-    """Return the number of keywords of a call, class or pattern. CPython compares each with all others."""
+def _keyword_count(node: ast.AST) -> int:
+    """Return the number of keywords of a call, class or pattern. CPython compares each keyword with all others."""
     return len(getattr(node, "keywords", ())) + len(getattr(node, "kwd_attrs", ()))
 
 
-def _names_bound(pattern: ast.pattern) -> int:
-    """Return the number of names that a pattern binds. CPython compares each with all others."""
+def _bound_name_count(pattern: ast.pattern) -> int:
+    """Return the number of names that a pattern binds. CPython compares each name with all others."""
     return sum(bool(getattr(part, "name", None) or getattr(part, "rest", None)) for part in ast.walk(pattern))
 
 
 def _compiled_size(node: ast.AST) -> tuple[int, int]:
-    """Return the number of nodes that CPython's compiler will visit, and that of jumps out of the node.
+    """Return how many nodes CPython's compiler will visit for a node, and how many jumps leave the node.
 
-    It compiles a ``finally`` block once for the normal end, once for an exception, and once for every jump out.
+    A ``finally`` block is compiled once for the normal end, once for an exception, and once for each jump out of the
+    ``try`` statement.
     """
     parts = [_compiled_size(child) for child in ast.iter_child_nodes(node)]
     size, jumps = 1 + sum(part[0] for part in parts), sum(part[1] for part in parts)
@@ -270,7 +277,8 @@ def _compiled_size(node: ast.AST) -> tuple[int, int]:
     return size, jumps + isinstance(node, ast.Return | ast.Break | ast.Continue)
 
 
-def _split(tree: ast.Module, name: str, context: CompileContext) -> CompiledCell:
+def _compile_parts(tree: ast.Module, name: str, context: CompileContext) -> CompiledCell:
+    """Compile a cell, with a final expression as a separate part."""
     tail, flags = None, context.flags
     if tree.body and isinstance(last := tree.body[-1], ast.Expr):
         tree.body.pop()
@@ -282,15 +290,15 @@ def _split(tree: ast.Module, name: str, context: CompileContext) -> CompiledCell
 # Compiled code for workers.
 
 MAX_CACHED = 16 << 20
-"""Maximum characters of sources and bytes of compiled code that are cached."""
+"""Maximum total of cached source characters and bytes of compiled code."""
 MAX_CODE = 1 << 20
-"""Maximum bytes of compiled code. Python folds constants: ``"ab" * 2000`` a thousand times is 4 MB."""
+"""Maximum bytes of compiled code. Python computes constants early: a thousand times ``"ab" * 2000`` would be 4 MB."""
 MAX_TEXT = 300
-"""Maximum characters of a fault's message."""
+"""Maximum number of characters of a fault's message."""
 
 
 class CompileRequest(NamedTuple):
-    """A cell, or a part of one, to compile; under the policy if ``guarded``."""
+    """A cell, or a part of one, that is to be compiled. ``guarded`` is True if the policy applies to it."""
 
     source: str
     file: str
@@ -300,7 +308,10 @@ class CompileRequest(NamedTuple):
 
 
 class Compiled(NamedTuple):
-    """The code and the final expression, marshalled, in base64; or the faults if there is no code."""
+    """The result of a request. ``code`` has the code objects of a CompiledCell, marshalled and in base64.
+
+    If there are ``faults``, ``code`` is empty.
+    """
 
     code: str = ""
     context: CompileContext = NO_CONTEXT
@@ -308,7 +319,7 @@ class Compiled(NamedTuple):
 
 
 def compile_request(request: CompileRequest) -> Compiled:
-    """Return a compiled cell, or its faults. Never raises."""
+    """Return the compiled cell, or its faults. Never raises."""
     source, file, guarded, is_part, context = request
     try:
         cell = compile_cell(source, file, context, is_part=is_part, guarded=guarded)
@@ -323,11 +334,11 @@ def compile_request(request: CompileRequest) -> Compiled:
 
 
 precompile = cached_up_to(MAX_CACHED)(compile_request)
-"""``compile_request``, cached: the same procedure runs in thousands of sessions."""
+"""``compile_request`` with a cache, since the same procedure may run in thousands of sessions."""
 
 
 def faults_of(source: str, problems: Sequence[Fault]) -> tuple[Fault, ...]:
-    """Return the policy's problems with their texts truncated and their source lines added."""
+    """Return the problems as faults that can be shown: with truncated texts and with their source lines."""
     lines = code_lines(source)
     return tuple(
         replace(

@@ -1,4 +1,8 @@
-"""The names that plans may not use, and hints for alternatives. The worker uses these tables, too."""
+"""Tables of the names and modules that plans may and may not use, and hints for alternatives.
+
+The host checks source against them, and the worker checks what can be known only at run time. A *cell* is a piece of
+plan code that runs in one go.
+"""
 
 import _string  # type: ignore[import-not-found]
 import ast
@@ -10,19 +14,19 @@ from functools import lru_cache
 # What is refused.
 
 MAX_SOURCE = 100_000
-"""Maximum characters of one cell."""
+"""Maximum number of characters of one cell."""
 MAX_NODES = 60_000
-"""Maximum number of nodes of one cell's syntax tree."""
+"""Maximum number of nodes in the syntax tree of one cell."""
 MAX_DEPTH = 120
-"""Maximum nesting of one cell's syntax tree."""
+"""Maximum depth of the syntax tree of one cell."""
 MAX_KEYWORDS = 1_000
 """Maximum number of keywords of one call, class or pattern."""
 MAX_PATTERN_NAMES = 200
 """Maximum number of names that the pattern of one ``case`` binds."""
 MAX_COMPILED_NODES = 4 * MAX_NODES
-"""Maximum number of nodes that CPython compiles for one cell. It compiles ``finally`` blocks several times."""
+"""Maximum number of nodes that CPython compiles for one cell. A node in a ``finally`` block counts several times."""
 MAX_STRING_REPETITIONS = 500
-"""Maximum number of multiplications of strings in one cell. CPython may compute each while it compiles."""
+"""Maximum number of string multiplications in one cell. CPython may compute each of them while it compiles."""
 
 _INTERNAL_TYPES = (
     types.FrameType,
@@ -37,19 +41,19 @@ REFUSED_ATTRIBUTES = frozenset(
     """__subclasses__ __globals__ __code__ __closure__ __builtins__ __reduce__ __reduce_ex__ __loader__ __spec__
     f_generator""".split()
 ) | {name for kind in _INTERNAL_TYPES for name in dir(kind) if name.startswith(_PREFIXES)}
-"""Attributes that no plan may read, set or define: they lead to code that was not checked."""
+"""Attributes that no plan may read, set or define, because code that was not checked is reached through them."""
 REFUSED_BUILTINS = frozenset(
     """eval exec compile open input breakpoint help exit quit aiter anext copyright credits license""".split()
 )
-"""Built-ins that plans do not have, unless they define the name themselves."""
+"""Built-ins that are not available in plans. A plan may define a name like theirs itself."""
 REFUSED_NAMES = REFUSED_ATTRIBUTES | {"__import__", "__build_class__"}
 """Variables that no plan may read or set."""
 FORMATS = frozenset({"format", "format_map"})
-"""Methods that read attributes named in a string."""
+"""String methods that read the attributes which their template names."""
 GUARDED_ATTRIBUTES = FORMATS | {"__dict__"}
-"""Attributes that plans may read on some objects only. A guard decides at run time."""
+"""Attributes that plans may read only on some objects. A function, the guard, decides at run time."""
 GUARD = "<attribute>"
-"""The variable that holds the guard. No source can contain this name."""
+"""Name of the variable that holds the guard. It is not a valid identifier, so no plan can use it."""
 
 PRELOADED = frozenset(
     """abc array ast base64 binascii bisect calendar cmath collections collections.abc contextlib contextvars copy csv
@@ -57,15 +61,15 @@ PRELOADED = frozenset(
     json keyword logging math numbers operator pprint queue random re reprlib statistics string struct sys textwrap time
     traceback types typing unicodedata urllib urllib.parse uuid warnings weakref zlib zoneinfo""".split()
 )
-"""Modules that every worker has imported from its start."""
+"""Modules that every worker has imported when it starts."""
 ON_DEMAND = frozenset(
     """codecs colorsys configparser copyreg fnmatch hmac html.entities ipaddress json.decoder json.encoder sched secrets
     shlex stringprep token tokenize tomllib""".split()
 )
-"""Modules whose source the host sends when a plan imports them."""
+"""Modules whose source the host sends to the worker when a plan imports them."""
 MODULES = PRELOADED | ON_DEMAND
-"""The modules that plans may import."""
-PARTS = {
+"""Modules of the standard library that plans may import."""
+PARTIAL_MODULES = {
     "io": frozenset({"BytesIO", "StringIO"}),
     "sys": frozenset(
         """byteorder exc_info exception flags float_info float_repr_style getdefaultencoding getrecursionlimit getsizeof
@@ -73,9 +77,9 @@ PARTS = {
         version version_info""".split()
     ),
 }
-"""Modules that have only these names in plans."""
-MISSING = {"hashlib": frozenset({"pbkdf2_hmac", "scrypt"})}
-"""Names that modules lack in plans: only OpenSSL implements them, and no worker loads it."""
+"""Maps a module to the only names that it has in plans."""
+MISSING_MEMBERS = {"hashlib": frozenset({"pbkdf2_hmac", "scrypt"})}
+"""Maps a module to names that it does not have in plans. Only OpenSSL implements these, and workers do not load it."""
 
 
 # Hints for alternatives.
@@ -102,10 +106,11 @@ ATTRIBUTE_HINTS = {
     "__builtins__": "use the builtin's name directly",
     "__build_class__": "write a class statement",
 }
-"""Hints for attributes and variables."""
+"""Maps refused attributes and variables to hints."""
 INTERNAL_HINTS = {"f_": _FRAMES, "tb_": _FRAMES, "gi_": _FRAMES, "cr_": _FRAMES, "ag_": _FRAMES, "co_": _FUNCTIONS}
-"""Hints for attributes of frames, tracebacks, generators and code, by prefix."""
+"""Maps the prefixes of attributes of frames, tracebacks, generators and code objects to hints."""
 ATTRIBUTE_HINT = "use the object's ordinary attributes and methods"
+"""Hint for any other attribute."""
 
 NAME_HINTS = {
     "exec": "write the code itself instead of a string of code",
@@ -120,7 +125,7 @@ NAME_HINTS = {
     "aiter": "use iter: plans run in one thread",
     "anext": "use next: plans run in one thread",
 }
-"""Hints for built-ins that plans do not have."""
+"""Maps built-ins that are not available in plans to hints."""
 
 _NO_NETWORK = "plans have no network; act through the functions you are given"
 _ONE_THREAD = "plans run in one thread; call the functions directly"
@@ -165,7 +170,7 @@ MODULE_HINTS = {
     **dict.fromkeys(("socket", "requests", "httpx", "aiohttp", "http", "ssl", "smtplib"), _NO_NETWORK),
     **dict.fromkeys(("threading", "multiprocessing", "concurrent", "asyncio", "signal"), _ONE_THREAD),
 }
-"""Hints for modules, by dotted name or its first part."""
+"""Maps modules that plans may not import, by dotted name or its first part, to hints."""
 MEMBER_HINTS = {
     "sys.exit": _LET_END,
     "sys.stdin": _NO_INPUT,
@@ -175,7 +180,7 @@ MEMBER_HINTS = {
     "io.open": _NO_FILES,
     "urllib.request": _NO_NETWORK,
 }
-"""Hints for names in modules that plans have, dotted. For other names the hint lists what the module has."""
+"""Maps refused names in modules, with a dot, to hints. For other names, the hint lists what the module has."""
 
 _THREAD = "plans run in one thread: call the function directly, without async and await"
 _IN_LOOPS = "break and continue work inside a for or while only"
@@ -194,7 +199,7 @@ SYNTAX_HINTS = (
     ("in one piece of code", "write it as shorter, simpler steps"),
     ("from __future__ imports", "move it above everything else, or leave it out"),
 )
-"""Hints by a part of Python's message. The first match is used."""
+"""Pairs of a part of a message from Python and a hint. The first pair that matches is used."""
 
 STATEMENT_HINTS = {
     "AsyncFunctionDef": ("`async def`", _THREAD),
@@ -202,13 +207,13 @@ STATEMENT_HINTS = {
     "AsyncWith": ("`async with`", _THREAD),
     "Await": ("`await`", _THREAD),
 }
-"""Maps the kind of a refused node to its name in messages and a hint."""
+"""Maps the class name of a refused node to its name in messages and a hint."""
 
 
-# Rules over names.
+# Fault types, and rules for names.
 
 SYNTAX = "syntax"
-"""Refused by CPython's parser or compiler."""
+"""Fault type of code that CPython's parser or compiler refuses."""
 TOO_LARGE = "too-large"
 NAME = "forbidden-name"
 ATTRIBUTE = "forbidden-attribute"
@@ -217,12 +222,12 @@ STATEMENT = "forbidden-statement"
 
 
 def last_name(node: ast.expr | None) -> str | None:
-    """Return the name, or the last part of a dotted one; None for any other expression."""
+    """Return a name, or the last part of a dotted name; None for any other expression."""
     return getattr(node, "attr", getattr(node, "id", None))
 
 
 def attribute_hint(name: str) -> str:
-    """Return a hint for an alternative to the attribute."""
+    """Return a hint that names an alternative to a refused attribute."""
     by_prefix = next((hint for start, hint in INTERNAL_HINTS.items() if name.startswith(start)), ATTRIBUTE_HINT)
     return ATTRIBUTE_HINTS.get(name, by_prefix)
 
@@ -234,14 +239,14 @@ def syntax_hint(message: str) -> str:
 
 @lru_cache(256)
 def members(module: str) -> frozenset[str]:
-    """Return the names that plans may read from a module, without submodules, which are listed separately."""
-    if module in PARTS:
-        return PARTS[module] & set(dir(importlib.import_module(module)))
+    """Return the names that plans may read from a module. Submodules are left out, since MODULES lists them."""
+    if module in PARTIAL_MODULES:
+        return PARTIAL_MODULES[module] & set(dir(importlib.import_module(module)))
     real = importlib.import_module(module)
-    if module not in MODULES:  # a package may import some of its parts only on access
+    if module not in MODULES:  # a package may import some of its names only when they are read
         return frozenset((*dir(real), *getattr(real, "__all__", ())))
     named = frozenset(name for name, value in vars(real).items() if not isinstance(value, types.ModuleType))
-    return named - MISSING.get(module, frozenset())
+    return named - MISSING_MEMBERS.get(module, frozenset())
 
 
 @lru_cache(256)
@@ -253,14 +258,17 @@ def public(module: str) -> tuple[str, ...]:
 
 
 def refused_in_template(template: str) -> str | None:
-    """Return a refused attribute that ``template.format(...)`` would read. Raises ValueError as ``format`` does."""
+    """Return a refused attribute that ``template.format(...)`` would read, or None.
+
+    Raises ValueError for a template that ``format`` would refuse.
+    """
     if "." not in template:
         return None
     return next((name for name in _template_attributes(template) if name in REFUSED_ATTRIBUTES), None)
 
 
 def _template_attributes(template: str) -> Iterator[str]:
-    """Yield the attributes that the template reads, including those of nested fields."""
+    """Yield the attributes that a template reads, including those in nested fields."""
     for _, field, spec, _ in _string.formatter_parser(template):
         if field is not None:
             yield from (

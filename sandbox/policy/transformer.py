@@ -1,9 +1,10 @@
-"""The language policy, applied to the whole syntax tree.
+"""Apply the language policy to a syntax tree.
 
-RestrictedPython's transformer refuses every kind of node that it does not know. This subclass allows what plans use.
-Nearly everything is decided here, by name. Two facts are known only at run time: the template that ``format`` is called
-on, and whether ``__dict__`` belongs to a module. Reading these attributes becomes a call to the guard.
-Line numbers never change.
+RestrictedPython's transformer refuses every kind of node that it does not know. The subclasses here allow the nodes
+that plans use, and refuse names, attributes and imports by the tables in ``rules``. Two things are known only at run
+time: the template whose ``format`` method is called, and whether a ``__dict__`` belongs to a module. So an expression
+that reads one of these attributes is replaced by a call of a function, the *guard*, which checks it at run time. Line
+numbers never change.
 """
 
 import ast
@@ -45,25 +46,25 @@ LEAVES = frozenset(
     for kind in base.__subclasses__()
     if hasattr(RestrictingNodeTransformer, f"visit_{kind.__name__}")
 )
-"""Nodes without content that RestrictedPython allows. They need no visit."""
+"""Types of nodes that have no parts and that RestrictedPython allows. They are not visited."""
 MAX_PROBLEMS = 100
-"""Maximum problems reported at once. Each suggestion costs time: ten thousand misspelt imports took seconds."""
+"""Maximum number of problems in one report. Suggestions take time: seconds for ten thousand misspelt imports."""
 
 
 class EnoughProblems(Exception):
-    """MAX_PROBLEMS were found."""
+    """The visit ends early, because MAX_PROBLEMS problems were found."""
 
 
 class BasePolicy(RestrictingNodeTransformer):
-    """RestrictedPython's transformer with the policy's names and problems."""
+    """RestrictedPython's transformer, with the names and messages of this policy."""
 
     def __init__(
         self, bound: Iterable[str] = (), known: frozenset[str] = frozenset(), modules: frozenset[str] = frozenset()
     ) -> None:
         super().__init__()
-        self.known = known
+        self.earlier_names = known
         """Names that earlier code of the session has bound."""
-        self.more_modules = modules
+        self.extra_modules = modules
         """Modules beyond the standard library that plans may import, with their submodules."""
         self.problems: list[Fault] = []
         self.bound: set[str] = set()
@@ -71,27 +72,27 @@ class BasePolicy(RestrictingNodeTransformer):
         self.bound_elsewhere = frozenset(bound)
         """Names that other parts of the cell bind."""
         self.missing: list[ast.Name] = []
-        """Uses of built-ins that plans do not have."""
+        """Uses of built-ins that are not available in plans."""
         self.modules: dict[str, str] = {}
-        """Maps a variable to its module."""
+        """Maps each variable that an ``import`` binds to its module."""
         self.members: list[ast.Attribute] = []
-        """Attributes of plain variables, which may be modules."""
-        self._caught = 0
-        """Number of enclosing blocks that catch a failing import, or never run."""
+        """Attributes that are read from variables, which may be modules."""
+        self._unchecked_imports = 0
+        """Number of enclosing blocks in which any import is allowed: a failure is caught, or the block never runs."""
 
     def refuse(self, node: ast.AST, fault_type: str, message: str, hint: str) -> None:
-        """Record a problem. Raises EnoughProblems."""
+        """Record a problem. Raises EnoughProblems if it is the last that is recorded."""
         line, column = getattr(node, "lineno", 1), getattr(node, "col_offset", 0)
         self.problems.append(Fault(FaultKind.CHECK, fault_type, message, line, column, hint=hint))
         if len(self.problems) == MAX_PROBLEMS:
             raise EnoughProblems
 
     def error(self, node: ast.AST, info: str) -> None:
-        """Record a problem that RestrictedPython found."""
+        """Record a problem that RestrictedPython has found."""
         self.refuse(node, STATEMENT, info, "write it with simpler statements")
 
     def not_allowed(self, node: ast.AST) -> None:
-        """Refuse a kind of node that plans do not have."""
+        """Refuse a kind of node that plans may not use."""
         name, hint = STATEMENT_HINTS.get(type(node).__name__, (f"`{type(node).__name__}`", "use simpler statements"))
         self.refuse(node, STATEMENT, f"{name} is not available in plans", hint)
 
@@ -100,7 +101,7 @@ class BasePolicy(RestrictingNodeTransformer):
         self.refuse(node, ATTRIBUTE, f"plans may not {verb} the attribute `{name}`", attribute_hint(name))
 
     def node_contents_visit(self, node: N) -> N:
-        """Visit the children except LEAVES, with fewer stack frames per level than RestrictedPython."""
+        """Visit the children except LEAVES. Uses fewer stack frames per level than RestrictedPython's method."""
         for field in node._fields:
             value = getattr(node, field, None)
             if isinstance(value, list):
@@ -122,7 +123,7 @@ class BasePolicy(RestrictingNodeTransformer):
             self.check_variable(node, name)
 
     def check_variable(self, node: ast.AST, name: str) -> None:
-        """Refuse a variable that leads to unchecked code."""
+        """Refuse a variable through which unchecked code is reached."""
         if name in REFUSED_NAMES:
             self.refuse(node, NAME, f"the name `{name}` is not available in plans", attribute_hint(name))
 
@@ -152,18 +153,18 @@ IMPORT_CATCHERS = frozenset({"ImportError", "ModuleNotFoundError", "Exception", 
 
 MAX_SHOWN_NAMES = 60
 """Maximum number of a module's names that a hint lists."""
-_KNOWN = f"what a plan is given needs no import; modules are: {', '.join(sorted(MODULES))}"
+_IMPORT_HINT = f"what a plan is given needs no import; modules are: {', '.join(sorted(MODULES))}"
 
 
 class ImportPolicy(BasePolicy):
     """Checks import statements, and attributes of the imported modules."""
 
     def visit_Try(self, node: ast.Try) -> ast.AST:
-        """Allow imports whose failure is caught: they fail as in Python when they run."""
+        """Visit a ``try``. Imports whose failure it catches are allowed: they fail at run time, as in plain Python."""
         caught = any(_catches_import(handler.type) for handler in node.handlers)
-        self._caught += caught
+        self._unchecked_imports += caught
         node.body = self._visit_all(node.body)
-        self._caught -= caught
+        self._unchecked_imports -= caught
         node.handlers, node.orelse = self._visit_all(node.handlers), self._visit_all(node.orelse)
         node.finalbody = self._visit_all(node.finalbody)
         return node
@@ -171,12 +172,12 @@ class ImportPolicy(BasePolicy):
     visit_TryStar = visit_Try  # type: ignore[assignment]
 
     def visit_If(self, node: ast.If) -> ast.AST:
-        """Allow any import under ``if TYPE_CHECKING``, which never runs."""
+        """Visit an ``if``. Any import is allowed under ``if TYPE_CHECKING``, since it never runs."""
         never = last_name(node.test) == "TYPE_CHECKING"
         node.test = self.visit(node.test)
-        self._caught += never
+        self._unchecked_imports += never
         node.body = self._visit_all(node.body)
-        self._caught -= never
+        self._unchecked_imports -= never
         node.orelse = self._visit_all(node.orelse)
         return node
 
@@ -196,7 +197,10 @@ class ImportPolicy(BasePolicy):
         return node
 
     def visit_ImportFrom(self, node: ast.ImportFrom) -> ast.AST:
-        """Allow only names of the listed modules, and replace ``*`` with them. Python itself checks ``__future__``."""
+        """Allow only the names of the listed modules, and replace ``*`` by these names.
+
+        Python itself checks imports from ``__future__``.
+        """
         module = "." * node.level + (node.module or "")
         if module == "__future__":
             return node
@@ -213,30 +217,30 @@ class ImportPolicy(BasePolicy):
         return node
 
     def check_members(self) -> None:
-        """Check attributes of modules. Runs last, when it is known which variables are only modules."""
+        """Check attributes of modules. Called last, when it is known which variables are bound only by ``import``."""
         for node in self.members:
             variable = getattr(node.value, "id", "")
             if variable in self.modules and variable not in self.bound:
                 self._check_member(node, self.modules[variable], node.attr)
 
     def _is_listed(self, module: str) -> bool:
-        """Return whether the names of the module are known. Only such modules are imported for the check."""
-        return module in MODULES or module in self.more_modules
+        """Return whether a module is listed by its full name, so that it may be imported to check its members."""
+        return module in MODULES or module in self.extra_modules
 
     def _may_import(self, module: str) -> bool:
-        return module in MODULES or module.partition(".")[0] in self.more_modules
+        return module in MODULES or module.partition(".")[0] in self.extra_modules
 
     def _refuse_module(self, node: ast.AST, name: str) -> None:
-        if self._caught:
+        if self._unchecked_imports:
             return
         hint = MODULE_HINTS.get(name) or MODULE_HINTS.get(name.partition(".")[0])
-        hint = hint or suggestion(name, MODULES) or _KNOWN
+        hint = hint or suggestion(name, MODULES) or _IMPORT_HINT
         self.refuse(node, IMPORT, f"there is no module `{name}` in plans", hint)
 
     def _check_member(self, node: ast.AST, module: str, name: str) -> None:
         if not self._is_listed(module) or name.startswith("__") or f"{module}.{name}" in MODULES:
             return
-        if name in members(module) or self._caught:
+        if name in members(module) or self._unchecked_imports:
             return
         exported = public(module)
         hint = MEMBER_HINTS.get(f"{module}.{name}") or suggestion(name, exported)
@@ -245,7 +249,7 @@ class ImportPolicy(BasePolicy):
 
 
 def _catches_import(kinds: ast.expr | None) -> bool:
-    """Return whether an except clause catches a failing import; it may be bare."""
+    """Return whether an ``except`` clause with these types catches a failing import; None stands for a bare one."""
     clauses = kinds.elts if isinstance(kinds, ast.Tuple) else [kinds]
     return kinds is None or any(last_name(kind) in IMPORT_CATCHERS for kind in clauses)
 
@@ -253,15 +257,15 @@ def _catches_import(kinds: ast.expr | None) -> bool:
 # The whole language.
 
 BUILTINS = frozenset(dir(builtins)) - REFUSED_BUILTINS
-BY_NAME = frozenset({"getattr", "hasattr", "setattr", "delattr"})
-"""Built-ins whose second argument names an attribute."""
+ATTRIBUTE_BUILTINS = frozenset({"getattr", "hasattr", "setattr", "delattr"})
+"""Built-ins whose second argument is the name of an attribute."""
 
 
 class PlanPolicy(ImportPolicy):
-    """The whole policy. After one visit of a module, ``problems`` is complete and the tree can be compiled."""
+    """The complete policy. If a module was visited and ``problems`` is empty, its tree can be compiled."""
 
     def visit_Module(self, node: ast.Module) -> ast.AST:
-        """Visit the tree. Checks that need all names come last."""
+        """Visit a module. The checks that need all its names come last."""
         node = self.node_contents_visit(node)
         for name in self.missing:
             if name.id not in self.bound | self.bound_elsewhere:
@@ -273,7 +277,7 @@ class PlanPolicy(ImportPolicy):
         return self.node_contents_visit(node)
 
     def _check_named(self, node: ast.AST) -> ast.AST:
-        """Check the name that the node binds, and its parts."""
+        """Check the name that a node binds, and the parts of the node."""
         self.check_name(node, getattr(node, "name", None) or getattr(node, "arg", None))
         return self.node_contents_visit(node)
 
@@ -293,7 +297,7 @@ class PlanPolicy(ImportPolicy):
         return node
 
     def visit_ClassDef(self, node: ast.ClassDef) -> ast.AST:
-        """Check the body, and the name, which is bound after it."""
+        """Check the body, then the name, which is bound after the body has run."""
         self._bind_type_parameters(node)
         node = self.node_contents_visit(node)
         self.check_name(node, node.name)
@@ -317,12 +321,12 @@ class PlanPolicy(ImportPolicy):
         self.bound.update(parameter.name for parameter in getattr(node, "type_params", ()))
 
     def _annotation(self, node: ast.expr | None) -> ast.expr | None:
-        """Return the annotation, as a string if it reads an undefined name: models often forget the import."""
+        """Return a checked annotation, as a string if it reads an undefined name: models often forget an import."""
         if node is None:
             return None
-        places = (self.bound, self.modules, self.known, BUILTINS)
+        defined = (self.bound, self.modules, self.earlier_names, BUILTINS)
         names = [part.id for part in ast.walk(node) if isinstance(part, ast.Name)]
-        known = all(any(name in place for place in places) for name in names)
+        known = all(any(name in group for group in defined) for name in names)
         text = None if known else ast.unparse(node)
         visited: ast.expr = self.visit(node)
         return visited if text is None else ast.copy_location(ast.Constant(text), node)
@@ -335,7 +339,7 @@ class PlanPolicy(ImportPolicy):
         return node
 
     def visit_MatchValue(self, node: ast.MatchValue) -> ast.AST:
-        """Check the value, a constant or a dotted name."""
+        """Check the value, which is a constant or a dotted name."""
         self._check_expressions([node.value])
         return node
 
@@ -349,7 +353,7 @@ class PlanPolicy(ImportPolicy):
         return node
 
     def _check_expressions(self, parts: list[ast.expr]) -> None:
-        """Check expressions in a pattern without rewriting them."""
+        """Check expressions in a pattern, which cannot be rewritten."""
         for part in (node for expression in parts for node in ast.walk(expression)):
             if isinstance(part, ast.Attribute) and part.attr in REFUSED_ATTRIBUTES:
                 self.refuse_attribute(part, "match", part.attr)
@@ -357,7 +361,7 @@ class PlanPolicy(ImportPolicy):
                 self.visit_Name(part)
 
     def visit_Attribute(self, node: ast.Attribute) -> ast.AST:
-        """Check the attribute by name, or let the guard check it at run time."""
+        """Check an attribute by its name, or replace it by a call of the guard, which checks it at run time."""
         node = self.node_contents_visit(node)
         reads = isinstance(node.ctx, ast.Load)
         if node.attr in REFUSED_ATTRIBUTES:
@@ -371,14 +375,14 @@ class PlanPolicy(ImportPolicy):
         return ast.copy_location(ast.Call(guard, [node.value, name], []), node)
 
     def guard_iter(self, node: ast.For | ast.comprehension) -> ast.AST:
-        """Allow iteration without a guard; refuse ``async for``."""
+        """Allow iteration, and refuse ``async for``."""
         if getattr(node, "is_async", 0):
             self.refuse(node.target, STATEMENT, "`async for` is not available in plans", STATEMENT_HINTS["AsyncFor"][1])
         return self.node_contents_visit(node)
 
     def visit_Call(self, node: ast.Call) -> ast.AST:
-        """Refuse early what the guards of ``getattr`` and the like would refuse at run time."""
-        if isinstance(node.func, ast.Name) and node.func.id in BY_NAME and len(node.args) > 1:
+        """Refuse calls of ``getattr`` and the like that their guards would certainly refuse at run time."""
+        if isinstance(node.func, ast.Name) and node.func.id in ATTRIBUTE_BUILTINS and len(node.args) > 1:
             name = getattr(node.args[1], "value", None)
             if isinstance(name, str) and name in REFUSED_ATTRIBUTES:
                 self.refuse_attribute(node, "use", name)
@@ -386,7 +390,7 @@ class PlanPolicy(ImportPolicy):
 
 
 def _formats_harmlessly(node: ast.Attribute) -> bool:
-    """Return whether this is ``.format`` of a literal that reads nothing refused and needs no guard."""
+    """Return whether this is ``.format`` of a literal template that reads no refused attribute, so needs no guard."""
     template = getattr(node.value, "value", None)
     if node.attr not in FORMATS or not isinstance(node.value, ast.Constant) or not isinstance(template, str):
         return False

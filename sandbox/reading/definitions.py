@@ -1,4 +1,7 @@
-"""The parts of a plan: its steps, and its functions and classes with everything they need to run elsewhere."""
+"""Find the parts of a plan: its steps, its functions and its classes. Extract them with everything that they need.
+
+A *cell* is a piece of plan code that runs in one go. A *step* begins with a comment such as ``# [Step 1]``.
+"""
 
 import ast
 import builtins
@@ -20,24 +23,24 @@ _TEXT = re.compile(
       | (?P<comment>\#[^\n]*)""",
     re.DOTALL | re.VERBOSE,
 )
-"""A string or a comment. Each may contain text that looks like the other."""
+"""A string or a comment. Both are matched together, since each may contain text that looks like the other."""
 _BUILTINS = frozenset(dir(builtins))
 _MAX_CACHED = 4 << 20
-"""Maximum total characters of the cells whose names are cached."""
+"""Maximum total number of characters of the cells whose names are cached."""
 MAX_PARTS = 500
-"""Maximum number of top-level definitions, imports and constants in one source: each may need all others."""
+"""Maximum number of top-level definitions, imports and constants in one source, since each may need all others."""
 ANY_NAME = "*"
-"""Stands for names that cannot be listed."""
+"""Stands for the names of a star import, which cannot be listed."""
 
 
 @cached_up_to(_MAX_CACHED)
 def bound_names(code: str) -> frozenset[str]:
-    """Return the names that a cell defines for later cells; none for broken or too deeply nested code."""
+    """Return the names that a cell defines for later cells. Broken or too deeply nested code defines none."""
     return frozenset(_scopes(code).module.bindings)
 
 
 def bound_by_part(code: str) -> frozenset[str]:
-    """Return the names that a part of a cell defines for later parts, with ANY_NAME if it has a star import."""
+    """Return the names that a part of a cell defines for later parts, and ANY_NAME if it has a star import."""
     return bound_names(code) | ({ANY_NAME} if _scopes(code).star_import else frozenset())
 
 
@@ -51,7 +54,10 @@ def _scopes(code: str) -> Scopes:
 
 @dataclass(frozen=True, slots=True)
 class _CodePart:
-    """A top-level statement that can be extracted: an import, a constant, a function or a class."""
+    """A top-level statement that can be extracted: an import, a constant, a function or a class.
+
+    ``kind`` is "import", "constant" or "definition". ``needs`` has the names that the statement reads.
+    """
 
     kind: str
     source: str
@@ -60,13 +66,13 @@ class _CodePart:
 
 
 def step_numbers(code: str) -> list[str]:
-    """Return the numbers of the ``# [Step n]`` comments, in order. The code may be broken; strings do not count."""
+    """Return the numbers of the ``# [Step n]`` comments, in order. The code may be broken. Strings are skipped."""
     steps = (_STEP.match(match["comment"]) for match in _TEXT.finditer(code) if match["comment"])
     return [step[1] for step in steps if step]
 
 
 def defined_names(code: str) -> list[str]:
-    """Return the names of all top-level functions and classes, in order; for broken code, of the intact ones."""
+    """Return the names of the top-level functions and classes, in order. In broken code, only intact ones are found."""
     return [name for name, part in _parts(code).items() if part.kind == "definition"]
 
 
@@ -76,14 +82,14 @@ def extractable_names(code: str) -> frozenset[str]:
 
 
 def extract(code: str, names: Iterable[str]) -> str:
-    """Return code that defines these names and everything in the code that they need.
+    """Return the part of the code that defines these names and everything that they need.
 
-    Raises LookupError for a name that is not in ``extractable_names``.
+    Raises LookupError if a name is not in ``extractable_names``.
     """
-    parts, wanted = _parts(code), set(names)
-    if unknown := sorted(wanted - parts.keys()):
+    parts, requested = _parts(code), set(names)
+    if unknown := sorted(requested - parts.keys()):
         raise LookupError(f"cannot extract from this code: {', '.join(unknown)}")
-    needed = _with_needed(wanted, parts)
+    needed = _with_needed(requested, parts)
     chosen = [part for name, part in parts.items() if name in needed]
     chosen.sort(key=lambda part: (part.kind != "import", part.line))
     texts = [("\n\n" if part.kind == "definition" else "") + part.source for part in chosen]
@@ -91,17 +97,17 @@ def extract(code: str, names: Iterable[str]) -> str:
 
 
 def _with_needed(names: Iterable[str], parts: dict[str, _CodePart]) -> set[str]:
-    """Return these names and those of all parts that they need, directly or indirectly."""
-    needed, open_names = set[str](), list(names)
-    while open_names:
-        if (name := open_names.pop()) not in needed:
+    """Return these names and the names of all parts that they need, directly or indirectly."""
+    needed, pending = set[str](), list(names)
+    while pending:
+        if (name := pending.pop()) not in needed:
             needed.add(name)
-            open_names += parts[name].needs & parts.keys()
+            pending += parts[name].needs & parts.keys()
     return needed
 
 
 def _parts(code: str) -> dict[str, _CodePart]:
-    """Return the extractable parts by name; none if the code is nested too deeply or has more than MAX_PARTS."""
+    """Return a dict of the extractable parts by name. It is empty if there are too many, or nested too deeply."""
     try:
         parts = _collect(_statements(code), code_lines(code))
     except RecursionError:
@@ -110,13 +116,14 @@ def _parts(code: str) -> dict[str, _CodePart]:
 
 
 def _collect(statements: list[ast.stmt], lines: list[str]) -> dict[str, _CodePart]:
-    """Return the parts by name.
+    """Return a dict of the parts by name.
 
-    A variable bound twice is state, not a constant. Of several functions with the same name, the last one counts.
+    A variable that is bound more than once is not a constant. Of several functions with the same name, the last one is
+    the part. Statements that share a line are unparsed.
     """
     parts: dict[str, _CodePart] = {}
-    state: set[str] = set()
-    shared = {one.end_lineno for one, other in pairwise(statements) if one.end_lineno == other.lineno}
+    changing: set[str] = set()
+    shared = {first.end_lineno for first, second in pairwise(statements) if first.end_lineno == second.lineno}
     for statement in statements:
         match statement:
             case ast.Import() | ast.ImportFrom():
@@ -132,18 +139,18 @@ def _collect(statements: list[ast.stmt], lines: list[str]) -> dict[str, _CodePar
                 | ast.AnnAssign(target=ast.Name(id=name), value=ast.expr() as value)
             ):
                 if name in parts or not _is_constant(value, parts):
-                    state.add(name)
+                    changing.add(name)
                 else:
                     source = "\n".join(lines[statement.lineno - 1 : statement.end_lineno])
                     source = ast.unparse(statement) if shared & {statement.lineno, statement.end_lineno} else source
                     parts[name] = _CodePart("constant", source, statement.lineno, _free_names(statement))
             case _:
-                state |= set(scopes_of(statement).module.bindings)
-    return {name: part for name, part in parts.items() if part.kind != "constant" or name not in state}
+                changing |= set(scopes_of(statement).module.bindings)
+    return {name: part for name, part in parts.items() if part.kind != "constant" or name not in changing}
 
 
 def _definition_part(node: ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef, lines: list[str]) -> _CodePart:
-    """Return a definition with its decorators and the comment above it, unless the comment begins a step."""
+    """Return a definition with its decorators and the comment above it. A comment that begins a step is left out."""
     first = min([node.lineno, *(decorator.lineno for decorator in node.decorator_list)])
     while first > 1 and lines[first - 2].startswith("#") and not _STEP.match(lines[first - 2]):
         first -= 1
@@ -153,7 +160,7 @@ def _definition_part(node: ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
 
 
 def _statements(code: str) -> list[ast.stmt]:
-    """Return the top-level statements; for broken code, the intact ones."""
+    """Return the top-level statements. In broken code, only intact ones are found."""
     tree = parse_only(code)
     if isinstance(tree, ast.Module):
         return tree.body
@@ -165,10 +172,10 @@ def _free_names(statement: ast.stmt) -> frozenset[str]:
 
 
 def _is_constant(value: ast.expr, parts: dict[str, _CodePart]) -> bool:
-    """Return whether the expression has the same value elsewhere, and no effect.
+    """Return whether an expression would have the same value in other code, and has no effect.
 
-    It may name imports, constants and definitions, but call only built-ins, imports and methods of literals: the plan's
-    own functions might act.
+    It may use imports, constants and definitions. But it may call only built-ins, imports and methods of literals,
+    since the plan's own functions might act.
     """
     if not scopes_of(value).free_names() <= _BUILTINS | parts.keys():
         return False
@@ -177,6 +184,7 @@ def _is_constant(value: ast.expr, parts: dict[str, _CodePart]) -> bool:
 
 
 def _is_harmless(called: ast.expr, parts: dict[str, _CodePart]) -> bool:
+    """Return whether a called expression is a built-in, an import or a method of a literal."""
     while isinstance(called, ast.Attribute):
         called = called.value
     if not isinstance(called, ast.Name):
@@ -186,7 +194,7 @@ def _is_harmless(called: ast.expr, parts: dict[str, _CodePart]) -> bool:
 
 
 def _single_import(statement: ast.Import | ast.ImportFrom, alias: ast.alias) -> str:
-    """Return the import statement for one of its names."""
+    """Return an import statement that imports only one of the names."""
     if isinstance(statement, ast.Import):
         return ast.unparse(ast.Import([alias]))
     return ast.unparse(ast.ImportFrom(statement.module, [alias], statement.level))

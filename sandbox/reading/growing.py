@@ -1,8 +1,9 @@
-"""Find the statements of a reply that is still being written, as soon as each certainly belongs to the plan.
+"""Find the statements in a reply that is still being written, so that they can run before the reply is complete.
 
-Only statements of the first block marked as Python are certain early: that block begins the plan, whatever follows.
-Code without such a mark, later blocks, and a block whose end is in doubt (a fence inside a string) wait for the end of
-the reply.
+A statement is returned as soon as it certainly belongs to the plan. Before the end of the reply, that is certain only
+in the first block that is marked as Python, since the plan begins with it whatever follows. Other code has to wait for
+the end of the reply: code without such a mark, later blocks, and a block whose end is uncertain because a string in it
+contains a fence.
 """
 
 import ast
@@ -18,22 +19,25 @@ from planbook.sandbox.reading.unfenced import ProseScanner
 # Statements of code.
 
 _CONTINUES = re.compile(r"(?:else|elif|except|finally)\b|[ \t\f)\]}#]|$")
-"""The beginning of a line that continues a statement."""
+"""Matches the beginning of a line that continues a statement."""
 _MAY_CONTINUE = ast.If | ast.For | ast.AsyncFor | ast.While | ast.Try | ast.TryStar
-"""Statements that a later ``else`` or ``except`` may continue."""
+"""Statements that an ``else`` or ``except`` on a later line may continue."""
 _MAX_FAILED = 400_000
-"""Maximum characters parsed without success, counting repeated parses. After that, code is parsed again only once
-it has grown by half: a broken plan would otherwise be parsed again at every line."""
+"""Maximum number of characters that are parsed without success, counted each time that they are parsed.
+
+After that, code is parsed again only when it has grown by half. Otherwise a broken plan would be parsed at every line.
+"""
 DEFINES = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef | ast.Import | ast.ImportFrom
 _ACTS = ast.Call | ast.Attribute | ast.Subscript | ast.Await
 
 
 @dataclass(frozen=True, slots=True)
 class Statement:
-    """One statement, or several that share a line, with the comments above; lines count from 1 in the whole code.
+    """One statement, or several that share a line, with the comments above.
 
-    ``source`` begins with one empty line for each line before it. ``acts`` is True if it may do more than define
-    something. A plan without such a statement does nothing.
+    ``source`` begins with one empty line for each line of code before it, so that line numbers in errors are right.
+    ``last_line`` counts from 1 in the whole code. ``acts`` is True if the statement may do more than define something.
+    A plan without such a statement does nothing.
     """
 
     source: str
@@ -42,43 +46,43 @@ class Statement:
 
 
 class StatementFinder:
-    """Finds statements in the first ``MAX_LINES`` lines of code as they arrive; more lines are refused in the end.
+    """Finds statements in code that arrives line by line. Looks at ``MAX_LINES`` lines; a longer plan is refused later.
 
-    A statement is complete when the next one begins. A line at the margin begins the next one unless it continues a
-    statement (``else``, a closing bracket), if CPython parses the lines before it as whole statements.
+    A statement is complete when the next one begins. A line that is not indented begins the next statement if CPython
+    can parse the lines before it, and if it does not continue a statement, as ``else`` or a closing bracket does.
     """
 
     def __init__(self) -> None:
         self._lines: list[str] = []
-        self._taken_lines = self._waiting = self._not_before = 0
-        self._left = _MAX_FAILED
+        self._taken_lines = self._pending_chars = self._retry_at = 0
+        self._remaining = _MAX_FAILED
 
     @property
     def code(self) -> str:
-        """All lines so far, joined."""
+        """The code that has arrived so far."""
         return "\n".join(self._lines)
 
     def add(self, line: str) -> list[Statement]:
         """Add the next line, and return the statements that it completes."""
         self._lines.append(line)
-        self._waiting += len(line) + 1
-        if _CONTINUES.match(line) or self._waiting < self._not_before or len(self._lines) > MAX_LINES:
+        self._pending_chars += len(line) + 1
+        if _CONTINUES.match(line) or self._pending_chars < self._retry_at or len(self._lines) > MAX_LINES:
             return []
         if statements := self._take_statements(len(self._lines) - 1):
-            self._waiting, self._not_before = len(line) + 1, 0
+            self._pending_chars, self._retry_at = len(line) + 1, 0
             return statements
-        self._left -= self._waiting
-        if self._left < 0:
-            self._not_before = self._waiting + self._waiting // 2
+        self._remaining -= self._pending_chars
+        if self._remaining < 0:
+            self._retry_at = self._pending_chars + self._pending_chars // 2
         return []
 
     def close(self) -> list[Statement]:
-        """Return the statements complete at the end of a block, except a last one that a later block may continue."""
-        return self._take_statements(len(self._lines), without=_MAY_CONTINUE)
+        """Return the statements that end with the block. A last one that a later block may continue is left out."""
+        return self._take_statements(len(self._lines), excluded_last=_MAY_CONTINUE)
 
-    def _take_statements(self, until: int, without: UnionType | None = None) -> list[Statement]:
-        """Return the new statements in the lines up to this one; none if CPython cannot parse them."""
-        statements = statements_of(self._lines[:until], self._taken_lines, without)
+    def _take_statements(self, line_count: int, excluded_last: UnionType | None = None) -> list[Statement]:
+        """Return the new statements in the first ``line_count`` lines; none if CPython cannot parse these lines."""
+        statements = statements_of(self._lines[:line_count], self._taken_lines, excluded_last)
         if len(statements) == 1 and not self._taken_lines and _is_docstring(statements[0]):
             return []
         if statements:
@@ -86,15 +90,15 @@ class StatementFinder:
         return statements
 
 
-def statements_of(lines: Sequence[str], skip: int = 0, without: UnionType | None = None) -> list[Statement]:
+def statements_of(lines: Sequence[str], skip: int = 0, excluded_last: UnionType | None = None) -> list[Statement]:
     """Return the statements after the first ``skip`` lines; none if the code is broken.
 
-    A last one of the types ``without`` is left out. A docstring belongs to the statement after it: run alone, it would
-    not be the cell's docstring.
+    The last statement is left out if its type is among ``excluded_last``. A docstring is joined with the statement
+    after it, since it would not be the docstring of the code if it were run alone.
     """
     tree = parse_only("\n".join(lines[skip:]))
     body = [] if isinstance(tree, str) else tree.body
-    if without is not None and body and isinstance(body[-1], without):
+    if excluded_last is not None and body and isinstance(body[-1], excluded_last):
         body = body[:-1]
     groups = _group_by_line(body)
     if not skip and groups and ast.get_docstring(ast.Module(body, []), clean=False) is not None:
@@ -113,7 +117,7 @@ def _is_docstring(statement: Statement) -> bool:
 
 
 def _group_by_line(body: Sequence[ast.stmt]) -> list[list[ast.stmt]]:
-    """Return the statements grouped by line."""
+    """Return lists of statements. Statements that share a line are in the same list."""
     groups: list[list[ast.stmt]] = []
     for statement in body:
         if groups and groups[-1][-1].end_lineno == statement.lineno:
@@ -124,7 +128,7 @@ def _group_by_line(body: Sequence[ast.stmt]) -> list[list[ast.stmt]]:
 
 
 def acts(statement: ast.stmt) -> bool:
-    """Return whether a top-level statement does more than define. Constants and imports count as definitions."""
+    """Return whether a top-level statement does more than define something. A constant or import is a definition."""
     if does_nothing(statement) or isinstance(statement, DEFINES):
         return False
     return not isinstance(statement, ast.Assign | ast.AnnAssign) or any(
@@ -133,7 +137,7 @@ def acts(statement: ast.stmt) -> bool:
 
 
 def only_defines(tree: ast.Module) -> bool:
-    """Return whether the code holds nothing but definitions, imports and bare constants."""
+    """Return whether the code has only definitions, imports, ``pass`` and bare constants."""
     return all(isinstance(statement, DEFINES) or does_nothing(statement) for statement in tree.body)
 
 
@@ -151,14 +155,17 @@ _LINE_END = re.compile(r"\r\n|\n|\r")
 
 @dataclass(frozen=True, slots=True)
 class StatementBatch:
-    """Statements that became certain with the first ``chars`` characters of the reply."""
+    """Statements that were certain as soon as the first ``chars`` characters of the reply had arrived."""
 
     statements: list[Statement]
     chars: int
 
 
 def chars_to_line(text: str, number: int) -> int:
-    """Return the number of characters up to the end of a line, counted from 1; all of them if it does not exist."""
+    """Return the number of characters up to the end of a line, or of the text if it has no line with this number.
+
+    Lines count from 1.
+    """
     ends = [end.start() for end in _LINE_END.finditer(text)]
     return ends[number - 1] if number <= len(ends) else len(text)
 
@@ -171,19 +178,19 @@ class GrowingReply:
         self._begin = self._searched = 0
         self._ends: list[int] = []
         self._blocks = 0
-        self._outside = ProseScanner()
+        self._prose = ProseScanner()
         self._closing: re.Pattern[str] | None = None
         self._indent = ""
         self._margin: str | None = None
         self._opening_line: int | None = None
         self._blank: list[str] = []
-        """Lines of the block before its margin is known."""
+        """Blank lines at the beginning of the block, before its indentation is known."""
         self._done = False
         self._statements = StatementFinder()
 
     @property
     def code(self) -> str:
-        """The certain part of the plan's code so far."""
+        """The part of the plan's code that is certain so far."""
         return self._statements.code
 
     @property
@@ -204,7 +211,7 @@ class GrowingReply:
                 yield StatementBatch(statements, self._begin)
 
     def _whole_lines(self) -> Iterator[str]:
-        r"""Yield complete lines. A final \r is not complete: \n may follow."""
+        r"""Yield complete lines. A line that ends with \r is not complete before the next character: it may be \n."""
         while (end := _LINE_END.search(self._text, self._searched)) and not (
             end[0] == "\r" and end.end() == len(self._text)
         ):
@@ -221,12 +228,12 @@ class GrowingReply:
             self._look_for_block(line)
         elif self._closing.match(line):
             self._closing = None
-            self._outside.clear()
+            self._prose.clear()
         return []
 
     def _look_for_block(self, line: str) -> None:
-        if not (opening := OPENING.match(line)) or self._outside.ends_in_string():
-            self._outside.add(line)
+        if not (opening := OPENING.match(line)) or self._prose.ends_in_string():
+            self._prose.add(line)
             return
         self._indent, fence, info = opening.groups()
         self._closing = closing_of(fence)

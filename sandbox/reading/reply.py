@@ -1,7 +1,7 @@
 """Find the code of a plan in a model's reply.
 
-The Python blocks of a reply, joined in order, are the plan. A block is left out if a later block revises it, that is,
-defines a function, class or ``[Step n]`` of the same name.
+The plan consists of the fenced blocks of Python in the reply, joined in order. A block is left out if a later block
+revises it. That is, the later block has a function, class or ``[Step n]`` with the same name.
 """
 
 import ast
@@ -17,18 +17,21 @@ from planbook.sandbox.types import Fault, FaultKind
 # Fenced blocks, as Markdown defines them and as models write them.
 
 OPENING = re.compile(r"^([ \t]*(?:>[ \t]?)*)(`{3,}+|~{3,}+)[ \t]*+([^`]*+)$")
-"""A line that opens a block: its indentation, its fence, and the info string."""
+"""Matches a line that opens a block. Its groups are the indentation, the fence and the info string."""
 PYTHON = frozenset({"python", "python3", "py", "py3", "python-repl", "ipython", "ipython3"})
 MAX_BLOCKS = 200
 _LATER_CLOSINGS = 20
-"""Maximum number of further fence lines tried as the end of a block, since a string in it may contain a fence."""
+"""Maximum number of further fences that are tried as the end of a block. A string in the block may contain fences."""
 _MAX_FAILED = 150_000
-"""Maximum characters of one reply that are parsed without success while the ends of blocks are looked for."""
+"""Maximum number of characters of one reply that are parsed without success to find the ends of blocks."""
 
 
 @dataclass(frozen=True, slots=True)
 class FencedBlock:
-    """One block: its language in lower case, its code, and the lines (from 0) of its opening and closing fence."""
+    """A fenced block. ``language`` is in lower case; ``opening`` and ``closing`` are the lines of its fences, from 0.
+
+    If no fence closes the block, ``closing`` is the number of lines of the reply.
+    """
 
     language: str
     code: str
@@ -38,30 +41,30 @@ class FencedBlock:
 
 
 def fenced_blocks(lines: list[str]) -> list[FencedBlock]:
-    """Return the blocks in order, at most MAX_BLOCKS. The last one may be unclosed; it ends with the text then."""
+    """Return the blocks in order, at most MAX_BLOCKS. A last block that no fence closes ends with the text."""
     blocks: list[FencedBlock] = []
-    outside, number, left = ProseScanner(), 0, _MAX_FAILED
+    prose, number, budget = ProseScanner(), 0, _MAX_FAILED
     while number < len(lines) and len(blocks) < MAX_BLOCKS:
         opening = OPENING.match(lines[number])
-        if opening and not outside.ends_in_string():  # an example in a docstring is not a plan
-            block, left = _block(lines, left, number, *opening.groups())
+        if opening and not prose.ends_in_string():  # an example in a docstring is not a plan
+            block, budget = _block(lines, budget, number, *opening.groups())
             blocks.append(block)
             number = blocks[-1].closing
-            outside.clear()
+            prose.clear()
         else:
-            outside.add(lines[number])
+            prose.add(lines[number])
         number += 1
     return blocks
 
 
 def language_of(info: str) -> str:
-    """Return the language of an info string, in lower case; empty if there is none."""
+    """Return the language that an info string names, in lower case; empty if it names none."""
     words = re.sub(r"[{}.,:]", " ", info).split()
     return words[0].lower() if words else ""
 
 
 def closing_of(fence: str) -> re.Pattern[str]:
-    """Return the pattern of a line that closes a fence."""
+    """Return a pattern that matches a line which closes a block with this opening fence."""
     return re.compile(rf"^[ \t]*(?:>[ \t]?)*{fence[0]}{{{len(fence)},}}[ \t]*$")
 
 
@@ -70,27 +73,27 @@ def margin_of(line: str) -> str:
     return line[: len(line) - len(line.lstrip(" \t"))]
 
 
-def _block(lines: list[str], left: int, opening: int, indent: str, fence: str, info: str) -> tuple[FencedBlock, int]:
-    """Return the block that opens at a line, and how many characters are ``left`` to be parsed without success.
+def _block(lines: list[str], budget: int, start: int, indent: str, fence: str, info: str) -> tuple[FencedBlock, int]:
+    """Return the block that opens at a line, and what remains of the ``budget`` of characters parsed without success.
 
-    It ends at the first line that closes the fence, unless its code parses only up to a later one, because the fences
-    in between are inside a string.
+    The block ends at the first fence up to which its code can be parsed, since earlier fences may be inside a string.
+    If there is none, it ends at the first fence.
     """
     language = language_of(info)
-    closings = _closings(lines, opening, fence, stop_at_opening=language not in PYTHON)
-    for closing in closings if len(closings) > 1 else ():  # else there is nothing to choose
-        code = _dedent(indent, lines[opening + 1 : closing])
+    closings = _closings(lines, start, fence, stop_at_opening=language not in PYTHON)
+    for closing in closings if len(closings) > 1 else ():  # a single fence is the end in any case
+        code = _dedent(indent, lines[start + 1 : closing])
         if isinstance(parse_only(code), ast.Module):
-            return FencedBlock(language, code, opening, closing, closed=True), left
-        if (left := left - len(code)) < 0:
+            return FencedBlock(language, code, start, closing, closed=True), budget
+        if (budget := budget - len(code)) < 0:
             break
     end = closings[0] if closings else len(lines)
-    code = _dedent(indent, lines[opening + 1 : end])
-    return FencedBlock(language, code, opening, end, closed=bool(closings)), left
+    code = _dedent(indent, lines[start + 1 : end])
+    return FencedBlock(language, code, start, end, closed=bool(closings)), budget
 
 
 def _closings(lines: list[str], opening: int, fence: str, *, stop_at_opening: bool) -> list[int]:
-    """Return the lines that may close the fence, up to the next line that certainly opens a Python block."""
+    """Return the numbers of the lines that may close the fence, up to the next line that opens a Python block."""
     closing = closing_of(fence)
     closings: list[int] = []
     for number in range(opening + 1, len(lines)):
@@ -104,7 +107,7 @@ def _closings(lines: list[str], opening: int, fence: str, *, stop_at_opening: bo
 
 
 def _dedent(indent: str, lines: list[str]) -> str:
-    """Return the code of the lines without the indentation of the fence, and without that of the first line."""
+    """Return the lines, joined, without the indentation of the fence and without the indentation of the first line."""
     lines = [line.removeprefix(indent) if indent else line for line in lines]
     first = next((line for line in lines if line.strip()), "")
     margin = margin_of(first)
@@ -120,10 +123,10 @@ _ONE_BLOCK = "put the whole plan into one block that begins with ```python and e
 
 @dataclass(frozen=True, slots=True)
 class ReadReply:
-    """A reply: the prose ``before`` and ``after`` the code, the plan's ``code``, and a ``problem`` with it.
+    """A model's reply: the plan's ``code``, the prose ``before`` and ``after`` it, and a ``problem`` if there is one.
 
-    ``places`` has, for each block of the plan, the line of the code and that of the reply at which it begins.
-    ``closed`` is True if the code certainly ends before the reply does, because the fence of its last block is closed.
+    ``places`` has two line numbers for each block of the plan: where it begins in the code, and where in the reply.
+    ``closed`` is True if a fence closes the last block, so that the code is certainly complete.
     """
 
     before: str
@@ -140,9 +143,9 @@ class ReadReply:
 
 
 def read_reply(text: str) -> ReadReply:
-    """Return the plan in a model's reply. Never raises; an unusable reply has a ``problem`` that the model can act on.
+    """Find the plan in a model's reply. Never raises. If there is no usable plan, ``problem`` tells the model why.
 
-    Line ends become newlines, and common indentation is removed; the code is otherwise unchanged.
+    The code is unchanged, except that all line ends become newlines and the indentation of a block is removed.
 
     >>> read_reply("I look first.\\n```python\\nagent.look()\\n```").code
     'agent.look()'
@@ -157,7 +160,10 @@ def read_reply(text: str) -> ReadReply:
 
 
 def _plan_blocks(blocks: list[FencedBlock]) -> list[FencedBlock]:
-    """Return the blocks marked as Python, else the unmarked ones that parse, else the last unmarked one."""
+    """Return the blocks that are marked as Python.
+
+    If there are none, return the unmarked blocks that can be parsed, or else the last unmarked block.
+    """
     if marked := [block for block in blocks if block.language in PYTHON]:
         return marked
     unmarked = [block for block in blocks if not block.language]
@@ -166,7 +172,7 @@ def _plan_blocks(blocks: list[FencedBlock]) -> list[FencedBlock]:
 
 
 def _from_fences(lines: list[str], fenced: list[FencedBlock]) -> ReadReply:
-    names = [_names(block.code) for block in fenced] if len(fenced) > 1 else [set()]
+    names = [_defined_names(block.code) for block in fenced] if len(fenced) > 1 else [set()]
     revised = [any(defined & later for later in names[number + 1 :]) for number, defined in enumerate(names)]
     kept = [block for block, is_revised in zip(fenced, revised, strict=True) if not is_revised]
     places, code_line = list[tuple[int, int]](), 1
@@ -204,8 +210,8 @@ def _problem(kind: str, message: str, hint: str) -> Fault:
     return Fault(FaultKind.CHECK, kind, message, hint=hint)
 
 
-def _names(code: str) -> set[str]:
-    """Return the names of a block's functions, classes and steps."""
+def _defined_names(code: str) -> set[str]:
+    """Return the names of the functions, classes and steps that a block defines."""
     tree = parse_only(code)
     body = tree.body if isinstance(tree, ast.Module) else []
     defined = {node.name for node in body if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef)}

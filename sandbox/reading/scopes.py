@@ -1,7 +1,8 @@
-"""Resolve names: one walk in the order of evaluation finds where each name is bound.
+"""Find out where each name is bound and used, by one walk over the code in the order of its evaluation.
 
-``order`` is the time on a clock that ticks throughout the walk. A nested function runs after its definition: its uses
-are *deferred*, and the names that it binds outside itself (global, nonlocal) have the order ANY_TIME.
+The *order* of a binding or use is its time on a clock that ticks throughout the walk. The body of a function runs at an
+unknown time after its definition. So if it uses a name from outside, the use is *deferred*. If it binds a name outside
+itself (``global``, ``nonlocal``), the binding has the order ANY_TIME.
 """
 
 import ast
@@ -25,7 +26,7 @@ class ScopeKind(Enum):
 
 
 class Guard(Enum):
-    """Which errors are caught by a ``try`` around the use of a name."""
+    """The errors that a ``try`` statement around the use of a name catches."""
 
     NONE = 0
     ANY_ERROR = 1
@@ -34,35 +35,38 @@ class Guard(Enum):
 
 @dataclass(slots=True)
 class Binding:
-    """One place that gives a name a value. ``value`` is the expression of a plain ``name = value``."""
+    """One place in the code that gives a name a value.
+
+    ``value`` is the assigned expression if the binding is a plain ``name = value``. ``loops`` numbers those around it.
+    """
 
     node: ast.AST
     order: int
     loops: tuple[int, ...] = ()
     value: ast.expr | None = None
-    last: int | None = None
-    """For ``except ... as name``: the order at which the handler ends, and the name with it."""
-    since: int = 0
-    """The order in the text, also where ``order`` is ANY_TIME. Earlier uses see it only if a loop contains both."""
+    end_order: int | None = None
+    """For ``except ... as name``: the order at which the handler ends, and Python deletes the name."""
+    text_order: int = 0
+    """The order in the text, even if ``order`` is ANY_TIME. An earlier use sees the binding only if a loop has both."""
 
 
 @dataclass(slots=True)
 class NameScope:
-    """A namespace of the code: its bindings and deletions, by name."""
+    """A namespace of the code. ``bindings`` and ``deletions`` map each name to its places in the code."""
 
     kind: ScopeKind
     parent: "NameScope | None" = None
     deferred: bool = False
     bindings: dict[str, list[Binding]] = field(default_factory=dict)
     deletions: dict[str, list[tuple[int, int]]] = field(default_factory=dict)
-    """Order and innermost block of each ``del name``."""
+    """Maps each name to the order and the innermost block of each ``del name``."""
     globals: set[str] = field(default_factory=set)
     nonlocals: set[str] = field(default_factory=set)
 
 
 @dataclass(slots=True)
 class Use:
-    """One place that reads a name."""
+    """One place in the code that reads or deletes a name. ``loops`` and ``blocks`` number those around it."""
 
     node: ast.Name
     scope: NameScope
@@ -70,7 +74,7 @@ class Use:
     loops: tuple[int, ...]
     blocks: tuple[int, ...]
     guard: Guard
-    annotation: bool
+    in_annotation: bool
 
 
 @dataclass
@@ -82,12 +86,15 @@ class Scopes:
     accesses: list[tuple[ast.Attribute, NameScope]] = field(default_factory=list)
     calls: list[tuple[ast.Call, NameScope]] = field(default_factory=list)
     blocks: list[Sequence[ast.stmt]] = field(default_factory=list)
-    strays: list[ast.stmt] = field(default_factory=list)
-    """return outside a function, break and continue outside a loop."""
+    misplaced: list[ast.stmt] = field(default_factory=list)
+    """Every ``return`` outside a function, and every ``break`` and ``continue`` outside a loop."""
     star_import: bool = False
 
     def find(self, name: str, scope: NameScope) -> tuple[NameScope | None, bool]:
-        """Return the scope that binds the name as seen from ``scope``, and whether the use is deferred."""
+        """Return the scope that binds a name which is used in ``scope``, and whether the use is deferred.
+
+        The scope is None if the code does not bind the name.
+        """
         current: NameScope | None = scope
         deferred = False
         while current is not None:
@@ -101,12 +108,12 @@ class Scopes:
 
     @cached_property
     def local_names(self) -> frozenset[str]:
-        """Names bound in functions, classes and comprehensions that also read a name."""
+        """The names bound in functions, classes and comprehensions, except in those that read no name."""
         scopes = {id(use.scope): use.scope for use in self.uses if use.scope.parent}
         return frozenset(name for scope in scopes.values() for name in scope.bindings)
 
     def free_names(self) -> set[str]:
-        """Return the names that the code reads, also in annotations, but does not bind."""
+        """Return the names that the code does not bind but reads, including those in annotations."""
         return {use.node.id for use in self.uses if self.find(use.node.id, use.scope)[0] is None}
 
 
@@ -114,13 +121,15 @@ class Scopes:
 
 
 def scopes_of(tree: ast.AST) -> Scopes:
-    """Return the scopes of a module, a statement or an expression. Raises RecursionError if it is nested too deeply."""
+    """Return the scopes of a module, statement or expression. Raises RecursionError if it is nested too deeply."""
     walker = _Walker()
     walker.visit(tree)
     return walker.result
 
 
 class _Walker(ast.NodeVisitor):
+    """Visits the code in the order of its evaluation, and records bindings and uses in ``result``."""
+
     def __init__(self) -> None:
         self.scope = NameScope(ScopeKind.MODULE)
         self.result = Scopes(self.scope)
@@ -130,29 +139,29 @@ class _Walker(ast.NodeVisitor):
         """Loops around the functions whose bodies are being walked."""
         self.open_blocks: tuple[int, ...] = ()
         self.guard = Guard.NONE
-        self.annotation = False
+        self.in_annotation = False
 
     # Moving through the tree
 
     def generic_visit(self, node: ast.AST) -> None:
-        """Visit the children in the order of the fields, in which nearly every node is evaluated."""
+        """Visit the children in the order of the node's fields. Nearly every node is evaluated in this order."""
         for field_name in node._fields:
             child = getattr(node, field_name, None)
             if isinstance(child, ast.AST):
                 self.visit(child)
             elif isinstance(child, list) and child:
-                self.block(child) if isinstance(child[0], ast.stmt) else self.all(child)
+                self.visit_block(child) if isinstance(child[0], ast.stmt) else self.visit_all(child)
 
-    def all(self, nodes: Iterable[Any]) -> None:
+    def visit_all(self, nodes: Iterable[Any]) -> None:
         for node in nodes:
             if isinstance(node, ast.AST):
                 self.visit(node)
 
-    def block(self, statements: Sequence[ast.stmt]) -> None:
+    def visit_block(self, statements: Sequence[ast.stmt]) -> None:
         outer = self.open_blocks
         self.open_blocks = (*outer, len(self.result.blocks))
         self.result.blocks.append(statements)
-        self.all(statements)
+        self.visit_all(statements)
         self.open_blocks = outer
 
     @contextmanager
@@ -172,18 +181,18 @@ class _Walker(ast.NodeVisitor):
 
     def bind(self, name: str, node: ast.AST, value: ast.expr | None = None) -> Binding:
         target, order = self.scope, self.tick()
-        since, loops = order, self.loops
+        text_order, loops = order, self.loops
         if name in target.globals and target is not self.result.module:
             target, order = self.result.module, ANY_TIME
         elif name in target.nonlocals:
-            target, order = self.outer_function(name), ANY_TIME
+            target, order = self.function_that_binds(name), ANY_TIME
         if order == ANY_TIME:
             loops = (*self.loops_around, *loops)
-        binding = Binding(node, order, loops, value, since=since)
+        binding = Binding(node, order, loops, value, text_order=text_order)
         target.bindings.setdefault(name, []).append(binding)
         return binding
 
-    def outer_function(self, name: str) -> NameScope:
+    def function_that_binds(self, name: str) -> NameScope:
         scope = self.scope.parent
         while scope is not None and not (scope.kind is ScopeKind.FUNCTION and name in scope.bindings):
             scope = scope.parent
@@ -193,7 +202,7 @@ class _Walker(ast.NodeVisitor):
         if isinstance(node.ctx, ast.Store):
             self.bind(node.id, node)
             return
-        use = Use(node, self.scope, self.tick(), self.loops, self.open_blocks, self.guard, self.annotation)
+        use = Use(node, self.scope, self.tick(), self.loops, self.open_blocks, self.guard, self.in_annotation)
         self.result.uses.append(use)
         if isinstance(node.ctx, ast.Del):
             block = self.open_blocks[-1] if self.open_blocks else ANY_TIME
@@ -201,25 +210,25 @@ class _Walker(ast.NodeVisitor):
 
     def visit_annotation(self, node: ast.expr | None) -> None:
         if node is not None:
-            self.annotation = True
+            self.in_annotation = True
             self.visit(node)
-            self.annotation = False
+            self.in_annotation = False
 
     def visit_Assign(self, node: ast.Assign) -> None:
         self.visit(node.value)
         if len(node.targets) == 1 and isinstance(target := node.targets[0], ast.Name):
             self.bind(target.id, target, node.value)
         else:
-            self.all(node.targets)
+            self.visit_all(node.targets)
 
     def visit_AnnAssign(self, node: ast.AnnAssign) -> None:
         self.visit_annotation(node.annotation)
-        self.all([node.value, node.target])
+        self.visit_all([node.value, node.target])
 
     def visit_AugAssign(self, node: ast.AugAssign) -> None:
         if isinstance(node.target, ast.Name):
             self.visit_Name(ast.copy_location(ast.Name(node.target.id, ast.Load()), node.target))
-        self.all([node.value, node.target])
+        self.visit_all([node.value, node.target])
 
     def visit_NamedExpr(self, node: ast.NamedExpr) -> None:
         self.visit(node.value)
@@ -257,43 +266,43 @@ class _Walker(ast.NodeVisitor):
     # Scopes
 
     def visit_FunctionDef(self, node: ast.FunctionDef | ast.AsyncFunctionDef) -> None:
-        self.all(node.decorator_list)
-        self.all([*node.args.defaults, *node.args.kw_defaults])
+        self.visit_all(node.decorator_list)
+        self.visit_all([*node.args.defaults, *node.args.kw_defaults])
         self.visit_annotation(node.returns)
-        self.type_parameters(node)
+        self.bind_type_parameters(node)
         self.bind(node.name, node)
         with self.nested_scope(ScopeKind.FUNCTION, deferred=True):
-            self.parameters(node.args)
-            self.block(node.body)
+            self.bind_parameters(node.args)
+            self.visit_block(node.body)
 
     visit_AsyncFunctionDef = visit_FunctionDef  # noqa: N815
 
     def visit_Lambda(self, node: ast.Lambda) -> None:
-        self.all([*node.args.defaults, *node.args.kw_defaults])
+        self.visit_all([*node.args.defaults, *node.args.kw_defaults])
         with self.nested_scope(ScopeKind.FUNCTION, deferred=True):
-            self.parameters(node.args)
+            self.bind_parameters(node.args)
             self.visit(node.body)
 
     def visit_ClassDef(self, node: ast.ClassDef) -> None:
-        self.all(node.decorator_list)
-        self.type_parameters(node)
-        self.all(node.bases)
-        self.all(keyword.value for keyword in node.keywords)
+        self.visit_all(node.decorator_list)
+        self.bind_type_parameters(node)
+        self.visit_all(node.bases)
+        self.visit_all(keyword.value for keyword in node.keywords)
         with self.nested_scope(ScopeKind.CLASS, deferred=False):
-            self.block(node.body)
+            self.visit_block(node.body)
         self.bind(node.name, node)
 
     def visit_TypeAlias(self, node: Any) -> None:
         self.bind(node.name.id, node)
         with self.nested_scope(ScopeKind.FUNCTION, deferred=True):
-            self.type_parameters(node)
+            self.bind_type_parameters(node)
             self.visit(node.value)
 
-    def type_parameters(self, node: ast.AST) -> None:
+    def bind_type_parameters(self, node: ast.AST) -> None:
         for parameter in getattr(node, "type_params", ()):
             self.bind(parameter.name, parameter)
 
-    def parameters(self, arguments: ast.arguments) -> None:
+    def bind_parameters(self, arguments: ast.arguments) -> None:
         named = (*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs)
         for parameter in (*named, *filter(None, (arguments.vararg, arguments.kwarg))):
             self.visit_annotation(parameter.annotation)
@@ -306,8 +315,8 @@ class _Walker(ast.NodeVisitor):
                 if number:
                     self.visit(generator.iter)
                 self.visit(generator.target)
-                self.all(generator.ifs)
-            self.all([node.key, node.value] if isinstance(node, ast.DictComp) else [node.elt])
+                self.visit_all(generator.ifs)
+            self.visit_all([node.key, node.value] if isinstance(node, ast.DictComp) else [node.elt])
 
     visit_SetComp = visit_DictComp = visit_GeneratorExp = visit_ListComp  # noqa: N815
 
@@ -315,39 +324,39 @@ class _Walker(ast.NodeVisitor):
 
     def visit_For(self, node: ast.For | ast.AsyncFor) -> None:
         self.visit(node.iter)
-        self.loop([node.target], node.body)
-        self.block(node.orelse)
+        self.visit_loop([node.target], node.body)
+        self.visit_block(node.orelse)
 
     visit_AsyncFor = visit_For  # noqa: N815
 
     def visit_While(self, node: ast.While) -> None:
-        self.loop([node.test], node.body)
-        self.block(node.orelse)
+        self.visit_loop([node.test], node.body)
+        self.visit_block(node.orelse)
 
-    def loop(self, head: list[ast.expr], body: list[ast.stmt]) -> None:
+    def visit_loop(self, head: list[ast.expr], body: list[ast.stmt]) -> None:
         outer = self.loops
         self.loops = (*outer, self.tick())
-        self.all(head)
-        self.block(body)
+        self.visit_all(head)
+        self.visit_block(body)
         self.loops = outer
 
     def visit_Try(self, node: ast.Try | ast.TryStar) -> None:
         outer = self.guard
         self.guard = max(outer, *map(_guard, node.handlers), Guard.NONE, key=lambda guard: guard.value)
-        self.block(node.body)
+        self.visit_block(node.body)
         self.guard = outer
-        self.all(node.handlers)
-        self.block(node.orelse)
-        self.block(node.finalbody)
+        self.visit_all(node.handlers)
+        self.visit_block(node.orelse)
+        self.visit_block(node.finalbody)
 
     visit_TryStar = visit_Try  # noqa: N815
 
     def visit_ExceptHandler(self, node: ast.ExceptHandler) -> None:
-        self.all([node.type])
+        self.visit_all([node.type])
         binding = self.bind(node.name, node) if node.name else None
-        self.block(node.body)
+        self.visit_block(node.body)
         if binding is not None:
-            binding.last = self.tick()
+            binding.end_order = self.tick()
 
     def visit_MatchAs(self, node: ast.MatchAs | ast.MatchStar | ast.MatchMapping) -> None:
         self.generic_visit(node)
@@ -358,12 +367,12 @@ class _Walker(ast.NodeVisitor):
 
     def visit_Return(self, node: ast.Return) -> None:
         if self.scope.kind is not ScopeKind.FUNCTION:
-            self.result.strays.append(node)
+            self.result.misplaced.append(node)
         self.generic_visit(node)
 
     def visit_Break(self, node: ast.Break | ast.Continue) -> None:
         if not self.loops:
-            self.result.strays.append(node)
+            self.result.misplaced.append(node)
 
     visit_Continue = visit_Break  # noqa: N815
 

@@ -1,4 +1,4 @@
-"""Locate and explain syntax errors. CPython's parser finds them; tree-sitter helps to explain them."""
+"""Parse code, and explain syntax errors. CPython's parser finds the errors, and tree-sitter helps to explain them."""
 
 import ast
 from collections.abc import Iterator
@@ -12,10 +12,10 @@ from planbook.sandbox.types import Fault, FaultKind
 
 FILENAME = "<plan>"
 MAX_LINES = 5_000
-"""Maximum number of lines and semicolons. CPython's compiler takes seconds for tens of thousands of statements."""
+"""Maximum number of lines and semicolons. CPython takes seconds to compile tens of thousands of statements."""
 
 MAX_EXPLAINED = 4_000
-"""Maximum characters that tree-sitter reads to explain an error."""
+"""Maximum number of characters that tree-sitter parses to explain an error."""
 LANGUAGE = Language(tree_sitter_python.language())
 
 _HINTS_BY_CHARACTER = {
@@ -43,7 +43,7 @@ def parse(code: str) -> ast.Module | Fault:
 
 
 def parse_only(code: str) -> ast.Module | str:
-    """Return the syntax tree, or CPython's message. Never raises."""
+    """Return the syntax tree, or a short message if the code is broken or too long. Never raises."""
     if too_long := _too_long(code):
         return too_long
     try:
@@ -61,7 +61,7 @@ def _too_long(code: str) -> str:
 
 
 def compile_error(code: str, tree: ast.Module) -> Fault | None:
-    """Return an error that CPython finds only after parsing, such as a return outside a function."""
+    """Return a fault that CPython finds only after parsing, such as ``return`` outside a function, or None."""
     if problem := too_large(tree):
         return _fault(code, problem.message, problem.line, problem.hint, problem.column)
     try:
@@ -77,7 +77,7 @@ def too_deep(code: str) -> Fault:
 
 
 def _nodes(code: str) -> Iterator[Node]:
-    """Yield every node of tree-sitter's tree in source order. Broken code has a tree, too."""
+    """Yield every node of tree-sitter's tree in source order. It has a tree for broken code, too."""
     waiting = [Parser(LANGUAGE).parse(code.encode("utf-8", "replace")).root_node]
     while waiting:
         node = waiting.pop()
@@ -109,7 +109,7 @@ def _explain(code: str, error: Exception) -> Fault:
 
 
 def _tree_sitter_message(code: str, line: int) -> str | None:
-    """Return what is missing or unreadable in a line where CPython says only "invalid syntax"; None if not known."""
+    """Return what is wrong in a line for which CPython only says "invalid syntax", or None if that is not known."""
     lines = _lines_up_to(code_lines(code)[:line])
     for node in _nodes("\n".join(lines)):
         if node.start_point.row + 1 < len(lines):
@@ -124,18 +124,21 @@ def _tree_sitter_message(code: str, line: int) -> str | None:
 
 
 def _lines_up_to(lines: list[str]) -> list[str]:
-    """Return as many of the last statements as tree-sitter reads quickly: 40,000 characters can take it 15 s."""
-    left, start = MAX_EXPLAINED, len(lines)
+    """Return the lines of as many of the last statements as MAX_EXPLAINED allows.
+
+    Tree-sitter can take 15 s for 40,000 characters.
+    """
+    remaining, start = MAX_EXPLAINED, len(lines)
     for number in range(len(lines) - 1, -1, -1):
-        left -= len(lines[number]) + 1
-        if left < 0:
+        remaining -= len(lines[number]) + 1
+        if remaining < 0:
             return lines[start:]
         start = number if lines[number][:1].strip() else start
     return lines
 
 
 def _unreadable(code: str) -> Fault:
-    """Return the fault of the first character that Python source cannot contain: NUL, or a lone surrogate."""
+    """Return a fault at the first character that Python source must not contain: NUL or a lone surrogate."""
     for number, line in enumerate(code_lines(code), start=1):
         for column, character in enumerate(line):
             if character == "\0" or "\ud800" <= character <= "\udfff":

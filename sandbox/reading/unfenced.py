@@ -1,4 +1,4 @@
-"""Find code in prose without fences: lines that parse and do something."""
+"""Find code in a text without fences: lines that can be parsed as Python and that do something."""
 
 import ast
 import re
@@ -7,13 +7,13 @@ from collections.abc import Sequence
 from planbook.sandbox.reading.syntax import parse_only
 
 _MAX_PARSED = 200_000
-"""Maximum characters of one text that are parsed, counting repeated parses. The rest is treated as prose."""
+"""Maximum number of characters of one text that are parsed, counted each time. What follows is treated as prose."""
 _MIN_COST = 100
-"""Minimum number of characters that one parse counts for."""
+"""Number of characters that a parse counts for if it parses fewer."""
 _MAX_EXAMINED = 300
-"""Maximum characters of a line that are examined: half at its beginning, half at its end."""
+"""Maximum number of characters of a line that are examined: half at its beginning and half at its end."""
 _INVISIBLE = re.compile("[\u00ad\u200b-\u200f\u2060-\u2064\ufeff]")
-"""Invisible characters, which Python refuses in a name."""
+"""Invisible characters that Python refuses in names."""
 _TRIPLE = re.compile(r"\"\"\"|'''")
 _MAX_STATEMENT_LINES = 60
 _CONTINUES = re.compile(r"(?:else|elif|except|finally)\b|[)\]}]")
@@ -35,13 +35,12 @@ _ACTS = (
 
 
 def find_code(lines: list[str]) -> range | None:
-    """Return the longest run of lines, counted from 0, that parses and does something; None if there is none.
+    """Return the longest run of lines that can be parsed and that do something; None if there is none.
 
-    If lines outside the run look like code, too, the range covers them all: half of a plan must not run when the other
-    half has an error.
+    Lines count from 0. If other lines look like code, too, the range includes them and all lines in between. So if one
+    half of a plan has an error, the other half cannot run alone.
     """
-    runs = _runs(lines)
-    best = max(runs, key=len, default=None)
+    best = max(_runs(lines), key=len, default=None)
     suspects = [number for number, line in enumerate(lines) if _looks_like_code(line) and not (best and number in best)]
     if not suspects:
         return best
@@ -50,45 +49,45 @@ def find_code(lines: list[str]) -> range | None:
 
 
 class ProseScanner:
-    """Follows the lines of a text outside its fences, to detect strings that are still open."""
+    """Reads the lines of a text outside its fenced blocks, to detect a triple-quoted string that is not closed yet."""
 
     def __init__(self) -> None:
         self._lines: list[str] = []
-        self._left = _MAX_PARSED
-        self._ends_in_string = self._unsure = False
+        self._remaining = _MAX_PARSED
+        self._ends_in_string = self._needs_check = False
 
     def add(self, line: str) -> None:
         """Add the next line."""
         self._lines.append(line)
-        self._unsure = self._unsure or _TRIPLE.search(line) is not None
+        self._needs_check = self._needs_check or _TRIPLE.search(line) is not None
 
     def clear(self) -> None:
-        """Start again after a block."""
+        """Forget all lines, after a fenced block."""
         self._lines.clear()
-        self._ends_in_string = self._unsure = False
+        self._ends_in_string = self._needs_check = False
 
     def ends_in_string(self) -> bool:
-        """Return whether the text ends inside a triple-quoted string, or True if finding out took too long."""
-        if self._unsure:
-            self._ends_in_string, self._unsure = self._begins_string(), False
+        """Return whether the text ends inside a triple-quoted string. True if that would take too long to find out."""
+        if self._needs_check:
+            self._ends_in_string, self._needs_check = self._find_open_string(), False
         return self._ends_in_string
 
-    def _begins_string(self) -> bool:
+    def _find_open_string(self) -> bool:
         lines, number = self._lines, 0
-        while number < len(lines) and self._left > 0:
+        while number < len(lines) and self._remaining > 0:
             if not lines[number].strip():
                 number += 1
                 continue
             end, cost, problem = _statement_from(lines, number)[1:]
-            self._left -= cost
+            self._remaining -= cost
             if "unterminated triple-quoted" in problem and "unterminated triple-quoted" in self._problem(number):
                 return True
             number = end
-        return self._left <= 0
+        return self._remaining <= 0
 
     def _problem(self, start: int) -> str:
         code = "\n".join(self._lines[start:])
-        self._left -= len(code)
+        self._remaining -= len(code)
         tree = parse_only(code)
         return "" if isinstance(tree, ast.Module) else tree
 
@@ -108,7 +107,7 @@ def _without_blank_end(span: range, lines: list[str]) -> range:
 
 
 def _runs(lines: list[str]) -> list[range]:
-    """Return runs of statements that parse. Each begins and ends with one that does something."""
+    """Return the runs of statements that can be parsed. Each run begins and ends with one that does something."""
     runs: list[range] = []
     start: int | None = None
     for span, tree in _statements(lines):
@@ -123,28 +122,32 @@ def _runs(lines: list[str]) -> list[range]:
 
 
 def whole_statements(lines: Sequence[str]) -> list[ast.stmt]:
-    """Return the intact statements of broken code, with their line numbers in the whole code."""
+    """Return the intact statements of broken code. Their line numbers are those in the whole code."""
     pieces = [(span, tree.body) for span, tree in _statements(lines) if tree]
     return [ast.increment_lineno(statement, span.start) for span, body in pieces for statement in body]
 
 
 def _statements(lines: Sequence[str]) -> list[tuple[range, ast.Module | None]]:
-    """Return the lines of each statement and its tree, which is None for lines that are not Python."""
+    """Return the line range and syntax tree of each statement. The tree is None for lines that are not Python."""
     statements: list[tuple[range, ast.Module | None]] = []
-    number, left = 0, _MAX_PARSED
-    while number < len(lines) and left > 0:
+    number, remaining = 0, _MAX_PARSED
+    while number < len(lines) and remaining > 0:
         if not lines[number].strip():
             number += 1
             continue
         tree, end, cost, _ = _statement_from(lines, number)
-        left -= cost
+        remaining -= cost
         statements.append((range(number, end), tree))
         number = end
     return statements
 
 
 def _statement_from(lines: Sequence[str], start: int) -> tuple[ast.Module | None, int, int, str]:
-    """Return the tree of the statement at a line, the line after it, the characters parsed, the parser's message."""
+    """Parse the statement that starts at a line.
+
+    Return its tree, the number of the line after it, the number of characters parsed, and the parser's message. The
+    tree is None if no statement starts there.
+    """
     end, cost = _next_start(lines, start), 0
     while True:
         code = "\n".join(lines[start:end])
@@ -159,7 +162,10 @@ def _statement_from(lines: Sequence[str], start: int) -> tuple[ast.Module | None
 
 
 def _next_start(lines: Sequence[str], start: int) -> int:
-    """Return the next line that may begin a statement: not blank, indented, a continuation, or below a decorator."""
+    """Return the number of the next line that may begin a statement.
+
+    Such a line is not blank, not indented, does not continue a statement, and is not below a decorator.
+    """
     for number in range(start + 1, len(lines)):
         line = lines[number]
         if line.strip() and line[0] not in " \t" and not _CONTINUES.match(line):
@@ -170,7 +176,7 @@ def _next_start(lines: Sequence[str], start: int) -> int:
 
 
 def _does_something(statement: ast.stmt) -> bool:
-    """Return whether a statement acts. Prose such as "Done" or "Answer: 42" also parses, and does not count."""
+    """Return whether a statement does something. Prose such as "Done" or "Answer: 42" can be parsed, but does not."""
     match statement:
         case ast.Expr(value=value) | ast.Raise(exc=value):
             return isinstance(value, ast.Call)

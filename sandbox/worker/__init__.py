@@ -1,7 +1,9 @@
-"""Modules that run inside the worker's processes.
+"""The code that runs inside the worker processes, in which plan code is executed.
+
+- ``zygote`` is the process from which workers are forked; ``lockdown`` drops their privileges.
+- ``serve`` runs cells, which are pieces of plan code. ``link`` is the worker's end of the channel to the host, the
+  process that opened the session. ``results`` converts values and exceptions to JSON.
+- ``language`` builds the namespace of plans. ``determinism`` replaces what differs between runs, such as the clock.
 
 Of the host's modules they import only ``protocol``, ``suggest`` and ``policy.rules``.
-
-``zygote`` forks workers, ``lockdown`` drops their privileges, ``serve`` runs cells over a ``link`` and sends
-``results`` back. ``language`` builds the namespace of plans; ``determinism`` replaces what differs between runs.
 """

@@ -1,6 +1,6 @@
-"""Replace what differs between runs: time, random numbers, the process id, threads.
+"""Replace what differs between runs: the time, random numbers, the process id and threads.
 
-These are not guards: a plan that finds the machine's clock only harms its replay.
+This is no security measure: a plan that finds the machine's clock only harms its own replay.
 """
 
 import _random
@@ -20,10 +20,14 @@ MICROSECONDS_PER_SECOND, NANOSECONDS_PER_MICROSECOND = 1_000_000, 1_000
 
 
 class LogicalClock:
-    """The clock that the host sets with each frame. In between, each reading advances it by a microsecond."""
+    """The clock that plans see, in microseconds since 1970, UTC.
+
+    The host sets it (``host_time``) with each frame that it sends. Between two frames, each reading advances it by one
+    microsecond.
+    """
 
     def __init__(self) -> None:
-        self.set_to = 0
+        self.host_time = 0
         self._readings = 0
         self.ask_sleep: Callable[[float], None] = lambda seconds: None
 
@@ -34,7 +38,7 @@ class LogicalClock:
     def microseconds(self) -> int:
         """Return the time since 1970, UTC."""
         self._readings += 1
-        return self.set_to + self._readings
+        return self.host_time + self._readings
 
     def now(self) -> float:
         """Return the time since 1970, UTC, in seconds."""
@@ -53,13 +57,13 @@ CLOCK = LogicalClock()
 
 
 def replace_time() -> None:
-    """Make every function of ``time`` use the logical clock. The zone is that of TZ."""
+    """Make every function of ``time`` use the logical clock. The time zone is given by the environment variable TZ."""
     real = {name: getattr(time, name) for name in ("gmtime", "localtime", "ctime", "asctime", "strftime")}
 
     def nanoseconds() -> int:
         return CLOCK.microseconds() * NANOSECONDS_PER_MICROSECOND
 
-    def of_seconds(name: str) -> Callable[..., Any]:
+    def with_clock(name: str) -> Callable[..., Any]:
         return lambda seconds=None, /: real[name](CLOCK.now() if seconds is None else seconds)
 
     def asctime(t: Any = None, /) -> str:
@@ -77,7 +81,7 @@ def replace_time() -> None:
     for function in (asctime, strftime, clock_gettime, clock_gettime_ns):
         setattr(time, function.__name__, as_builtin(function, function.__name__, "time"))
     for name in ("gmtime", "localtime", "ctime"):
-        setattr(time, name, as_builtin(of_seconds(name), name, "time"))
+        setattr(time, name, as_builtin(with_clock(name), name, "time"))
     for name in ("time", "monotonic", "perf_counter", "process_time", "thread_time"):
         setattr(time, name, CLOCK.now)
         setattr(time, f"{name}_ns", nanoseconds)
@@ -86,7 +90,7 @@ def replace_time() -> None:
 
 
 def as_builtin(function: Any, name: str, module: str = "builtins") -> Any:
-    """Return the function, renamed so that messages use the name that the plan uses."""
+    """Rename a function so that messages show the name that plans use, and return it."""
     function.__name__ = function.__qualname__ = name
     function.__module__ = module
     return function
@@ -94,16 +98,22 @@ def as_builtin(function: Any, name: str, module: str = "builtins") -> Any:
 
 # Everything else.
 
-_LATER = frozenset({"threading", "random", "datetime", "queue", "uuid"})
+_COPYING_MODULES = frozenset({"threading", "random", "datetime", "queue", "uuid"})
+"""Modules that copy functions when they are imported. They must be imported after the functions are replaced."""
 _OPTIONAL = ("_uuid", "_queue")
-"""C modules that bypass the replacements. Python works without them, and each costs every fork five mappings."""
+"""C modules that bypass the replacements, so they are hidden. Python works without them, and each would add five memory
+mappings to every fork.
+"""
 NODE = 0x020000000001
 """A hardware address that no device has, for ``uuid.uuid1``."""
 
 
 def make_deterministic() -> None:
-    """Replace what differs between runs. Raises RuntimeError if a module that copies it is already imported."""
-    if early := _LATER & sys.modules.keys():
+    """Replace what differs between runs.
+
+    Raises RuntimeError if a module that copies some of it has already been imported.
+    """
+    if early := _COPYING_MODULES & sys.modules.keys():
         raise RuntimeError(f"imported too early: {', '.join(sorted(early))}")
     replace_time()
     os.urandom = os.getrandom = _entropy
@@ -123,7 +133,7 @@ def make_deterministic() -> None:
 
 
 def _set_in_class(cls: type, name: str, function: Callable[..., Any]) -> None:
-    """Set a class method of a class written in C, whose clock is built in. Python itself does not allow it."""
+    """Replace a class method of a class that is written in C, which Python itself does not allow."""
     (variables,) = gc.get_referents(vars(cls))
     variables[name] = classmethod(as_builtin(function, name))
     ctypes.pythonapi.PyType_Modified(ctypes.py_object(cls))
@@ -146,10 +156,10 @@ def hide_process() -> None:
 
 
 class SeededRandom(_random.Random):
-    """The base of ``random.Random``. Without a seed it uses the session's next random number."""
+    """The base class of ``random.Random``. If no seed is given, the session's next random number is the seed."""
 
     def __new__(cls, *_seed: Any, **_options: Any) -> "SeededRandom":
-        """Create a generator with a cheap seed; ``__init__`` seeds it again."""
+        """Create a generator with a seed that takes little time; ``__init__`` seeds it again."""
         generator = super().__new__(cls)
         _seed_by_number(generator, 0)
         return generator
@@ -164,7 +174,7 @@ _ENTROPY = _random.Random(0)
 
 
 def seed(number: int) -> None:
-    """Seed the session's random number generators, also numpy's global one."""
+    """Seed the session's random number generators, including numpy's global one if numpy is loaded."""
     import random
 
     _seed_by_number(_ENTROPY, number + 1)
@@ -178,7 +188,7 @@ def _entropy(size: int, flags: int = 0) -> bytes:
 
 
 def _wait(self: object, timeout: float | None = None) -> bool:
-    """Replace ``Condition.wait``, since there is no other thread to notify it."""
+    """Stand in for ``Condition.wait``: advance the clock, since no other thread can notify this one."""
     if timeout is None:
         raise RuntimeError("this would wait for another thread, and there is none")
     CLOCK.sleep(max(timeout, 0.0))
@@ -186,4 +196,5 @@ def _wait(self: object, timeout: float | None = None) -> bool:
 
 
 def _start(self: object) -> NoReturn:
+    """Stand in for ``Thread.start``."""
     raise RuntimeError("can't start new thread: plans run in one")

@@ -1,7 +1,7 @@
-"""The namespace of plans: Python's built-ins without what is refused, and the modules that they may import.
+"""The namespace of plans: the built-ins of Python except those that are refused, and the modules that plans may import.
 
-The guards refuse at run time the names that the policy refuses in source. They do not stop a hostile plan; the
-sandboxed process does.
+Guards replace built-ins such as ``getattr``. They refuse at run time the names that the policy refuses in source code.
+They do not stop a hostile plan; only the sandboxed process does.
 """
 
 import builtins
@@ -21,7 +21,7 @@ from planbook.sandbox.policy.rules import (
     FORMATS,
     GUARD,
     MODULES,
-    PARTS,
+    PARTIAL_MODULES,
     PRELOADED,
     REFUSED_ATTRIBUTES,
     REFUSED_BUILTINS,
@@ -30,10 +30,13 @@ from planbook.sandbox.policy.rules import (
 )
 from planbook.sandbox.worker.determinism import as_builtin
 
-# Modules: preloaded in the zygote, or sent by the host as source.
+# Modules. They are either preloaded in the zygote, the process that workers are forked from, or sent as source by the
+# host, the process that opened the session.
 
-Ask = Callable[[str], tuple[str, bool] | None]
-"""Maps the name of a module to its source, and whether it is a package; None if the host does not send it."""
+SourceProvider = Callable[[str], tuple[str, bool] | None]
+"""A function that takes the name of a module. It returns the module's source, and whether it is a package. It returns
+None if the host does not send the module.
+"""
 
 
 class PlanModule(types.ModuleType):
@@ -54,11 +57,11 @@ class HostFinder:
     """Imports modules that the host sends as source, for plans and for the standard library's own code."""
 
     def __init__(self) -> None:
-        self.ask: Ask = lambda name: None
+        self.ask: SourceProvider = lambda name: None
         self._sources: dict[str, tuple[str, bool]] = {}
 
     def find_spec(self, name: str, path: object = None, target: object = None) -> importlib.machinery.ModuleSpec | None:
-        """Return the spec of a module that the host sends, or None."""
+        """Return the spec of a module, or None if the host does not send it."""
         source = self.ask(name)
         if source is None:
             return None
@@ -81,35 +84,35 @@ FINDER = HostFinder()
 
 
 def preload(modules: Collection[str], *, guarded: bool) -> None:
-    """Import what plans may import, including the given modules, and make the standard library read-only.
+    """Import what plans may import, including ``modules``, and make the standard library read-only.
 
-    Without guards (for tests) it also imports modules that reach the machine.
+    If not ``guarded`` (for tests), also import modules that give access to the machine, such as its files and sockets.
     """
     if importlib.util.find_spec("_md5"):
         sys.modules["_hashlib"] = None  # type: ignore[assignment]  # OpenSSL would add 4 MB to the mappings of every worker
-    for name in sorted((PRELOADED | _INTERNAL) - PARTS.keys()):
+    for name in sorted((PRELOADED | _INTERNAL) - PARTIAL_MODULES.keys()):
         importlib.import_module(name)
-    for name in PRELOADED - PARTS.keys() - _WRITABLE:
+    for name in PRELOADED - PARTIAL_MODULES.keys() - _WRITABLE:
         _make_plan_module(sys.modules[name])
     for name in modules:
-        more = importlib.import_module(name)
-        for member in getattr(more, "__all__", ()):
-            getattr(more, member, None)  # some packages import their parts on access only
+        package = importlib.import_module(name)
+        for member in getattr(package, "__all__", ()):
+            getattr(package, member, None)  # some packages import their parts only on access
     _ALLOWED.update(modules)
     for name in () if guarded else _MACHINE_MODULES:
         importlib.import_module(name)
 
 
 _ALLOWED: set[str] = set()
-"""Modules beyond the standard library that plans may import, with their submodules."""
+"""Packages beyond the standard library that plans may import, including their submodules."""
 _WRITABLE = {"warnings"}
-"""Modules whose attributes the standard library's own code sets."""
+"""Modules that are not made read-only, since code of the standard library sets their attributes."""
 _MACHINE_MODULES = ("_ctypes", "_posixshmem", "_posixsubprocess", "_socket", "_sqlite3", "fcntl", "mmap", "resource")
-"""Modules written in C with which the tests attack the kernel."""
+"""Modules written in C that the attacks in the tests use."""
 
 
 def close_imports(*, confined: bool) -> None:
-    """From now on, import modules only from source that the host sends and, unless ``confined``, from files."""
+    """Restrict later imports to modules whose source the host sends and, unless ``confined``, to modules in files."""
     sys.meta_path.insert(1, FINDER)
     if confined:
         del sys.meta_path[2:]
@@ -129,9 +132,9 @@ def _make_plan_module(module: types.ModuleType) -> None:
 
 
 def _partial_module(name: str) -> PlanModule:
-    """Return a module with only the listed names of the real one."""
+    """Return a module that has only those names of the real one that PARTIAL_MODULES lists."""
     module, real = PlanModule(name), sys.modules[name]
-    vars(module).update({member: getattr(real, member) for member in PARTS[name] if hasattr(real, member)})
+    vars(module).update({member: getattr(real, member) for member in PARTIAL_MODULES[name] if hasattr(real, member)})
     return module
 
 
@@ -148,7 +151,7 @@ class Output(io.TextIOBase):
         return True
 
     def write(self, text: str, /) -> int:
-        """Send the text to the host at once, and return its length."""
+        """Send the text to the host immediately, and return its length."""
         if not isinstance(text, str):
             raise TypeError(f"write() argument must be str, not {type(text).__name__}")
         self._write(text)
@@ -156,8 +159,8 @@ class Output(io.TextIOBase):
 
 
 def importer() -> Callable[..., object]:
-    """Return the ``__import__`` of plans. Call this after the output is in place."""
-    parts = {name: _partial_module(name) for name in PARTS}
+    """Return the ``__import__`` of plans. Call this after ``sys.stdout`` has been replaced, since it copies that."""
+    parts = {name: _partial_module(name) for name in PARTIAL_MODULES}
 
     def load_for_plan(
         name: str, globals: object = None, locals: object = None, fromlist: Sequence[str] | None = (), level: int = 0
@@ -174,14 +177,16 @@ def importer() -> Callable[..., object]:
 
 
 _INTERNAL = frozenset({"__future__", "_strptime"})
-"""Imported by ``from __future__``, which has no effect, or by C code that a plan calls."""
+"""Modules that plans may only import indirectly. ``from __future__ import ...`` imports the first one, which has no
+effect, and C code that a plan calls imports the second one.
+"""
 
 
 # Built-ins.
 
 MAIN = "__main__"
-_KEPT = frozenset({"__build_class__", "__debug__", "__import__"})
-"""Special built-in names that remain, since running code needs them."""
+_KEPT_SPECIAL = frozenset({"__build_class__", "__debug__", "__import__"})
+"""Built-ins with special names that plans keep, since Python cannot run code without them."""
 
 
 class RefusedAttribute(AttributeError):
@@ -226,7 +231,10 @@ def _delattr(target: Any, name: str, /) -> None:
 
 
 def _formatter(method: Any) -> Any:
-    """Return ``format`` or ``format_map``, wrapped to check the template if the method belongs to strings."""
+    """Return a method named ``format`` or ``format_map``. If it belongs to a string, its template is checked.
+
+    An unbound method is wrapped, so that the template is checked when the method is called.
+    """
     if method is str.format or method is str.format_map:
         return lambda template, *args, **kwargs: method(_check_template(template), *args, **kwargs)
     if isinstance(method, types.BuiltinMethodType) and isinstance(method.__self__, str):
@@ -235,10 +243,10 @@ def _formatter(method: Any) -> Any:
 
 
 def _check_template(template: Any) -> Any:
-    """Return the template. Raises RefusedAttribute if it reads a refused attribute."""
+    """Return the template of a format. Raises RefusedAttribute if it reads an attribute that plans may not use."""
     try:
         name = refused_in_template(str.__str__(template)) if isinstance(template, str) else None
-    except ValueError:  # Python's format will say so
+    except ValueError:  # a malformed template, which Python's own format will report
         name = None
     return template if name is None else _check_attribute(name)
 
@@ -264,7 +272,7 @@ def _print(*values: Any, file: Any = None, **options: Any) -> None:
 
 
 _ATTRGETTER, _METHODCALLER, _PRINT = operator.attrgetter, operator.methodcaller, print
-_GUARDED: dict[str, Callable[..., Any]] = {
+_GUARDS: dict[str, Callable[..., Any]] = {
     "getattr": _getattr,
     "hasattr": _hasattr,
     "setattr": _setattr,
@@ -275,15 +283,20 @@ _GUARDED: dict[str, Callable[..., Any]] = {
 
 
 def guard_library() -> None:
-    """Make library functions that take attribute names refuse the same names, in the whole process."""
+    """Make functions of the standard library that take names of attributes refuse the same names as ``getattr``.
+
+    This affects the whole process.
+    """
     operator.attrgetter = functools.wraps(_ATTRGETTER, updated=())(_attrgetter)  # type: ignore[misc, assignment]
     operator.methodcaller = functools.wraps(_METHODCALLER, updated=())(_methodcaller)  # type: ignore[misc, assignment]
     vars(string)["getattr"] = _getattr  # used by string.Formatter
     for name in FORMATS:
-        setattr(UserString, name, _check_data(getattr(UserString, name)))
+        setattr(UserString, name, _guard_user_string(getattr(UserString, name)))
 
 
-def _check_data(method: Callable[..., Any]) -> Callable[..., Any]:
+def _guard_user_string(method: Callable[..., Any]) -> Callable[..., Any]:
+    """Return a method of UserString that first checks its template."""
+
     @functools.wraps(method)
     def checked(self: Any, /, *args: Any, **kwargs: Any) -> Any:
         _check_template(self.data)
@@ -293,7 +306,7 @@ def _check_data(method: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def namespace(*, guarded: bool) -> dict[str, Any]:
-    """Create a new ``__main__`` and return its namespace. Without guards it has all built-ins."""
+    """Create a new module ``__main__`` and return its namespace. If not ``guarded``, it has all built-ins."""
     main = types.ModuleType(MAIN)
     sys.modules[MAIN] = main
     names = vars(main)
@@ -305,7 +318,7 @@ def _builtins() -> dict[str, Any]:
     real = {
         name: value
         for name, value in vars(builtins).items()
-        if name not in REFUSED_BUILTINS and (name in _KEPT or not name.startswith("_"))
+        if name not in REFUSED_BUILTINS and (name in _KEPT_SPECIAL or not name.startswith("_"))
     }
-    guards = {name: as_builtin(guard, name) for name, guard in _GUARDED.items()}
+    guards = {name: as_builtin(guard, name) for name, guard in _GUARDS.items()}
     return real | guards | {"__import__": importer(), GUARD: _getattr}

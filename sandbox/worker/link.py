@@ -1,4 +1,8 @@
-"""The worker's end of the channel, and the host's functions and objects as plans see them."""
+"""The worker's end of the channel, and the host's functions and objects as plans see them.
+
+The worker is the process in which plan code runs, in pieces that are called cells. The host is the process that opened
+the session.
+"""
 
 import builtins
 import copy
@@ -11,15 +15,16 @@ from typing import Any, NamedTuple, NoReturn, Self
 
 from planbook.sandbox.protocol import MAX_FROM_WORKER, MAX_MODULE, MAX_STRING, PREFIX, FrameTooLong, Receiver, pack
 from planbook.sandbox.worker.determinism import CLOCK
-from planbook.sandbox.worker.results import MEMORY, SCALARS, as_json, decode, encode, printable, to_bytes
+from planbook.sandbox.worker.results import MEMORY_FAULT, SCALARS, as_json, decode, encode, printable, to_bytes
 
 # Functions, objects and records.
 
-Call = Callable[[tuple[object, ...], dict[str, object]], object]
+CallHandler = Callable[[tuple[object, ...], dict[str, object]], object]
+"""Takes the positional and the keyword arguments of a call, and returns its result."""
 
 
 class _Unique:
-    """An object whose copies are the object itself, as with Python's functions."""
+    """An object that ``copy`` and ``deepcopy`` return unchanged, as they do with Python's functions."""
 
     __slots__ = ()
 
@@ -33,21 +38,21 @@ class _Unique:
 class HostFunction(_Unique):
     """A function that the host carries out. It is an ordinary value that can be mapped, wrapped and passed on.
 
-    ``name`` may be dotted. As for a method, ``__name__`` is its last part and ``__qualname__`` the whole.
+    ``name`` may be dotted. As for a method, ``__name__`` is its last part and ``__qualname__`` is the whole name.
     """
 
     __slots__ = ("__name__", "__qualname__", "_call_")
     __name__: str
     __qualname__: str
-    _call_: Call
+    _call_: CallHandler
 
-    def __init__(self, name: str, call: Call) -> None:
+    def __init__(self, name: str, call: CallHandler) -> None:
         object.__setattr__(self, "__name__", name.rpartition(".")[2])
         object.__setattr__(self, "__qualname__", name)
         object.__setattr__(self, "_call_", call)
 
     def __call__(self, /, *args: object, **kwargs: object) -> object:
-        """Have the host call the function, and return its result."""
+        """Ask the host to call the function, and return its result."""
         return self._call_(args, kwargs)
 
     def __setattr__(self, name: str, value: object) -> NoReturn:
@@ -58,7 +63,7 @@ class HostFunction(_Unique):
 
 
 HostFunction.__doc__ = None
-"""Plans would take a docstring for the documentation of their functions, which is in the prompt."""
+"""A docstring of this class would look as if it described the functions, which the prompt describes."""
 
 
 class ReadOnly:
@@ -124,11 +129,11 @@ class PlanRecord(ReadOnly):
 
 
 PlanRecord.__name__ = PlanRecord.__qualname__ = "Record"
-"""Plans see the name in messages."""
+"""The name appears in messages to plans."""
 
 
 def refresh(objects: Mapping[str, object], changed: Mapping[str, object]) -> None:
-    """Set the changed attributes, given by dotted name, on the objects."""
+    """Set attributes of the objects. ``changed`` maps dotted names of attributes to their new values."""
     for dotted, value in changed.items():
         name, _, attribute = dotted.partition(".")
         vars(objects[name])[attribute] = value
@@ -137,9 +142,9 @@ def refresh(objects: Mapping[str, object], changed: Mapping[str, object]) -> Non
 # The channel.
 
 SPARE_DEPTH = 100
-"""Levels of recursion for reading an answer. A plan that has used up its own must not lose the answer."""
-OUT_OF_MEMORY = to_bytes(["end", None, [MEMORY]])
-"""Built in advance, since there may be no memory for it when it is needed."""
+"""Additional levels of recursion for reading an answer, which a plan near the limit must not lose."""
+OUT_OF_MEMORY = to_bytes(["end", None, [MEMORY_FAULT]])
+"""An "end" message. It is built in advance, since there may be no memory for it when it is needed."""
 
 
 class HostRefusal(NamedTuple):
@@ -162,7 +167,7 @@ class Link:
         return decode(self._read(size).decode())  # type: ignore[no-any-return]
 
     def _read(self, size: int) -> bytes:
-        """Return this many bytes as one object, however they arrive: addresses in memory depend on it."""
+        """Return this many bytes, as one object however they arrive: it affects the addresses of later objects."""
         read = b""
         try:
             while len(read) < size:
@@ -173,9 +178,9 @@ class Link:
         return read
 
     def send(self, payload: bytes) -> None:
-        """Send one message. If the host has hung up, the worker ends at once: a plan could catch an exception.
+        """Send one message. Raises FrameTooLong.
 
-        Raises FrameTooLong.
+        If the host has hung up, the worker ends immediately. A plan could catch an exception.
         """
         frame = pack(payload, MAX_FROM_WORKER)
         try:
@@ -184,17 +189,17 @@ class Link:
             os._exit(0)
 
     def update(self, changed: Mapping[str, object] | None, clock: int) -> None:
-        """Apply the changed attributes and the clock of a frame of the host."""
-        CLOCK.set_to = clock
+        """Apply the changed attributes and the clock that a frame of the host contains."""
+        CLOCK.host_time = clock
         if changed:
             refresh(self.objects, changed)
 
     def set_file(self, file: str | None) -> None:
-        """Set the file name of the running cell's code, or None. Plan code can send messages only while a cell runs."""
+        """Set the file name of the running cell, or None. Plan code can send messages only while a cell runs."""
         self._file = file
 
     def write(self, text: str) -> None:
-        """Send printed text to the host at once, so that it is kept however the cell ends."""
+        """Send printed text to the host immediately, so that it is kept however the cell ends."""
         if self._file is None:
             return
         for start in range(0, len(text), MAX_STRING):
@@ -206,7 +211,10 @@ class Link:
             self.send(payload)
 
     def call(self, name: str, parameters: list[str], args: tuple[object, ...], kwargs: dict[str, object]) -> object:
-        """Return the result of a host function. Raises what it raised, or TypeError or ValueError for bad arguments."""
+        """Call a host function and return its result.
+
+        Raises the exception that the function raised, or TypeError or ValueError for bad arguments.
+        """
         line = self._line()
         if kwargs or not SCALARS.issuperset(map(type, args)):
             return self._ask(_call_message(line, name, parameters, args, kwargs))
@@ -224,11 +232,11 @@ class Link:
         return None if frame is None else frame.f_lineno
 
     def sleep(self, seconds: float) -> None:
-        """Have the host advance the clock."""
+        """Ask the host to advance the clock."""
         self._ask(encode(["sleep", seconds]).encode())
 
     def source(self, module: str) -> tuple[str, bool] | None:
-        """Return the source of a module, as the host sends it, and whether it is a package; None if there is none."""
+        """Return the source of a module and whether it is a package, or None if the host does not send the module."""
         if self._file is None or len(module) > MAX_MODULE:
             return None
         source: Any = self._ask(encode(["import", module]).encode())
@@ -238,7 +246,7 @@ class Link:
         if self._file is None:
             raise RuntimeError("no cell is running")
         depth = sys.getrecursionlimit()
-        # If this raises RecursionError, no request was sent. Later the limit could not be restored.
+        # Raises RecursionError if the stack is so deep that the limit could not be restored below. No request is sent.
         sys.setrecursionlimit(depth)
         sys.setrecursionlimit(depth + SPARE_DEPTH)
         try:
@@ -254,7 +262,7 @@ class Link:
         return value
 
     def _receive_answer(self) -> object:
-        """Return the host's answer. If it cannot be read, the worker ends, since the call may have been made."""
+        """Return the host's answer. If it cannot be read, the worker ends: the host may have made the call."""
         try:
             kind, *answer, changed, clock = self.receive()
             self.update(changed, clock)
@@ -270,7 +278,7 @@ class Link:
 def _call_message(
     line: int | None, name: str, parameters: list[str], args: tuple[object, ...], kwargs: dict[str, object]
 ) -> bytes:
-    """Return the "call" message. Raises TypeError or ValueError with the name of the parameter."""
+    """Return the "call" message. Raises TypeError or ValueError, with the parameter's name, for a bad argument."""
     positional = [(parameters[i] if i < len(parameters) else str(i + 1), value) for i, value in enumerate(args)]
     parts = []
     for parameter, value in [*positional, *kwargs.items()]:
@@ -283,7 +291,7 @@ def _call_message(
 
 
 def _exception(kind: str, message: str) -> Exception:
-    """Return the built-in exception of that name if it can be created from a message, else RuntimeError."""
+    """Return an exception of the built-in class of this name, or a RuntimeError if no such class takes a message."""
     known = getattr(builtins, kind, None)
     if isinstance(known, type) and issubclass(known, Exception) and not issubclass(known, MemoryError):
         try:

@@ -1,9 +1,12 @@
-"""The kernel's restrictions on the zygote and its workers.
+"""The kernel's restrictions on workers, the processes in which plan code runs.
 
-Each step of the tables raises OSError if the kernel or the container does not grant it; the host decides what may be
-missing. The zygote takes the inherited steps once; each worker takes the rest. The last step is the seccomp filter.
-Its table is the policy: a system call that is not listed fails with EPERM. No listed call opens a file, connects, sends
-a signal or starts a process; ``recvfrom`` and ``sendto`` reach only the socket that the worker was forked with.
+Each restriction is a step: a function that raises OSError if the kernel or the container does not grant it. The host,
+which is the process that opens sessions, decides which may be missing. The zygote, the process that workers are forked
+from, takes the steps that workers inherit. Each worker then takes the last step, the seccomp filter.
+
+The filter allows only the system calls that are listed here; all others fail with EPERM. None of the listed calls opens
+a file, connects, sends a signal or starts a process. ``recvfrom`` and ``sendto`` can reach only the socket that the
+worker was forked with.
 """
 
 import ctypes
@@ -38,19 +41,21 @@ ALLOWED = {
     "exit_group": (231, 94),
 }
 ARCHITECTURES = {"x86_64": (0, 0xC000003E), "aarch64": (1, 0xC00000B7)}
-"""Maps a machine to its column in ``ALLOWED`` and ``UNLESS``, and its AUDIT_ARCH number."""
+"""Maps a machine to its column in ``ALLOWED`` and ``ALLOWED_UNLESS``, and its AUDIT_ARCH number."""
 
 PROT_EXEC = 4
 MSG_DONTWAIT, MSG_WAITALL, MSG_NOSIGNAL = 0x40, 0x100, 0x4000
 OTHER_FLAGS = 0xFFFFFFFF & ~(MSG_DONTWAIT | MSG_WAITALL | MSG_NOSIGNAL)
 LAST_CLOCK, LAST_ADVICE = 11, 8
-"""CLOCK_TAI: larger (unsigned) ids are clocks of other processes. MADV_FREE: larger ones are about sharing."""
+"""CLOCK_TAI and MADV_FREE. Larger clock ids, read as unsigned numbers, are clocks of other processes. Larger advice
+concerns the sharing of memory.
+"""
 PR_SET_SECCOMP, SECCOMP_MODE_FILTER = 22, 2
 LOAD, JUMP_EQUAL, JUMP_GREATER, JUMP_ANY_BIT, RETURN = 0x20, 0x15, 0x25, 0x45, 0x06
 NUMBER, ARCHITECTURE, FIRST_ARGUMENT, THIRD_ARGUMENT, FOURTH_ARGUMENT = 0, 4, 16, 32, 40
-"""Offsets in struct seccomp_data; for arguments, of the lower half."""
-#              name: number on x86_64, on aarch64; argument, comparison, constant; denied if true
-UNLESS = {
+"""Offsets in struct seccomp_data. Those of arguments are the offsets of their lower halves."""
+#              name: number on x86_64, on aarch64; argument, comparison and constant: denied if the comparison is true
+ALLOWED_UNLESS = {
     "mmap": (9, 222, THIRD_ARGUMENT, JUMP_ANY_BIT, PROT_EXEC),
     "mprotect": (10, 226, THIRD_ARGUMENT, JUMP_ANY_BIT, PROT_EXEC),
     "recvfrom": (45, 207, FOURTH_ARGUMENT, JUMP_ANY_BIT, OTHER_FLAGS),
@@ -74,7 +79,10 @@ class FilterProgram(ctypes.Structure):
 
 
 def instructions(machine: str) -> list[tuple[int, int, int, int]]:
-    """Return the filter as (code, jump if true, jump if false, constant). Raises OSError for unknown machines."""
+    """Return the instructions of the filter, each as (code, jump if true, jump if false, constant).
+
+    Raises OSError for an unknown machine.
+    """
     if machine not in ARCHITECTURES:
         raise OSError(
             errno.ENOSYS, f"no table of system calls for {machine}; there is one for {', '.join(ARCHITECTURES)}"
@@ -88,7 +96,7 @@ def instructions(machine: str) -> list[tuple[int, int, int, int]]:
     ]
     for numbers in ALLOWED.values():
         program += [(JUMP_EQUAL, 0, 1, numbers[column]), (RETURN, 0, 0, ALLOW)]
-    for row in UNLESS.values():
+    for row in ALLOWED_UNLESS.values():
         argument, comparison, constant = row[2:]
         program += [
             (JUMP_EQUAL, 0, 4, row[column]),
@@ -113,21 +121,22 @@ def install_filter(program: FilterProgram) -> None:
         raise OSError(number, errno.errorcode.get(number, str(number)))
 
 
-# Everything else.
+# Other restrictions.
 
 PR_SET_PDEATHSIG, PR_SET_DUMPABLE, PR_SET_NO_NEW_PRIVS = 1, 4, 38
 CLONE_NEWNS, CLONE_NEWIPC, CLONE_NEWUSER = 0x00020000, 0x08000000, 0x10000000
 CLONE_NEWPID, CLONE_NEWNET = 0x20000000, 0x40000000
 CAP_KILL = 5
 NOBODY = 65534
-"""User and group of a worker whose host is root."""
+"""The user and group id of workers if the host is root."""
 SYS_LANDLOCK_CREATE_RULESET, SYS_LANDLOCK_RESTRICT_SELF = 444, 446
-"""The same numbers on every machine."""
+"""These numbers are the same on every machine."""
 LANDLOCK_VERSION = 1
 LANDLOCK_FILES = {1: 13, 2: 14, 3: 15, 4: 15}
-"""Number of file access rights by ABI; 16 from 5 on."""
+"""Maps the version of Landlock's ABI to its number of file access rights. From version 5 on there are 16."""
 CAPABILITY_VERSION_3 = 0x20080522
-NONE = (0, 0)
+NO_RESOURCES = (0, 0)
+"""The soft and hard limit of a resource that workers may not use."""
 
 
 def _check(result: int) -> int:
@@ -146,7 +155,7 @@ def _unshare(flag: int) -> None:
 
 
 def unprivileged_user() -> None:
-    """Change to an unprivileged user if the host is root. Raises OSError if the host could not end such a worker."""
+    """Change to an unprivileged user if the host is root. Raises OSError if the host could not kill such a worker."""
     if os.geteuid() == 0:
         if not _capabilities() & 1 << CAP_KILL:
             raise OSError(errno.EPERM, "the host lacks CAP_KILL, and could not end a worker of another user")
@@ -162,12 +171,12 @@ def _capabilities() -> int:
 
 def no_file_writes() -> None:
     """Allow no core dumps and no writes to files."""
-    resource.setrlimit(resource.RLIMIT_CORE, NONE)
-    resource.setrlimit(resource.RLIMIT_FSIZE, NONE)
+    resource.setrlimit(resource.RLIMIT_CORE, NO_RESOURCES)
+    resource.setrlimit(resource.RLIMIT_FSIZE, NO_RESOURCES)
 
 
 def no_new_privs() -> None:
-    """Keep programs that are executed later from gaining privileges. seccomp and Landlock require it."""
+    """Keep programs that are executed later from gaining privileges. Both seccomp and Landlock require this."""
     _prctl(PR_SET_NO_NEW_PRIVS, 1)
 
 
@@ -183,7 +192,7 @@ def undumpable() -> None:
 
 
 def landlock() -> None:
-    """Deny access to files and, if the kernel can, to TCP ports, outside abstract sockets, and signals to others."""
+    """Deny access to files and, if the kernel can, to TCP ports, and to abstract sockets and signals of others."""
     syscall = LIBC.syscall
     abi = _check(syscall(SYS_LANDLOCK_CREATE_RULESET, None, 0, LANDLOCK_VERSION))
     files = (1 << LANDLOCK_FILES.get(abi, 16)) - 1
@@ -202,7 +211,7 @@ _NAMESPACES: Mapping[str, Callable[[], None]] = {
     "mount namespace": partial(_unshare, CLONE_NEWNS),
     "pid namespace": partial(_unshare, CLONE_NEWPID),
 }
-INHERITED: tuple[tuple[str, Callable[[], None]], ...] = (
+ZYGOTE_STEPS: tuple[tuple[str, Callable[[], None]], ...] = (
     ("rlimits", no_file_writes),
     *_NAMESPACES.items(),
     ("user id", unprivileged_user),
@@ -213,12 +222,15 @@ INHERITED: tuple[tuple[str, Callable[[], None]], ...] = (
     ("capabilities", no_capabilities),
     ("undumpable", undumpable),
 )
-"""The order matters. Namespaces need capabilities, either root's or those of a user in a user namespace, so they are
-tried before and after the user changes. Landlock needs no_new_privs."""
+"""The steps that the zygote takes and workers inherit, each with the name of its mechanism.
+
+The order matters. Creating a namespace takes capabilities: either those of root, or those of a user in a new user
+namespace. So it is tried both before and after the change of the user. Landlock needs no_new_privs.
+"""
 
 
 def attempt(step: Callable[..., None], *args: object) -> str:
-    """Take a step. Return "", or the reason why it was not granted."""
+    """Take a step. Return "" if it was granted, or the reason why it was not."""
     try:
         step(*args)
     except (OSError, ValueError) as error:
@@ -229,26 +241,32 @@ def attempt(step: Callable[..., None], *args: object) -> str:
 LEFT_OUT = "left out by the caller"
 
 
-def lock_zygote(without: Collection[str]) -> dict[str, str]:
-    """Take every inherited step except ``without``. Map each mechanism to "" if granted, else to the reason why not."""
-    reasons = dict.fromkeys(without, LEFT_OUT)
-    for name, step in INHERITED:
-        if reasons.get(name, "not tried") and name not in without:
+def lock_zygote(disabled: Collection[str]) -> dict[str, str]:
+    """Take the zygote's steps except those named in ``disabled``.
+
+    Return a dict that maps each mechanism to "" if it was granted, or to the reason why it was not.
+    """
+    reasons = dict.fromkeys(disabled, LEFT_OUT)
+    for name, step in ZYGOTE_STEPS:
+        if reasons.get(name, "not tried") and name not in disabled:
             reasons[name] = attempt(step)
     return reasons
 
 
-def die_with_parent(parent: int | None) -> None:
-    """Die when the zygote dies. Raises ProcessLookupError if it is dead already; ``parent`` is its pidfd."""
+def die_with_parent(zygote_pidfd: int | None) -> None:
+    """Tell the kernel to kill this process when the zygote dies. Raises ProcessLookupError if it is already dead."""
     _prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
-    if parent is not None and select.select([parent], [], [], 0)[0]:
+    if zygote_pidfd is not None and select.select([zygote_pidfd], [], [], 0)[0]:
         raise ProcessLookupError(errno.ESRCH, "the zygote is gone")
 
 
-def keep_namespace(parent: int) -> NoReturn:
-    """Act as process 1 of the pid namespace, which ends with it: do nothing until the zygote dies."""
+def run_namespace_init(zygote_pidfd: int) -> NoReturn:
+    """Act as process 1 of the pid namespace: do nothing until the zygote dies.
+
+    The kernel ends the namespace, and every process in it, when this process ends.
+    """
     try:
-        die_with_parent(parent)
+        die_with_parent(zygote_pidfd)
         os.closerange(0, os.sysconf("SC_OPEN_MAX"))
         while True:
             signal.pause()
@@ -256,18 +274,19 @@ def keep_namespace(parent: int) -> NoReturn:
         os._exit(0)
 
 
-def limit_resources(worker: int, space: int, *, alone: bool) -> None:
-    """Limit a worker's processor time and address space, in bytes; if ``alone``, allow no new file or process.
+def limit_resources(worker: int, address_space: int, *, isolated: bool) -> None:
+    """Limit the processor time and the address space, in bytes, of the worker with this pid.
 
-    The zygote does this, since it has already copied the memory pages that this writes.
+    If ``isolated``, also allow it no new files and no new processes. The zygote calls this, and not the worker, since
+    the worker would have to copy the memory pages to which it writes.
     """
     resource.prlimit(worker, resource.RLIMIT_CPU, (FIRST_CPU_SECONDS, resource.RLIM_INFINITY))
     hard = resource.getrlimit(resource.RLIMIT_AS)[1]
-    space = space if hard == resource.RLIM_INFINITY else min(space, hard)
-    resource.prlimit(worker, resource.RLIMIT_AS, (space, space))
-    if alone:
-        resource.prlimit(worker, resource.RLIMIT_NPROC, NONE)
-        resource.prlimit(worker, resource.RLIMIT_NOFILE, NONE)
+    address_space = address_space if hard == resource.RLIM_INFINITY else min(address_space, hard)
+    resource.prlimit(worker, resource.RLIMIT_AS, (address_space, address_space))
+    if isolated:
+        resource.prlimit(worker, resource.RLIMIT_NPROC, NO_RESOURCES)
+        resource.prlimit(worker, resource.RLIMIT_NOFILE, NO_RESOURCES)
 
 
 def confine(program: FilterProgram) -> None:

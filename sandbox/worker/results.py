@@ -1,4 +1,8 @@
-"""Values and exceptions of a plan as JSON. A value that JSON does not have is refused, never converted."""
+"""Values and exceptions of a plan as JSON.
+
+Arguments that JSON cannot represent are refused, never converted. If the value of a cell, a piece of plan code that is
+run in one go, is such a value, the host gets its repr.
+"""
 
 import builtins
 from collections.abc import Callable, Iterator, Mapping
@@ -24,9 +28,9 @@ _REMEDIES = {
     dict: "; dict(...) makes a dict of it",
     object: "; list(...) makes a list of it",
 }
-"""Hints for converting a value to JSON, by its base class. The last one is for iterables."""
+"""Maps the base class of a value to a hint how the plan can convert it to JSON. The last one is for iterables."""
 MAX_REPR = 10_000
-"""Maximum characters of a value's repr that are sent to the host."""
+"""Maximum characters of the text of a value that are sent to the host."""
 JSON_NAMES = "str, int, float, bool, None, list or dict with str keys"
 
 
@@ -39,20 +43,20 @@ _scan = JSONDecoder().scan_once  # type: ignore[attr-defined]
 
 
 def encode(value: object) -> str:
-    """Return compact JSON, three times as fast as ``json.dumps``: the encoder is built once.
+    """Return compact JSON. This is three times as fast as ``json.dumps``, since the encoder is built only once.
 
-    Raises TypeError or ValueError.
+    Raises TypeError or ValueError for a value that JSON cannot represent.
     """
     return "".join(_encoder(value, 0))
 
 
 def decode(text: str) -> Any:
-    """Return the value of JSON that has no blanks around it, three times as fast as ``json.loads``."""
+    """Parse JSON that has no blanks around it. This is three times as fast as ``json.loads``."""
     return _scan(text, 0)[0]
 
 
 def as_json(value: object, depth: int = 0) -> object:
-    """Return the value as JSON has it, with tuples as lists. Raises TypeError or ValueError if JSON cannot hold it."""
+    """Return the value with tuples replaced by lists. Raises TypeError or ValueError if JSON cannot represent it."""
     kind = type(value)
     if kind in SCALARS:
         return value
@@ -79,7 +83,7 @@ def _text_key(key: object) -> str:
 
 
 def to_bytes(value: object) -> bytes:
-    """Return a value from ``as_json``, encoded. Raises ValueError for nan, infinity and lone surrogates."""
+    """Encode a value that ``as_json`` returned. Raises ValueError for nan, infinity and lone surrogates."""
     try:
         return encode(value).encode()
     except UnicodeEncodeError:
@@ -87,7 +91,10 @@ def to_bytes(value: object) -> bytes:
 
 
 def value_for_host(value: object, limit: int) -> object:
-    """Return a cell's value for the host: itself if it takes at most ``limit`` bytes of JSON, else its repr, cut."""
+    """Return a cell's value as the host gets it.
+
+    That is the value itself if it takes at most ``limit`` bytes of JSON, or else the beginning of its repr.
+    """
     try:
         plain = as_json(value)
         if len(to_bytes(plain)) <= limit:
@@ -98,9 +105,12 @@ def value_for_host(value: object, limit: int) -> object:
 
 
 def text_of(value: object, convert: Callable[[object], str]) -> str:
-    """Return ``str`` or ``repr`` of a plan's value: cut and printable, even if the plan's class misbehaves."""
+    """Return the text of a plan's value, shortened and printable, even if a class of the plan misbehaves.
+
+    ``convert`` is ``str`` or ``repr``.
+    """
     try:
-        text = str.__getitem__(convert(value), slice(MAX_REPR + 1))  # a plain str, whatever subclass the plan returns
+        text = str.__getitem__(convert(value), slice(MAX_REPR + 1))  # makes a plain str of any subclass of str
     except MemoryError:
         raise
     except BaseException as error:
@@ -113,29 +123,29 @@ def printable(text: str) -> str:
     return text.encode("utf-8", "backslashreplace").decode()
 
 
-# Exceptions, reported with the plan's line and a hint.
+# Exceptions. They are reported as faults, with the line of the plan and a hint.
 
 RAISE = opmap["RAISE_VARARGS"]
 Report = dict[str, object]
-"""The fields of sandbox.types.Fault."""
-MEMORY: Report = {"kind": "limit", "type": "memory", "message": ""}
+"""The fields of a Fault (``sandbox/types.py``)."""
+MEMORY_FAULT: Report = {"kind": "limit", "type": "memory", "message": ""}
 """The host adds the message, since it knows the limit."""
 MAX_MESSAGE = 4_000
 MAX_TEXT = 300
-"""Maximum characters of a source line, a hint, or the exception's name. Together they must fit into a frame."""
+"""Maximum characters of a source line, of a hint, and of an exception's name. Together they must fit into a frame."""
 
 
 @dataclass
 class WorkerCell:
-    """A compiled cell and its source. Both grow if the cell is run in parts.
+    """A compiled cell and its source. If the cell is run in parts, both grow.
 
-    The source of each part begins with as many empty lines as there are lines before it.
+    The source of each part begins with as many empty lines as the cell has lines before the part.
     """
 
     name: str
     source: str
     compiled: list[tuple[CodeType, CodeType | None]]
-    """The code of each part, and its final expression, if any."""
+    """For each part: its code, and the code of the expression at its end, or None if there is no such expression."""
 
     def is_continued_by(self, code: CodeType) -> bool:
         """Return whether the code is a further part of this cell. Each cell has its own file name."""
@@ -152,12 +162,12 @@ class WorkerCell:
 
     @cached_property
     def codes(self) -> frozenset[int]:
-        """The ids of all code objects of this cell. Equal code of two cells has different ids."""
+        """The ids of all code objects of this cell. Code objects of two cells may be equal, but their ids differ."""
         roots = (root for part in self.compiled for root in part)
         return frozenset(id(code) for root in roots if root is not None for code in _nested_codes(root))
 
     def line(self, number: int) -> str:
-        """Return the text of a line, counted from 1; empty where there is none."""
+        """Return the text of a line, or "" if there is no such line. The first line has the number 1."""
         lines = self.source.replace("\r\n", "\n").replace("\r", "\n").split("\n")  # as CPython counts them
         return lines[number - 1] if 0 < number <= len(lines) else ""
 
@@ -170,10 +180,13 @@ def _nested_codes(code: CodeType) -> Iterator[CodeType]:
 
 
 def fault_of(error: BaseException, cell: WorkerCell, earlier: list[WorkerCell], names: Mapping[str, object]) -> Report:
-    """Return the fault of a cell that raised."""
+    """Return the fault for an exception that ended a cell.
+
+    ``earlier`` contains the session's cells so far, and ``names`` its namespace, in which misspelt names are looked up.
+    """
     if isinstance(error, MemoryError) and not _raised_by_plan(error.__traceback__, [cell, *earlier]):
-        return MEMORY
-    lines, deeper = _place(error.__traceback__, cell, earlier)
+        return MEMORY_FAULT
+    lines, deeper = _locate(error.__traceback__, cell, earlier)
     line = lines.pop() if lines else None
     report: Report = {
         "kind": "raised",
@@ -187,7 +200,7 @@ def fault_of(error: BaseException, cell: WorkerCell, earlier: list[WorkerCell], 
 
 
 def _raised_by_plan(trace: TracebackType | None, cells: list[WorkerCell]) -> bool:
-    """Return whether a ``raise`` in a plan's own code raised the exception, not a lack of memory."""
+    """Return whether the exception came from a ``raise`` in the plan's own code, and not from a lack of memory."""
     while trace is not None and trace.tb_next is not None:
         trace = trace.tb_next
     if trace is None or not any(id(trace.tb_frame.f_code) in cell.codes for cell in cells):
@@ -195,17 +208,20 @@ def _raised_by_plan(trace: TracebackType | None, cells: list[WorkerCell]) -> boo
     return trace.tb_frame.f_code.co_code[trace.tb_lasti] == RAISE
 
 
-def _place(trace: TracebackType | None, cell: WorkerCell, earlier: list[WorkerCell]) -> tuple[list[int], str]:
-    """Return the cell's lines in the traceback, outermost first, and any deeper place in an earlier cell, as text."""
+def _locate(trace: TracebackType | None, cell: WorkerCell, earlier: list[WorkerCell]) -> tuple[list[int], str]:
+    """Return the lines of the cell in the traceback, the outermost first, and a text.
+
+    If the exception was raised in a function that an earlier cell defined, the text says where. Otherwise it is "".
+    """
     lines, deeper = list[int](), ""
     while trace is not None:
         code = trace.tb_frame.f_code
         if id(code) in cell.codes:
             lines.append(trace.tb_lineno)
             deeper = ""
-        elif other := next((other for other in earlier if id(code) in other.codes), None):
-            text = other.line(trace.tb_lineno).strip()
-            deeper = f" (in {code.co_name}(), line {trace.tb_lineno} of {other.name}: {text})"
+        elif definer := next((candidate for candidate in earlier if id(code) in candidate.codes), None):
+            text = definer.line(trace.tb_lineno).strip()
+            deeper = f" (in {code.co_name}(), line {trace.tb_lineno} of {definer.name}: {text})"
         trace = trace.tb_next
     return lines, deeper
 
@@ -219,11 +235,11 @@ def _hint(error: BaseException, names: Mapping[str, object]) -> str:
             return printable(_did_you_mean(name, dir(error.obj)))
         return _did_you_mean(name, list(names)) or _did_you_mean(name, dir(builtins))
     except BaseException:
-        return ""  # the exception or its object has a class of the plan, which may raise when it is examined
+        return ""  # the plan may have defined the exception's class, which can raise anything when it is examined
 
 
 def _did_you_mean(name: str, known: list[str]) -> str:
-    """Return a suggestion; none for a name that exists without a value, such as an empty slot."""
+    """Return a suggestion, or "" if there is none, or if the name exists but has no value (such as an empty slot)."""
     if name in known:
         return ""
     return suggestion(name, [word for word in known if not word.startswith("_")])

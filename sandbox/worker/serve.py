@@ -1,4 +1,7 @@
-"""The worker: opens one session and runs its cells in order until the host hangs up."""
+"""The worker: it opens one session and runs its cells in order until the host hangs up.
+
+A cell is a piece of plan code that is run in one go. The zygote is the process that workers are forked from.
+"""
 
 import gc
 import marshal
@@ -31,60 +34,64 @@ REHEARSAL_SETTINGS = {
     "values": {"record": {"a": 1}},
 }
 PART = "part"
-"""Kind of the message for a part of a cell that is not its last."""
+"""The kind of a message with a part of a cell, except the last part."""
 PART_END = to_bytes(["end", None, []])
 MAX_VALUE = MAX_FROM_WORKER // 4
-"""Maximum bytes of JSON of a cell's value."""
+"""Maximum bytes of JSON that the value of a cell may take."""
 
 
 @dataclass(frozen=True)
 class WorkerSetup:
-    """The zygote's preparations for its workers."""
+    """What the zygote has prepared for its workers."""
 
-    cells: "CellRunner"
+    runner: "CellRunner"
     program: lockdown.FilterProgram | None
+    """The system call filter, or None if it is not used."""
     idle_bytes: int
-    """Address space in use before any plan runs."""
-    alone: bool
+    """The address space in use before any plan runs."""
+    isolated: bool
     """True if the worker may open no file and start no process."""
-    parent: int | None
-    """A pidfd of the zygote; None if a pid namespace ends workers that were forked too late to see the zygote die."""
+    zygote_pidfd: int | None
+    """The zygote's pidfd, with which a new worker checks that the zygote is alive.
+
+    None if a pid namespace, which ends all its processes, makes this check unnecessary.
+    """
 
 
 def serve(setup: WorkerSetup) -> NoReturn:
-    """Install the filter, open the session that the host describes, and run its cells until it hangs up."""
-    granted = {} if setup.program is None else {"seccomp": lockdown.attempt(lockdown.confine, setup.program)}
-    cells, link = setup.cells, setup.cells.link
-    link.send(to_bytes(["locked", granted]))
+    """Install the filter, open the session that the host describes, and run its cells until the host hangs up."""
+    refusals = {} if setup.program is None else {"seccomp": lockdown.attempt(lockdown.confine, setup.program)}
+    runner, link = setup.runner, setup.runner.link
+    link.send(to_bytes(["locked", refusals]))
     _, settings = link.receive()
-    cells.open(settings)
+    runner.open(settings)
     while True:
         kind, source, name, compiled, changed, clock = link.receive()
         try:
             link.update(changed, clock)
-            end = cells.run(source, name, compiled, is_part=kind == PART)
+            end = runner.run(source, name, compiled, is_part=kind == PART)
         except MemoryError:
             end = OUT_OF_MEMORY
         link.send(end)
 
 
 class CellRunner:
-    """One namespace, and the cells that ran in it.
+    """Runs cells in one namespace.
 
-    The zygote creates it, so that workers share its memory until they change it. Each worker opens its own session.
+    The zygote creates it, so that workers share its memory until they write to it. Each worker opens its own session.
     """
 
     def __init__(self, sock: socket.socket, *, guarded: bool) -> None:
         self.link = Link(sock)
         self._cells = list[results.WorkerCell]()
         self._value: object = None
-        """The value of the part that ran last, if its cell continues."""
+        """The value of the last part, while its cell is not complete."""
         sys.stdout = sys.stderr = language.Output(self.link.write)
         CLOCK.ask_sleep, language.FINDER.ask = self.link.sleep, self.link.source
         self._names = language.namespace(guarded=guarded)
 
     def open(self, settings: Mapping[str, Any]) -> None:
-        """Put the session's functions, attributes and values into the namespace, and seed random number generators."""
+        """Put the session's functions, attributes and values into the namespace, and seed the random numbers."""
         link = self.link
         CLOCK.start()
         determinism.seed(settings["seed"])
@@ -97,7 +104,7 @@ class CellRunner:
     def run(self, source: str, name: str, compiled: str, *, is_part: bool = False) -> bytes:
         """Run one cell, or the next part of one, and return the "end" message.
 
-        Nothing of the cell is referenced from this frame when the message is sent.
+        The caller sends the message, so that no local variable refers to the cell's objects at that time.
         """
         code, tail = _code(compiled)
         continues = bool(self._cells) and self._cells[-1].is_continued_by(code)
@@ -128,12 +135,15 @@ class CellRunner:
 
 
 def _code(compiled: str) -> tuple[CodeType, CodeType | None]:
-    """Return the code, and the final expression if any, that the host has compiled."""
+    """Return the code that the host has compiled, and that of the expression at its end, or None if there is none."""
     return marshal.loads(a2b_base64(compiled))  # type: ignore[no-any-return]
 
 
 def _objects(link: Link, functions: Mapping[str, list[str]], attributes: Mapping[str, object]) -> dict[str, object]:
-    """Return the plan's functions and objects. ``functions`` maps names, dotted or bare, to parameter names."""
+    """Return a dict that maps names to the plan's functions and objects.
+
+    ``functions`` maps the name of each function, dotted or bare, to the names of its parameters.
+    """
     bare: dict[str, object] = {}
     members: dict[str, dict[str, object]] = {name.partition(".")[0]: {} for name in attributes}
     for dotted, parameters in functions.items():
@@ -150,30 +160,30 @@ def _objects(link: Link, functions: Mapping[str, list[str]], attributes: Mapping
 
 
 def prepare(sock: socket.socket, modules: Collection[str], *, guarded: bool) -> CellRunner:
-    """Prepare what all workers share, and return the runner that each of them uses. It sends over ``sock``."""
+    """Prepare what all workers share. Return the runner that each of them uses, which sends messages over ``sock``."""
     determinism.make_deterministic()
     if guarded:
         language.guard_library()
     language.preload(modules, guarded=guarded)
     for _ in range(REHEARSALS):
         _rehearse(guarded=guarded)
-    cells = CellRunner(sock, guarded=guarded)
+    runner = CellRunner(sock, guarded=guarded)
     gc.collect()
     gc.freeze()
-    return cells
+    return runner
 
 
 def _rehearse(*, guarded: bool) -> None:
-    """Run a short session as a worker does, with prepared answers in place of the host's.
+    """Run a short session as a worker does, with prepared answers instead of the host's.
 
-    The interpreter specialises code that runs often by writing into it. A forked process copies each page at its first
-    write, so pages that are written here are not copied in every worker.
+    The interpreter specialises code that runs often by writing into it. A forked process must copy each memory page to
+    which it writes. Pages that are written here, before the fork, need not be copied in every worker.
     """
     ours, theirs = socket.socketpair()
     with ours, theirs:
-        cells = CellRunner(ours, guarded=guarded)
+        runner = CellRunner(ours, guarded=guarded)
         theirs.sendall(pack(to_bytes(["answer", "text", None, 1]), MAX_FROM_WORKER) * REHEARSAL_CALLS)
-        cells.open(REHEARSAL_SETTINGS)
-        cells.link.update({"host.now": 1}, 1)
+        runner.open(REHEARSAL_SETTINGS)
+        runner.link.update({"host.now": 1}, 1)
         compiled = b2a_base64(marshal.dumps((compile(REHEARSAL_CODE, REHEARSAL_FILE, "exec"), None))).decode()
-        cells.link.send(cells.run(REHEARSAL_CODE, REHEARSAL_FILE, compiled))
+        runner.link.send(runner.run(REHEARSAL_CODE, REHEARSAL_FILE, compiled))

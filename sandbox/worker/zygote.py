@@ -1,10 +1,17 @@
-"""The process that workers are forked from, started once per sandbox, with an empty environment.
+"""The zygote: the process that workers are forked from. It is started once per sandbox, with an empty environment.
 
-It imports what plans need, drops the privileges that no worker may have, and then serves requests on its control
-socket. There are two requests. The first forks a worker with a memory limit in MB: the answer has the worker's pid, its
-memory limit and, as descriptors, the host's end of the worker's channel and a pidfd. The second sets a worker's limit
-on processor time, and has no answer. The zygote ends when the control socket closes or the host dies. It watches the
-host through a pidfd, since the kernel sends the parent-death signal as soon as the thread that started the zygote ends.
+Workers are the processes in which plan code runs. The host is the process that opens sessions. The zygote imports what
+plans need, drops the privileges that no worker may have, and then serves two kinds of requests on its control socket:
+
+- Fork a worker with a memory limit in MB. The answer contains the worker's pid, its memory limit and two descriptors:
+  the host's end of the channel to the worker, and the worker's pidfd.
+- Set a worker's limit on processor time. There is no answer.
+
+The zygote ends when the control socket closes or the host dies. It watches the host through the host's pidfd, since
+the kernel sends the parent-death signal as soon as the thread that started the zygote ends.
+
+If a pid namespace is available, workers live in it. The zygote then forks process 1 of the namespace, its init process,
+before all workers. When the zygote dies, the init process dies, and with it every worker.
 """
 
 import _socket
@@ -21,34 +28,38 @@ import warnings
 from contextlib import suppress
 from typing import NoReturn
 
-from planbook.sandbox.protocol import LIMIT
+from planbook.sandbox.protocol import CPU_LIMIT_REQUEST
 from planbook.sandbox.worker import determinism, language, lockdown, serve
 
 NULL, CHANNEL, CONTROL = 0, 3, 4
-"""Descriptors of the null device, a worker's channel (its only one except 0, 1 and 2), and the control socket."""
+"""The descriptors of the null device, of a worker's channel, and of the zygote's control socket. A worker has no other
+descriptors than its channel and 0, 1 and 2.
+"""
 DESCRIPTORS, CREDENTIALS = struct.Struct("ii"), struct.Struct("3i")
-KEEPER_SECONDS = 1.0
-"""Maximum seconds that a pid namespace takes to end after its first failed fork."""
+NAMESPACE_END_SECONDS = 1.0
+"""Maximum seconds to wait for the end of the pid namespace's init process after a fork has failed: if it is dying, no
+process can be forked in the namespace.
+"""
 OPEN_MAX = os.sysconf("SC_OPEN_MAX")
 
 
-def main(standard_input: socket.socket, *, without: list[str], modules: list[str], guarded: bool) -> None:
-    """Serve until the host is gone."""
+def main(standard_input: socket.socket, *, disabled: list[str], modules: list[str], guarded: bool) -> None:
+    """Serve requests until the host is gone. ``disabled`` names the kernel mechanisms that are not used."""
     os.dup2(standard_input.detach(), CONTROL)
     os.closerange(CONTROL + 1, OPEN_MAX)
     control, channel = socket.socket(fileno=CONTROL), _channel()
     try:
-        watched, own_pidfd = [os.pidfd_open(_parent(control))], os.pidfd_open(os.getpid())
+        watched_pidfds, own_pidfd = [os.pidfd_open(_parent(control))], os.pidfd_open(os.getpid())
         _detach()
-        setup, granted = _prepare(channel, own_pidfd, frozenset(without), modules, guarded=guarded)
-        if setup.parent is None:
-            watched.append(_start_keeper(own_pidfd))
+        setup, refusals = _prepare(channel, own_pidfd, frozenset(disabled), modules, guarded=guarded)
+        if setup.zygote_pidfd is None:
+            watched_pidfds.append(_start_namespace_init(own_pidfd))
     except Exception:
         control.send(json.dumps({"failed": traceback.format_exc()}).encode())
         return
-    control.send(json.dumps({"granted": granted}).encode())
+    control.send(json.dumps({"refusals": refusals}).encode())
     determinism.hide_process()
-    _fork_on_request(control, watched, setup)
+    _fork_on_request(control, watched_pidfds, setup)
 
 
 def _parent(control: socket.socket) -> int:
@@ -61,7 +72,7 @@ def _parent(control: socket.socket) -> int:
 
 
 def _detach() -> None:
-    """Replace the descriptors 0 to 2 and the signals that were inherited, and silence warnings."""
+    """Replace the descriptors 0 to 2 and the signal settings that were inherited, and silence warnings."""
     null = os.open(os.devnull, os.O_RDWR)
     for descriptor in (0, 1, 2):
         os.dup2(null, descriptor)
@@ -76,93 +87,96 @@ def _detach() -> None:
 
 
 def _prepare(
-    channel: socket.socket, own_pidfd: int, without: frozenset[str], modules: list[str], *, guarded: bool
+    channel: socket.socket, own_pidfd: int, disabled: frozenset[str], modules: list[str], *, guarded: bool
 ) -> tuple[serve.WorkerSetup, dict[str, str]]:
-    """Import modules and lock down. Return the workers' setup, and by mechanism "" or why it is not granted."""
-    cells = serve.prepare(channel, modules, guarded=guarded)
+    """Import modules and drop privileges.
+
+    Return the setup of the workers, and a dict that maps each mechanism to "" or to the reason why it is not available.
+    """
+    runner = serve.prepare(channel, modules, guarded=guarded)
     with open("/proc/self/statm", encoding="ascii") as statm:
         idle_bytes = int(statm.read().split()[0]) * os.sysconf("SC_PAGE_SIZE")
-    language.close_imports(confined="seccomp" not in without)
-    problems, program = lockdown.lock_zygote(without), None
-    if "seccomp" not in without:
+    language.close_imports(confined="seccomp" not in disabled)
+    refusals, program = lockdown.lock_zygote(disabled), None
+    if "seccomp" not in disabled:
         try:
             program = lockdown.make_filter()
         except OSError as error:
-            problems["seccomp"] = str(error)
-    parent = own_pidfd if problems["pid namespace"] else None
-    return serve.WorkerSetup(cells, program, idle_bytes, "rlimits" not in without, parent), problems
+            refusals["seccomp"] = str(error)
+    zygote_pidfd = own_pidfd if refusals["pid namespace"] else None
+    return serve.WorkerSetup(runner, program, idle_bytes, "rlimits" not in disabled, zygote_pidfd), refusals
 
 
-def _start_keeper(own_pidfd: int) -> int:
-    """Fork process 1 of the pid namespace and return a pidfd of it. Once it ends, no worker can be forked."""
-    keeper = os.fork()
-    if keeper == 0:
-        lockdown.keep_namespace(own_pidfd)
-    return os.pidfd_open(keeper)
+def _start_namespace_init(own_pidfd: int) -> int:
+    """Fork the init process of the pid namespace and return its pidfd. After its end no worker can be forked."""
+    init_pid = os.fork()
+    if init_pid == 0:
+        lockdown.run_namespace_init(own_pidfd)
+    return os.pidfd_open(init_pid)
 
 
 def _channel() -> socket.socket:
-    """Return a socket with the channel's descriptor, which each worker replaces with its own."""
-    place, other = socket.socketpair()
-    other.close()
-    os.dup2(place.detach(), CHANNEL)
+    """Return a socket object for the descriptor CHANNEL. The zygote replaces the descriptor for each worker."""
+    placeholder, peer = socket.socketpair()
+    peer.close()
+    os.dup2(placeholder.detach(), CHANNEL)
     return socket.socket(socket.AF_UNIX, socket.SOCK_STREAM, 0, CHANNEL)
 
 
-def _fork_on_request(control: socket.socket, watched: list[int], setup: serve.WorkerSetup) -> None:
-    """Fork until the control socket closes or a watched process, given by pidfd, ends."""
+def _fork_on_request(control: socket.socket, watched_pidfds: list[int], setup: serve.WorkerSetup) -> None:
+    """Serve requests until the control socket closes or one of the watched processes ends."""
     poll = select.poll()
-    for descriptor in (control.fileno(), *watched):
+    for descriptor in (control.fileno(), *watched_pidfds):
         poll.register(descriptor, select.POLLIN)
     while True:
         for ready, _ in poll.poll():
-            request = b"" if ready in watched else control.recv(LIMIT.size)
+            request = b"" if ready in watched_pidfds else control.recv(CPU_LIMIT_REQUEST.size)
             if not request:
                 return
-        if len(request) == LIMIT.size:
-            _limit(*LIMIT.unpack(request))
+        if len(request) == CPU_LIMIT_REQUEST.size:
+            _set_cpu_limit(*CPU_LIMIT_REQUEST.unpack(request))
             continue
         try:
             _fork(control, setup, int.from_bytes(request))
         except OSError as error:
-            if select.select(watched, [], [], KEEPER_SECONDS)[0]:
+            if select.select(watched_pidfds, [], [], NAMESPACE_END_SECONDS)[0]:
                 return
             control.send(json.dumps({"failed": f"fork: {error}"}).encode())
 
 
-def _limit(worker: int, seconds: int) -> None:
-    with suppress(OSError):  # it may have ended
+def _set_cpu_limit(worker: int, seconds: int) -> None:
+    with suppress(OSError):  # the worker may have ended
         resource.prlimit(worker, resource.RLIMIT_CPU, (seconds, resource.RLIM_INFINITY))
 
 
 def _fork(control: socket.socket, setup: serve.WorkerSetup, memory_mb: int) -> None:
-    """Fork a worker and report it to the host. Raises OSError.
+    """Fork a worker and report it to the host. Raises OSError if that fails.
 
-    ``_socket`` and raw bytes touch fewer pages than ``socket`` and ``json``. After a fork both processes copy each page
-    that they write to.
+    After a fork, both processes must copy each memory page to which they write. ``_socket`` and raw bytes write to
+    fewer pages than ``socket`` and ``json``.
     """
-    ours, theirs = _socket.socketpair()
-    os.dup2(theirs.fileno(), CHANNEL)
-    theirs.close()
+    host_end, worker_end = _socket.socketpair()
+    os.dup2(worker_end.fileno(), CHANNEL)
+    worker_end.close()
     worker = os.fork()
     if worker == 0:
         _become_worker(setup)
     os.dup2(NULL, CHANNEL)
     pidfd = os.pidfd_open(worker)
     try:
-        lockdown.limit_resources(worker, setup.idle_bytes + (memory_mb << 20), alone=setup.alone)
-        descriptors = DESCRIPTORS.pack(ours.fileno(), pidfd)
+        lockdown.limit_resources(worker, setup.idle_bytes + (memory_mb << 20), isolated=setup.isolated)
+        descriptors = DESCRIPTORS.pack(host_end.fileno(), pidfd)
         report = b'{"pid":%d,"memory_mb":%d}' % (worker, memory_mb)
         control.sendmsg([report], [(socket.SOL_SOCKET, socket.SCM_RIGHTS, descriptors)])
     finally:
         os.close(pidfd)
-        ours.close()
+        host_end.close()
 
 
 def _become_worker(setup: serve.WorkerSetup) -> NoReturn:
-    """Run the forked process: close everything but one socket, serve, and exit."""
+    """Run the worker in the forked process: close everything except its channel, serve the host, and exit."""
     try:
-        lockdown.die_with_parent(setup.parent)
+        lockdown.die_with_parent(setup.zygote_pidfd)
         os.closerange(CHANNEL + 1, OPEN_MAX)
         serve.serve(setup)
     finally:

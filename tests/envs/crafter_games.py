@@ -8,7 +8,7 @@ import crafter
 
 from planbook.envs import Action
 from planbook.envs.crafter import Crafter
-from planbook.envs.crafter.environment import task_of
+from planbook.envs.crafter.environment import make_task
 
 
 class Genuine(crafter.Env):  # type: ignore[misc]
@@ -26,7 +26,7 @@ class Genuine(crafter.Env):  # type: ignore[misc]
 def started(seed: int = 0, **options: int) -> Crafter:
     """Return an environment at the start of a seed's whole game."""
     environment = Crafter(Crafter.Options(**options))
-    environment.reset(task_of("survive", seed))
+    environment.reset(make_task("survive", seed))
     return environment
 
 

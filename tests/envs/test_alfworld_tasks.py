@@ -232,7 +232,7 @@ def test_the_scene_is_always_the_first_room_without_the_task() -> None:
     assert environment.scene().startswith("You are in the middle of a room.")
     environment.act(environment.actions["look"].bind())
     assert first.startswith(environment.scene())
-    assert environment.hands_on == "last action"
+    assert environment.handoff == "last action"
 
 
 @pytest.mark.parametrize("kind", TYPES)

@@ -11,7 +11,7 @@ import pytest
 from planbook.envs import Action, BadSelection, Selection, Snapshot
 from planbook.envs.crafter import Crafter
 from planbook.envs.crafter.actions import Direction, Placeable, Tool, all_actions
-from planbook.envs.crafter.environment import SURVIVE, task_of
+from planbook.envs.crafter.environment import SURVIVE, make_task
 from planbook.envs.crafter.rules import VITALS, rules
 from planbook.envs.crafter.view import STEPS
 from tests.envs.crafter_games import random_actions, started
@@ -53,7 +53,7 @@ def test_arguments_have_the_names_of_the_rules() -> None:
 
 def test_the_first_observation_describes_everything_in_view() -> None:
     environment = Crafter()
-    text = environment.reset(task_of(SURVIVE, 0)).text
+    text = environment.reset(make_task(SURVIVE, 0)).text
     assert text.startswith("Step 0.\nBeside you: north grass, south grass (you face it), east grass, west grass.")
     assert "- cow: 4 steps east (4E)\n" in text
     assert "- tree: 7 steps north-west (3N 4W); 7 steps south-east (3S 4E)\n" in text
@@ -192,7 +192,7 @@ def test_all_achievements_solve_the_game_and_fewer_are_a_share(environment: Craf
 
 def test_an_achievement_solves_its_task() -> None:
     environment = Crafter()
-    environment.reset(task_of("collect_drink", 0))
+    environment.reset(make_task("collect_drink", 0))
     surround(environment, south="water")
     assert environment.verdict().score == 0
     assert environment.act(Action("do")).terminated

@@ -29,11 +29,11 @@ print(environment.scene(), [each.text for each in walk(environment, TO_DIAMOND)]
     "shopping": """
 import time
 from planbook.envs.shopping.catalogue import own_shop
-from planbook.envs.shopping.environment import search
+from planbook.envs.shopping.environment import search_index
 start = time.process_time()
 shop = own_shop()
 assert time.process_time() - start < 1
-print(shop, [search("", "", "").results(wish.sentence) for wish in shop.wishes[:20]])
+print(shop, [search_index("", "", "").results(wish.sentence) for wish in shop.wishes[:20]])
 """,
     "tabletop": """
 from planbook.envs import Selection

@@ -22,7 +22,7 @@ def test_a_diamond_is_obtained_from_nothing_by_its_milestones() -> None:
     assert all(each.accepted and not each.terminated for each in walk(environment, before))
     assert environment.milestones() == milestones[:-1]
     assert environment.verdict().score == pytest.approx(11 / 12)
-    ticks = list(environment.player.first.values())
+    ticks = list(environment.player.first_held.values())
     assert ticks == sorted(ticks)
     assert ticks[-1] == environment.player.spot.tick
     last = environment.act(to_diamond)

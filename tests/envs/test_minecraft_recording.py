@@ -7,7 +7,7 @@ import pytest
 from planbook.envs.minecraft import recording
 from planbook.envs.minecraft.environment import Minecraft
 from planbook.envs.minecraft.planning import RECORDED
-from planbook.envs.minecraft.recording import HEADER, SEEDS, recorded
+from planbook.envs.minecraft.recording import HEADER, SEEDS, render_table
 from planbook.envs.minecraft.tasks import DEFAULT_SEEDS, parallel_goals, parallel_task
 from tools.bench.selector import SEEDS as MEASURED
 
@@ -19,7 +19,7 @@ def rows() -> list[dict[str, str]]:
 
 @pytest.mark.deep
 def test_the_shipped_table_is_what_the_command_writes() -> None:
-    assert RECORDED.read_bytes() == recorded().encode(), "run python -m planbook.envs.minecraft.recording"
+    assert RECORDED.read_bytes() == render_table().encode(), "run python -m planbook.envs.minecraft.recording"
 
 
 def test_the_shipped_table_is_small_and_begins_with_the_rows_of_the_first_environments(
@@ -27,7 +27,7 @@ def test_the_shipped_table_is_small_and_begins_with_the_rows_of_the_first_enviro
 ) -> None:
     monkeypatch.setattr(recording, "SEEDS", SEEDS[:2])
     text = RECORDED.read_text(encoding="utf-8")
-    assert text.startswith(recorded())
+    assert text.startswith(render_table())
     assert len(text) < 300_000
     assert f"seeds {SEEDS[0]} to {SEEDS[-1]}" in HEADER
     assert "python -m planbook.envs.minecraft.recording" in HEADER

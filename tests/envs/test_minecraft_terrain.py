@@ -6,19 +6,19 @@ import pytest
 
 from planbook.envs.minecraft.game_data import ANIMALS, BIOMES, RECIPES, SOURCES, TREES, best_recipe, source_of
 from planbook.envs.minecraft.terrain import (
-    CERTAIN,
     CLIMB,
     FOREVER,
-    REACH,
+    GUARANTEED,
+    MEADOW_DISTANCE,
     SPREAD,
     WALK,
     Location,
     Spot,
     distance_word,
+    fastest_route,
     terrain_of,
     trip,
     visible,
-    way,
 )
 
 SEEDS = range(30)
@@ -31,10 +31,10 @@ def test_maps_differ_by_seed_and_have_every_biome() -> None:
 
 def test_needed_sources_are_within_reach_and_stay() -> None:
     for seed in SEEDS:
-        for source, amount in CERTAIN.items():
+        for source, amount in GUARANTEED.items():
             lasting = [site for site in terrain_of(seed).by_source[source] if site.gone_at == FOREVER]
             assert any(
-                site.amount == amount and hypot(site.x, site.y) <= REACH[1] + 2 * SPREAD and not site.dx
+                site.amount == amount and hypot(site.x, site.y) <= MEADOW_DISTANCE[1] + 2 * SPREAD and not site.dx
                 for site in lasting
             )
 
@@ -43,7 +43,7 @@ def test_trees_grow_in_their_biomes() -> None:
     for seed in SEEDS:
         layout = terrain_of(seed)
         for tree in TREES:
-            if tree not in CERTAIN and layout.by_source[tree]:
+            if tree not in GUARANTEED and layout.by_source[tree]:
                 assert any(tree in BIOMES[name].sites for _, _, name in layout.regions)
 
 
@@ -55,12 +55,12 @@ def test_sites_lie_in_the_depth_of_their_source() -> None:
 def test_herds_move_and_finally_disappear() -> None:
     layout = terrain_of(0)
     herd = next(site for site in layout.sites if site.gone_at != FOREVER and site.source in ANIMALS)
-    assert herd.at(1000) != herd.at(0)
-    here = Spot(*herd.at(10), 0, 10)
+    assert herd.position_at(1000) != herd.position_at(0)
+    here = Spot(*herd.position_at(10), 0, 10)
     assert visible(layout, here, {})[herd.source][0] < 1
-    late = Spot(*herd.at(herd.gone_at), 0, herd.gone_at + 1)
+    late = Spot(*herd.position_at(herd.gone_at), 0, herd.gone_at + 1)
     seen = visible(layout, late, {}).get(herd.source)
-    assert seen is None or seen[1:] != herd.at(late.tick)
+    assert seen is None or seen[1:] != herd.position_at(late.tick)
 
 
 def test_an_exhausted_site_is_not_used_again() -> None:
@@ -80,9 +80,9 @@ def test_an_underground_trip_takes_the_faster_way() -> None:
     near = Location("iron_ore", 10, 0, 30, 1, soil=3)
     far = Location("iron_ore", 300, 0, 30, 1, soil=3)
     below = Spot(0, 0, 30, 0)
-    assert way(below, near, 12).tick == pytest.approx(20 * 12 + 10 * WALK)
-    assert way(below, far, 12).tick == pytest.approx(30 * CLIMB + 300 * WALK + 3 * 10 + 27 * 12)
-    assert way(below._replace(depth=0), near, 12).tick == pytest.approx(10 * WALK + 3 * 10 + 27 * 12)
+    assert fastest_route(below, near, 12).tick == pytest.approx(20 * 12 + 10 * WALK)
+    assert fastest_route(below, far, 12).tick == pytest.approx(30 * CLIMB + 300 * WALK + 3 * 10 + 27 * 12)
+    assert fastest_route(below._replace(depth=0), near, 12).tick == pytest.approx(10 * WALK + 3 * 10 + 27 * 12)
 
 
 def test_distances_have_words() -> None:
@@ -93,7 +93,7 @@ def test_distances_have_words() -> None:
 
 def test_recipes_are_those_of_1_11_2() -> None:
     """These changed in other versions, or depend on the size of the grid."""
-    assert [(way.verb, dict(way.ingredients), way.makes, way.station) for way in RECIPES["iron_ingot"]] == [
+    assert [(made.verb, dict(made.ingredients), made.makes, made.station) for made in RECIPES["iron_ingot"]] == [
         ("craft", {"iron_nugget": 9}, 1, "crafting_table"),
         ("craft", {"iron_block": 1}, 9, None),
         ("smelt", {"iron_ore": 1}, 1, "furnace"),

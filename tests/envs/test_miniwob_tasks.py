@@ -94,19 +94,19 @@ def test_every_printable_character_has_a_key() -> None:
     printable = {chr(number) for number in range(32, 127)}
     assert printable <= set(devtools.CHARACTER_KEYS)
     assert all(devtools.CHARACTER_KEYS[character].text == character for character in printable)
-    assert devtools.CHARACTER_KEYS["["].number == 219  # 91, its ordinal, would be the Windows key
+    assert devtools.CHARACTER_KEYS["["].key_code == 219  # 91, its ordinal, would be the Windows key
     assert devtools.find_key("hyper") is None
 
 
 def test_a_missing_browser_is_reported_with_the_remedy(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    for variables in chromium.VARIABLES.values():
+    for variables in chromium.PATH_VARIABLES.values():
         monkeypatch.setenv(variables[0], str(tmp_path / "nothing"))
     found = {item.name: item.found for item in Miniwob.requirements()}
     assert {name for name, where in found.items() if where is None} == {"chromium", "chromedriver"}
     assert {"miniwob", "selenium", "websocket-client"} < found.keys()
     with pytest.raises(MissingRequirement, match=r"PLANBOOK_CHROMIUM names .*/nothing, which cannot be executed"):
         chromium.require()
-    for variables in chromium.VARIABLES.values():
+    for variables in chromium.PATH_VARIABLES.values():
         monkeypatch.delenv(variables[0])
     monkeypatch.setenv("PATH", str(tmp_path))
     with pytest.raises(MissingRequirement, match=r"missing: chromium and chromedriver: install .* chromium-driver"):
@@ -126,7 +126,7 @@ def test_browser_tests_skip_without_a_browser_but_fail_in_ci(
 
 
 def test_a_browser_is_found_on_the_path(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    for name, variables in chromium.VARIABLES.items():
+    for name, variables in chromium.PATH_VARIABLES.items():
         for variable in variables:
             monkeypatch.delenv(variable, raising=False)
         (tmp_path / name).write_text("#!/bin/sh\n")
@@ -137,8 +137,8 @@ def test_a_browser_is_found_on_the_path(monkeypatch: pytest.MonkeyPatch, tmp_pat
 
 def test_prompts_show_the_params_except_of_goals_in_free_wording() -> None:
     for task in Miniwob.select(Selection(seeds=(1,))):
-        shown = Miniwob.told_params(task.model_copy(update={"params": {"to": "Ada"}}))
+        shown = Miniwob.public_params(task.model_copy(update={"params": {"to": "Ada"}}))
         is_free = task.type.startswith("email-inbox-") and task.type.endswith(("-nl", "-nl-turk"))
         assert shown == ({} if is_free else {"to": "Ada"}), task.type
     (fetch,) = Toy.select(Selection(ids=("fetch/0",)))
-    assert Toy.told_params(fetch) == fetch.params != {}
+    assert Toy.public_params(fetch) == fetch.params != {}

@@ -8,7 +8,7 @@ from random import Random
 import pytest
 from pydantic import BaseModel
 
-from planbook.envs import Change, Deed, Environment, Fact, Need, Preconditions, Selection, Task
+from planbook.envs import Change, Contract, Environment, Fact, Need, Preconditions, Selection, Task
 from planbook.envs.alfworld import Alfworld, AlfworldOptions
 from planbook.envs.minecraft import Minecraft
 from planbook.envs.minecraft.planning import known_goals
@@ -27,28 +27,28 @@ Actions = Callable[[Task], tuple[Call, Sequence[str]]]
 """Maps a task to a function that writes a random call, and to words that may be arguments."""
 
 
-def _take(thing: str) -> Deed:
-    return Deed([Need.equal(HOLDING, "nothing", "{now} is held")], [Change(HOLDING, thing)], sure=True)
+def _take(thing: str) -> Contract:
+    return Contract([Need.equal(HOLDING, "nothing", "{now} is held")], [Change(HOLDING, thing)], sure=True)
 
 
 def test_an_action_that_may_have_been_refused_leaves_both_values_possible() -> None:
     either, refusal = Beliefs({}, {}).after(_take("pen"), line=1)
-    assert (refusal, either.of(HOLDING).values) == (None, None)
+    assert (refusal, either.belief(HOLDING).values) == (None, None)
     unsure = Beliefs.at_start(Preconditions({}, start={HOLDING: "nothing"}))
-    deed = Deed([Need.equal(OPENED, True, "closed")], [Change(HOLDING, "pen")], sure=True)
-    after, _ = unsure.after(deed, line=1)
-    assert after.of(HOLDING).values == frozenset({"pen", "nothing"})
+    contract = Contract([Need.equal(OPENED, True, "closed")], [Change(HOLDING, "pen")], sure=True)
+    after, _ = unsure.after(contract, line=1)
+    assert after.belief(HOLDING).values == frozenset({"pen", "nothing"})
 
 
 def test_a_violation_names_the_lines_that_caused_it() -> None:
-    def held(thing: str) -> Deed:
-        return Deed([Need.equal(HOLDING, thing, f"{thing} is not held")])
+    def held(thing: str) -> Contract:
+        return Contract([Need.equal(HOLDING, thing, f"{thing} is not held")])
 
     start = Beliefs.at_start(Preconditions({}, start={HOLDING: "nothing"}))
     with_pen, _ = start.after(_take("pen"), line=2)
     assert with_pen.after(_take("cup"), line=3) == (with_pen, ("pen is held", (2,)))
     either = with_pen.either(start)
-    without, _ = either.after(Deed(changes=[Change(HOLDING, "nothing")], sure=True), line=5)
+    without, _ = either.after(Contract(changes=[Change(HOLDING, "nothing")], sure=True), line=5)
     with_cup, _ = without.after(_take("cup"), line=7)
     assert with_cup.after(held("pen"), line=9)[1] == ("pen is not held", (5,))
     assert with_cup.after(held("key"), line=9)[1] == ("key is not held", ())
@@ -70,14 +70,14 @@ def test_unknown_kinds_ids_and_receptacles_are_impossible() -> None:
 
 def test_an_unknown_argument_may_change_every_fact_of_its_name() -> None:
     declared = Preconditions(
-        {"open": lambda box: Deed(changes=[Change(Fact("opened", (box,)), True)], sure=True)},
+        {"open": lambda box: Contract(changes=[Change(Fact("opened", (box,)), True)], sure=True)},
         defaults={"opened": False},
     )
-    deed = declared.deed("open", [UNKNOWN])
-    assert deed is not None
-    assert not deed.sure
-    after, _ = Beliefs.at_start(declared).after(deed, line=1)
-    assert after.of(OPENED).values == frozenset({True, False})
+    contract = declared.contract("open", [UNKNOWN])
+    assert contract is not None
+    assert not contract.sure
+    after, _ = Beliefs.at_start(declared).after(contract, line=1)
+    assert after.belief(OPENED).values == frozenset({True, False})
 
 
 def _household(task: Task) -> tuple[Call, Sequence[str]]:

@@ -12,8 +12,8 @@ from pydantic import ValidationError
 from planbook.envs import Action, BadSelection, Selection
 from planbook.envs.shopping import Shopping
 from planbook.envs.shopping.environment import ShoppingOptions
-from planbook.envs.shopping.pages import line
-from planbook.envs.shopping.product_files import shop_of
+from planbook.envs.shopping.pages import clean
+from planbook.envs.shopping.product_files import load_shop
 
 ITEMS: list[dict[str, Any]] = [
     {
@@ -76,13 +76,13 @@ def files(tmp_path: Path) -> dict[str, str]:
 
 @given(some.text())
 def test_any_product_text_stays_on_one_line_without_brackets(text: str) -> None:
-    shown = line(text)
+    shown = clean(text)
     assert shown.isprintable()
     assert not set("[]") & set(shown)
 
 
 def test_products_are_read_as_webshop_reads_them(files: dict[str, str]) -> None:
-    shop = shop_of(**files)
+    shop = load_shop(**files)
     lamp, mug = shop.products["B01LAMP001"], shop.products["B01MUG0002"]
     assert len(shop.products) == 2
     assert dict(lamp.options) == {"color": {"black | gold": 0.0, "buy now": 0.0}, "size": {"large": 0.0}}
@@ -93,8 +93,8 @@ def test_products_are_read_as_webshop_reads_them(files: dict[str, str]) -> None:
 
 
 def test_human_instructions_become_goals(files: dict[str, str]) -> None:
-    wishes = {wish.product: wish for wish in shop_of(**files).wishes}
-    assert len(shop_of(**files).wishes) == 2, "an instruction without attributes and options is no goal"
+    wishes = {wish.product: wish for wish in load_shop(**files).wishes}
+    assert len(load_shop(**files).wishes) == 2, "an instruction without attributes and options is no goal"
     lamp, mug = wishes["B01LAMP001"], wishes["B01MUG0002"]
     assert lamp.sentence.startswith("a black lamp")
     assert (lamp.values, lamp.attributes) == (("black/gold",), ("easy clean",))
@@ -103,7 +103,7 @@ def test_human_instructions_become_goals(files: dict[str, str]) -> None:
 
 
 def test_without_human_instructions_every_combination_of_options_is_a_goal(files: dict[str, str]) -> None:
-    shop = shop_of(files["items"], files["attributes"], "")
+    shop = load_shop(files["items"], files["attributes"], "")
     sentences = sorted(wish.sentence.partition(", and price")[0] for wish in shop.wishes)
     assert sentences == [
         "find me an easy clean desk lamp with color: black | gold, and size: large",

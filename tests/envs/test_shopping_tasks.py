@@ -86,7 +86,7 @@ def test_the_params_of_a_task_tell_no_more_than_its_goal() -> None:
         assert set(task.params) == {"price_below"}
         assert f"{task.params['price_below']:.2f} dollars" in task.goal
         assert SHOP.wishes[task.seed].product not in task.model_dump_json()
-        assert Shopping.told_params(task) == task.params
+        assert Shopping.public_params(task) == task.params
 
 
 def test_a_task_of_another_shop_is_refused() -> None:

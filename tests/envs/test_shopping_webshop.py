@@ -8,7 +8,7 @@ from hypothesis import strategies as some
 from thefuzz import fuzz
 
 from planbook.envs.shopping.catalogue import Product, Wish
-from planbook.envs.shopping.webshop import COLORS, NOT_NOUNS, kind_factor, options_hit, reward, title_score
+from planbook.envs.shopping.webshop import COLORS, NOT_NOUNS, count_option_hits, kind_factor, reward, title_score
 
 NOUNS = ("lamp", "shade", "table", "chair", "mug", "rug", "bolt", "clock", "tray", "stand", "cover", "frame")
 PHRASES = tuple("cruelty free,sugar free,free of sugar,long lasting,high speed,low sodium,usb port,soft".split(","))
@@ -117,7 +117,7 @@ def test_an_expensive_option_may_exceed_the_price_limit() -> None:
     ],
 )
 def test_options_match_as_in_webshop(chosen: list[str], wanted: list[str], hits: int) -> None:
-    assert options_hit(chosen, wanted) == hits
+    assert count_option_hits(chosen, wanted) == hits
 
 
 def test_the_kind_factor_has_four_values() -> None:

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from planbook.envs import Action, BadSelection, Selection, Task
 from planbook.envs.tabletop import Tabletop
-from planbook.envs.tabletop.planning import KNOWN
+from planbook.envs.tabletop.planning import MAX_GOALS
 from planbook.envs.tabletop.scenes import make_scene
 from planbook.envs.tabletop.table import SHAPES
 from tests.envs.playing import started
@@ -52,7 +52,7 @@ def test_the_first_observation_is_the_scene_the_state_and_the_goal() -> None:
         assert first == f"{environment.scene()} {environment.state()}\nYour task is to: {environment.task.goal}."
         assert environment.task.goal not in environment.scene()
         for name in (name for name in environment.table.things if not name.startswith("spot_")):
-            assert name in (environment.state() if name in environment.table.on else environment.scene())
+            assert name in (environment.state() if name in environment.table.layout else environment.scene())
 
 
 def test_no_scene_is_solved_at_the_start_and_most_have_distractors() -> None:
@@ -61,25 +61,25 @@ def test_no_scene_is_solved_at_the_start_and_most_have_distractors() -> None:
         scene = make_scene(kind, seed)
         environment = started(Tabletop, f"{kind}/{seed}")
         assert environment.verdict().score == 0
-        assert len(scene.on) <= 12
-        distracted += set(scene.on) != set(scene.wanted)
-        assert list(scene.on) == sorted(scene.on), "the order tells what matters"
+        assert len(scene.layout) <= 12
+        distracted += set(scene.layout) != set(scene.targets)
+        assert list(scene.layout) == sorted(scene.layout), "the order tells what matters"
     assert distracted > 0.9 * len(SCENES)
 
 
 def test_scenes_differ_and_have_what_their_task_needs() -> None:
     for kind in Tabletop.types:
-        assert len({str(make_scene(kind, seed).on) for seed in range(60)}) > 50
+        assert len({str(make_scene(kind, seed).layout) for seed in range(60)}) > 50
     for seed in range(60):
         kit, box = make_scene("assembling_kits", seed), make_scene("packing_shapes", seed)
         assert sum(each.kind == "hole" for each in kit.things.values()) == 5
-        assert any(each.kind == "shape" and name not in kit.wanted for name, each in kit.things.items())
-        room = next(each.room for each in box.things.values() if each.kind == "box")
-        assert room == sum(box.things[name].size for name in box.wanted)
+        assert any(each.kind == "shape" and name not in kit.targets for name, each in kit.things.items())
+        capacity = next(each.capacity for each in box.things.values() if each.kind == "box")
+        assert capacity == sum(box.things[name].size for name in box.targets)
         assert {each.shape for each in box.things.values() if each.shape} <= set(SHAPES)
         bowls = make_scene("put_block_in_bowl", seed)
-        assert 2 <= len(bowls.wanted) <= 4
-        assert any(each.kind == "block" and name not in bowls.wanted for name, each in bowls.things.items())
+        assert 2 <= len(bowls.targets) <= 4
+        assert any(each.kind == "block" and name not in bowls.targets for name, each in bowls.things.items())
         pyramid = make_scene("stack_block_pyramid", seed).things.values()
         assert sum(each.kind == "block" for each in pyramid) == 6
 
@@ -88,7 +88,7 @@ MOVES = st.lists(st.tuples(st.integers(0, 99), st.integers(0, 99)), max_size=10)
 
 
 def walk(environment: Tabletop, moves: list[tuple[int, int]]) -> list[str]:
-    things, names = list(environment.table.on), list(environment.table.things)
+    things, names = list(environment.table.layout), list(environment.table.things)
     actions = [Action("pick_place", (things[t % len(things)], names[n % len(names)])) for t, n in moves]
     return [environment.act(each).text for each in actions if not environment.ended]
 
@@ -108,13 +108,13 @@ def test_a_restored_table_continues_as_before(
 
 def test_look_at_describes_things_and_nothing_else() -> None:
     environment = started(Tabletop, "packing_shapes/0")
-    name = next(each for each in environment.table.on if environment.table.things[each].kind == "shape")
+    name = next(each for each in environment.table.layout if environment.table.things[each].kind == "shape")
     seen: Any = environment.look_at(name)
     assert f"{seen['colour']}_{seen['shape']}" == name
     assert seen["size"] in ("small", "large")
     box: Any = environment.look_at("brown_box")
     assert (box["kind"], "size" in box) == ("box", False)
-    assert box["room left"] == environment.table.things["brown_box"].room - environment.table.filled("brown_box")
+    assert box["room left"] == environment.table.things["brown_box"].capacity - environment.table.used_room("brown_box")
     for unknown in ("elephant", 7, None, [name]):
         assert environment.look_at(unknown) == {}  # type: ignore[arg-type]
     assert environment.history == []
@@ -125,7 +125,7 @@ def test_the_queries_agree_with_the_scene() -> None:
         environment = started(Tabletop, f"{kind}/{seed}")
         things: Any = environment.things()
         places: Any = environment.places()
-        assert set(things) == set(environment.table.on)
+        assert set(things) == set(environment.table.layout)
         assert {*things, *places} == {name for name in environment.table.things if not name.startswith("spot_")}
         assert all(things[name] == place for place, names in places.items() for name in names)
         assert set(map(str, environment.table.free_spots())).isdisjoint(things.values())
@@ -137,10 +137,10 @@ def test_goals_tell_routes_materials_and_obstacles() -> None:
     seed = next(
         seed
         for seed in range(60)
-        if any(s[0].endswith("_block") for s in make_scene("put_block_in_bowl", seed).on.values())
+        if any(s[0].endswith("_block") for s in make_scene("put_block_in_bowl", seed).layout.values())
     )
     environment = started(Tabletop, f"put_block_in_bowl/{seed}")
-    above, below = next((name, s[0]) for name, s in environment.table.on.items() if s[0].endswith("_block"))
+    above, below = next((name, s[0]) for name, s in environment.table.layout.items() if s[0].endswith("_block"))
     bowl = next(name for name in environment.table.things if name.endswith("_bowl"))
     goals = environment.goals
     assert goals.direct
@@ -168,7 +168,7 @@ def test_known_goals_are_moves_that_the_kinds_of_things_allow() -> None:
         environment = Tabletop()
         environment.reset(task)
         known = environment.goals.known()
-        assert 0 < len(known) == len(set(known)) <= KNOWN
+        assert 0 < len(known) == len(set(known)) <= MAX_GOALS
         reasons = [environment.goals.refusal(goal) for goal in known]
         assert "" in reasons
         assert not [why for why in reasons if "nothing is called" in why or "takes only" in why or "itself" in why]

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from planbook.envs import Action, EpisodeEnded
 from planbook.envs.tabletop import Tabletop
 from planbook.envs.tabletop.scenes import done_share, make_scene
-from planbook.envs.tabletop.table import CONTAINERS, MOVABLE, TAKES, Table, block, ring, row, shape, spots
+from planbook.envs.tabletop.table import ACCEPTED_KINDS, CONTAINERS, MOVABLE, Table, block, ring, row, shape, spots
 from tests.envs.playing import started
 
 Move = tuple[int, int, int]
@@ -18,7 +18,7 @@ Move = tuple[int, int, int]
 
 def play(environment: Tabletop, moves: list[Move]) -> None:
     """Make the moves until the episode ends."""
-    things = list(environment.table.on)
+    things = list(environment.table.layout)
     names = [name for name in environment.table.things if not name.startswith("spot_1")]  # more moves onto each other
     for thing, target, beside in moves:
         where = names[target % len(names)]
@@ -32,23 +32,23 @@ def play(environment: Tabletop, moves: list[Move]) -> None:
 def broken_laws(table: Table) -> list[str]:
     """Return what is impossible on a real table."""
     faults = []
-    for name, supports in table.on.items():
+    for name, supports in table.layout.items():
         thing = table.things[name]
         kinds = [table.things[each].kind for each in supports]
-        if any(thing.kind not in TAKES[kind] for kind in kinds):
+        if any(thing.kind not in ACCEPTED_KINDS[kind] for kind in kinds):
             faults.append(f"{name} does not belong on {supports}")
         if kinds == ["ring"] and thing.size >= table.things[supports[0]].size:
             faults.append(f"{name} is too big for {supports}")
         if kinds == ["hole"] and thing.shape != table.things[supports[0]].shape:
             faults.append(f"{name} has not the shape of {supports}")
-        if table.upon(name) and kinds[0] in CONTAINERS:
+        if table.things_on(name) and kinds[0] in CONTAINERS:
             faults.append(f"something is on {name}, which is in {supports}")
         below, steps = supports, 0
-        while below[0] in table.on and steps <= len(table.on):
-            below, steps = table.on[below[0]], steps + 1
-        if steps > len(table.on):
+        while below[0] in table.layout and steps <= len(table.layout):
+            below, steps = table.layout[below[0]], steps + 1
+        if steps > len(table.layout):
             faults.append(f"{name} stands on itself in the end")
-    positions = [table.position(name) for name in table.on if table.things[table.on[name][0]].kind != "box"]
+    positions = [table.position(name) for name in table.layout if table.things[table.layout[name][0]].kind != "box"]
     overlaps = [
         (one, two)
         for n, one in enumerate(positions)
@@ -56,7 +56,7 @@ def broken_laws(table: Table) -> list[str]:
         if one[1:] == two[1:] and abs(one[0] - two[0]) < 1
     ]
     boxes = [each for each in table.things.values() if each.kind == "box"]
-    return [*faults, *map(str, overlaps), *(box.name for box in boxes if table.filled(box.name) > box.room)]
+    return [*faults, *map(str, overlaps), *(box.name for box in boxes if table.used_room(box.name) > box.capacity)]
 
 
 @given(
@@ -67,9 +67,9 @@ def broken_laws(table: Table) -> list[str]:
 def test_moves_never_lose_a_thing_or_break_a_law(kind: str, seed: int, moves: list[Move]) -> None:
     environment = started(Tabletop, f"{kind}/{seed}")
     assert broken_laws(environment.table) == []
-    before = set(environment.table.on)
+    before = set(environment.table.layout)
     play(environment, moves)
-    assert set(environment.table.on) == before
+    assert set(environment.table.layout) == before
     assert broken_laws(environment.table) == []
 
 
@@ -77,11 +77,11 @@ def test_moves_never_lose_a_thing_or_break_a_law(kind: str, seed: int, moves: li
 def test_a_refused_move_changes_nothing_and_is_predicted_by_the_goals(kind: str, moves: list[Move]) -> None:
     environment = started(Tabletop, f"{kind}/3")
     for move in moves:
-        before, text = environment.table.on, environment.state()
+        before, text = environment.table.layout, environment.state()
         things, names = list(before), list(environment.table.things)
         goal = Action("pick_place", (things[move[0] % len(things)], names[move[1] % len(names)]))
         predicted = environment.goals.refusal(goal)
-        assert environment.table.on is before
+        assert environment.table.layout is before
         if environment.ended:
             return
         done = environment.act(goal)
@@ -111,14 +111,14 @@ def table() -> Table:
         row("base", ("left_base", "middle_base", "right_base"), gap=1.0),
         row("bowl", ("green_bowl", "red_bowl")),
         row("hole", ("star_hole",)),
-        row("box", ("brown_box",), room=2),
+        row("box", ("brown_box",), capacity=2),
         row("peg", ("light_peg", "middle_peg")),
     )
     places = [*spots(), *(replace(place, y=-float(n)) for n, each in enumerate(rows) for place in each)]
     blocks = [block(colour) for colour in ("red", "blue", "pink", "white", "gray", "green")]
     flat = [shape("red", "star"), shape("blue", "moon"), shape("red", "heart", 3)]
     things = {each.name: each for each in (*places, *blocks, *flat, ring("gray", 3), ring("pink", 1))}
-    assert {each.kind for each in things.values()} == {*TAKES}
+    assert {each.kind for each in things.values()} == {*ACCEPTED_KINDS}
     return Table(things, PLACED)
 
 
@@ -151,7 +151,7 @@ def table() -> Table:
 )
 def test_a_refusal_gives_the_reason(table: Table, thing: object, target: object, message: str) -> None:
     assert message in table.refusal(thing, target)
-    assert table.on == PLACED
+    assert table.layout == PLACED
 
 
 @pytest.mark.parametrize(
@@ -172,13 +172,13 @@ def test_a_refusal_gives_the_reason(table: Table, thing: object, target: object,
 def test_a_possible_move_is_made(table: Table, thing: str, target: str) -> None:
     assert table.refusal(thing, target) == ""
     table.move(thing, target)
-    assert set(table.on[thing]) == set(target.split(" and "))
-    assert set(table.on) == set(PLACED)
+    assert set(table.layout[thing]) == set(target.split(" and "))
+    assert set(table.layout) == set(PLACED)
     assert broken_laws(table) == []
 
 
 def test_every_movable_kind_has_a_place() -> None:
-    assert {kind for kinds in TAKES.values() for kind in kinds} == set(MOVABLE)
+    assert {kind for kinds in ACCEPTED_KINDS.values() for kind in kinds} == set(MOVABLE)
 
 
 def put(environment: Tabletop, thing: str, target: str) -> str:
@@ -189,9 +189,9 @@ def put(environment: Tabletop, thing: str, target: str) -> str:
 
 def hanoi(environment: Tabletop) -> list[tuple[str, str]]:
     """Return the seven moves that bring a tower of three to the dark peg."""
-    rings = [name for name in environment.table.on if name.endswith("_ring")]
+    rings = [name for name in environment.table.layout if name.endswith("_ring")]
     large, medium, small = sorted(rings, key=lambda name: -environment.table.things[name].size)
-    start = environment.table.on[large][0]
+    start = environment.table.layout[large][0]
     spare = "middle_peg" if start == "light_peg" else "light_peg"
     first = [(small, "dark_peg"), (medium, spare), (small, medium)]
     return [*first, (large, "dark_peg"), (small, start), (medium, large), (small, medium)]
@@ -214,8 +214,8 @@ def test_a_tower_of_hanoi_is_solved_by_seven_moves_and_scores_each_ring_in_place
 
 def test_a_pyramid_scores_each_block_of_any_colour() -> None:
     environment = started(Tabletop, "stack_block_pyramid/0")
-    a, b, c, d, e, f = (name for name in environment.table.on if name.endswith("_block"))
-    environment.table.on = {name: (f"spot_{number}",) for number, name in enumerate((a, b, c, d, e, f), start=1)}
+    a, b, c, d, e, f = (name for name in environment.table.layout if name.endswith("_block"))
+    environment.table.layout = {name: (f"spot_{number}",) for number, name in enumerate((a, b, c, d, e, f), start=1)}
     put(environment, d, a)  # a tower beside the bases scores nothing
     assert environment.verdict().score == 0
     put(environment, d, "spot_10")
@@ -231,19 +231,19 @@ def test_a_pyramid_scores_each_block_of_any_colour() -> None:
 
 def test_blocks_across_two_towers_score_less_than_a_pyramid() -> None:
     environment = started(Tabletop, "stack_block_pyramid/0")
-    a, b, c, d, e, f = (name for name in environment.table.on if name.endswith("_block"))
-    environment.table.on = {a: ("left_base",), b: ("middle_base",), c: (a,), d: (b,), e: (c, d), f: ("right_base",)}
+    a, b, c, d, e, f = (name for name in environment.table.layout if name.endswith("_block"))
+    environment.table.layout = {a: ("left_base",), b: ("middle_base",), c: (a,), d: (b,), e: (c, d), f: ("right_base",)}
     assert environment.verdict().score == 0.5
 
 
 def test_packing_is_solved_when_the_box_has_all_shapes_and_nothing_else() -> None:
-    seed = next(seed for seed in range(60) if ("brown_box",) in make_scene("packing_shapes", seed).on.values())
+    seed = next(seed for seed in range(60) if ("brown_box",) in make_scene("packing_shapes", seed).layout.values())
     environment = started(Tabletop, f"packing_shapes/{seed}")
-    (intruder,) = environment.table.upon("brown_box")
+    (intruder,) = environment.table.things_on("brown_box")
     things = environment.table.things
-    for name in (name for name in list(environment.table.on) if things[name].kind == "block" and name != intruder):
+    for name in (name for name in list(environment.table.layout) if things[name].kind == "block" and name != intruder):
         environment.act(Action("pick_place", (name, environment.table.free_spots()[0])))
-    shapes = [name for name in environment.table.on if things[name].kind == "shape"]
+    shapes = [name for name in environment.table.layout if things[name].kind == "shape"]
     refused = [name for name in shapes if not environment.act(Action("pick_place", (name, "brown_box"))).accepted]
     assert refused, "there is no room for all beside the intruder"
     assert 0 < environment.verdict().score < 1
@@ -257,7 +257,7 @@ def test_the_score_is_the_share_of_wanted_things_in_place() -> None:
     environment = started(Tabletop, "assembling_kits/2")
     scene = make_scene("assembling_kits", 2)
     name, (hole,) = next(
-        (name, supports) for name, supports in scene.wanted.items() if not environment.table.upon(name)
+        (name, supports) for name, supports in scene.targets.items() if not environment.table.things_on(name)
     )
     put(environment, name, hole)
-    assert environment.verdict().score == done_share(scene, environment.table) == pytest.approx(1 / len(scene.wanted))
+    assert environment.verdict().score == done_share(scene, environment.table) == pytest.approx(1 / len(scene.targets))

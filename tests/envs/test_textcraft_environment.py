@@ -4,7 +4,7 @@ import pytest
 
 from planbook.envs import Action, EpisodeEnded, Observation, Selection, UnknownAction
 from planbook.envs.textcraft import Textcraft
-from planbook.envs.textcraft.planning import KNOWN
+from planbook.envs.textcraft.planning import MAX_GOALS
 from tests.envs.playing import do, started
 
 HOPPER_MINECART = "test/1"
@@ -36,7 +36,7 @@ def test_the_scene_is_the_first_observation_without_the_goal() -> None:
     assert first == f"{environment.scene()}\n\nGoal: craft hopper minecart."
     assert environment.scene().splitlines()[:2] == ["Crafting commands:", "craft 4 warped planks using 1 warped stems"]
     assert "Goal" not in environment.scene()
-    assert environment.hands_on == "state"
+    assert environment.handoff == "state"
 
 
 @pytest.mark.parametrize(
@@ -168,7 +168,7 @@ def test_known_goals_are_the_shown_recipes_and_their_raw_ingredients() -> None:
         environment = start(task_id)
         assert environment.task is not None
         known = environment.goals.known()
-        assert len(known) == len(set(known)) <= KNOWN
+        assert len(known) == len(set(known)) <= MAX_GOALS
         made = {str(goal.args[0]) for goal in known if goal.name == "craft"}
         assert made <= {f"{recipe.count} {recipe.makes}" for recipe in environment.bench.shown}
         assert f"1 {environment.task.params['target']}" in made

@@ -15,7 +15,7 @@ import pytest
 from planbook.envs import Environment, EnvironmentBroken, UnknownEnvironment, load_environment
 from planbook.envs.secrets import literal_secrets
 from planbook.envs.tools.environment import ToolFailed
-from planbook.envs.tools.mcp_client import McpConnection, McpServer, content
+from planbook.envs.tools.mcp_client import McpConnection, McpServer, result_text
 from tests.envs.playing import call, started
 
 pytest.importorskip("mcp")
@@ -172,7 +172,7 @@ def test_a_secret_is_removed_as_json_text_and_from_cut_errors(monkeypatch: pytes
     monkeypatch.setenv("PLANBOOK_TEST_KEY", 'pä"ss\\wörd\n' * 60)
     server = McpServer("bad", (sys.executable, str(UNRULY)), env={"SERVER_KEY": "$PLANBOOK_TEST_KEY"})
     connection = McpConnection(server, 30)
-    assert connection.without_secrets(content(connection.call("quote", {}), "quote")) == '"***""***"'
+    assert connection.without_secrets(result_text(connection.call("quote", {}), "quote")) == '"***""***"'
     with pytest.raises(ToolFailed):
         connection.call("tell", {})
     with pytest.raises(EnvironmentBroken, match="died while calling die") as caught:

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 
 from planbook.envs.errors import EnvironmentBroken, MissingRequirement
 from planbook.envs.web import sites
-from planbook.envs.web.sites import TracSite, requirements, state_of, take_trac
+from planbook.envs.web.sites import TracSite, read_state, requirements, take_trac
 from planbook.envs.web.tasks import ServerCheck, load_tasks
 from tests.command import ROOT
 from tests.executing import alive, wait_until
@@ -196,7 +196,7 @@ def test_the_server_and_its_folder_are_removed_with_their_killed_owner() -> None
 
 def test_shipped_tasks_name_existing_places(site: TracSite) -> None:
     """A task with a misspelt place could not be solved. Places that a task creates are allowed."""
-    seeded = state_of(site.seed / "db" / "trac.db")
+    seeded = read_state(site.seed / "db" / "trac.db")
     new = ("ticket/109/", "wiki/NightArrivals", "wiki/BlockerList")
     for task in load_tasks():
         for check in task.checks:

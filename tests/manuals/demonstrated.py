@@ -105,6 +105,6 @@ def is_shortened(quoted: str, real: str) -> bool:
 
 def _handed(episode: Episode, note: str) -> str:
     """Return what the executor is told about the work done before it."""
-    if episode.environment.hands_on == "note" or not episode.steps:
+    if episode.environment.handoff == "note" or not episode.steps:
         return handover(episode, note)
     return handover(episode, f"agent.{episode.steps[-1].action} -> {episode.steps[-1].observation.text}")

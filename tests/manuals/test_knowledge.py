@@ -10,7 +10,7 @@ from hypothesis import assume, given
 from planbook.envs import Selection, Task, load_environment
 from planbook.manuals import SHIPPED
 from planbook.manuals.errors import BadKnowledge
-from planbook.manuals.knowledge import read_knowledge, standalone, write_knowledge
+from planbook.manuals.knowledge import read_knowledge, standalone_code, write_knowledge
 from planbook.manuals.manual import Manual, Section
 from planbook.manuals.markdown import render
 from planbook.planner import Procedure, parse_procedure
@@ -179,7 +179,7 @@ def test_a_folder_among_procedures_and_an_unreadable_helper_are_named(tmp_path: 
 
 def test_a_header_that_ends_with_its_helpers_is_written() -> None:
     using = procedure(SOLVE.replace("model\n", "model\nuses: boxes")).model_copy(update={"helpers": "BOXES = 3\n"})
-    assert standalone(using) == SOLVE.replace('"""\n\n', '"""\n\nBOXES = 3\n\n\n')
+    assert standalone_code(using) == SOLVE.replace('"""\n\n', '"""\n\nBOXES = 3\n\n\n')
 
 
 def test_procedures_that_need_missing_actions_are_left_out(tmp_path: Path) -> None:

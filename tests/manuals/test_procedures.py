@@ -8,7 +8,7 @@ import pytest
 
 from planbook.config import Config
 from planbook.envs import MissingRequirement, Selection, load_environment
-from planbook.envs.crafter.environment import task_of
+from planbook.envs.crafter.environment import make_task
 from planbook.envs.minecraft.game_data import best_recipe, milestones, source_of
 from planbook.envs.minecraft.tasks import CANDIDATES, GROUPS
 from planbook.envs.registry import SHIPPED as ENVIRONMENTS
@@ -18,7 +18,7 @@ from planbook.manuals.library import SHIPPED
 from planbook.planner import BadProcedure, Ending, Episode, EpisodeSettings, MemoryJournal, method, play
 from planbook.runs import Run, recorded_endings
 from planbook.sandbox import Limits, Sandbox
-from planbook.workers import Hosting, play_episodes
+from planbook.workers import Execution, play_episodes
 from tests.browser import need_browser
 from tests.trac import need_trac
 
@@ -31,7 +31,7 @@ def unsolved(env: str, selection: Selection, folder: Path, **options: bool) -> l
     )
     library = ProcedureLibrary(environment, options=environment.Options(**options))
     with closing(Run.create(folder / "run", config, environment.tasks(selection))) as run:
-        assert play_episodes(run, library, lambda entry, ending: None, hosting=Hosting(jobs=2))
+        assert play_episodes(run, library, lambda entry, ending: None, execution=Execution(jobs=2))
         entries, endings = {entry.index: entry for entry in run.entries()}, recorded_endings(run)
     assert len(endings) == len(entries) > 0
     return [f"{entries[index].task.id}: {e.cause} {e.message}" for index, e in endings.items() if not e.outcome.solved]
@@ -204,7 +204,7 @@ def played_in_crafter(sandbox: Sandbox, kind: str, seed: int) -> Ending:
     environment, procedures = load_environment("crafter"), method("procedures")
     settings = EpisodeSettings(actions=environment.action_limit, limits=Limits(wall_seconds=120))
     library = ProcedureLibrary(environment)
-    episode = Episode(task_of(kind, seed), environment(), sandbox, MemoryJournal(), settings=settings, memory=library)
+    episode = Episode(make_task(kind, seed), environment(), sandbox, MemoryJournal(), settings=settings, memory=library)
     return play(episode, procedures.play, procedures.options())
 
 

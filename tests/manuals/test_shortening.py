@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from planbook.manuals.errors import TooLong
 from planbook.manuals.manual import LEFT_OUT, Manual, Section
-from planbook.manuals.markdown import LEAST_IMPORTANT_FIRST, render, within
+from planbook.manuals.markdown import LEAST_IMPORTANT_FIRST, render, shorten
 from planbook.planner.models.tokens import estimate_tokens
 from planbook.rules import Rule, RuleType
 
@@ -34,16 +34,16 @@ def test_every_type_has_a_priority() -> None:
 
 @pytest.mark.parametrize("tokens", [None, estimate_tokens(WHOLE)])
 def test_a_manual_within_the_limit_is_unchanged(tokens: int | None) -> None:
-    assert within(MANUAL, RULES, tokens) == WHOLE
+    assert shorten(MANUAL, RULES, tokens) == WHOLE
 
 
 @given(st.integers(1, estimate_tokens(WHOLE)))
 def test_the_least_important_examples_are_left_out_first(tokens: int) -> None:
     if not fits(tokens):
         with pytest.raises(TooLong, match=f"{tokens} are allowed"):
-            within(MANUAL, RULES, tokens)
+            shorten(MANUAL, RULES, tokens)
         return
-    text = within(MANUAL, RULES, tokens)
+    text = shorten(MANUAL, RULES, tokens)
     assert estimate_tokens(text) <= tokens
     assert all(rule.content in text for rule in RULES)
     kept = [kind in kept_types(text) for kind in LEAST_IMPORTANT_FIRST if kind]
@@ -53,15 +53,15 @@ def test_the_least_important_examples_are_left_out_first(tokens: int) -> None:
 
 def test_introductions_are_left_out_last() -> None:
     shortest = bisect(range(1, 2000), False, key=fits) + 1
-    text = within(MANUAL, RULES, shortest)
+    text = shorten(MANUAL, RULES, shortest)
     assert f"## All\n\n{LEFT_OUT}\n" in text
     assert not kept_types(text)
-    assert MANUAL.sections[0].introduction in within(MANUAL, RULES, shortest + 60)
+    assert MANUAL.sections[0].introduction in shorten(MANUAL, RULES, shortest + 60)
 
 
 def fits(tokens: int) -> bool:
     try:
-        within(MANUAL, RULES, tokens)
+        shorten(MANUAL, RULES, tokens)
     except TooLong:
         return False
     return True
@@ -69,5 +69,7 @@ def fits(tokens: int) -> bool:
 
 def test_the_least_cited_example_of_a_type_is_left_out_first() -> None:
     rules = [rule.model_copy(update={"type": RuleType.CORRECTED_ERROR}) for rule in RULES]
-    text = within(MANUAL, rules, estimate_tokens(WHOLE) - 20, {rule.id: 3 for rule in rules if rule.id != "rule_4"})
+    text = shorten(
+        MANUAL, rules, estimate_tokens(WHOLE) - 20, {rule.id: 3 for rule in rules if rule.id != "rule_4"}
+    )
     assert [rule.id for rule in rules if rule.example not in text] == ["rule_4"]

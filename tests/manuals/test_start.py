@@ -13,7 +13,7 @@ from planbook.envs import Selection, load_environment
 from planbook.envs.miniwob import Miniwob
 from planbook.manuals.errors import BadStart
 from planbook.manuals.library import SHIPPED
-from planbook.manuals.start import Start, read_start, starts, types_to_build_on, usual_starts
+from planbook.manuals.start import Start, default_starts, read_start, starts, types_to_build_on
 from planbook.planner import (
     Ending,
     Episode,
@@ -152,12 +152,12 @@ def test_the_examples_are_not_default_tasks(environment: str) -> None:
 def test_the_usual_starts_define_each_helper_once() -> None:
     for environment in ENVIRONMENTS:
         for split in ("", "feedback"):
-            start = read_start(environment, usual_starts(environment, split))
+            start = read_start(environment, default_starts(environment, split))
             named = [name for rule in start.rules if rule.type is HELPER for name in defined_names(rule.example)]
             assert len(named) == len(set(named)) > 0
-    assert usual_starts("miniwob", "feedback") == ("search-engine",)
-    assert len(usual_starts("miniwob", "all")) == len(usual_starts("miniwob", "no-feedback")) == 4
-    assert usual_starts("shelf") == ()
+    assert default_starts("miniwob", "feedback") == ("search-engine",)
+    assert len(default_starts("miniwob", "all")) == len(default_starts("miniwob", "no-feedback")) == 4
+    assert default_starts("shelf") == ()
 
 
 def test_types_without_a_start_example_are_built_on() -> None:

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from planbook.commands.beforehand import missing_demonstrations
+from planbook.commands.preflight import missing_demonstrations
 from planbook.config import Config
 from planbook.errors import BadArgument
 from planbook.workers import check_roles

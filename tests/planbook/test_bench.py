@@ -11,7 +11,7 @@ from planbook.envs import MissingRequirement
 from planbook.sandbox import Sandbox
 from tests.browser import need_browser
 from tools.bench import BENCHES, Row, peers, prompts, replay, report, sandbox, scale, stream, tool_calls
-from tools.bench.timing import in_turn, percentile
+from tools.bench.timing import interleave, percentile
 
 
 def test_the_command_offers_every_benchmark() -> None:
@@ -31,7 +31,7 @@ def test_functions_are_timed_in_turn_after_a_warm_up() -> None:
         order.append(name)
         return float(len(order))
 
-    assert in_turn([lambda: timed("first"), lambda: timed("second")], 2) == [[3.0, 5.0], [4.0, 6.0]]
+    assert interleave([lambda: timed("first"), lambda: timed("second")], 2) == [[3.0, 5.0], [4.0, 6.0]]
     assert order == ["first", "second"] * 3
 
 
@@ -41,7 +41,7 @@ def test_a_percentile_is_one_of_the_times() -> None:
 
 
 def test_every_engine_computes_as_python_does_calls_the_host_and_raises_faults() -> None:
-    with Sandbox() as opened, peers.engines(opened) as every:
+    with Sandbox() as opened, peers.open_engines(opened) as every:
         for engine in every:
             for _, code in sandbox.CODE.values():
                 expected: dict[str, object] = {}

@@ -19,7 +19,7 @@ from planbook.planner import Body, Ending, EventKind, Outcome
 from planbook.results.summary import summarise
 from planbook.results.table import read_run
 from planbook.runs import Entry, Run, recorded_endings
-from planbook.workers import Hosting, play_episodes
+from planbook.workers import Execution, play_episodes
 from tests.browser import need_browser
 
 TASKS = Selection(types=("click-checkboxes", "login-user"), seeds=(0, 1, 2, 3, 4, 5))
@@ -58,7 +58,7 @@ def play(run: Run, watch: Killer | None = None) -> list[str]:
     def on_ending(entry: Entry, ending: Ending) -> None:
         played.append(entry.task.id)
 
-    assert play_episodes(run, ProcedureLibrary(Miniwob), on_ending, hosting=Hosting(jobs=2), watch=watch)
+    assert play_episodes(run, ProcedureLibrary(Miniwob), on_ending, execution=Execution(jobs=2), watch=watch)
     return played
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from planbook.commands.demo import BUILDING, PLANNED, Demo
+from planbook.commands.demo import BUILDING, PLANNER_DEMOS, Demo
 from planbook.settings import Settings
 from tests.command import ROOT, planbook, result
 from tests.flows import events, here
@@ -39,7 +39,7 @@ def test_demo_ends_with_a_table_and_the_path_of_its_runs(tmp_path: Path) -> None
 def test_every_run_of_the_demo_has_its_own_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     demo = Demo(Settings.of())
-    for name, settings in (*PLANNED.items(), ("build", BUILDING)):
+    for name, settings in (*PLANNER_DEMOS.items(), ("build", BUILDING)):
         folder = demo.folder(settings, name)
         assert (folder.parent.name, folder.is_dir(), name in folder.name) == ("runs", True, True)
 

@@ -12,7 +12,7 @@ from scipy import stats  # type: ignore[import-untyped]
 from planbook import errors
 from planbook.compare.pairs import RunComparison, compare, compare_all
 from planbook.compare.tables import comparison_parts, result_lines
-from planbook.config import Config, Learning
+from planbook.config import Config, LearningSettings
 from planbook.envs import Verdict
 from planbook.planner import Ending, Outcome
 from planbook.results.table import read_folder
@@ -251,7 +251,7 @@ def test_runs_of_other_environments_or_tasks_are_refused(tmp_path: Path) -> None
 
 
 def test_building_runs_and_contradictions_are_warned_of(tmp_path: Path) -> None:
-    first = written(tmp_path / "one", [SOLVED, FAILED], learning=Learning())
+    first = written(tmp_path / "one", [SOLVED, FAILED], learning=LearningSettings())
     second = written(tmp_path / "two", [SOLVED, FAILED])
     with closing(Run.open(first, to_play=True)) as run:
         run.store.put("task/1/restart/1", "outcome", 0, Ending(outcome=SOLVED).model_dump(mode="json"))

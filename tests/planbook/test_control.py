@@ -11,7 +11,7 @@ import pytest
 
 from planbook import errors
 from planbook.commands.playing import STOPPED_BY_WATCH, play_run
-from planbook.config import Config, Executor, Learning
+from planbook.config import Config, Executor, LearningSettings
 from planbook.envs import Selection
 from planbook.envs.toy import Toy
 from planbook.errors import BadRun
@@ -19,8 +19,8 @@ from planbook.planner import EpisodeStopped
 from planbook.runs import Run, claim_folder, is_claimed
 from planbook.spending import prices_from, spent_so_far
 from planbook.store import Store
-from planbook.workers import Hosting, Steering, arguments
-from planbook.workers.driver import job_of
+from planbook.workers import Execution, Switches, command_options
+from planbook.workers.driver import create_job
 from planbook.workers.worker import work
 from tests.executing import wait_until
 from tests.openai_server import Refusal, serving
@@ -33,7 +33,9 @@ SLOW = "scripted:tests/slow_script.py:answer"
 PROCESSES = pytest.param("processes", marks=pytest.mark.deep)
 
 
-def created(folder: Path, learning: Learning | None = None, without: tuple[str, ...] = (), model: str = SLOW) -> Run:
+def created(
+    folder: Path, learning: LearningSettings | None = None, without: tuple[str, ...] = (), model: str = SLOW
+) -> Run:
     config = Config(
         planner="automanual",
         env="toy",
@@ -58,7 +60,7 @@ def playing(run: Run, jobs: int = 2, executor: Executor = "threads") -> Iterator
 
     def play() -> None:
         with closing(run):
-            codes.append(play_run(run, Hosting(jobs=jobs, executor=executor))[0])
+            codes.append(play_run(run, Execution(jobs=jobs, executor=executor))[0])
 
     thread = threading.Thread(target=play, daemon=True)
     thread.start()
@@ -129,7 +131,7 @@ def test_a_stopped_run_can_be_resumed(tmp_path: Path, capfd: pytest.CaptureFixtu
         wait_until(lambda: count(folder, "outcome") > 0)
         request(folder, 0, "stop")
     assert codes == [errors.INTERRUPTED]
-    how = " ".join(arguments(Hosting(jobs=2, executor=executor).recorded()))
+    how = " ".join(command_options(Execution(jobs=2, executor=executor).recorded()))
     assert f"{STOPPED_BY_WATCH} Resume with: planbook run --resume {folder} {how}" in capfd.readouterr().out
     assert 0 < count(folder, "outcome") < 12
     with playing(Run.open(folder, to_play=True), executor=executor) as codes:
@@ -156,7 +158,7 @@ def test_episodes_in_other_processes_are_paused_and_stopped(tmp_path: Path) -> N
 @pytest.mark.parametrize("without", [(), pytest.param(("online",), marks=pytest.mark.deep)])
 def test_a_building_run_can_be_stopped(tmp_path: Path, without: tuple[str, ...]) -> None:
     folder = tmp_path / "run"
-    learning = Learning(solved_after=100, procedures=False)
+    learning = LearningSettings(solved_after=100, procedures=False)
     with playing(created(folder, learning, without), jobs=1) as codes:
         wait_until(lambda: count(folder, "learnt") > 1, 60)
         request(folder, 0, "stop")
@@ -183,16 +185,16 @@ def test_asking_whether_a_folder_is_claimed_does_not_claim_it(tmp_path: Path) ->
     watcher.join()
 
 
-def test_hosting_is_recorded_as_options_for_the_next_invocation() -> None:
-    assert arguments(Hosting().recorded()) == []
-    every_option = Hosting(jobs=3, unsafe_no_sandbox=True, executor="processes")
+def test_execution_settings_are_recorded_as_options_for_the_next_invocation() -> None:
+    assert command_options(Execution().recorded()) == []
+    every_option = Execution(jobs=3, unsafe_no_sandbox=True, executor="processes")
     expected = ["--jobs", "3", "--executor", "processes", "--unsafe-no-sandbox"]
-    assert arguments(every_option.recorded()) == expected
+    assert command_options(every_option.recorded()) == expected
 
 
 def test_a_joined_process_says_that_the_process_that_played_has_ended(tmp_path: Path) -> None:
     with closing(created(tmp_path / "run")) as run:
-        report = work(job_of(run, Hosting(), 1), lambda: count(run.folder, "ask") < 3)
+        report = work(create_job(run, Execution(), 1), lambda: count(run.folder, "ask") < 3)
     assert isinstance(report.error, BadRun)
     assert f"ended before the run was finished; resume it with: planbook run --resume {tmp_path / 'run'}" in str(
         report.error
@@ -200,13 +202,13 @@ def test_a_joined_process_says_that_the_process_that_played_has_ended(tmp_path: 
 
 
 def test_a_stop_ends_a_pause_and_is_final() -> None:
-    steering = Steering()
-    steering.guard()
-    steering.pause()
-    assert steering.paused
-    steering.stop()
-    steering.go_on()
-    assert steering.stopped
-    assert not steering.paused
+    switches = Switches()
+    switches.guard()
+    switches.pause()
+    assert switches.paused
+    switches.stop()
+    switches.go_on()
+    assert switches.stopped
+    assert not switches.paused
     with pytest.raises(EpisodeStopped):
-        steering.guard()
+        switches.guard()

@@ -10,7 +10,7 @@ from planbook.envs import Task
 from planbook.errors import OUT_OF_BUDGET
 from planbook.planner import Ending, Outcome
 from planbook.results.rows import Result
-from planbook.results.statistics import benjamini_hochberg, swapped_tails
+from planbook.results.statistics import benjamini_hochberg, permutation_tails
 from planbook.results.table import RunResults
 from planbook.runs import Entry
 from tests.flows import asks, here, scripted
@@ -105,7 +105,7 @@ def _row(number: int, solved: bool, repeat: int = 0) -> Result:
 def test_tails_count_every_choice_of_a_run_in_each_group(
     groups: list[tuple[int, ...]], tails: tuple[float, float]
 ) -> None:
-    assert swapped_tails(groups) == pytest.approx(tails)
+    assert permutation_tails(groups) == pytest.approx(tails)
 
 
 def test_corrected_p_values_are_those_of_benjamini_and_hochberg() -> None:

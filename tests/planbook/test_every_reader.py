@@ -12,7 +12,7 @@ import pytest
 from markupsafe import escape
 
 from planbook import errors
-from planbook.watching.following import Following, RunControl
+from planbook.watching.followed_run import FollowedRun, RunControl
 from planbook.watching.pages import Pages
 from tests.command import ROOT, planbook
 from tests.executing import wait_until
@@ -217,16 +217,16 @@ def test_a_run_can_be_watched_if_it_can_be_read(kind: str, runs: Mapping[str, Pa
         assert refused.message in finished.printed
         return
     with watching(runs[kind]) as (following, pages):
-        assert following.entries
+        assert following.episode_count
         assert escape(following.run.config.planner) in pages.page()
         assert "state" in pages.news(0)[1]
         assert pages.document(0)["parts"]
 
 
 @contextmanager
-def watching(folder: Path) -> Iterator[tuple[Following, Pages]]:
+def watching(folder: Path) -> Iterator[tuple[FollowedRun, Pages]]:
     """What `planbook watch` serves of a run."""
-    following = Following(folder)
+    following = FollowedRun(folder)
     with closing(following.run):
         yield following, Pages(following, RunControl(following))
 
@@ -306,4 +306,4 @@ def test_a_run_in_postgresql_is_resumed_from_watching(
         following.catch_up()
         pages._control.ask("go on")
         wait_until(lambda: "finished" in pages.news(0)[1]["title"])
-        assert following.ended == 2
+        assert following.ended_count == 2

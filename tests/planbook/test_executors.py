@@ -11,7 +11,7 @@ import pytest
 from planbook.errors import BadArgument
 from planbook.planner import Body
 from planbook.runs import Run
-from planbook.workers import check_reachable, on_this_machine
+from planbook.workers import check_reachable, local_pool
 from tests.executing import TASKS, alive, children, command, episodes_of, kill, processes, start, wait_until
 from tests.flows import Finished, asks, events, here, scripted
 
@@ -158,7 +158,7 @@ def test_building_and_recording_need_a_single_process(tmp_path: Path, executor: 
 
 def test_a_run_in_a_file_cannot_be_played_on_several_machines(tmp_path: Path) -> None:
     assert here("replay", "--env", "toy", "--task", "fetch/1", "--out", tmp_path / "run").returncode == 0
-    with closing(Run.open(tmp_path / "run")) as run, on_this_machine(1) as places:
+    with closing(Run.open(tmp_path / "run")) as run, local_pool(1) as places:
         check_reachable(run, places)
         with pytest.raises(BadArgument, match="the Ray cluster has 3 machines; keep the run in PostgreSQL"):
             check_reachable(run, places._replace(machines=3))

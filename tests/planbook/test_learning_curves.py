@@ -10,7 +10,7 @@ import pytest
 from planbook.knowledge import EVERYTHING, learned_in
 from planbook.learning.cost import coverage_lines
 from planbook.report.charts import Chart, charts
-from planbook.results.learning_cost import Reached, cost_line, reached_after
+from planbook.results.learning_cost import BuildingState, cost_line, state_after
 from planbook.results.table import read_run
 from planbook.runs import Run
 from planbook.spending import prices_from, spent_so_far
@@ -106,8 +106,8 @@ def test_the_cost_of_building_is_what_the_run_spent(library: Path) -> None:
     assert last.procedures == cost.task_types == 2
     for before, after in zip(cost.after, cost.after[1:], strict=False):
         assert all(getattr(before, name) <= getattr(after, name) for name in ("calls", "tokens", "actions"))
-    assert reached_after(cost.after, 0) == Reached(tasks=0)
-    assert reached_after(cost.after, 2) == cost.after[1]
+    assert state_after(cost.after, 0) == BuildingState(tasks=0)
+    assert state_after(cost.after, 2) == cost.after[1]
     first = next(each for each in cost.after if each.procedures == 2)
     assert cost_line(cost) == (
         f"Procedures for 2 of 2 task types after {first.tasks} tasks: {first.calls:,} calls, {first.tokens:,} tokens "

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from planbook.config import Config
-from planbook.runs import with_present_paths, without_folders
+from planbook.runs import with_current_paths, without_folders
 from tests.command import ROOT, planbook
 from tests.flows import here
 
@@ -99,5 +99,5 @@ def test_a_recording_and_the_model_behind_it_are_found_again(tmp_path: Path) -> 
     was = {"default": f"recorded:{tmp_path}/first/tape.jsonl+exchange:{tmp_path}/now/asked"}
     config = Config(planner="react", env="toy", actions=1, models=was)
     expected = f"recorded:{tmp_path}/now/tape.jsonl+exchange:{tmp_path}/now/asked"
-    assert with_present_paths(config, tmp_path / "now" / "run").models == {"default": expected}
+    assert with_current_paths(config, tmp_path / "now" / "run").models == {"default": expected}
     assert without_folders(config).models == {"default": "recorded:tape.jsonl+exchange:asked"}

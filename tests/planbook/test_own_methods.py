@@ -175,9 +175,9 @@ class Notes(Figures):
 
     @classmethod
     def count(cls, episodes):
-        return cls(answers=tuple(noted.answer for played in episodes for noted in played.held(Noted)))
+        return cls(answers=tuple(noted.answer for played in episodes for noted in played.payloads(Noted)))
 
-    def tell(self):
+    def describe(self):
         yield f"Noted: {self.answers}"
 
 def note(episode, options):
@@ -217,12 +217,12 @@ def test_a_method_added_to_the_tree_is_played(tmp_path: Path) -> None:
     strategies = tmp_path / "planbook" / "planner" / "strategies"
     code = (ROOT / "examples" / "refine.py").read_text()
     code = code.replace("method = Method(", 'METHODS = {"refine": Method(').rstrip() + "}\n"
-    imported = "from planbook.planner import Episode, Figures, Method, Options, Payload, Played, Prompts, action_docs"
-    (strategies / "refining.py").write_text(code.replace(imported, (
+    old = "from planbook.planner import Episode, Figures, Method, Options, Payload, PlayedEpisode, Prompts, action_docs"
+    (strategies / "refining.py").write_text(code.replace(old, (
         "from planbook.planner.agent import action_docs\nfrom planbook.planner.episode import Episode\n"
         "from planbook.planner.prompts import Prompts\n"
         "from planbook.planner.spans import Payload\nfrom planbook.planner.strategies.base import Method, Options\n"
-        "from planbook.planner.strategies.base import Figures, Played"
+        "from planbook.planner.strategies.base import Figures, PlayedEpisode"
     )))  # fmt: skip
     init = (strategies / "__init__.py").read_text()
     (strategies / "__init__.py").write_text(init.replace("_FAMILIES = {", '_FAMILIES = {"refining": "refine",'))

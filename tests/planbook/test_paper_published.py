@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from planbook.config import Config, chosen_options
+from planbook.config import Config, effective_options
 from planbook.envs import Selection, known_environments, load_environment
 from planbook.papers.comparison import COLUMNS
 from planbook.papers.published import Publication, papers_of, publications
@@ -217,7 +217,7 @@ def test_the_games_of_deps_are_a_split(tmp_path: Path) -> None:
     compared = played(tmp_path, {"pick_and_place": 10}, config=DEPS_TESTING, repeats=5)
     assert compared.tables() == [6]
     assert set(compared.differs()) == {"rounds", "temperature", "prompts"}
-    assert chosen_options(DEPS_TESTING, "alfworld")["rounds"] == REPLANS
+    assert effective_options(DEPS_TESTING, "alfworld")["rounds"] == REPLANS
     assert compared.differs()["rounds"] == ("20", "8"), "the default is no number, and means 20"
     other = played(tmp_path, {"pick_and_place": 10}, config=DEPS_TESTING, selection=Selection(split="valid_unseen"))
     assert other.differs()["split"][1] == "deps"

@@ -9,10 +9,10 @@ from typing import Any
 
 import pytest
 
-from planbook.config import Config, Learning
+from planbook.config import Config, LearningSettings
 from planbook.envs import Selection, Task, load_environment
 from planbook.envs.alfworld.goals import TYPES
-from planbook.knowledge import ABLATIONS, EVERYTHING, fresh_beginning
+from planbook.knowledge import ABLATIONS, EVERYTHING, initial_state
 from planbook.papers.comparison import COLUMNS
 from planbook.planner import Sampling
 from planbook.results.measures import ALL
@@ -31,7 +31,7 @@ BUILDING = Config(
     selection=Selection(split="train"),
     actions=50,
     models={"default": f"openai:{GPT_4}"},
-    learning=Learning(start=("put",)),
+    learning=LearningSettings(start=("put",)),
 )
 TESTING = BUILDING.model_copy(
     update={
@@ -63,7 +63,7 @@ def built(folder: Path, *, formulated: bool = True, model: str = GPT_4, **change
     """Write a building run that learned nothing from one task; it has the rules of its start, as a manual or a list."""
     config, path = BUILDING.model_copy(update=changes), folder / "built"
     task = Task(id="pick_and_place/0", env="alfworld", split="s", type="pick_and_place", goal="g")
-    state = fresh_beginning(config, EVERYTHING)
+    state = initial_state(config, EVERYTHING)
     with closing(Run.create(path, config, [task])) as run:
         run.store.put("learn/0/builder", "ask", 0, ask("planner", "openai:x", "t", served=model))
         run.store.put("learn/0", "learnt", 0, state.model_dump(mode="json"))
@@ -164,7 +164,7 @@ def test_a_run_in_the_papers_setting_differs_only_in_its_prompts(tmp_path: Path)
 
 def test_every_difference_is_listed(tmp_path: Path) -> None:
     building: dict[str, Any] = {
-        "learning": Learning(start=(), tasks_per_type=2, solved_after=1, max_rules=20, per_type=True),
+        "learning": LearningSettings(start=(), tasks_per_type=2, solved_after=1, max_rules=20, per_type=True),
         "models": {},
         "selection": Selection(split="generated"),
         "actions": 40,
@@ -256,7 +256,10 @@ def test_the_53_types_have_a_building_setting_of_their_own(tmp_path: Path) -> No
     types = load_environment("miniwob").types
     starts = ("search-engine", "click-menu", "enter-date", "social-media-some")
     setting = MINIWOB | {"env_options": {"paper_actions": True}}
-    building = {"selection": Selection(split="no-feedback"), "learning": Learning(start=starts, libraries_only=True)}
+    building = {
+        "selection": Selection(split="no-feedback"),
+        "learning": LearningSettings(start=starts, libraries_only=True),
+    }
     setting["library"] = built(tmp_path, **setting | building)
     assert set(played(tmp_path, dict.fromkeys(types, 6), **setting).differs()) == {"prompts"}
     nine = played(tmp_path, dict.fromkeys(types[:9], 6), **setting).differs()

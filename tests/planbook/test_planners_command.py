@@ -4,7 +4,7 @@ import pytest
 from pydantic import BaseModel
 
 from planbook.envs import known_environments, load_environment
-from planbook.option_values import values_of
+from planbook.option_values import describe_values
 from planbook.planner import METHODS
 from tests.command import planbook, result
 from tests.flows import here
@@ -59,7 +59,7 @@ def test_roles_that_are_asked_only_sometimes_are_marked() -> None:
 def test_every_option_has_values_and_a_description(options: type[BaseModel]) -> None:
     for name, field in options.model_fields.items():
         assert field.description, name
-        assert values_of(field), name
+        assert describe_values(field), name
 
 
 def test_an_environment_is_listed_with_the_values_of_its_options() -> None:

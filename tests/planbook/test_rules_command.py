@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from planbook.knowledge import KnowledgeState
-from planbook.rules import Citation, History, Knowledge, Rule, RuleBook, count
-from planbook.rules.edits import Batch, RuleChange, Touched, UpdateRule
+from planbook.rules import Citation, History, Knowledge, Rule, RuleBook, count_evidence
+from planbook.rules.edits import Batch, ChangedRule, RuleChange, UpdateRule
 from planbook.rules.obedience import Obedience
 from tests.flows import BUILD, asks, events, here, prompt, scripted
 
@@ -139,11 +139,11 @@ def test_a_rule_with_a_check_that_nobody_obeys_is_dropped(tmp_path: Path) -> Non
 def test_an_edited_check_resets_the_counts_of_obedience() -> None:
     rules = tuple(Rule(id=f"rule_{number}", type=None, content="Look.", check="first") for number in range(2))
     citation = Citation(episode="task/0", rule_ids=("rule_0",), solved=True, obeyed={"rule_0": True, "rule_1": True})
-    history = History(initial=RuleBook.of(rules))
+    history = History(initial=RuleBook.from_rules(rules))
     state = KnowledgeState(knowledge=Knowledge(environment="toy", rules=rules), history=history, citations=(citation,))
-    edited = Touched(id="rule_0", before=rules[0], after=rules[0].model_copy(update={"check": "second"}))
+    edited = ChangedRule(id="rule_0", before=rules[0], after=rules[0].model_copy(update={"check": "second"}))
     batch = Batch(edits=(UpdateRule(id="rule_0", check="second"),), who="builder", where="task/0")
     change = RuleChange(batch=batch, assigned=(), touched=(edited,), next_number=2)
-    evidence = count(state.with_history(history.record(change)).citations)
+    evidence = count_evidence(state.with_history(history.record(change)).citations)
     assert (evidence["rule_0"].cited, evidence["rule_0"].obedience) == (1, None)
     assert evidence["rule_1"].obedience == Obedience(obeyed=1, obeyed_solved=1)

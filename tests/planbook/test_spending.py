@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from planbook.config import Config, Invocation
+from planbook.config import Config, InvocationSettings
 from planbook.envs import Selection
 from planbook.errors import BadArgument
-from planbook.planner import Budget, BudgetEnded, Meter, Reply, Spent, Usage
+from planbook.planner import Budget, BudgetEnded, Meter, Reply, Spending, Usage
 from planbook.planner.budget import add_cost
 from planbook.results.table import RunResults
 from planbook.runs import Run
@@ -92,8 +92,8 @@ def test_events_and_meter_count_the_same(seed: int) -> None:
 
 
 def test_other_events_cost_nothing_and_unknown_prices_stay_unknown() -> None:
-    assert add_cost(Spent(calls=1), "cell", {}, cents) == Spent(calls=1)
-    spent = add_cost(Spent(money=1.0), "ask", asked(0.0, model="unheard of").body, cents)
+    assert add_cost(Spending(calls=1), "cell", {}, cents) == Spending(calls=1)
+    spent = add_cost(Spending(money=1.0), "ask", asked(0.0, model="unheard of").body, cents)
     assert spent.money is None
     assert add_cost(spent, "ask", asked(0.0).body, cents).money is None
 
@@ -126,7 +126,7 @@ def test_a_price_table_may_name_a_model_with_or_without_its_kind(tmp_path: Path,
 def test_a_budget_that_earlier_sittings_used_up_ends_the_run(tmp_path: Path) -> None:
     config = Config(planner="procedures", env="toy", actions=30, selection=Selection(limit=1))
     run = Run.create(tmp_path / "run", config, config.environment.tasks(config.selection))
-    run.begin_invocation(Invocation(budget=Budget(calls=1, actions=1)))
+    run.begin_invocation(InvocationSettings(budget=Budget(calls=1, actions=1)))
     with run.meter.call("paid", Usage()):
         run.journal("task/0").put("task/0", "ask", 0, asked(0.0).body)
     run.journal("task/1").put("task/1", "act", 0, acted(0.0).body)

@@ -8,7 +8,7 @@ import pytest
 
 from planbook import errors
 from planbook.compare.pairs import compare
-from planbook.config import Learning
+from planbook.config import LearningSettings
 from planbook.planner import Ending
 from planbook.results.table import read_folder
 from planbook.runs import Run
@@ -90,7 +90,7 @@ def test_stats_names_unreadable_folders_and_reads_the_others(tmp_path: Path) -> 
 
 
 def test_stats_marks_building_runs_and_reports_contradictory_outcomes(tmp_path: Path) -> None:
-    folder = written(tmp_path / "built", [SOLVED, FAILED], learning=Learning())
+    folder = written(tmp_path / "built", [SOLVED, FAILED], learning=LearningSettings())
     with closing(Run.open(folder, to_play=True)) as run:
         run.store.put("task/1/restart/1", "outcome", 0, Ending(outcome=SOLVED).model_dump(mode="json"))
         run.store.put("task/7", "outcome", 0, Ending(outcome=FAILED, cause="x").model_dump(mode="json"))

@@ -14,7 +14,7 @@ from rich.table import Table
 from rich.text import Text
 
 from planbook.console import console, right_aligned
-from planbook.writing import write_whole
+from planbook.writing import write_atomically
 from tests.browser import need_browser
 from tests.command import ROOT, planbook, result
 from tests.flows import BUILD, here, saying
@@ -212,6 +212,6 @@ def test_a_full_output_device_is_reported(ending: str) -> None:
 def test_a_pipe_is_written_to_and_not_replaced(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe")
     with subprocess.Popen(["cat", tmp_path / "pipe"], stdout=subprocess.PIPE, text=True) as reader:
-        write_whole(tmp_path / "pipe", "printed")
+        write_atomically(tmp_path / "pipe", "printed")
         assert reader.communicate()[0] == "printed"
     assert (tmp_path / "pipe").is_fifo()

@@ -65,7 +65,7 @@ class Camp(Environment):
     about = "A camp in the woods, where things are mined and made."
     types = ("make",)
     action_limit = 30
-    hands_on = "state"
+    handoff = "state"
 
     @classmethod
     def tasks(cls, selection: Selection, options: Any = None) -> Sequence[Task]:

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from planbook.planner.graph.hooks.crafter import ACTIONS, LEARNED, REOPENING, WANTED
+from planbook.planner.graph.hooks.crafter import ACTIONS, DISCOVERY_TESTS, REOPENING, UNKNOWN_TESTS
 from tests.planner.nodes import Reply
 from tests.planner.players import code
 
@@ -36,13 +36,13 @@ def action_row(name: str) -> Mapping[str, str]:
 
 def discovery(**answers: str) -> dict[str, str]:
     """A discovery that passes every test, except for these answers."""
-    passed = dict.fromkeys(LEARNED, "yes, clearly")
+    passed = dict.fromkeys(DISCOVERY_TESTS, "yes, clearly")
     return {**passed, "discovery": "a tree gave 1 wood", "discovery_short": "1 wood a tree", **answers}
 
 
 def missing(**answers: str) -> dict[str, str]:
     """Missing information that passes every test, except for these answers."""
-    passed = dict.fromkeys(WANTED, "yes")
+    passed = dict.fromkeys(UNKNOWN_TESTS, "yes")
     return {**passed, "info": "how much wood a tree gives", "known": "none", **answers}
 
 

@@ -66,13 +66,13 @@ class Counted(Traced):
 class Stock(Counted):
     """An environment that hands its state to the next executor."""
 
-    hands_on = "state"
+    handoff = "state"
 
 
 class Noted(Counted):
     """An environment that hands its state and the last note to the next executor."""
 
-    hands_on = "note"
+    handoff = "note"
 
 
 class Knows:

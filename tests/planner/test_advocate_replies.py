@@ -9,15 +9,15 @@ from hypothesis import strategies as st
 from planbook.planner.strategies.advocate.model_calls import (
     MAX_PARTS,
     read_alignment,
+    read_alternative,
     read_answer,
-    read_other,
     read_outline,
     read_value,
     read_verdict,
 )
 
 Reader = Callable[[str], object]
-READERS: list[Reader] = [read_outline, read_verdict, read_alignment, read_value, read_answer, read_other]
+READERS: list[Reader] = [read_outline, read_verdict, read_alignment, read_value, read_answer, read_alternative]
 
 
 @pytest.mark.parametrize(
@@ -76,8 +76,8 @@ def test_an_answer_is_all_text_after_its_label(text: str, answer: str) -> None:
 
 
 def test_an_alternative_is_code_or_the_word_none() -> None:
-    assert read_other("**None.**\n") is None
-    found = read_other("```python\nagent.stop()\n```")
+    assert read_alternative("**None.**\n") is None
+    found = read_alternative("```python\nagent.stop()\n```")
     assert found is not None
     assert found.code.strip() == "agent.stop()"
 
@@ -106,7 +106,7 @@ def test_an_alternative_is_code_or_the_word_none() -> None:
         *((read_value, f"Did: it\nWhy: so\nValue: {n}", "from 0 to 10") for n in ("11", "-1", "7.5", "high", "³")),
         (read_answer, "It is red.", "begin it with 'Answer: '"),
         (read_answer, "Answer:  ", "after 'Answer: '"),
-        (read_other, "None of that.", "code"),
+        (read_alternative, "None of that.", "code"),
     ],
 )
 def test_other_replies_are_refused_with_a_reason(read: Reader, text: str, problem: str) -> None:

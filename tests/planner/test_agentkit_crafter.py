@@ -12,9 +12,16 @@ from planbook.envs.crafter.rules import rules
 from planbook.planner import Outcome
 from planbook.planner.graph.database import GraphDatabase
 from planbook.planner.graph.file import graph_path, read_graph
-from planbook.planner.graph.hooking import AfterQueryError, Composing
+from planbook.planner.graph.hooking import AfterQueryError, ComposeContext
 from planbook.planner.graph.hooks import crafter as crafter_hooks
-from planbook.planner.graph.hooks.crafter import ACTIONS, LEARNED, WANTED, all_actions, one_action, three_challenges
+from planbook.planner.graph.hooks.crafter import (
+    ACTIONS,
+    DISCOVERY_TESTS,
+    UNKNOWN_TESTS,
+    all_actions,
+    one_action,
+    three_challenges,
+)
 from planbook.sandbox import Sandbox
 from tests.planner.crafter_nodes import OPEN_GATE, PLAN, REPLIES, SHUT_GATE, WEIGHED, action_row, discovery, missing
 from tests.planner.graph.given import question
@@ -74,7 +81,7 @@ def test_each_reason_opens_the_gate_and_a_correction_alone_does_not(sandbox: San
 def test_a_reflection_sees_25_steps_and_feedback_all_steps_under_the_skill() -> None:
     history = [{"step": step, "observation": f"seen {step}", "action": "did", "skill": "Walk"} for step in range(40)]
     database = GraphDatabase({"history": history, "skill": {"name": "Walk", "feedback": ""}, "step": {"number": 40}})  # type: ignore[dict-item]
-    composing = Composing(question("reflect", "What?"), database, {}, 0)
+    composing = ComposeContext(question("reflect", "What?"), database, {}, 0)
     assert turns(crafter_hooks.recent(composing)) == [str(turn) for turn in range(16, 41)]
     assert len(turns(crafter_hooks.under_the_skill(composing))) == 40
 
@@ -140,9 +147,9 @@ def test_a_skill_is_taken_from_the_library_or_added(skilled: tuple[Nodes, list[C
 
 
 def test_only_information_that_passes_every_test_is_kept(sandbox: Sandbox) -> None:
-    failed: dict[str, Any] = {f"not {test}": discovery(**{test: "no, not at all"}) for test in LEARNED}
+    failed: dict[str, Any] = {f"not {test}": discovery(**{test: "no, not at all"}) for test in DISCOVERY_TESTS}
     failed |= {f"empty {short}": discovery(discovery_short=short) for short in ("N/A", "none", "NA.")}
-    unwanted: dict[str, Any] = {f"unwanted {test}": missing(**{test: "no"}) for test in WANTED}
+    unwanted: dict[str, Any] = {f"unwanted {test}": missing(**{test: "no"}) for test in UNKNOWN_TESTS}
     listed = {**dict.fromkeys([WOOD, COAL, *failed], missing()), **unwanted}
     found = {WOOD: discovery(), COAL: discovery(discovery_short="4"), **failed}
     nodes, _ = game(sandbox, 3, gate=OPEN_GATE, kb_add=found, unknown=lambda number: {} if number else listed)

@@ -38,7 +38,7 @@ class Secretive(Toy):
     """An environment with params that models may not know."""
 
     @classmethod
-    def told_params(cls, task: Task) -> Mapping[str, JsonValue]:
+    def public_params(cls, task: Task) -> Mapping[str, JsonValue]:
         return {"color": "red"}
 
 

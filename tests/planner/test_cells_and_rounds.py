@@ -11,7 +11,7 @@ import pytest
 from planbook.envs import Verdict
 from planbook.planner import Ending, Episode, FeedbackKind, JournalMismatch, MemoryJournal, Options, Outcome, play
 from planbook.planner.errors import CellOver, EpisodeOver, NoPlan, RoundOver
-from planbook.planner.strategies.base import in_rounds
+from planbook.planner.strategies.base import play_in_rounds
 from planbook.sandbox import Sandbox
 from tests.planner.pieces import cut_journals
 from tests.planner.players import GOAL, SOLVE, Players, Traced, episode
@@ -172,7 +172,7 @@ def test_only_the_end_of_the_episode_ends_all_rounds(sandbox: Sandbox) -> None:
             started.append(number)
             raise ends("over")
 
-        play(episode(sandbox, Players()), lambda playing, _: in_rounds(playing, 3, play_round), Options())
+        play(episode(sandbox, Players()), lambda playing, _: play_in_rounds(playing, 3, play_round), Options())
         return started
 
     assert strategy(RoundOver) == strategy(NoPlan) == [0, 1, 2]

@@ -17,7 +17,7 @@ from planbook.planner import (
 )
 from planbook.planner.roles import Roles
 from planbook.planner.strategies.automanual import standalone
-from planbook.planner.trajectory import Recalled
+from planbook.planner.trajectory import RecordedRecall
 from planbook.planner.types import Cell, Feedback, FeedbackKind, Thought
 from planbook.sandbox import defined_names
 from tests.planner.pieces import Piecewise
@@ -55,7 +55,7 @@ def trajectory(
         feedback=Feedback(kind=FeedbackKind.UNFINISHED, text="It ran."),
     )
     rounds = (Round(number=0, observation="A room.", cells=(cell,)),)
-    recall = Recalled(order=1, text=knowledge, helpers=helpers)
+    recall = RecordedRecall(order=1, text=knowledge, helpers=helpers)
     return Trajectory(path="task/0", task=TASK, rounds=rounds, ending=Ending(outcome=outcome), recall=recall)
 
 

@@ -11,7 +11,7 @@ from planbook.envs.tabletop import Tabletop
 from planbook.envs.toy import Toy
 from planbook.planner import METHODS, Episode, EpisodeSettings, MemoryJournal, play
 from planbook.planner.agent import functions_to_check
-from planbook.planner.dry_runs import dry_run_of
+from planbook.planner.dry_runs import make_dry_run
 from planbook.planner.roles import Roles
 from planbook.planner.types import FeedbackKind, Step
 from planbook.sandbox import Sandbox
@@ -100,7 +100,7 @@ def test_a_function_of_the_method_may_have_done_anything(playing: Episode) -> No
 def test_a_loop_that_nothing_ends_is_found(loop: str, endless: bool) -> None:
     environment = Toy()
     environment.reset(TASK)
-    found = dry_run_of(environment, TASK, functions_to_check(Toy), {}, list)(f"number = 0\n{loop}")
+    found = make_dry_run(environment, TASK, functions_to_check(Toy), {}, list)(f"number = 0\n{loop}")
     assert [fault.type for fault in found] == ["endless"] * endless
 
 
@@ -114,6 +114,6 @@ def test_the_environment_would_refuse_every_refused_action(done: list[Action], t
             observation = environment.act(action)
             steps.append(Step(scope="", cell=0, line=1, action=action, observation=observation))
     if not environment.ended:
-        found = dry_run_of(environment, TASK, functions_to_check(Toy), {}, lambda: steps)(f"agent.{then}")
+        found = make_dry_run(environment, TASK, functions_to_check(Toy), {}, lambda: steps)(f"agent.{then}")
         accepted = environment.act(then).accepted
         assert not (found and accepted)

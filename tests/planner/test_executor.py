@@ -95,7 +95,7 @@ def test_the_number_of_replies_is_that_of_the_paper() -> None:
     assert ExecutorOptions().replies("textcraft") == ExecutorOptions().replies("alfworld") == 20
     assert ExecutorOptions().replies("shopping") == 15
     assert ExecutorOptions(iterations=7).replies("shopping") == 7
-    assert ExecutorOptions().most_actions(20) == 200
+    assert ExecutorOptions().max_actions(20) == 200
     for wrong in ({"iterations": 0}, {"actions_per_reply": 0}, {"demonstrations": "all"}):
         with pytest.raises(ValueError, match=r"greater than or equal to 1|'task', 'hybrid' or 'atomic'"):
             ExecutorOptions.model_validate(wrong)

@@ -16,7 +16,7 @@ from planbook.planner import (
     Sampling,
     Scope,
     ScriptedModel,
-    Spent,
+    Spending,
     Usage,
     amount_of,
 )
@@ -35,8 +35,8 @@ def limited(tmp_path: Path) -> Iterator[MeterOf]:
     """Return meters whose ledger is in a store."""
     with closing(Store(tmp_path / "run.db")) as store:
 
-        def new_meter(budget: Budget, spent: Spent | None = None, price: Price = lambda model, reply: 0.0) -> Meter:
-            spent = spent or Spent()
+        def new_meter(budget: Budget, spent: Spending | None = None, price: Price = lambda model, reply: 0.0) -> Meter:
+            spent = spent or Spending()
             store.ledger.open(amount_of(spent), spent.actions)
             return Meter(budget, spent, price, store.ledger)
 
@@ -160,15 +160,15 @@ def test_a_recorded_reply_costs_nothing_again(limited: MeterOf) -> None:
 @pytest.mark.parametrize(
     ("budget", "spent", "message"),
     [
-        (Budget(calls=0), Spent(), "0 calls is used up"),
-        (Budget(tokens=1_000), Spent(prompt=600, completion=400), "1,000 tokens is used up"),
-        (Budget(money=0.5), Spent(money=0.5), r"\$0\.5 is used up"),
-        (Budget(seconds=9), Spent(seconds=9.5), "9 seconds is used up"),
-        (Budget(seconds=2e6), Spent(seconds=2e6 + 1), "2,000,000 seconds is used up"),
-        (Budget(tokens=5_000), Spent(prompt=4_000), "5,000 tokens has 1,000 left, and the next call may take 4,100"),
+        (Budget(calls=0), Spending(), "0 calls is used up"),
+        (Budget(tokens=1_000), Spending(prompt=600, completion=400), "1,000 tokens is used up"),
+        (Budget(money=0.5), Spending(money=0.5), r"\$0\.5 is used up"),
+        (Budget(seconds=9), Spending(seconds=9.5), "9 seconds is used up"),
+        (Budget(seconds=2e6), Spending(seconds=2e6 + 1), "2,000,000 seconds is used up"),
+        (Budget(tokens=5_000), Spending(prompt=4_000), "5,000 tokens has 1,000 left, and the next call may take 4,100"),
     ],
 )
-def test_a_call_beyond_the_budget_is_refused(limited: MeterOf, budget: Budget, spent: Spent, message: str) -> None:
+def test_a_call_beyond_the_budget_is_refused(limited: MeterOf, budget: Budget, spent: Spending, message: str) -> None:
     most = Usage(prompt=100, completion=4_000)
     with pytest.raises(BudgetEnded, match=f"the budget of {message}"), limited(budget, spent).call("m", most):
         pass
@@ -177,15 +177,15 @@ def test_a_call_beyond_the_budget_is_refused(limited: MeterOf, budget: Budget, s
 @pytest.mark.parametrize(
     ("limits", "spent"),
     [
-        ({"calls": 10}, Spent(calls=13)),
-        ({"calls": 0}, Spent(calls=13)),
-        ({"calls": 10, "formulator": 0.5}, Spent(calls=130)),
-        ({"tokens": 5_000, "formulator": 0.5}, Spent(prompt=2_000)),
-        ({"money": 0.07}, Spent(money=0.123456)),
-        ({"seconds": 9}, Spent(seconds=30.01)),
+        ({"calls": 10}, Spending(calls=13)),
+        ({"calls": 0}, Spending(calls=13)),
+        ({"calls": 10, "formulator": 0.5}, Spending(calls=130)),
+        ({"tokens": 5_000, "formulator": 0.5}, Spending(prompt=2_000)),
+        ({"money": 0.07}, Spending(money=0.123456)),
+        ({"seconds": 9}, Spending(seconds=30.01)),
     ],
 )
-def test_the_limit_that_is_named_is_enough(limited: MeterOf, limits: dict[str, float], spent: Spent) -> None:
+def test_the_limit_that_is_named_is_enough(limited: MeterOf, limits: dict[str, float], spent: Spending) -> None:
     budget, most = Budget.model_validate(limits), Usage(prompt=100, completion=4_000)
     with pytest.raises(BudgetEnded) as refused, limited(budget, spent).call("m", most):
         pass
@@ -196,11 +196,11 @@ def test_the_limit_that_is_named_is_enough(limited: MeterOf, limits: dict[str, f
 
 def test_a_limit_below_what_was_spent_names_both(limited: MeterOf) -> None:
     with pytest.raises(BudgetEnded, match="the budget of 10 calls is used up: 13 spent"):
-        limited(Budget(calls=10), Spent(calls=13)).call("m", Usage()).__enter__()
+        limited(Budget(calls=10), Spending(calls=13)).call("m", Usage()).__enter__()
 
 
 def test_an_action_needs_actions_and_no_tokens(limited: MeterOf) -> None:
-    meter = limited(Budget(actions=2, tokens=0), Spent(actions=1))
+    meter = limited(Budget(actions=2, tokens=0), Spending(actions=1))
     meter.before_action()
     meter.count("act", {"counted": False})
     meter.before_action()
@@ -210,10 +210,10 @@ def test_an_action_needs_actions_and_no_tokens(limited: MeterOf) -> None:
 
 
 def test_an_unknown_price_does_not_end_a_run(limited: MeterOf) -> None:
-    with limited(Budget(money=0.01), Spent(money=None)).call("m", Usage()):
+    with limited(Budget(money=0.01), Spending(money=None)).call("m", Usage()):
         pass
 
 
 def test_seconds_continue_those_of_earlier_invocations() -> None:
-    meter = Meter(spent=Spent(seconds=100.0))
+    meter = Meter(spent=Spending(seconds=100.0))
     assert 100.0 <= meter.spent.seconds < 130.0

@@ -17,7 +17,7 @@ from planbook.planner.strategies.deps.goals import Goal
 from planbook.planner.strategies.deps.pursuit import GoalResult, PursuitResult
 from planbook.planner.types import Cell, Feedback, FeedbackKind, Thought
 from planbook.rules import PROMPTS as RULES
-from planbook.rules import Form, Reflection, Rule, RuleType, Skill
+from planbook.rules import Reflection, Rule, RuleForm, RuleType, Skill
 
 ALL = {
     f"{package}/{name}": prompts[name.removesuffix(".j2")]
@@ -43,7 +43,7 @@ CELL = Cell(
 )
 EPISODE = Trajectory(path="task/0", task=TASK, rounds=(Round(number=0, observation="A room.", cells=(CELL,)),))
 EMPTY_SURFACE = SURFACE.model_copy(update={"actions": (), "queries": (), "attributes": (), "helpers": ""})
-FORMS = (Form(), Form(types=False, examples=False, logs=False, helper_methods=False))
+FORMS = (RuleForm(), RuleForm(types=False, examples=False, logs=False, helper_methods=False))
 TYPES = [("Success Process", "how"), ("Corrected Error", "what")]
 OTHERS = [{"goal": "put it", "params": "{}", "scene": "dark"}]
 
@@ -228,8 +228,8 @@ def test_code_stays_unchanged_in_a_prompt(name: str, variable: str) -> None:
 
 def test_the_prompt_of_every_form_of_rules_asks_for_its_attributes_only() -> None:
     for types, examples, logs, helpers in product((True, False), repeat=4):
-        form = Form(types=types, examples=examples, logs=logs, helper_methods=helpers)
-        kinds = [(kind.value, "") for kind in RuleType if kind in form.offered]
+        form = RuleForm(types=types, examples=examples, logs=logs, helper_methods=helpers)
+        kinds = [(kind.value, "") for kind in RuleType if kind in form.allowed_types]
         system = ALL["rules/builder/system.j2"].render(
             about="", action_docs=SURFACE, form=form, types=kinds, max_rules=12
         )

@@ -4,7 +4,7 @@ import pytest
 
 from planbook.envs import Selection, load_environment
 from planbook.planner import METHODS, Ending, Episode, EpisodeSettings, MemoryJournal, Outcome, play
-from planbook.planner.strategies.agentkit import choices_in
+from planbook.planner.strategies.agentkit import possible_choices
 from planbook.sandbox import Sandbox
 
 
@@ -41,7 +41,7 @@ def test_all_actions_are_drawn_where_arguments_have_few_values() -> None:
     """Not only those that would have an effect: the row Random of the paper's table 1."""
     environment = load_environment("crafter")()
     environment.reset(environment.select(Selection(ids=("survive/0",)))[0])
-    assert len(choices_in(environment)) == len(set(choices_in(environment))) == 17
+    assert len(possible_choices(environment)) == len(set(possible_choices(environment))) == 17
 
 
 def test_random_explains_where_it_cannot_play(sandbox: Sandbox) -> None:

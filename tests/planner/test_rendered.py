@@ -4,7 +4,7 @@ from pydantic import BaseModel
 
 from planbook.envs import Action, Observation
 from planbook.planner import Message, Recall
-from planbook.planner.rendered import Rendered, digest_of
+from planbook.planner.rendered import RenderedText, digest_of
 from planbook.planner.types import Feedback, FeedbackKind, Step
 
 
@@ -41,7 +41,7 @@ def test_a_place_in_the_run_is_not_data() -> None:
 
 
 def test_a_rendered_text_counts_as_its_data_everywhere() -> None:
-    one, other = Rendered.of("You see a desk.", "a desk"), Rendered.of("There is a desk.", "a desk")
+    one, other = RenderedText.of("You see a desk.", "a desk"), RenderedText.of("There is a desk.", "a desk")
     assert digest_of({"scene": one}) == digest_of({"scene": other}) != digest_of({"scene": str(one)})
     assert Message(role="user", content=one).data_digest == Message(role="user", content=other).data_digest
     assert Message(role="user", content=one).data_digest != Message(role="user", content=str(one)).data_digest
@@ -50,7 +50,7 @@ def test_a_rendered_text_counts_as_its_data_everywhere() -> None:
 
 
 def test_recalled_knowledge_keeps_its_digest_in_the_journal() -> None:
-    recall = Recall(text=Rendered.of("Rule 1: look.", "rule_1"))
+    recall = Recall(text=RenderedText.of("Rule 1: look.", "rule_1"))
     again = Recall.model_validate_json(recall.model_dump_json())
     assert again == recall
     assert digest_of(again.text) == digest_of(recall.text) != digest_of(str(recall.text))

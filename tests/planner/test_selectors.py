@@ -12,9 +12,9 @@ from planbook.planner.strategies.deps.selectors import (
     NEAREST,
     Candidate,
     Choice,
-    at_random,
-    by_horizon,
     candidates_of,
+    horizon_selector,
+    random_selector,
     select,
     selector_of,
 )
@@ -82,11 +82,12 @@ def test_a_route_takes_nothing_that_a_later_goal_needs() -> None:
 def test_a_route_may_take_what_its_goal_takes_anyway() -> None:
     environment = Tabletop()
     environment.reset(Tabletop.select(Selection(ids=("put_block_in_bowl/0",)))[0])
-    block = next(name for name in environment.table.on if name.endswith("_block") and not environment.table.upon(name))
-    bowl = next(name for name in environment.table.things if name.endswith("_bowl"))
-    first, second, *others = environment.table.free_spots()
+    table = environment.table
+    block = next(name for name in table.layout if name.endswith("_block") and not table.things_on(name))
+    bowl = next(name for name in table.things if name.endswith("_bowl"))
+    first, second, *others = table.free_spots()
     aside, then = Action("pick_place", (block, first)), Action("pick_place", (block, bowl))
-    routes = [each.action.args[1] for each in candidates_of(environment.goals, [aside, then]) if each.place == 0]
+    routes = [each.action.args[1] for each in candidates_of(environment.goals, [aside, then]) if each.position == 0]
     assert routes == [first, second, *others]
     later = Action("pick_place", ("x", second))
     routes = [each.action.args[1] for each in candidates_of(environment.goals, [aside, later])]
@@ -104,12 +105,12 @@ def test_the_nearest_selector_takes_the_least_true_horizon(goals: Goals) -> None
 
 
 def test_the_horizon_selector_takes_the_least_predicted_horizon(goals: Goals) -> None:
-    assert select(goals, [SAND, LOG], by_horizon(Reversed().predict)).chosen == Candidate(1, LOG)
+    assert select(goals, [SAND, LOG], horizon_selector(Reversed().predict)).chosen == Candidate(1, LOG)
 
 
 def test_the_random_order_depends_on_its_seed_alone(goals: Goals) -> None:
     def order(seed: str) -> list[Candidate]:
-        chooser = at_random(seed)
+        chooser = random_selector(seed)
         return [select(goals, [SAND, LOG, STICK], chooser).chosen for _ in range(30)]
 
     assert order("a") == order("a") != order("b")

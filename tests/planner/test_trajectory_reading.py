@@ -22,7 +22,7 @@ from planbook.planner import (
     Trajectory,
     play,
     read_trajectory,
-    tell_trajectory,
+    render_trajectory,
 )
 from planbook.planner.memory import Recall
 from planbook.planner.types import Thought
@@ -101,7 +101,7 @@ def test_a_trajectory_holds_what_the_episode_saw(sandbox: Sandbox, verbs: list[s
     assert [played.number for played in read.rounds] == list(range(len(seen)))
     assert read.ending == ending
     assert read.ending.actions == sum(step.counted for steps in seen for step in steps)
-    text = tell_trajectory(read)
+    text = render_trajectory(read)
     assert text.count("## Feedback") == len(playing.feedbacks)
     assert text.count("## First observation") == len(seen)
     assert text.count("## Round") == (len(seen) if len(seen) > 1 else 0)
@@ -138,7 +138,7 @@ def test_an_episode_cut_off_anywhere_is_read_up_to_there(sandbox: Sandbox) -> No
         assert read.ending.outcome is Outcome.NOT_RUN
         assert read.rounds[0].steps == whole.rounds[0].steps[: len(read.rounds[0].steps)]
         assert read.rounds[0].cells == whole.rounds[0].cells[: len(read.rounds[0].cells)]
-        assert "The task was not done." in tell_trajectory(read)
+        assert "The task was not done." in render_trajectory(read)
 
 
 @pytest.mark.parametrize(
@@ -152,7 +152,7 @@ def test_an_episode_that_has_not_begun_cannot_be_read(events: Sequence[Row]) -> 
 def test_the_text_has_plans_procedures_feedback_and_refusals_and_optionally_thoughts(sandbox: Sandbox) -> None:
     read = read_trajectory("task/3", events_of(sandbox))
     assert (read.knowledge, read.helpers) == ("Look first.", "def f():\n    pass")
-    text, without_thoughts = tell_trajectory(read), tell_trajectory(read, thoughts=False)
+    text, without_thoughts = render_trajectory(read), render_trajectory(read, thoughts=False)
     assert text.replace("I think so.\n\n", "") == without_thoughts != text
     parts = ["## Plan 1", "I think so.", "print(agent.open('box_1'))", "## Feedback 1", "## Plan 2", "## Feedback 2"]
     places = [text.index(part) for part in (*parts, "## Procedure 3", "agent.open('box_3')\n```", "## Feedback 3")]
@@ -163,7 +163,7 @@ def test_the_text_has_plans_procedures_feedback_and_refusals_and_optionally_thou
 
 def text_of(ending: Ending) -> str:
     rounds = (Round(number=0, observation="A room."),)
-    return tell_trajectory(Trajectory(path="task/3", task=TASK, rounds=rounds, ending=ending))
+    return render_trajectory(Trajectory(path="task/3", task=TASK, rounds=rounds, ending=ending))
 
 
 @pytest.mark.parametrize(

@@ -21,8 +21,8 @@ HELPER = Rule(
 )
 MECHANISM = Rule(id="rule_0", type=RuleType.SPECIAL_MECHANISM, content="A box must be opened before it is seen into.")
 UNRESOLVED = Rule(id="rule_3", type=RuleType.UNRESOLVED_ERROR, content="Taking from box_9 failed.")
-BOOK = RuleBook.of((MECHANISM, HELPER, SUCCESS, UNRESOLVED))
-USER = Permissions(when="By hand", writes=ALL, updates=ALL, deletes=ALL, changes_to=ALL, changes_from=ALL)
+BOOK = RuleBook.from_rules((MECHANISM, HELPER, SUCCESS, UNRESOLVED))
+USER = Permissions(situation="By hand", writes=ALL, updates=ALL, deletes=ALL, changes_to=ALL, changes_from=ALL)
 """Permits every edit."""
 
 
@@ -41,7 +41,7 @@ def batch(*edits: Edit) -> Batch:
 
 def changed(book: RuleBook, *edits: Edit, permissions: Permissions = USER) -> RuleBook:
     """Return the book after these edits."""
-    return apply(book, batch(*edits), permissions).on(book)
+    return apply(book, batch(*edits), permissions).apply_to(book)
 
 
 def note(content: str, type: RuleType = RuleType.SPECIAL_PHENOMENON) -> WriteRule:

@@ -1,6 +1,6 @@
 """Found types of household tasks: things are put or heated in places."""
 
-from planbook.rules.found_types import Solved, with_solved
+from planbook.rules.found_types import SolvedTask, with_solved_task
 from planbook.rules.types import FoundType
 
 PUT = """
@@ -21,26 +21,26 @@ THINGS = ("mug", "egg", "apple", "book", "lettuce")
 PLACES = ("desk", "shelf", "fridge", "sofa", "cabinet")
 
 
-def put(what: str, target: str, goal: str = "put a {} in {}.") -> Solved:
+def put(what: str, target: str, goal: str = "put a {} in {}.") -> SolvedTask:
     """Return a solved task of putting a thing in a place."""
     return _solved("put", PUT, what, target, goal)
 
 
-def heat(what: str, target: str, goal: str = "heat some {} and put it in {}.") -> Solved:
+def heat(what: str, target: str, goal: str = "heat some {} and put it in {}.") -> SolvedTask:
     """Return a solved task of heating a thing and putting it in a place."""
     return _solved("heat", HEAT, what, target, goal)
 
 
-def _solved(name: str, plan: str, what: str, target: str, goal: str) -> Solved:
+def _solved(name: str, plan: str, what: str, target: str, goal: str) -> SolvedTask:
     code = plan.replace("WHAT", what).replace("TARGET", target)
-    return Solved(f"{name}/{what}/{target}/{goal}", goal.format(what, target), code)
+    return SolvedTask(f"{name}/{what}/{target}/{goal}", goal.format(what, target), code)
 
 
-def found(*solved: Solved) -> tuple[FoundType, ...]:
+def found(*solved: SolvedTask) -> tuple[FoundType, ...]:
     """Return the types of solved tasks."""
     types: tuple[FoundType, ...] = ()
     for each in solved:
-        types = with_solved(types, each)
+        types = with_solved_task(types, each)
     return types
 
 

@@ -85,7 +85,7 @@ def test_edits_that_a_case_forbids_are_left_out(
 ) -> None:
     result, _ = build(sandbox, outcome, verdict, edits(*forbidden, *allowed, STOP))
     assert result.case is case
-    assert result.note.count(f"{BUILDER[case].when}, a ") == len(forbidden)
+    assert result.note.count(f"{BUILDER[case].situation}, a ") == len(forbidden)
     assert "must not be written; only these types may be written: " in result.note
     types = [RuleType.SPECIAL_PHENOMENON, *[RuleType.UNRESOLVED_ERROR] * (UNRESOLVED in allowed)]
     assert [type for _, type in written(result)] == types
@@ -99,7 +99,7 @@ def test_a_rule_does_not_build_on_one_that_was_left_out(sandbox: Sandbox) -> Non
     [(id, _)] = written(result)
     assert result.book.rule(id).builds_on == ()
     assert result.change is not None
-    assert result.change.on(BOOK) == result.book
+    assert result.change.apply_to(BOOK) == result.book
 
 
 def test_a_rule_does_not_name_one_that_was_left_out(sandbox: Sandbox) -> None:

@@ -31,7 +31,7 @@ def test_a_merge_is_an_update_and_a_deletion(sandbox: Sandbox) -> None:
     assert "box_9 cannot be taken from" in book.rule("rule_2").example
     (change,) = changes
     assert (change.batch.who, [each.id for each in change.touched]) == ("consolidator", ["rule_2", "rule_3"])
-    assert change.on(BOOK) == book
+    assert change.apply_to(BOOK) == book
     assert len(model.asked) == 1
 
 

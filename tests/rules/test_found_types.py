@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import JsonValue
 
-from planbook.rules.found_types import Solved, as_procedure, parse_value, procedure_code, spans, with_solved
+from planbook.rules.found_types import SolvedTask, as_procedure, parse_value, procedure_code, spans, with_solved_task
 from planbook.rules.matching import match
 from planbook.rules.plans import plan_shape
 from tests.rules.household import HEAT, HOUSEHOLD, THINGS, found, heat, put
@@ -156,7 +156,7 @@ def test_a_plan_does_the_same_as_a_procedure(plan: str) -> None:
     ],
 )
 def test_constants_of_actions_inside_messages_become_parameters(code: str) -> None:
-    (only,) = found(*(Solved(what, f"take a {what}", code.replace("WHAT", what)) for what in THINGS[:3]))
+    (only,) = found(*(SolvedTask(what, f"take a {what}", code.replace("WHAT", what)) for what in THINGS[:3]))
     assert [each.name for each in only.parameters] == ["value"]
     procedure = procedure_code(only) or ""
     assert "task.params['value']" in procedure
@@ -165,14 +165,16 @@ def test_constants_of_actions_inside_messages_become_parameters(code: str) -> No
 
 def test_a_plan_without_one_of_the_parameters_is_of_another_type() -> None:
     code, goal = "agent.buy('{}', {})", "please buy {} now for me, and pay with {}"
-    buys = [Solved(what, goal.format(what, paid), code.format(what, paid)) for what, paid in (("mug", 1), ("egg", 2))]
-    types = found(*buys, Solved("odd", goal.format("pen", "cash"), code.format("pen", 3)))
+    buys = [
+        SolvedTask(what, goal.format(what, paid), code.format(what, paid)) for what, paid in (("mug", 1), ("egg", 2))
+    ]
+    types = found(*buys, SolvedTask("odd", goal.format("pen", "cash"), code.format("pen", 3)))
     assert [[each.name for each in kind.parameters] for kind in types] == [["value", "value_2"], ["value"]]
 
 
 def test_keys_of_patterns_stay_and_keys_of_assignments_become_parameters() -> None:
     code = "match agent.look():\n    case {'box': box}:\n        wanted = {}\n        wanted['WHAT'] = box"
-    (only,) = found(*(Solved(what, f"take a {what}", code.replace("WHAT", what)) for what in THINGS[:3]))
+    (only,) = found(*(SolvedTask(what, f"take a {what}", code.replace("WHAT", what)) for what in THINGS[:3]))
     assert "case {'box': box}:" in (procedure_code(only) or "")
     assert "wanted[task.params['value']] = box" in (procedure_code(only) or "")
     earlier = only.model_copy(
@@ -193,14 +195,16 @@ def test_after_three_examples_a_constant_that_never_varied_is_no_parameter() -> 
 
 def test_the_name_of_an_attribute_is_no_parameter() -> None:
     code = "look = getattr(agent, 'examine') if hasattr(agent, 'examine') else agent.look\nlook('mug 1')"
-    (only,) = found(Solved("mug", "examine the mug 1.", code))
+    (only,) = found(SolvedTask("mug", "examine the mug 1.", code))
     assert [each.pattern for each in only.wordings] == ["examine {value}"]
 
 
 def test_constants_that_vary_independently_of_the_goals_give_no_procedure() -> None:
     code = "agent.take('{} {}')"
     goals = (("mug", 1), ("egg", 2))
-    (only,) = found(*(Solved(what, f"please take a {what} now", code.format(what, number)) for what, number in goals))
+    (only,) = found(
+        *(SolvedTask(what, f"please take a {what} now", code.format(what, number)) for what, number in goals)
+    )
     assert procedure_code(only) is None
 
 
@@ -208,7 +212,7 @@ def test_a_difference_that_the_goals_do_not_explain_makes_two_types() -> None:
     answer, delete = ("answer {}'s mail", "#answer"), ("throw out what {} sent", "#bin")
     types = found(
         *(
-            Solved(f"{goal}/{who}", goal.format(who), f"agent.open('{who}')\nagent.click('{button}')")
+            SolvedTask(f"{goal}/{who}", goal.format(who), f"agent.open('{who}')\nagent.click('{button}')")
             for goal, button in (answer, delete)
             for who in ("Ann", "Bob")
         )
@@ -230,7 +234,7 @@ def test_a_parameter_replaces_the_part_of_a_constant_that_goals_name(
     code: str, goal: str, values: tuple[Any, ...], expected: str
 ) -> None:
     (only,) = found(
-        *(Solved(str(n), goal.format(each), code.format(each)) for n, each in enumerate((*values, values[0])))
+        *(SolvedTask(str(n), goal.format(each), code.format(each)) for n, each in enumerate((*values, values[0])))
     )
     assert expected in (procedure_code(only) or "")
 
@@ -266,23 +270,23 @@ def test_values_are_found_in_goals() -> None:
 
 
 def test_a_goal_with_braces_fits_its_own_pattern() -> None:
-    (only,) = found(*(Solved(what, f"put {{red}} {what} away", f"agent.put('{what}')") for what in THINGS[:3]))
+    (only,) = found(*(SolvedTask(what, f"put {{red}} {what} away", f"agent.put('{what}')") for what in THINGS[:3]))
     assert [each.pattern for each in only.wordings] == ["put ( red ) {value} away"]
     assert match((only,), "put {red} spoon away").params == {"value": "spoon"}
 
 
 def test_a_task_joins_the_type_whose_procedure_solved_it() -> None:
-    other = Solved(
+    other = SolvedTask(
         "other", "place a pen in drawer", "agent.put('pen', 'drawer')", "put", {"what": "pen", "target": "drawer"}
     )
-    types = with_solved(HOUSEHOLD, other)
+    types = with_solved_task(HOUSEHOLD, other)
     assert len(types) == 2
     assert match(types, "place an egg in desk").params == {"what": "egg", "target": "desk"}
 
 
 def test_goals_that_the_plan_reads_itself_are_matched_by_their_common_words() -> None:
     goals = ("buy red shoes for less than 40.00 dollars", "buy a tall lamp for less than 9.50 dollars")
-    (only,) = found(*(Solved(goal, goal, "buy(agent, task.goal)") for goal in goals))
+    (only,) = found(*(SolvedTask(goal, goal, "buy(agent, task.goal)") for goal in goals))
     assert [each.pattern for each in only.wordings] == ["buy {*} for less than {*} dollars"]
     assert match((only,), "buy soap for less than 3 dollars").type == only.name
     assert match((only,), "sell soap for less than 3 dollars").type == ""

@@ -29,8 +29,8 @@ from planbook.planner import (
     read_trajectory,
 )
 from planbook.planner.roles import Roles
-from planbook.rules import Knowledge, Rule, RuleType, Skill, Verification, generalise, verified
-from planbook.rules.procedures import FAILURE_CHARACTERS, MAX_CODE, Generalised, learned_procedure, procedure_reader
+from planbook.rules import Knowledge, Rule, RuleType, Skill, Verification, generalise, verdict_of
+from planbook.rules.procedures import FAILURE_CHARACTERS, MAX_CODE, Generalisation, learned_procedure, procedure_reader
 from planbook.sandbox import Sandbox
 from tests.rules.asking import Replies
 from tests.spanning import rows_of
@@ -111,9 +111,9 @@ class Bench:
         path = f"verify/{len(self.played)}/{number}"
         episode = Episode(task, Toy(), self.sandbox, self.journal, settings=EpisodeSettings(actions=30), path=path)
         play(episode, METHODS["code"].play, code_of(procedure))
-        return verified(read_trajectory(path, rows_of(self.journal)))
+        return verdict_of(read_trajectory(path, rows_of(self.journal)))
 
-    def generalise(self, model: Model) -> Generalised:
+    def generalise(self, model: Model) -> Generalisation:
         return generalised(model, self.verify, journal=self.journal)
 
 
@@ -125,7 +125,7 @@ def generalised(
     played: Sequence[Trajectory] = PLAYED,
     environment: type[Environment] = Toy,
     journal: MemoryJournal | None = None,
-) -> Generalised:
+) -> Generalisation:
     scope = Scope(MemoryJournal() if journal is None else journal, "generalise/fetch", Roles(lambda role: model, {}))
     return generalise(scope, knowledge, task_type, played, verify, environment=environment, actions=30)
 
@@ -274,11 +274,11 @@ def test_a_procedure_may_call_the_helpers_of_the_environment() -> None:
 
 def test_a_verification_has_feedback_unless_it_was_solved() -> None:
     broken = Ending(outcome=Outcome.BROKEN, message="the world fell")
-    failed = verified(PLAYED[1].model_copy(update={"ending": broken, "rounds": ()}))
+    failed = verdict_of(PLAYED[1].model_copy(update={"ending": broken, "rounds": ()}))
     assert (failed.task_id, failed.solved) == ("fetch/1", False)
     assert "the world fell" in failed.feedback
     assert TASKS[1].goal in failed.feedback
-    solved = verified(PLAYED[1].model_copy(update={"ending": Ending(outcome=Outcome.INDIRECT_SUCCESS)}))
+    solved = verdict_of(PLAYED[1].model_copy(update={"ending": Ending(outcome=Outcome.INDIRECT_SUCCESS)}))
     assert solved == Verification(task_id="fetch/1", solved=True)
 
 

@@ -57,7 +57,7 @@ MANUAL = KNOWN.model_copy(update={"manual": "# The manual of boxes\n\nrule_2, ru
 def memory(
     knowledge: Knowledge = KNOWN, without: Collection[str] = (), rule_tokens: int | None = None
 ) -> LearnedMemory:
-    return LearnedMemory(knowledge, Toy, without=without, rule_tokens=rule_tokens)
+    return LearnedMemory(knowledge, Toy, ablations=without, rule_tokens=rule_tokens)
 
 
 def assert_in_order(text: str, *parts: str) -> None:

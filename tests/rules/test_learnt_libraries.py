@@ -5,7 +5,7 @@ import pytest
 from planbook.envs import Selection, Task
 from planbook.envs.toy import Toy
 from planbook.planner import Conclusion, Ending, Outcome, Round, Trajectory, parse_procedure
-from planbook.rules import Knowledge, Reflection, Skill, admit, learn
+from planbook.rules import Knowledge, Reflection, Skill, with_conclusion, with_procedure
 from planbook.rules.retrieval import precedent_for
 
 FETCH, FETCH_TWO = Toy.select(Selection(ids=("fetch/0", "fetch_two/0")))
@@ -24,7 +24,7 @@ def skill(task: Task, code: str = "agent.put('key')") -> Skill:
 
 @pytest.mark.parametrize("outcome", [Outcome.DIRECT_SUCCESS, Outcome.INDIRECT_SUCCESS])
 def test_a_success_becomes_the_skill_of_its_type(outcome: Outcome) -> None:
-    learnt = learn(EMPTY, played(outcome), Conclusion(text="a mistake", code="agent.open('box_1')"))
+    learnt = with_conclusion(EMPTY, played(outcome), Conclusion(text="a mistake", code="agent.open('box_1')"))
     assert learnt.skills == {"fetch": Skill(task=FETCH, scene="the first scene", code="agent.open('box_1')")}
     assert learnt.reflections == {}
     assert EMPTY.skills == {}
@@ -32,7 +32,9 @@ def test_a_success_becomes_the_skill_of_its_type(outcome: Outcome) -> None:
 
 def test_a_later_success_replaces_only_the_skill_of_its_type() -> None:
     before = EMPTY.model_copy(update={"skills": {"fetch": skill(FETCH), "fetch_two": skill(FETCH_TWO)}})
-    after = learn(before, played(Outcome.INDIRECT_SUCCESS, OTHER), Conclusion(text="", code="agent.open('box_9')"))
+    after = with_conclusion(
+        before, played(Outcome.INDIRECT_SUCCESS, OTHER), Conclusion(text="", code="agent.open('box_9')")
+    )
     assert (after.skills["fetch"].task, after.skills["fetch"].code) == (OTHER, "agent.open('box_9')")
     assert after.skills["fetch_two"] == before.skills["fetch_two"]
 
@@ -40,8 +42,8 @@ def test_a_later_success_replaces_only_the_skill_of_its_type() -> None:
 @pytest.mark.parametrize("outcome", [Outcome.FAILURE, Outcome.OUT_OF_BUDGET])
 def test_a_failure_becomes_the_reflection_of_its_type(outcome: Outcome) -> None:
     before = EMPTY.model_copy(update={"skills": {"fetch": skill(FETCH)}})
-    once = learn(before, played(outcome), Conclusion(text="it guessed", code="agent.open('box_1')"))
-    twice = learn(once, played(outcome, OTHER), Conclusion(text="it guessed again"))
+    once = with_conclusion(before, played(outcome), Conclusion(text="it guessed", code="agent.open('box_1')"))
+    twice = with_conclusion(once, played(outcome, OTHER), Conclusion(text="it guessed again"))
     assert once.reflections == {"fetch": Reflection(task=FETCH, scene="the first scene", text="it guessed")}
     assert twice.reflections["fetch"].text == "it guessed again"
     assert twice.skills == before.skills
@@ -49,13 +51,15 @@ def test_a_failure_becomes_the_reflection_of_its_type(outcome: Outcome) -> None:
 
 @pytest.mark.parametrize("outcome", list(Outcome))
 def test_an_empty_conclusion_changes_nothing(outcome: Outcome) -> None:
-    before = learn(EMPTY, played(Outcome.DIRECT_SUCCESS), Conclusion(text="", code="agent.open('box_1')"))
-    assert learn(before, played(outcome), Conclusion(text=" ", code="\n")) == before
+    before = with_conclusion(EMPTY, played(Outcome.DIRECT_SUCCESS), Conclusion(text="", code="agent.open('box_1')"))
+    assert with_conclusion(before, played(outcome), Conclusion(text=" ", code="\n")) == before
 
 
 @pytest.mark.parametrize("outcome", [Outcome.BROKEN, Outcome.NOT_RUN])
 def test_a_broken_episode_changes_nothing(outcome: Outcome) -> None:
-    assert learn(EMPTY, played(outcome), Conclusion(text="the world fell", code="agent.open('box_1')")) == EMPTY
+    assert (
+        with_conclusion(EMPTY, played(outcome), Conclusion(text="the world fell", code="agent.open('box_1')")) == EMPTY
+    )
 
 
 def test_a_type_is_shown_its_skill_before_its_reflection() -> None:
@@ -79,6 +83,6 @@ def test_a_type_without_either_is_shown_the_skill_of_the_most_similar_task() -> 
 def test_a_procedure_replaces_the_older_one() -> None:
     text = '"""Fetch.\n\nworld: toy\ntype: fetch\nsource: %s\n"""\n\n\ndef solve(agent, task):\n    agent.put("key")\n'
     older, newer = (parse_procedure(text % source, "fetch.py") for source in ("one", "two"))
-    known = admit(admit(EMPTY, older), newer)
+    known = with_procedure(with_procedure(EMPTY, older), newer)
     assert known.procedures == {"fetch": newer}
-    assert admit(known, None) == known
+    assert with_procedure(known, None) == known

@@ -11,7 +11,7 @@ from pydantic import JsonValue
 from planbook.envs import Task
 from planbook.envs.toy import Toy
 from planbook.planner import parse_procedure
-from planbook.rules.found_types import Solved
+from planbook.rules.found_types import SolvedTask
 from planbook.rules.matching import PATTERN, WORDS, candidates, is_doubtful, match
 from planbook.rules.memory import LearnedMemory
 from planbook.rules.types import Knowledge
@@ -57,7 +57,7 @@ def test_any_goal_is_matched_whole_or_not_at_all(goal: str) -> None:
 
 
 def test_a_goal_that_fits_two_types_is_left_unmatched() -> None:
-    other = Solved("other", "put a pen in drawer", "agent.put('pen', 'drawer')")
+    other = SolvedTask("other", "put a pen in drawer", "agent.put('pen', 'drawer')")
     types = found(put("mug", "desk"), other)
     assert match(types, "put a pen in desk").type == ""
     offered = candidates(types, "put a pen in desk")
@@ -72,7 +72,7 @@ def test_merged_wordings_keep_the_slots() -> None:
     values = (("red shoes", "small"), ("a lamp", "green wood"))
     types = found(
         *(
-            Solved(f"{goal}{what}", goal.format(what, how), f"agent.buy('{what}', how='{how}')")
+            SolvedTask(f"{goal}{what}", goal.format(what, how), f"agent.buy('{what}', how='{how}')")
             for goal in goals
             for what, how in values
         )
@@ -96,8 +96,8 @@ def test_merged_wordings_keep_the_slots() -> None:
 )
 def test_new_words_in_an_open_part_must_not_change_the_meaning(goal: str, matched: bool) -> None:
     goals = ("find me red shoes, for less than 40 dollars", "i need a tall lamp, for less than 9 dollars")
-    back = Solved("back", "return soap", "agent.give('soap')")
-    types = found(*(Solved(each, each, "buy(agent, task.goal)") for each in goals), back)
+    back = SolvedTask("back", "return soap", "agent.give('soap')")
+    types = found(*(SolvedTask(each, each, "buy(agent, task.goal)") for each in goals), back)
     assert types[0].wordings[0].pattern == "{*} , for less than {*} dollars"
     assert (match(types, goal).type == types[0].name) is matched
 
@@ -122,11 +122,11 @@ def test_new_words_in_an_open_part_must_not_change_the_meaning(goal: str, matche
 def test_words_next_to_a_value_must_not_change_it(goal: str, params: dict[str, JsonValue]) -> None:
     close, refund = "agent.close(ticket={}, note={!r})", "agent.refund(ticket={}, amount={!r})"
     types = found(
-        Solved("1", "Close ticket 1 with 'fixed'", close.format(1, "fixed")),
-        Solved("2", "Close ticket 2 with 'not found'", close.format(2, "not found")),
-        Solved("3", "Refund 5 dollars for ticket 1", refund.format(1, 5.0)),
-        Solved("4", "Refund 12 dollars for ticket 2", refund.format(2, 12.0)),
-        Solved("5", "Refund $8 on ticket 4", refund.format(4, 8.0)),
+        SolvedTask("1", "Close ticket 1 with 'fixed'", close.format(1, "fixed")),
+        SolvedTask("2", "Close ticket 2 with 'not found'", close.format(2, "not found")),
+        SolvedTask("3", "Refund 5 dollars for ticket 1", refund.format(1, 5.0)),
+        SolvedTask("4", "Refund 12 dollars for ticket 2", refund.format(2, 12.0)),
+        SolvedTask("5", "Refund $8 on ticket 4", refund.format(4, 8.0)),
     )
     assert types[1].wordings[0].pattern == "refund {*} {amount} {*} ticket {ticket}"
     assert match(types, goal).params == params
@@ -137,7 +137,7 @@ def test_a_long_goal_that_nearly_fits_a_pattern_takes_little_time() -> None:
         "please look at the table and then find an apple near a window before you put it on some shelf in that room",
         "now look around table quickly then find big apple standing near window after that put it upon shelf into room",
     )
-    types = found(*(Solved(goal, goal, "agent.go('x')") for goal in goals))
+    types = found(*(SolvedTask(goal, goal, "agent.go('x')") for goal in goals))
     assert types[0].wordings[0].pattern.count("{*}") > 6
     words = "please " + "look table then find apple near window put it shelf " * 100
     started = time.process_time()
@@ -149,14 +149,16 @@ def test_a_long_goal_that_nearly_fits_a_pattern_takes_little_time() -> None:
 def test_a_goal_with_two_readings_is_left_unmatched() -> None:
     goals = [("send {} to {}", ("red book", "old ann")), ("send {} to {}", ("pen", "bob"))]
     code = "agent.send('{}', '{}')"
-    (only,) = found(*(Solved(values[0], goal.format(*values), code.format(*values)) for goal, values in goals))
+    (only,) = found(*(SolvedTask(values[0], goal.format(*values), code.format(*values)) for goal, values in goals))
     assert match([only], "send red pen to bob").params == {"value": "red pen", "value_2": "bob"}
     assert match([only], "send ink to to eve").type == ""
 
 
 # What the memory makes of a model's match.
 
-BUY = found(*(Solved(each, f"buy {each} apples", f"agent.buy({n})") for n, each in enumerate(["two", "three"], 2)))[0]
+BUY = found(*(SolvedTask(each, f"buy {each} apples", f"agent.buy({n})") for n, each in enumerate(["two", "three"], 2)))[
+    0
+]
 SELL = BUY.model_copy(update={"name": "sell"})
 PROCEDURE = parse_procedure(
     '"""B.\n\nworld: toy\ntype: buy_apples\nsource: me\n"""\n\ndef solve(agent, task): task.params["value"]\n', "x"

@@ -6,14 +6,14 @@ import pytest
 
 from planbook.planner import Outcome
 from planbook.rules import Blame, Rule, RuleBook, RuleType
-from planbook.rules.cases import BUILDER, BUILDER_WITHOUT_CASES, CONSOLIDATOR, Case, Permissions, case_of, read_blame
+from planbook.rules.cases import BUILDER, BUILDER_ANY_CASE, CONSOLIDATOR, Case, Permissions, case_of, read_blame
 from planbook.rules.edits import DeleteRule, Edit, UpdateRule, WriteRule
 from planbook.rules.errors import BatchRefused
 from tests.rules.given import BOOK, changed
 
 PHENOMENON, MECHANISM, HELPER, PROCESS, CORRECTED, UNRESOLVED = RuleType
 IDS = {type: f"rule_{number}" for number, type in enumerate(RuleType)}
-ONE_OF_EACH = RuleBook.of(Rule(id=id, type=type, content=f"About {type}.") for type, id in IDS.items())
+ONE_OF_EACH = RuleBook.from_rules(Rule(id=id, type=type, content=f"About {type}.") for type, id in IDS.items())
 WRITTEN = {
     Case.DIRECT_SUCCESS: {PROCESS, HELPER, PHENOMENON, MECHANISM},
     Case.INDIRECT_IMPERFECT_RULES: {PROCESS, HELPER, PHENOMENON, MECHANISM, CORRECTED},
@@ -53,15 +53,15 @@ def test_the_type_that_a_rule_has_is_no_change_of_type() -> None:
     assert all(allowed(permissions, update) for permissions in (BUILDER[Case.FAILURE_IMPERFECT_AGENT], CONSOLIDATOR))
 
 
-@pytest.mark.parametrize("permissions", [*BUILDER.values(), BUILDER_WITHOUT_CASES])
+@pytest.mark.parametrize("permissions", [*BUILDER.values(), BUILDER_ANY_CASE])
 def test_the_builder_deletes_nothing(permissions: Permissions) -> None:
     assert not any(allowed(permissions, DeleteRule(id=id)) for id in ONE_OF_EACH.ids)
 
 
 def test_without_cases_the_builder_writes_and_updates_all() -> None:
     for type in RuleType:
-        assert allowed(BUILDER_WITHOUT_CASES, WriteRule(content="New.", type=type))
-        assert allowed(BUILDER_WITHOUT_CASES, UpdateRule(id=IDS[type], content="Other."))
+        assert allowed(BUILDER_ANY_CASE, WriteRule(content="New.", type=type))
+        assert allowed(BUILDER_ANY_CASE, UpdateRule(id=IDS[type], content="Other."))
 
 
 def test_what_the_consolidator_may_do() -> None:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from planbook.rules import Form, Rule, RuleBook, RuleType, citations, read_type, rule_text
+from planbook.rules import Rule, RuleBook, RuleForm, RuleType, citations, read_type, rule_text
 from planbook.rules.cases import BUILDER, CONSOLIDATOR, Case, Permissions
 from planbook.rules.draft import MAX_CHARACTERS, Draft
 from planbook.rules.edits import DeleteRule, Edit, RuleChange, UpdateRule, WriteRule
@@ -17,18 +17,18 @@ def refusal(*edits: Edit, book: RuleBook = BOOK, permissions: Permissions = USER
 
 
 def test_a_book_keeps_its_rules_in_the_order_of_their_numbers() -> None:
-    book = RuleBook.of((UNRESOLVED, Rule(id="rule_10", type=None, content="x"), MECHANISM))
+    book = RuleBook.from_rules((UNRESOLVED, Rule(id="rule_10", type=None, content="x"), MECHANISM))
     assert book.ids == ("rule_0", "rule_3", "rule_10")
     assert book.next_number == 11
-    assert RuleBook.of(()).next_number == 0
+    assert RuleBook.from_rules(()).next_number == 0
     with pytest.raises(ValueError, match="several rules have the same id: rule_0"):
-        RuleBook.of((MECHANISM, MECHANISM))
+        RuleBook.from_rules((MECHANISM, MECHANISM))
 
 
 @pytest.mark.parametrize("id", ["rule_01", "Rule_1", "1", "rule_", "rule_1 "])
 def test_a_book_refuses_malformed_ids(id: str) -> None:
     with pytest.raises(ValueError, match="no rule id"):
-        RuleBook.of((Rule(id=id, type=None, content="x"),))
+        RuleBook.from_rules((Rule(id=id, type=None, content="x"),))
 
 
 def test_an_unknown_rule_is_an_error_that_lists_the_rules() -> None:
@@ -42,7 +42,7 @@ def test_an_unknown_rule_is_an_error_that_lists_the_rules() -> None:
 def test_citations_are_read_from_content_example_and_builds_on() -> None:
     assert citations("rule_1, Rule_2; rule_1 myrule_3 rule_4b rule_05 (rule_12).") == ("rule_1", "rule_2", "rule_12")
     citing = Rule(id="rule_4", type=None, content="as rule_0", example="# rule_3", log=("from rule_1",))
-    book = RuleBook.of((*BOOK.active, citing, Rule(id="rule_30", type=None, content="see rule_30 itself")))
+    book = RuleBook.from_rules((*BOOK.active, citing, Rule(id="rule_30", type=None, content="see rule_30 itself")))
     cited_by = {id: book.cited_by(id) for id in ("rule_0", "rule_1", "rule_3", "rule_30")}
     assert cited_by == {"rule_0": ("rule_4",), "rule_1": ("rule_2",), "rule_3": ("rule_4",), "rule_30": ()}
 
@@ -61,7 +61,7 @@ def test_a_change_has_each_rule_before_and_after() -> None:
         (UNRESOLVED, None),
         (None, written),
     ]
-    book = change.on(BOOK)
+    book = change.apply_to(BOOK)
     assert book.ids == ("rule_0", "rule_1", "rule_2", "rule_4")
     assert BOOK.ids == ("rule_0", "rule_1", "rule_2", "rule_3")
     assert RuleChange.model_validate_json(change.model_dump_json()) == change
@@ -77,12 +77,12 @@ def test_an_update_changes_the_given_attributes_and_appends_to_the_log() -> None
 def test_a_change_fits_only_the_book_it_was_made_for() -> None:
     update = apply(BOOK, batch(UpdateRule(id="rule_0", content="Other.")), USER)
     with pytest.raises(BadHistory, match="rule_0 differs from"):
-        update.on(update.on(BOOK))
+        update.apply_to(update.apply_to(BOOK))
     later = changed(BOOK, note("Since then."))
-    assert update.on(later).next_number == 5
+    assert update.apply_to(later).next_number == 5
     write = apply(BOOK, batch(note("Late.")), USER)
     with pytest.raises(BadHistory, match="already assigned before this change: rule_4"):
-        write.on(changed(later, DeleteRule(id="rule_4")))
+        write.apply_to(changed(later, DeleteRule(id="rule_4")))
 
 
 def test_ids_are_not_reused_and_prose_is_not_renumbered() -> None:
@@ -91,7 +91,7 @@ def test_ids_are_not_reused_and_prose_is_not_renumbered() -> None:
     book = changed(book, note("After the deletion."))
     assert book.ids == ("rule_0", "rule_1", "rule_2", "rule_4")
     assert book.rule("rule_2") == SUCCESS
-    emptied = changed(RuleBook.of((UNRESOLVED,)), DeleteRule(id="rule_3"))
+    emptied = changed(RuleBook.from_rules((UNRESOLVED,)), DeleteRule(id="rule_3"))
     assert changed(emptied, note("First again?")).ids == ("rule_4",)
 
 
@@ -179,7 +179,7 @@ def test_an_edit_of_a_rule_deleted_earlier_is_refused() -> None:
 
 @pytest.mark.parametrize(("attribute", "limit"), MAX_CHARACTERS.items())
 def test_texts_have_a_maximum_length(attribute: str, limit: int) -> None:
-    permissions = USER.within(Form(checks=True))
+    permissions = USER.restricted_to(RuleForm(checks=True))
     too_long, longest = (UpdateRule.model_validate({"id": "rule_0", attribute: "x" * n}) for n in (limit + 1, limit))
     assert f"has {limit + 1} characters; at most {limit}" in refusal(too_long, permissions=permissions)[0]
     assert changed(BOOK, longest, permissions=permissions) != BOOK
@@ -211,7 +211,9 @@ def test_a_rule_written_in_a_batch_may_be_cited_and_updated_by_it() -> None:
 
 
 def test_a_citation_of_an_unknown_rule_may_stay() -> None:
-    book = RuleBook.of((*BOOK.active, Rule(id="rule_9", type=RuleType.CORRECTED_ERROR, content="As in rule_77.")))
+    book = RuleBook.from_rules(
+        (*BOOK.active, Rule(id="rule_9", type=RuleType.CORRECTED_ERROR, content="As in rule_77."))
+    )
     assert changed(book, UpdateRule(id="rule_9", content="Just as in rule_77.")).rule("rule_9")
 
 
@@ -244,27 +246,27 @@ def test_an_unknown_or_double_type_is_refused() -> None:
 
 
 def test_attributes_that_the_form_lacks_are_refused() -> None:
-    bare = USER.within(Form(types=False, examples=False, logs=False))
+    bare = USER.restricted_to(RuleForm(types=False, examples=False, logs=False))
     faults = refusal(WriteRule(content="x", type="Corrected Error", example="y", log="z"), permissions=bare)
     assert [fault.split("here: ")[1] for fault in faults] == ["leave type out", "leave example out", "leave log out"]
     assert changed(BOOK, WriteRule(content="Typeless."), permissions=bare).rule("rule_4").type is None
-    without = USER.within(Form(helper_methods=False))
+    without = USER.restricted_to(RuleForm(helper_methods=False))
     (fault,) = refusal(note("A helper.", RuleType.USEFUL_HELPER_METHOD), permissions=without)
     assert "no type 'Useful Helper Method'" in fault
     assert "Useful Helper Method" not in fault.split("the types are")[1]
 
 
 def test_rules_are_fitted_to_a_form() -> None:
-    fitted = Form(types=False, logs=False, helper_methods=False).fitted(BOOK.active)
-    assert [rule.id for rule in fitted] == ["rule_0", "rule_2", "rule_3"]
-    assert fitted[1] == SUCCESS.model_copy(update={"type": None, "log": (), "builds_on": ()})
-    assert Form().fitted(BOOK.active) == BOOK.active
-    assert {rule.example for rule in Form(examples=False).fitted(BOOK.active)} == {""}
+    reduced = RuleForm(types=False, logs=False, helper_methods=False).reduced(BOOK.active)
+    assert [rule.id for rule in reduced] == ["rule_0", "rule_2", "rule_3"]
+    assert reduced[1] == SUCCESS.model_copy(update={"type": None, "log": (), "builds_on": ()})
+    assert RuleForm().reduced(BOOK.active) == BOOK.active
+    assert {rule.example for rule in RuleForm(examples=False).reduced(BOOK.active)} == {""}
 
 
 def test_the_consolidator_deletes_rules_without_types() -> None:
-    untyped = RuleBook.of(Form(types=False).fitted(BOOK.active))
-    permissions = CONSOLIDATOR.within(Form(types=False))
+    untyped = RuleBook.from_rules(RuleForm(types=False).reduced(BOOK.active))
+    permissions = CONSOLIDATOR.restricted_to(RuleForm(types=False))
     assert changed(untyped, DeleteRule(id="rule_3"), permissions=permissions).ids == ("rule_0", "rule_1", "rule_2")
     assert "must not be written" in refusal(WriteRule(content="New."), book=untyped, permissions=permissions)[0]
 

@@ -1,7 +1,7 @@
 """The evidence for a rule, counted over episodes."""
 
 from planbook.rules import Citation, Evidence
-from planbook.rules.book import NO_EVIDENCE, count, evidence_table
+from planbook.rules.book import NO_EVIDENCE, count_evidence, evidence_table
 from tests.rules.given import BOOK
 
 CITATIONS = (
@@ -12,7 +12,7 @@ CITATIONS = (
 
 
 def test_an_episode_counts_once_for_each_rule_that_it_cites() -> None:
-    counted = count(CITATIONS)
+    counted = count_evidence(CITATIONS)
     assert counted == {
         "rule_0": Evidence(cited=1, unblamed=1, solved=1),
         "rule_2": Evidence(cited=3, unblamed=2, solved=2),
@@ -22,11 +22,11 @@ def test_an_episode_counts_once_for_each_rule_that_it_cites() -> None:
 
 def test_of_two_records_of_an_episode_the_later_counts() -> None:
     again = CITATIONS[1].model_copy(update={"solved": True, "blamed_agent": frozenset()})
-    assert count((*CITATIONS, again))["rule_2"] == Evidence(cited=3, unblamed=3, solved=3)
+    assert count_evidence((*CITATIONS, again))["rule_2"] == Evidence(cited=3, unblamed=3, solved=3)
 
 
 def test_the_table_has_a_row_for_every_rule() -> None:
-    assert evidence_table(BOOK, count(CITATIONS)) == (
+    assert evidence_table(BOOK, count_evidence(CITATIONS)) == (
         "rule    type                  cited  without blame  solved\n"
         "rule_0  Special Mechanism         1              1       1\n"
         "rule_1  Useful Helper Method      0              0       0\n"
@@ -36,7 +36,7 @@ def test_the_table_has_a_row_for_every_rule() -> None:
 
 
 def test_evidence_is_printed_as_one_line() -> None:
-    counted = count(CITATIONS)
+    counted = count_evidence(CITATIONS)
     assert str(counted["rule_0"]) == "cited in 1 episode, without blame in 1, solved 1"
     assert str(counted["rule_2"]) == "cited in 3 episodes, without blame in 2, solved 2"
     assert str(NO_EVIDENCE) == "never cited"

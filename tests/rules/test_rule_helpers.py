@@ -6,7 +6,7 @@ from planbook.envs import Selection
 from planbook.envs.alfworld import Alfworld
 from planbook.envs.toy import Toy
 from planbook.planner import Episode, EpisodeSettings, FeedbackKind, MemoryJournal
-from planbook.rules import Form, RuleBook, Skill
+from planbook.rules import RuleBook, RuleForm, Skill
 from planbook.rules.helpers import EXCEPTIONS, METHOD_DECORATORS, helper_code, helper_sources
 from planbook.sandbox import Sandbox, bound_names
 from tests.rules.given import BOOK, HELPER, SUCCESS
@@ -197,7 +197,7 @@ def find_object(agent, receptacles, name):
 def test_helpers_of_rules_come_before_those_of_skills() -> None:
     skill = Skill(task=TASK, scene="", code="agent.open('box_1')")
     assert helper_sources(BOOK, [skill]) == [HELPER.example, skill.code]
-    untyped = RuleBook.of(Form(types=False).fitted(BOOK.active))
+    untyped = RuleBook.from_rules(RuleForm(types=False).reduced(BOOK.active))
     assert helper_sources(untyped) == [HELPER.example, SUCCESS.example]
 
 

@@ -8,17 +8,17 @@ from planbook.envs import Action, Observation
 from planbook.planner import Outcome, Round, Step, Trajectory
 from planbook.rules import (
     Citation,
-    Form,
     Rule,
     RuleBook,
+    RuleForm,
     build_rules,
     check_problem,
     consolidate,
-    count,
+    count_evidence,
     evidence_table,
     rule_text,
     rules_obeyed,
-    useless,
+    useless_rules,
 )
 from planbook.rules.obedience import BadCheck, Obedience, obeyed
 from planbook.sandbox import Sandbox
@@ -30,7 +30,7 @@ def obeyed(code, steps):
     opened = [step["call"] for step in steps if step["action"] == "open" and step["accepted"]]
     return opened[0] == "open('box_1')" if opened else None
 """
-CHECKED = RuleBook.of((*BOOK.active[:-1], BOOK.active[-1].model_copy(update={"check": FIRST})))
+CHECKED = RuleBook.from_rules((*BOOK.active[:-1], BOOK.active[-1].model_copy(update={"check": FIRST})))
 
 
 def opening(*boxes: str, outcome: Outcome = Outcome.INDIRECT_SUCCESS) -> Trajectory:
@@ -75,7 +75,7 @@ def test_a_check_must_apply_to_a_stored_episode(sandbox: Sandbox) -> None:
 
 def test_a_check_of_the_builder_is_tried_before_it_is_kept(sandbox: Sandbox) -> None:
     settings = replace(
-        SETTINGS, form=Form(checks=True), verify=lambda text: check_problem(sandbox, text, [opening("box_2")])
+        SETTINGS, form=RuleForm(checks=True), verify=lambda text: check_problem(sandbox, text, [opening("box_2")])
     )
     kind = '"Special Phenomenon"'
     tried = ("def obeyed(code, steps): return 1 / 0", FIRST)
@@ -115,7 +115,7 @@ def test_without_checks_none_is_asked_for_or_accepted(sandbox: Sandbox) -> None:
 )
 def test_a_rule_is_useless_only_if_the_difference_is_significant(counts: tuple[int, ...], why: str) -> None:
     names = ("obeyed", "obeyed_solved", "others", "others_solved")
-    assert Obedience(**dict(zip(names, counts, strict=True))).why_useless == why
+    assert Obedience(**dict(zip(names, counts, strict=True))).useless_reason == why
 
 
 def test_the_consolidator_sees_how_often_a_rule_was_obeyed(sandbox: Sandbox) -> None:
@@ -124,12 +124,14 @@ def test_the_consolidator_sees_how_often_a_rule_was_obeyed(sandbox: Sandbox) -> 
         Citation(episode=f"task/{number}", rule_ids=(), solved=solved, obeyed={rule: done})
         for number, (done, solved) in enumerate([(True, False), (False, True)] * 4)
     ]
-    evidence = count(citations)
-    assert useless(evidence) == {rule: "fewer are solved where it is obeyed (p = 0.014)"}
+    evidence = count_evidence(citations)
+    assert useless_rules(evidence) == {rule: "fewer are solved where it is obeyed (p = 0.014)"}
     table = evidence_table(CHECKED, evidence).splitlines()
     assert table[0].endswith("obeyed  solved if obeyed  not obeyed  solved if not")
     scope, model = asking(edits(f'delete_rule("{rule}")', STOP))
-    book, _ = consolidate(scope, sandbox, CHECKED, evidence, lambda ids: "", replace(SETTINGS, form=Form(checks=True)))
+    book, _ = consolidate(
+        scope, sandbox, CHECKED, evidence, lambda ids: "", replace(SETTINGS, form=RuleForm(checks=True))
+    )
     counts = "obeyed in 4 of 8 episodes, 0 of them solved, 4 of the other 4 solved"
     assert f"{counts}: fewer are solved where it is obeyed" in model.prompt(0)
     assert "Delete a rule that is never obeyed" in model.asked[0][0].content

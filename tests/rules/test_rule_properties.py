@@ -4,7 +4,7 @@ from hypothesis import event, given
 from hypothesis import strategies as st
 
 from planbook.rules import History, Rule, RuleBook, RuleType
-from planbook.rules.book import cites
+from planbook.rules.book import cited_ids
 from planbook.rules.cases import BUILDER, CONSOLIDATOR, SUCCESS, Case, Permissions
 from planbook.rules.edits import Batch, DeleteRule, Edit, UpdateRule, WriteRule, states
 from planbook.rules.errors import BatchRefused, EditFault
@@ -73,7 +73,7 @@ def test_the_log_reproduces_the_book(moves: list[Batch | int]) -> None:
             undone = states(BOOK, before.entries[: move - 1])[-1]
             book = RuleBook(active=undone.active, next_number=book.next_number)
         else:
-            book = apply(book, move, USER).on(book)
+            book = apply(book, move, USER).apply_to(book)
         assert history.book == book
     assert History.model_validate_json(history.model_dump_json()).book == book
 
@@ -94,7 +94,7 @@ def test_a_batch_is_applied_whole_or_not_at_all(moves: list[Batch], edits: list[
         event(f"refused with {len(faults)} faults")
     else:
         assert len(change.assigned) == sum(isinstance(edit, WriteRule) for edit in edits)
-        after = change.on(book)
+        after = change.apply_to(book)
         assert all(edit.id not in after.ids for edit in edits if isinstance(edit, DeleteRule))
         assert set(after.ids) >= set(change.assigned)
         event(f"applied {len(edits)} edits")
@@ -107,13 +107,13 @@ def test_every_cited_rule_exists(moves: list[Batch]) -> None:
     for move in moves:
         history = advanced(history, move)
         known = set(history.book.ids)
-        assert all(known.issuperset(cites(rule)) for rule in history.book.active)
+        assert all(known.issuperset(cited_ids(rule)) for rule in history.book.active)
 
 
 @given(st.lists(SINGLE | BATCHES, max_size=12))
 def test_consolidation_keeps_success_rules_and_adds_no_rule(moves: list[Batch]) -> None:
     more = [Rule(id=f"rule_{n}", type=type, content=f"About {type} {n}.") for n, type in enumerate(RuleType, start=4)]
-    book = RuleBook.of((*BOOK.active, *more))
+    book = RuleBook.from_rules((*BOOK.active, *more))
     history = History(initial=book)
     for move in moves:
         history = advanced(history, move, CONSOLIDATOR)

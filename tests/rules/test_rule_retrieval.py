@@ -7,8 +7,8 @@ from hypothesis import strategies as st
 from planbook.envs import Task
 from planbook.planner.models.tokens import estimate_tokens
 from planbook.rules import Rule, RuleBook, RuleType, Skill
+from planbook.rules.rendering import render_calls
 from planbook.rules.retrieval import most_similar, other_helpers, rules_for, scores, select_rules, words
-from planbook.rules.telling import tell_calls
 
 
 def rule(
@@ -26,7 +26,7 @@ def task(type: str, goal: str, id: str = "t") -> Task:
 
 
 HEAT = task("pick_heat_then_place", "put a hot mug in the cabinet")
-BOOK = RuleBook.of(
+BOOK = RuleBook.from_rules(
     (
         rule(0, "A receptacle must be visited before what is in it can be seen."),
         rule(1, "To search the receptacles one after the other, use find_object."),
@@ -76,7 +76,7 @@ def test_the_budget_is_kept_and_every_rule_has_those_it_builds_on(budget: int, g
 
 
 def test_rules_that_build_on_each_other_come_together() -> None:
-    ring = RuleBook.of((rule(0, "mug", builds_on=("rule_1",)), rule(1, "see rule_0"), rule(2, "lamp " * 50)))
+    ring = RuleBook.from_rules((rule(0, "mug", builds_on=("rule_1",)), rule(1, "see rule_0"), rule(2, "lamp " * 50)))
     assert [rule.id for rule in select_rules(ring, HEAT, 40)] == ["rule_0", "rule_1"]
 
 
@@ -104,7 +104,7 @@ def test_the_most_similar_task_has_the_same_type_if_there_is_one() -> None:
 
 
 PROCESS = RuleType.SUCCESS_PROCESS
-BY_TYPE = RuleBook.of(
+BY_TYPE = RuleBook.from_rules(
     (
         rule(0, "A receptacle must be visited before what is in it can be seen."),
         rule(1, "find_object searches the receptacles.", "def find_object(): ...", type=RuleType.USEFUL_HELPER_METHOD),
@@ -136,8 +136,8 @@ def test_the_code_of_a_skill_shows_which_process_fits() -> None:
 
 
 def test_other_helper_methods_are_listed_with_their_calls() -> None:
-    chosen = RuleBook.of((BY_TYPE.active[0],))
+    chosen = RuleBook.from_rules((BY_TYPE.active[0],))
     others = other_helpers(BY_TYPE, chosen)
     assert [rule.id for rule in others] == ["rule_1"]
-    assert tell_calls("Rules.", others, {"find_object"}).split("\n")[-1] == "- rule_1: `find_object()`"
-    assert tell_calls("Rules.", others, set()) == "Rules."
+    assert render_calls("Rules.", others, {"find_object"}).split("\n")[-1] == "- rule_1: `find_object()`"
+    assert render_calls("Rules.", others, set()) == "Rules."

@@ -54,7 +54,7 @@ rule_system.stop_generating()
     result = edited(sandbox, code)
     assert (result.message, result.stopped) == ("wrote rule_4", True)
     assert result.change is not None
-    batch, book = result.change.batch, result.change.on(BOOK)
+    batch, book = result.change.batch, result.change.apply_to(BOOK)
     assert apply(BOOK, batch, USER) == result.change
     assert (batch.who, batch.where, batch.case) == ("builder", "task/17/builder/0", None)
     assert book.rule("rule_4").type is RuleType.SPECIAL_PHENOMENON
@@ -111,7 +111,7 @@ def test_calls_after_stop_generating_are_refused(sandbox: Sandbox, call: str, me
 def test_stopping_without_edits_is_an_empty_batch(sandbox: Sandbox) -> None:
     result = edited(sandbox, "rule_system.stop_generating()\nrule_system.stop_generating()")
     assert result.change is not None
-    assert result.change.on(BOOK) == BOOK
+    assert result.change.apply_to(BOOK) == BOOK
     assert (result.stopped, result.change.touched) == (True, ())
 
 

@@ -3,11 +3,11 @@
 import pytest
 
 from planbook.rules import describe_type
-from planbook.rules.found_types import Solved
+from planbook.rules.found_types import SolvedTask
 from tests.rules.asking import asking
 from tests.rules.household import found
 
-(FETCH,) = found(*(Solved(thing, f"fetch a {thing}", f"agent.fetch('{thing}')") for thing in ("mug", "egg")))
+(FETCH,) = found(*(SolvedTask(thing, f"fetch a {thing}", f"agent.fetch('{thing}')") for thing in ("mug", "egg")))
 JSON = '{"name": "fetch_it", "summary": "Fetch it.", "parameters": {"value": "the thing"}}'
 
 

@@ -29,10 +29,10 @@ Effects = dict[str, list[str]]
 
 def measure(machine: Machine, found: Iterable[Attack], kept: Iterable[str]) -> Effects | None:
     """Return the effects of attacks against these mechanisms; None if the kernel does not grant them."""
-    without = [name for name in ALL_MECHANISMS if name not in kept]
-    with Sandbox(language_layer=False, without=without, unsafe_no_sandbox=True) as opened:
+    disabled_mechanisms = [name for name in ALL_MECHANISMS if name not in kept]
+    with Sandbox(language_layer=False, disabled_mechanisms=disabled_mechanisms, unsafe_no_sandbox=True) as opened:
         granted = {name for name, each in opened.mechanisms().items() if each.granted}
-        if not granted.issuperset(kept) and len(without) > 0:
+        if not granted.issuperset(kept) and len(disabled_mechanisms) > 0:
             return None
         effects = {attack.name: sorted(machine.run(attack, opened)[1]) for attack in found}
     return {name: kinds for name, kinds in effects.items() if kinds}

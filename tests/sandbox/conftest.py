@@ -23,7 +23,7 @@ def unguarded() -> Iterator[Sandbox]:
 @pytest.fixture(scope="session")
 def numbered() -> Iterator[Sandbox]:
     """Like ``unguarded``, but plans see the process ids of the host, so they can tell workers apart."""
-    with Sandbox(language_layer=False, without=["pid namespace"]) as opened:
+    with Sandbox(language_layer=False, disabled_mechanisms=["pid namespace"]) as opened:
         yield opened
 
 

@@ -89,7 +89,7 @@ def test_a_plan_that_escapes_has_no_effect_on_the_machine(machine: Machine, sand
 
 
 def test_without_the_kernel_plans_that_escape_reach_the_machine(machine: Machine) -> None:
-    with Sandbox(without=ALL_MECHANISMS, unsafe_no_sandbox=True) as loose:
+    with Sandbox(disabled_mechanisms=ALL_MECHANISMS, unsafe_no_sandbox=True) as loose:
         found = [effects for escape in ESCAPES for _, _, effects in deeds_after(escape, machine, loose)]
     assert set().union(*found) == set(KINDS) - NOT_TRIED
     assert len(found) >= len(DEEDS)
@@ -109,8 +109,8 @@ SHORT = SMALL.model_copy(update={"wall_seconds": 0.35})
 def sandboxes() -> Iterator[dict[str, Sandbox]]:
     with ExitStack() as stack:
         yield {
-            name: stack.enter_context(Sandbox(language_layer=language, without=without, unsafe_no_sandbox=True))
-            for name, (language, without) in LAYERS.items()
+            name: stack.enter_context(Sandbox(language_layer=layer, disabled_mechanisms=absent, unsafe_no_sandbox=True))
+            for name, (layer, absent) in LAYERS.items()
         }
 
 

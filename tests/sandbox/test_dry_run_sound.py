@@ -64,11 +64,11 @@ class Lamp:
         wrong = wrong or (name == "dim" and True not in self.lit) or (name == "glow" and False not in self.lit)
         return self, Impossible(path, "wrong") if wrong else None
 
-    def either(self, other: "Lamp") -> "Lamp":
+    def merged_with(self, other: "Lamp") -> "Lamp":
         """Return what may be the case if it is one of two."""
         return Lamp(self.at | other.at, self.lit | other.lit)
 
-    def forgotten(self) -> "Lamp":
+    def after_unknown_actions(self) -> "Lamp":
         """Return a state in which anything may be the case."""
         return Lamp(frozenset(PLACES), frozenset({True, False}))
 
@@ -141,7 +141,7 @@ def reported(plan: str, earlier: str, state: Lamp, helpers: str) -> set[Chain]:
         earlier=[earlier] if earlier else [],
     )
     places = {id(node): (node.lineno, node.col_offset) for node in ast.walk(walk.plan) if isinstance(node, ast.Call)}
-    impossible = [key for key, visits in walk.visits.items() if visits.impossible and walk.is_whole]
+    impossible = [key for key, visits in walk.visits.items() if visits.impossible and walk.is_complete]
     return {tuple(places[node] for node in key) for key in impossible}
 
 

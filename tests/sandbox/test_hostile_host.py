@@ -17,7 +17,7 @@ from planbook.sandbox.answers import function_specs, open_message
 from planbook.sandbox.conversation import parse_message
 from planbook.sandbox.host import ALL_MECHANISMS
 from planbook.sandbox.policy.compiler import CompileRequest, compile_request
-from planbook.sandbox.process import READY, WorkerProcess, Zygote
+from planbook.sandbox.process import READY_WORKERS, WorkerProcess, Zygote
 from planbook.sandbox.protocol import ChannelClosed, pack
 from tests.sandbox.fuzz.settings import examples
 from tests.sandbox.plans import fault_of
@@ -169,7 +169,7 @@ def test_any_packet_on_the_control_socket_is_one_request(zygote: Zygote) -> None
         signal.pidfd_send_signal(descriptors[1], signal.SIGKILL)
         for descriptor in descriptors:
             os.close(descriptor)
-    assert all(works(zygote) for _ in range(READY + 1))
+    assert all(works(zygote) for _ in range(READY_WORKERS + 1))
 
 
 def test_an_empty_packet_on_the_control_socket_ends_the_zygote_and_its_workers() -> None:
@@ -183,7 +183,7 @@ def test_an_empty_packet_on_the_control_socket_ends_the_zygote_and_its_workers()
 
 
 def test_a_worker_has_its_channel_and_nothing_else_open() -> None:
-    loose = Sandbox(language_layer=False, without=ALL_MECHANISMS, unsafe_no_sandbox=True)
+    loose = Sandbox(language_layer=False, disabled_mechanisms=ALL_MECHANISMS, unsafe_no_sandbox=True)
     with loose, loose.session({}) as session:
         opened = session.run("import os\nos.listdir('/proc/self/fd')").value
     assert opened == ["0", "1", "2", "3", "4"], "4 is the listing itself"

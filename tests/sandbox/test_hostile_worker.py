@@ -206,7 +206,7 @@ def test_a_cell_that_is_run_again_cannot_stall_the_host(unguarded: Sandbox, monk
     monkeypatch.setattr(session_module, "WALL_GRACE", 1.0)
     looks = [time.monotonic()]
     limits, begin = Limits(wall_seconds=0.5), time.time() + 2
-    with unguarded.session({}, limits=limits, meanwhile=lambda: looks.append(time.monotonic())) as session:
+    with unguarded.session({}, limits=limits, on_wait=lambda: looks.append(time.monotonic())) as session:
         for _ in range(3):
             assert session.run(STALLS_WHEN_RUN_AGAIN.format(begin=begin)).fault is None
         time.sleep(max(0.0, begin - time.time()))

@@ -224,7 +224,7 @@ def test_a_worker_killed_while_a_cell_is_repeated_costs_no_call(sandbox: Sandbox
 
 
 def strikes(session_of: list[Session], killed: list[int], often: int) -> Callable[[], None]:
-    """Return a ``meanwhile`` that kills ``often`` workers of a session.
+    """Return a ``on_wait`` that kills ``often`` workers of a session.
 
     On a loaded machine the host may look again before it sees that the worker is dead, or while there is none.
     """
@@ -245,7 +245,7 @@ LONG = "started = world.add(1)\nfor k in range(20_000_000):\n    pass\nk"
 def test_a_cell_whose_workers_are_killed_at_the_same_place_is_given_up(sandbox: Sandbox, often: int) -> None:
     """If the kernel does not report who ended a worker, the second one at the same place counts as the plan's own."""
     world, opened = World(), list[Session]()
-    with sandbox.session({"world.add": world.add}, meanwhile=strikes(opened, [], often)) as session:
+    with sandbox.session({"world.add": world.add}, on_wait=strikes(opened, [], often)) as session:
         opened.append(session)
         if not kernel_tells() and often > 1:
             assert fault_of(session, LONG).type == "crashed"

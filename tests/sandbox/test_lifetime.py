@@ -14,7 +14,7 @@ from contextlib import suppress
 import pytest
 
 from planbook.sandbox import Limits, Sandbox, SandboxClosed, Session, SessionBusy, WorkerFailed
-from planbook.sandbox.process import READY
+from planbook.sandbox.process import READY_WORKERS
 from tests.command import ROOT
 from tests.executing import alive, children, wait_until
 from tests.sandbox.given import echo
@@ -50,7 +50,7 @@ def test_plans_run_inside_plans_while_the_clocks_of_the_outer_ones_stop(sandbox:
 def test_an_exception_of_the_host_unwinds_four_levels_and_leaves_nothing_open() -> None:
     with Sandbox() as own:
         zygote = own._zygote._process.pid
-        idle = READY + own.mechanisms()["pid namespace"].granted
+        idle = READY_WORKERS + own.mechanisms()["pid namespace"].granted
         wait_until(lambda: len(children(zygote)) == idle)
         before = sorted(os.listdir("/proc/self/fd"))
         for _ in range(3):

@@ -139,7 +139,7 @@ def test_the_clock_of_a_plan_stops_while_the_host_pauses(sandbox: Sandbox) -> No
             pauses.append(1.5)
             time.sleep(1.5)
 
-    with sandbox.session({}, limits=Limits(wall_seconds=1), meanwhile=pause_once) as session:
+    with sandbox.session({}, limits=Limits(wall_seconds=1), on_wait=pause_once) as session:
         result = session.run("total = 0\nfor number in range(300_000):\n    total += number\ntotal")
         assert pauses
         assert result.faults == ()

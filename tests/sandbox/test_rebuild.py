@@ -177,7 +177,7 @@ def test_a_killed_worker_whose_channel_is_still_open_is_replaced(sandbox: Sandbo
             while Path(f"/proc/{killed[0]}").exists():
                 time.sleep(0.001)
 
-    with sandbox.session({}, meanwhile=kill_once) as session:
+    with sandbox.session({}, on_wait=kill_once) as session:
         result = session.run("for number in range(3_000_000):\n    pass\nnumber")
         assert (result.faults, result.value) == ((), 2_999_999)
         assert killed

@@ -1,6 +1,7 @@
-"""Benchmarks of planbook's speed and skill against installed peers: ``planbook bench PART``, in a clone.
+"""Benchmarks that compare planbook with other packages: ``planbook bench PART``, in a clone of the repository.
 
-All figures of a part are measured in one run.
+All figures of a part are measured in one run, so that they can be compared with each other. Packages that are not
+installed are left out.
 """
 
 import dataclasses
@@ -26,14 +27,16 @@ BENCHES: Mapping[str, tuple[str, ...]] = {
     "stream": ("tools.bench.stream",),
     "tools": ("tools.bench.tool_calls",),
 }
-"""The modules of each part; each module has a function ``rows() -> list[Row]``."""
+"""Maps each part to its modules. Each module has a function ``rows() -> list[Row]``, which measures."""
 
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One measured figure. ``ratio`` compares it with the peer or limit named in ``against``.
+    """One measured figure.
 
-    ``value`` is None if there is nothing to measure; then ``name`` says why.
+    ``ratio`` is the result of comparing it with what ``against`` names, such as another package. ``goal`` is the
+    figure that should be reached, in words, and ``met`` tells whether it was. If nothing could be measured, ``value``
+    is None and ``name`` gives the reason.
     """
 
     name: str
@@ -46,11 +49,14 @@ class Row:
     interval: tuple[float, float] | None = None
     """The 95% confidence interval of the value, in its unit."""
     cell: tuple[str, str] | None = None
-    """Line and column of the figure, if it is shown in a two-dimensional table."""
+    """The titles of its line and its column, if the figure is shown in a two-dimensional table."""
 
 
 def show(part: str) -> tuple[int, dict[str, Any]]:
-    """Measure a part and print its figures; a missed goal is shown, but is not an error."""
+    """Measure a part and print its figures. Return the exit status and the figures.
+
+    A missed goal is shown, but is not an error.
+    """
     out = console()
     rows: list[Row] = []
     for module in BENCHES[part]:
@@ -70,24 +76,24 @@ def _list_table(title: str, rows: Sequence[Row]) -> Table:
         table.add_column(column, justify="right" if column in ("measured", "ratio") else "left")
     for row in rows:
         ratio = f"{row.ratio:,.2f}" if row.ratio is not None else ""
-        table.add_row(row.name, _value(row), ratio, row.against, row.goal, _met(row))
+        table.add_row(row.name, _value(row), ratio, row.against, row.goal, _verdict(row))
     return table
 
 
 def _cell_table(title: str, rows: Sequence[Row]) -> Table:
-    """Return a table of the figures that have a cell."""
+    """Return a two-dimensional table of the figures that belong to one."""
     cells = {row.cell: row for row in rows if row.cell}
     columns = list(dict.fromkeys(column for _, column in cells))
     table = Table("", *columns, title=title, title_justify="left", show_lines=True)
     for line in dict.fromkeys(line for line, _ in cells):
-        in_line = [cells.get((line, column)) for column in columns]
-        table.add_row(line, *(_cell_text(row) if row else "" for row in in_line))
+        line_rows = [cells.get((line, column)) for column in columns]
+        table.add_row(line, *(_cell_text(row) if row else "" for row in line_rows))
     return table
 
 
 def _cell_text(row: Row) -> str:
     interval = "{:,.1f} to {:,.1f}".format(*row.interval) if row.interval else ""
-    met = f"{row.goal}: {_met(row)}" if row.goal else ""
+    met = f"{row.goal}: {_verdict(row)}" if row.goal else ""
     return "\n".join(filter(None, (_value(row), interval, row.against, met)))
 
 
@@ -95,5 +101,5 @@ def _value(row: Row) -> str:
     return f"{row.value:,.4g} {row.unit}" if row.value is not None else ""
 
 
-def _met(row: Row) -> str:
+def _verdict(row: Row) -> str:
     return {True: "met", False: "missed", None: ""}[row.met]

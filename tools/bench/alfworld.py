@@ -1,6 +1,7 @@
-"""ALFWorld's direct engine compared with textworld: the same commands on the same games, in one run.
+"""Our engine for ALFWorld's games compared with textworld, the package that ALFWorld itself uses.
 
-Times are processor time, since both engines do all their work in this process; so a busy machine affects neither.
+Both engines get the same commands on the same games. Times are processor time, which a busy machine does not affect:
+both engines do all their work in this process.
 """
 
 from collections.abc import Callable
@@ -15,22 +16,22 @@ from tools.bench.timing import cpu_seconds
 
 GAMES_PER_TYPE = 1
 STEPS = 15
-"""Commands per game, the same for both engines; after each, the admissible commands are listed."""
+"""Commands in each game. After each command, the engine lists the commands that are admissible next."""
 ROUNDS = 20
-"""Number of times that the direct engine plays each game, since once is too short to measure."""
+"""Number of times that our engine plays each game, since one time is too short to measure."""
 GOAL = 500.0
 
 
 @dataclass
 class GameTimes:
-    """Seconds of one engine, with one entry per game: load + reset, and the mean of a step."""
+    """The times of one engine in seconds: for each game, that of loading and resetting, and the mean of its steps."""
 
     loads: list[float] = field(default_factory=list)
     steps: list[float] = field(default_factory=list)
 
 
 def rows() -> list[Row]:
-    """Return steps per second and the time of load + reset for both engines, with their ratio."""
+    """Return the time of loading and resetting a game and the steps per second, for both engines, with the ratios."""
     games, source = _games()
     scripts = [_script(game) for game in games]
     ours, theirs = GameTimes(), GameTimes()
@@ -44,7 +45,10 @@ def rows() -> list[Row]:
 
 
 def _games() -> tuple[list[AlfworldGame], str]:
-    """Return games of each type, real ones if they are installed, else generated ones, and the name of their split."""
+    """Return games of each type and the name of their split.
+
+    The games are real ones if these are installed, and generated ones otherwise.
+    """
     for split in tasks.DATA_SPLITS:
         try:
             by_type = tasks.list_games(split)
@@ -55,7 +59,10 @@ def _games() -> tuple[list[AlfworldGame], str]:
 
 
 def _script(game: AlfworldGame) -> list[str]:
-    """Return random admissible commands: half of them other than walking, the rest any."""
+    """Return a sequence of random admissible commands.
+
+    About half of them are chosen among commands other than ``go to``, and the others among all commands.
+    """
     engine, rng = DirectEngine(), Random(game.id)
     engine.load(game)
     engine.reset()
@@ -89,7 +96,7 @@ def _seconds(work: Callable[[], object], rounds: int) -> float:
 def _loads(direct: GameTimes, reference: GameTimes, against: str) -> list[Row]:
     ours, theirs = median(direct.loads), median(reference.loads)
     return [
-        Row("alfworld direct: load + reset", ours * 1e3, "ms", *_compared(theirs / ours, against)),
+        Row("alfworld direct: load + reset", ours * 1e3, "ms", *_comparison(theirs / ours, against)),
         Row("alfworld textworld: load + reset", theirs * 1e3, "ms"),
     ]
 
@@ -97,10 +104,11 @@ def _loads(direct: GameTimes, reference: GameTimes, against: str) -> list[Row]:
 def _steps(direct: GameTimes, reference: GameTimes, against: str) -> list[Row]:
     ours, theirs = 1 / median(direct.steps), 1 / median(reference.steps)
     return [
-        Row("alfworld direct: steps", ours, "/s", *_compared(ours / theirs, against)),
+        Row("alfworld direct: steps", ours, "/s", *_comparison(ours / theirs, against)),
         Row("alfworld textworld: steps", theirs, "/s"),
     ]
 
 
-def _compared(ratio: float, against: str) -> tuple[float, str, str, bool]:
+def _comparison(ratio: float, against: str) -> tuple[float, str, str, bool]:
+    """Return the fields ``ratio``, ``against``, ``goal`` and ``met`` of a row."""
     return ratio, against, f"at least {GOAL:.0f} times as fast", ratio >= GOAL

@@ -1,6 +1,7 @@
-"""Speed of planbook's own environments: the actions of their procedures, without sandbox and store.
+"""The speed of planbook's own environments: how fast they carry out the actions of stored procedures.
 
-Times are processor time, since an environment does all its work in this process.
+A procedure is stored plan code that solves a type of task. Its actions are recorded first, and then measured without
+sandbox and database. Times are processor time, since an environment does all its work in this process.
 """
 
 from collections.abc import Sequence
@@ -16,16 +17,17 @@ from tools.bench.timing import cpu_seconds
 ENVIRONMENTS = ("textcraft", "minecraft", "tabletop", "shopping", "crafter")
 TASKS, REPEATS, SNAPSHOTS = 12, 20, 200
 LONG = {"crafter": (1, 1)}
-"""Tasks and repeats of environments with slow starts and games of a thousand actions."""
+"""Maps environments whose games start slowly and take a thousand actions to their number of tasks and repeats."""
 STEPS_GOAL, SNAPSHOT_GOAL = 10_000.0, 1_000.0
 """Minimum actions per second, and maximum microseconds for a snapshot and its restore."""
 STEPS_GOALS = {"crafter": 1_000.0}
-"""The minimum of environments whose steps are made by the original package, with all its creatures."""
+"""The minimum for environments whose actions the original package carries out, with all the creatures of its world."""
 Walk = tuple[Task, Sequence[Action]]
+"""A task, and the actions that solve it."""
 
 
 def rows() -> list[Row]:
-    """Return actions per second, including resets, and the time of snapshot and restore, for each environment."""
+    """Return for each environment the actions per second, including resets, and the time of a snapshot and restore."""
     return [row for name in ENVIRONMENTS for row in _rows_of(load_environment(name))]
 
 
@@ -48,7 +50,7 @@ def _rows_of(env: type[Environment]) -> list[Row]:
 
 
 def _walks(env: type[Environment], tasks: int) -> list[Walk]:
-    """Return the actions of the shipped procedures on the first tasks of each type."""
+    """Play the first tasks of each type with the shipped procedures, and return the actions."""
     library, procedures = ProcedureLibrary(env), method("procedures")
     walks: list[Walk] = []
     with Sandbox() as sandbox:

@@ -1,6 +1,6 @@
-"""A scripted model for ALFWorld: plans as long as those of real models, made from the shipped procedures.
+"""A scripted model for ALFWorld. Its plans are the shipped procedures, so they are as long as those of real models.
 
-Two thirds of the first plans search only a few places, and most of these fail; the plans after them are complete.
+Two thirds of the first plans for a task search only a few places, so most of them fail. Later plans are complete.
 """
 
 import re
@@ -18,11 +18,11 @@ TYPES = (
     ("cool|cold", "pick_cool_then_place"),
     ("", "pick_and_place"),
 )
-"""Patterns of goal sentences with their task types; the first match counts."""
+"""Patterns of goal sentences, each with its task type. The first pattern that matches counts."""
 HOUSEHOLD = SHIPPED / "alfworld" / "procedures" / "household.py"
-PROCEDURES = {each.type: each.code.split('"""', 2)[2].strip() for each in module_procedures(HOUSEHOLD)}
-"""By task type, the code of its procedure without the docstring."""
-HABITS = (
+PROCEDURES = {shipped.type: shipped.code.split('"""', 2)[2].strip() for shipped in module_procedures(HOUSEHOLD)}
+"""Maps each task type to the code of its procedure, without the docstring."""
+REMARKS = (
     "likely to hold one",
     "a place where such things are kept",
     "worth a look on the way",
@@ -32,7 +32,7 @@ EVERYWHERE = "places_in(task.observation)"
 
 
 def answer(messages: Sequence[Message], sampling: Sampling) -> str:
-    """Return the reply to a conversation whose second message ends with the task."""
+    """Return the reply to a conversation, whose second message ends with a description of the task."""
     scene = messages[1].content[messages[1].content.rindex("You are in the middle") :]
     goal = scene.partition("Your task is to: ")[2].partition("\n")[0]
     places = re.findall(r"[a-z]+_\d+", scene)
@@ -45,6 +45,6 @@ def answer(messages: Sequence[Message], sampling: Sampling) -> str:
 
 
 def _thought(goal: str, places: Sequence[str], chance: int) -> str:
-    remarks = (f"{place} is {HABITS[(chance >> number) % len(HABITS)]}." for number, place in enumerate(places))
+    remarks = (f"{place} is {REMARKS[(chance >> number) % len(REMARKS)]}." for number, place in enumerate(places))
     order = "\n".join(f"{number}. Go to {place} and look." for number, place in enumerate(places, 1))
     return f"### Understanding\n{goal} {' '.join(remarks)}\n### Rules\n- rule_0: go and look.\n### Plan\n{order}"

@@ -1,4 +1,7 @@
-"""The time of a MiniWoB++ episode: our driver compared with Selenium's actions, in the same browser and run."""
+"""The time that an episode of MiniWoB++ takes with our browser driver, compared with Selenium's actions.
+
+Both use the same browser. An episode consists of a reset and ten actions.
+"""
 
 import statistics
 from collections.abc import Callable
@@ -16,7 +19,7 @@ from tools.bench.timing import seconds, seconds_together
 
 TYPE = "login-user"
 FIELDS = ("username", "password", "username", "password", "username")
-"""Fields to click on and type into: ten actions, none of which ends the episode."""
+"""The fields to click on and type into. These are ten actions, none of which ends the episode."""
 TEXT = "ab"
 REPEATS = 5
 TABS = (1, 2, 4)
@@ -29,7 +32,7 @@ SELENIUM_RESET = (
 
 
 def rows() -> list[Row]:
-    """Return the milliseconds of reset and ten actions with both drivers, and episodes per second with several tabs."""
+    """Return the milliseconds of an episode with both drivers, and the episodes per second with several tabs."""
     environment = Miniwob()
     play(environment, 0)
     driver = chromium.shared().driver
@@ -54,7 +57,7 @@ def rows() -> list[Row]:
 
 
 def play(environment: Miniwob, seed: int) -> None:
-    """Play an episode of ten actions with our driver."""
+    """Play an episode with our driver."""
     environment.reset(Miniwob.tasks(Selection(types=(TYPE,), seeds=(seed,)))[0])
     for field in FIELDS:
         environment.act(Action("click_xpath", (f"//*[@id='{field}']",)))
@@ -62,7 +65,7 @@ def play(environment: Miniwob, seed: int) -> None:
 
 
 def play_with_selenium(driver: webdriver.Chrome, seed: int) -> None:
-    """Play the same episode with Selenium's ActionChains; the page is read after each action."""
+    """Play the same episode with Selenium's ActionChains. The page is read after each action, as our driver does."""
     driver.execute_script(SELENIUM_RESET, seed)
     driver.execute_script(READ_PAGE)
     for field in FIELDS:
@@ -74,7 +77,7 @@ def play_with_selenium(driver: webdriver.Chrome, seed: int) -> None:
 
 
 def _median(episode: Callable[[int], None]) -> float:
-    """Return the median of several episodes in milliseconds, without the first one, which warms up."""
+    """Return the median time of several episodes in milliseconds. The first one, a warm-up, is not counted."""
     times = [seconds(partial(episode, seed)) for seed in range(REPEATS + 1)]
     return 1000 * statistics.median(times[1:])
 

@@ -1,4 +1,7 @@
-"""Points models to a local server. It imports no server, since the memory of the client's process is measured."""
+"""Point models to a local server.
+
+This module imports no server, since it runs in processes whose memory is measured.
+"""
 
 import os
 from collections.abc import Iterator
@@ -7,14 +10,14 @@ from contextlib import contextmanager
 
 @contextmanager
 def openai_at(port: int) -> Iterator[None]:
-    """Send requests of ``openai:`` models to a port of this machine until the block ends."""
-    before = {name: os.environ.get(name) for name in ("OPENAI_BASE_URL", "OPENAI_API_KEY")}
+    """Send the requests of ``openai:`` models to this port of this machine, until the block ends."""
+    previous = {name: os.environ.get(name) for name in ("OPENAI_BASE_URL", "OPENAI_API_KEY")}
     os.environ["OPENAI_BASE_URL"] = f"http://127.0.0.1:{port}/v1"
     os.environ["OPENAI_API_KEY"] = "none"
     try:
         yield
     finally:
-        for name, value in before.items():
+        for name, value in previous.items():
             os.environ.pop(name)
             if value is not None:
                 os.environ[name] = value

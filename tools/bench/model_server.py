@@ -1,4 +1,4 @@
-"""Base of local model servers, which stream OpenAI's chat completions."""
+"""The base of local model servers. They stream their replies in the format of OpenAI's chat completions."""
 
 import json
 import sys
@@ -11,11 +11,11 @@ from typing import Any
 
 
 class Handler(BaseHTTPRequestHandler, ABC):
-    """One connection; subclasses define the replies."""
+    """Serves one connection. Subclasses define the replies."""
 
     protocol_version = "HTTP/1.1"
     model: str
-    """The name of the model, sent with every piece."""
+    """The name of the model, which is sent with every piece of a reply."""
 
     def log_message(self, format: str, *args: object) -> None:
         """Log nothing."""
@@ -26,7 +26,7 @@ class Handler(BaseHTTPRequestHandler, ABC):
 
     @abstractmethod
     def reply(self, request: bytes) -> None:
-        """Answer a request: call ``begin``, ``send`` for each piece, and ``end``."""
+        """Answer a request: call ``begin``, then ``send`` for each piece of the reply, and then ``end``."""
 
     def begin(self) -> None:
         """Send the headers, before the first piece."""
@@ -54,19 +54,19 @@ class Handler(BaseHTTPRequestHandler, ABC):
 
 
 class _ModelServer(ThreadingHTTPServer):
-    """Accepts many connections at once, and ignores clients that hang up."""
+    """Accepts many connections at the same time, and ignores clients that hang up."""
 
     daemon_threads = True
     request_queue_size = 128
 
     def handle_error(self, request: Any, client_address: Any) -> None:
-        """Report errors, except that a client hung up."""
+        """Report an error, unless the error is that a client hung up."""
         if not isinstance(sys.exception(), ConnectionError):
             super().handle_error(request, client_address)
 
 
 @contextmanager
-def served(handler: type[Handler]) -> Iterator[int]:
+def serve(handler: type[Handler]) -> Iterator[int]:
     """Serve on a free port of this machine until the block ends; yield the port."""
     server = _ModelServer(("127.0.0.1", 0), handler)
     threading.Thread(target=server.serve_forever, daemon=True).start()

@@ -1,4 +1,4 @@
-"""A model server in this process that streams recorded replies at a steady pace, and counts the tokens it sent."""
+"""A model server in this process. It streams recorded replies at a steady pace, and counts the tokens that it sends."""
 
 import json
 import time
@@ -8,10 +8,10 @@ from itertools import pairwise
 from typing import NamedTuple
 
 from tools.bench.model_address import openai_at
-from tools.bench.model_server import Handler, served
+from tools.bench.model_server import Handler, serve
 
 
-class Recorded(NamedTuple):
+class RecordedReply(NamedTuple):
     """A reply, and its number of tokens."""
 
     text: str
@@ -23,24 +23,24 @@ class Recorded(NamedTuple):
         return [self.text[begin:end] for begin, end in pairwise(ends)]
 
 
-class Sent(NamedTuple):
-    """The number of tokens of a reply that were sent, and that of the whole reply."""
+class SentReply(NamedTuple):
+    """The number of tokens of a reply that were sent before the client hung up, and the number of all its tokens."""
 
-    tokens: int
-    whole: int
+    sent_tokens: int
+    all_tokens: int
 
 
-Answer = Callable[[Sequence[str]], Recorded]
-"""Returns the reply to a conversation, given the contents of its messages."""
+ReplyFunction = Callable[[Sequence[str]], RecordedReply]
+"""Takes the contents of a conversation's messages, and returns the reply."""
 
 
 class PacedHandler(Handler):
-    """Answers in pieces of one token."""
+    """Sends replies in pieces of one token, at ``rate`` tokens per second. Adds an entry to ``sent`` for each reply."""
 
     model = "paced"
-    answer: Answer
+    answer: ReplyFunction
     rate: float
-    sent: list[Sent]
+    sent: list[SentReply]
 
     def reply(self, request: bytes) -> None:
         """Stream the reply until it ends or the client hangs up."""
@@ -56,13 +56,16 @@ class PacedHandler(Handler):
             self.end()
         except (BrokenPipeError, ConnectionResetError):
             self.close_connection = True
-        self.sent.append(Sent(sent, reply.tokens))
+        self.sent.append(SentReply(sent, reply.tokens))
 
 
 @contextmanager
-def paced(answer: Answer, tokens_per_second: float) -> Iterator[list[Sent]]:
-    """Serve ``openai:paced`` until the block ends; yield what was sent, one entry for each ended reply."""
-    sent: list[Sent] = []
+def serve_paced(answer: ReplyFunction, tokens_per_second: float) -> Iterator[list[SentReply]]:
+    """Serve the model ``openai:paced`` until the block ends.
+
+    Yield a list to which an entry is added whenever a reply has ended.
+    """
+    sent: list[SentReply] = []
     handler = type("Bound", (PacedHandler,), {"answer": staticmethod(answer), "rate": tokens_per_second, "sent": sent})
-    with served(handler) as port, openai_at(port):
+    with serve(handler) as port, openai_at(port):
         yield sent

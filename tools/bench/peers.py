@@ -1,4 +1,4 @@
-"""Our sandbox and its peers behind one small interface, so that all are timed in the same way."""
+"""Our sandbox and other packages that run plan code, behind one interface, so that all are timed in the same way."""
 
 import importlib.util
 from collections.abc import Callable, Iterator, Mapping
@@ -8,19 +8,19 @@ from typing import Any, Protocol, Self
 
 from planbook.sandbox import Sandbox
 
-Run = Callable[[str], object]
-"""Runs code in an open session, which keeps its names."""
+CodeRunner = Callable[[str], object]
+"""Runs code in an open session, which keeps the names that the code defines."""
 SMOLAGENTS, ASTEVAL, MONTY = "smolagents", "asteval", "pydantic-monty"
 MONTY_LIMITS = {"max_suspensions": 1_000_000}
-"""Monty's default limit on calls would end the benchmark's session early."""
+"""Monty's default limit on calls is too low for the benchmark."""
 MODULES: Mapping[str, str] = {SMOLAGENTS: "smolagents", ASTEVAL: "asteval", MONTY: "pydantic_monty"}
-"""By name of a peer on the package index, its module."""
+"""Maps the name of each package on the package index to the name of its module."""
 IMPORTS = ("re", "json")
-"""Modules that the timed code imports, for peers that need a list."""
+"""Modules that the timed code may import, for packages that need a list."""
 
 
 def go_to(receptacle: str) -> str:
-    """Return an observation; the timed code calls this host function, which does hardly anything."""
+    """Return an observation. The timed code calls this function of the host, which does almost nothing."""
     return f"You are at {receptacle}."
 
 
@@ -29,11 +29,11 @@ class Engine(Protocol):
 
     name: str
     slowness: int
-    """The approximate factor by which it is slower than Python; its rounds are divided by it."""
+    """The approximate factor by which it is slower than Python. It runs that many times fewer rounds."""
     action: str
-    """The code that calls ``go_to``."""
+    """The code of a call of ``go_to``."""
 
-    def session(self) -> AbstractContextManager[Run]:
+    def session(self) -> AbstractContextManager[CodeRunner]:
         """Open a session that offers ``go_to``."""
 
 
@@ -43,14 +43,14 @@ class Plain:
     name, slowness, action = "plain exec", 1, "go_to('desk_1')"
 
     @contextmanager
-    def session(self) -> Iterator[Run]:
+    def session(self) -> Iterator[CodeRunner]:
         """Yield a function that runs code in a new namespace."""
         names: dict[str, object] = {"go_to": go_to}
         yield lambda code: exec(code, names)
 
 
 class OurSandbox:
-    """Our sandbox, with both of its layers. The caller closes it."""
+    """Our sandbox, with both the language layer and the worker process. The caller closes it."""
 
     name, slowness, action = "sandbox", 1, "agent.go_to('desk_1')"
 
@@ -58,8 +58,8 @@ class OurSandbox:
         self._sandbox = sandbox
 
     @contextmanager
-    def session(self) -> Iterator[Run]:
-        """Open a session whose function raises RuntimeError for a fault."""
+    def session(self) -> Iterator[CodeRunner]:
+        """Open a session. The function that runs code raises RuntimeError if the code has a fault."""
         with self._sandbox.session({"agent.go_to": go_to}) as session:
 
             def run(code: str) -> object:
@@ -72,12 +72,12 @@ class OurSandbox:
 
 
 class Smolagents:
-    """An interpreter of syntax trees in this process."""
+    """smolagents, which interprets syntax trees in this process."""
 
     name, slowness, action = SMOLAGENTS, 100, "go_to('desk_1')"
 
     @contextmanager
-    def session(self) -> Iterator[Run]:
+    def session(self) -> Iterator[CodeRunner]:
         """Create an executor."""
         from smolagents.local_python_executor import LocalPythonExecutor
 
@@ -87,12 +87,12 @@ class Smolagents:
 
 
 class Asteval:
-    """An interpreter of syntax trees in this process."""
+    """asteval, which interprets syntax trees in this process."""
 
     name, slowness, action = ASTEVAL, 200, "go_to('desk_1')"
 
     @contextmanager
-    def session(self) -> Iterator[Run]:
+    def session(self) -> Iterator[CodeRunner]:
         """Create an interpreter."""
         from asteval import Interpreter
 
@@ -101,7 +101,7 @@ class Asteval:
 
 
 class Monty:
-    """A pool of processes, each with an interpreter written in Rust. Use it in a ``with`` statement."""
+    """Monty, an interpreter written in Rust, in a pool of processes. Use it in a ``with`` statement."""
 
     name, slowness, action = MONTY, 4, "go_to('desk_1')"
 
@@ -120,8 +120,8 @@ class Monty:
         self._pool.__exit__(kind, error, trace)
 
     @contextmanager
-    def session(self) -> Iterator[Run]:
-        """Check out a process."""
+    def session(self) -> Iterator[CodeRunner]:
+        """Take a process from the pool."""
         with self._pool.checkout(limits=MONTY_LIMITS) as session:
             yield lambda code: session.feed_run(code, external_lookup={"go_to": go_to})
 
@@ -132,12 +132,12 @@ def missing_peers() -> list[str]:
 
 
 @contextmanager
-def engines(sandbox: Sandbox) -> Iterator[list[Engine]]:
+def open_engines(sandbox: Sandbox) -> Iterator[list[Engine]]:
     """Yield plain Python, our sandbox, and the installed peers."""
     absent = missing_peers()
     with ExitStack() as stack:
-        every: list[Engine] = [Plain(), OurSandbox(sandbox)]
-        every += [peer for peer in (Smolagents(), Asteval()) if peer.name not in absent]
+        engines: list[Engine] = [Plain(), OurSandbox(sandbox)]
+        engines += [peer for peer in (Smolagents(), Asteval()) if peer.name not in absent]
         if MONTY not in absent:
-            every.append(stack.enter_context(Monty()))
-        yield every
+            engines.append(stack.enter_context(Monty()))
+        yield engines

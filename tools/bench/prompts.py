@@ -1,4 +1,4 @@
-"""Estimated tokens of the recorded prompts by role and part, and the share that a server can cache."""
+"""The estimated number of tokens in recorded prompts and in their parts, and the share that a server can cache."""
 
 import re
 import subprocess
@@ -18,30 +18,30 @@ from planbook.planner import estimate_tokens, read_recording
 from planbook.runs import Run
 from tools.bench import Row
 
-RECORDED = ("alfworld-generated", "adapt-textcraft", "deps-minecraft", "agentkit-shopping", "devils-advocate-alfworld")
-"""Recordings that need neither downloaded games nor a browser: at least one for each paper."""
+NAMES = ("alfworld-generated", "adapt-textcraft", "deps-minecraft", "agentkit-shopping", "devils-advocate-alfworld")
+"""Names of recordings that need neither downloaded games nor a browser. There is at least one for each paper."""
 PART = re.compile(r"^# (.+)$", re.MULTILINE)
 """The heading at the start of a part of a prompt."""
 VARYING = re.compile(r":.*| \S*\d\S*$")
-"""The part of a heading that differs between prompts."""
+"""The end of a heading, which differs between prompts."""
 CODE = re.compile(r"^(`{3,}).*?^\1$", re.DOTALL | re.MULTILINE)
 REPLY = "the model's own replies"
 
 
-def rows(names: Sequence[str] = RECORDED) -> list[Row]:
+def rows(names: Sequence[str] = NAMES) -> list[Row]:
     """Return the mean tokens of a prompt and of its parts, for each recording, role and template."""
-    every = []
+    figures = []
     for name in names:
         by_template = defaultdict[str, list[Any]](list)
         for request in recorded_requests(name):
             by_template[f"{name}, {request['role']}, {request['template']}"].append(request["messages"])
-        every += [row for title, prompts in by_template.items() for row in _template_rows(title, prompts)]
-    return every
+        figures += [row for title, prompts in by_template.items() for row in _template_rows(title, prompts)]
+    return figures
 
 
 @cache
 def recorded_requests(name: str) -> list[Any]:
-    """Play a shipped recording, and return its requests and replies, rendered with the current templates."""
+    """Play a shipped recording. Return its requests, as the current templates render them, with the replies."""
     header, _ = read_recording(RECORDINGS / f"{name}.jsonl")
     with TemporaryDirectory() as temporary:
         folder = Path(temporary) / "run"
@@ -68,18 +68,18 @@ def _template_rows(title: str, prompts: Sequence[Any]) -> Iterator[Row]:
 
 
 def _shared_tokens(texts: Sequence[str]) -> float:
-    """Return the mean tokens of the longest prefix that a prompt shares with an earlier one: a server can cache it."""
+    """Return the mean number of tokens that a prompt shares with the start of an earlier one: servers can cache it."""
     longest = [max((_common_prefix(text, other) for other in texts[:n]), key=len) for n, text in enumerate(texts) if n]
     return mean(map(estimate_tokens, longest))
 
 
-def _common_prefix(one: str, other: str) -> str:
-    same = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(one, other, strict=False)))
-    return one[:same]
+def _common_prefix(first: str, second: str) -> str:
+    length = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(first, second, strict=False)))
+    return first[:length]
 
 
 def _parts(message: Any) -> Iterator[tuple[str, int]]:
-    """Yield the parts of a message by their headings, with their tokens."""
+    """Yield the heading and the number of tokens of each part of a message."""
     if message["role"] == "assistant":
         yield REPLY, estimate_tokens(message["content"])
         return

@@ -1,4 +1,7 @@
-"""ALFWorld games played with the shipped procedures like ``planbook replay``, including sandbox and store."""
+"""The speed of ``planbook replay`` on ALFWorld's games, including the sandbox and the database.
+
+It plays the games with stored procedures, which are plan code that solves a type of task.
+"""
 
 import tempfile
 import time
@@ -11,19 +14,22 @@ from planbook.manuals import ProcedureLibrary
 from planbook.planner import Ending
 from planbook.runs import Run
 from planbook.settings import Settings
-from planbook.workers import Hosting, play_episodes
+from planbook.workers import Execution, play_episodes
 from tools.bench import Row
 
 ENVIRONMENT, SPLIT = "alfworld", "train"
 JOBS = 2
 SCALED_TO = 3_553
-"""Number of games in the complete split."""
+"""The number of games in the complete training split."""
 GOAL_SECONDS = 90.0
 GENERATED_PER_TYPE = 50
 
 
 def rows(limit: int | None = None) -> list[Row]:
-    """Return episodes per second, and the seconds for all of train, scaled if ``limit`` restricts the games."""
+    """Return the episodes per second, the seconds for the complete training split, and the share of solved games.
+
+    If ``limit`` restricts the number of games, the seconds are scaled up.
+    """
     config, tasks = games(limit)
     seconds, solved = _replay(config, tasks)
     scaled = seconds / len(tasks) * SCALED_TO
@@ -38,7 +44,7 @@ def rows(limit: int | None = None) -> list[Row]:
 
 
 def games(limit: int | None) -> tuple[Config, list[Task]]:
-    """Return the run's settings and tasks: all of train if its games are installed, else generated games."""
+    """Return the run's settings and tasks. The games are those for training if installed, or else generated ones."""
     environment = load_environment(ENVIRONMENT)
     count = f":{limit}" if limit else ""
     choices = [
@@ -55,7 +61,10 @@ def games(limit: int | None) -> tuple[Config, list[Task]]:
 
 
 def _replay(config: Config, tasks: list[Task]) -> tuple[float, int]:
-    """Return the seconds of the whole run, including its folder and its sandbox, and the number of solved games."""
+    """Return the seconds of the whole run and the number of solved games.
+
+    The seconds include the creation of the run's folder and of its sandbox.
+    """
     endings: list[Ending] = []
     with tempfile.TemporaryDirectory() as folder:
         start = time.perf_counter()
@@ -64,7 +73,7 @@ def _replay(config: Config, tasks: list[Task]) -> tuple[float, int]:
                 run,
                 ProcedureLibrary(load_environment(ENVIRONMENT)),
                 lambda _, ending: endings.append(ending),
-                hosting=Hosting(jobs=JOBS),
+                execution=Execution(jobs=JOBS),
             )
         seconds = time.perf_counter() - start
     return seconds, sum(ending.outcome.solved for ending in endings)

@@ -1,6 +1,7 @@
-"""The report of 3,553 episodes with prompts (as many as ALFWorld's training games): time, memory, size, opening.
+"""The report of a large run: the time and memory of writing it, its size, and the time that a browser takes to open it.
 
-The run is played first: AutoManual on generated games, with a scripted model whose plans are as long as a real one's.
+The run has 3,553 episodes with prompts, as many as ALFWorld has games for training. It is played first: AutoManual
+plays generated games with a scripted model, whose plans are as long as those of a real model.
 """
 
 import os
@@ -14,23 +15,25 @@ from statistics import median
 from planbook.commands.playing import play
 from planbook.envs.browser import chromium
 from planbook.settings import Settings
-from planbook.workers import Hosting
+from planbook.workers import Execution
 from tools.bench import Row, household
 from tools.bench.timing import seconds
 
 EPISODES, TYPES = 3_553, 6
 OPENINGS = 5
 SECONDS, MEGABYTES, MILLISECONDS = 17.0, 11.0, 2_000.0
-"""The limits for all these episodes: of writing the page, of its size, and of opening it."""
-OPENED = """const done = arguments[0], begun = performance.now();
+"""The limits on the time of writing the page, on its size, and on the time of opening it."""
+OPENING_SCRIPT = """const done = arguments[0], begun = performance.now();
 const { loadEventEnd } = performance.getEntriesByType("navigation")[0];
 document.querySelector(".episode").scrollIntoView();
 requestAnimationFrame(() => setTimeout(() => done([loadEventEnd, loadEventEnd + performance.now() - begun])));"""
-"""Milliseconds from the start of the navigation until the page is loaded, and until the first episode is painted."""
+"""Returns two times in milliseconds since the start of the navigation: when the page had been loaded, and when its
+first episode had been painted.
+"""
 
 
 def rows(episodes: int = EPISODES) -> list[Row]:
-    """Return the seconds and memory of writing, the page's size, and the milliseconds until Chromium has opened it."""
+    """Return the time and memory of writing the page, its size, and the time that Chromium takes to open it."""
     with tempfile.TemporaryDirectory() as folder:
         run, page = Path(folder, "run"), Path(folder, "report.html")
         _play(run, episodes)
@@ -54,18 +57,18 @@ def _play(folder: Path, episodes: int) -> None:
         seeds=f"0-{-(-episodes // TYPES)}",
         models=(f"scripted:{Path(household.__file__)}:{household.answer.__name__}",),
     )
-    play(settings.config("automanual"), folder, Hosting())
+    play(settings.config("automanual"), folder, Execution())
 
 
 def _write(folder: Path, page: Path) -> struct_rusage:
-    """Write the page with the command, in another process; return its resource usage."""
+    """Write the page with ``planbook report`` in another process. Return the resource usage of that process."""
     command = [sys.executable, "-m", "planbook", "report", str(folder), "--out", str(page), "--json"]
     process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     return os.wait4(process.pid, 0)[2]
 
 
 def _opening_rows(page: Path) -> list[Row]:
-    """Return the milliseconds of opening the page, or a row with the reason why there are none."""
+    """Return the times of opening the page in milliseconds, or a row which says that there is no browser."""
     if not all(requirement.found for requirement in chromium.requirements()):
         return [Row("report: no browser here to open it", None, "")]
     loaded, painted = (median(times) for times in zip(*(_open(page) for _ in range(OPENINGS)), strict=True))
@@ -79,7 +82,7 @@ def _open(page: Path) -> tuple[float, float]:
     driver = chromium.shared().driver
     driver.get("about:blank")
     driver.get(page.as_uri())
-    loaded, painted = driver.execute_async_script(OPENED)
+    loaded, painted = driver.execute_async_script(OPENING_SCRIPT)
     return float(loaded), float(painted)
 
 

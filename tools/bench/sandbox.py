@@ -1,4 +1,7 @@
-"""The sandbox's speed compared with plain exec and installed peers: plan code, actions, starts, memory."""
+"""The speed of the sandbox compared with plain ``exec`` and with other packages that run plan code.
+
+Measured are plan code itself, calls of actions, the start of sessions, and memory.
+"""
 
 import json
 import os
@@ -12,9 +15,9 @@ from statistics import median
 
 from planbook.sandbox import PRELOADED, Sandbox
 from tools.bench import Row
-from tools.bench.peers import MONTY, Engine, Monty, OurSandbox, engines, missing_peers
+from tools.bench.peers import MONTY, Engine, Monty, OurSandbox, missing_peers, open_engines
 from tools.bench.processes import parents, private_megabytes
-from tools.bench.timing import in_turn, percentile, seconds, seconds_together
+from tools.bench.timing import interleave, percentile, seconds, seconds_together
 
 CODE: Mapping[str, tuple[int, str]] = {
     "arithmetic": (
@@ -56,11 +59,11 @@ def work(rounds):
 """,
     ),
 }
-"""Maps a title to the number of rounds for plain exec, which take some milliseconds, and the timed code."""
+"""Maps a title to the timed code and the number of its rounds. With plain ``exec`` they take some milliseconds."""
 CODE_GOAL = 1.05
-"""The maximum time, as a multiple of that of plain exec."""
+"""The maximum time, as a multiple of the time of plain ``exec``."""
 ACTIONS, ACTION_GOAL, START_GOAL, PLAN_GOAL = 300, 0.3, 4.0, 1.0
-"""The goals are multiples of the figures of Monty, the other engine that runs plans in processes."""
+"""The goals are multiples of the figures of Monty, the other package that runs plans in processes of their own."""
 PLAN_ACTIONS, PLAN_THREADS = 4, 2
 FORK = """
 import os, sys, time
@@ -94,50 +97,53 @@ IDLE = 8
 
 
 def rows(repeats: int = REPEATS, starts: int = STARTS, plans: int = PLANS) -> list[Row]:
-    """Return all figures; smaller counts take less time and give less reliable figures."""
+    """Return all figures. Smaller counts take less time, but make the figures less reliable."""
     with Sandbox() as sandbox:
         figures = [_load(), _memory(sandbox), *_modules()]
-        with engines(sandbox) as every:
+        with open_engines(sandbox) as engines:
             for title, (rounds, code) in CODE.items():
-                figures += _code(every, title, rounds, code, repeats)
-            figures += _actions(every, repeats) + _starts(every, starts) + _plans(every, plans, repeats)
+                figures += _code(engines, title, rounds, code, repeats)
+            figures += _actions(engines, repeats) + _starts(engines, starts) + _plans(engines, plans, repeats)
     return figures + [Row(f"{name}: not installed", None, "") for name in missing_peers()]
 
 
 def _load() -> Row:
-    """Return the machine's load; if it exceeds the number of cores, all times below are too long."""
+    """Return the load of the machine. If it exceeds the number of cores, all measured times are too long."""
     return Row(f"load of the machine before, on {os.cpu_count()} cores", os.getloadavg()[0], "")
 
 
-def _code(every: Sequence[Engine], title: str, rounds: int, code: str, repeats: int) -> list[Row]:
-    """Return the wall-clock time per round of ``work``, which an earlier cell defined: the median of several calls."""
-    counts = [max(rounds // engine.slowness, 1) for engine in every]
-    times = _time_calls(every, [code] * len(every), [f"work({count})" for count in counts], repeats)
+def _code(engines: Sequence[Engine], title: str, rounds: int, code: str, repeats: int) -> list[Row]:
+    """Return the wall-clock time per round of the function ``work``, as the median of several calls.
+
+    The function is defined beforehand.
+    """
+    counts = [max(rounds // engine.slowness, 1) for engine in engines]
+    times = _times(engines, [code] * len(engines), [f"work({count})" for count in counts], repeats)
     per_round = [median(column) / count for column, count in zip(times, counts, strict=True)]
     figures = []
-    for engine, value in zip(every, per_round, strict=True):
+    for engine, value in zip(engines, per_round, strict=True):
         ratio = value / per_round[0]
-        compared = (ratio, every[0].name) if engine is not every[0] else (None, "")
+        compared = (ratio, engines[0].name) if engine is not engines[0] else (None, "")
         goal = (f"at most {CODE_GOAL:g} times", ratio <= CODE_GOAL) if isinstance(engine, OurSandbox) else ("", None)
         figures.append(Row(f"{title}: {engine.name}", value * 1e6, "us a round", *compared, *goal))
     return figures
 
 
-def _actions(every: Sequence[Engine], repeats: int) -> list[Row]:
-    """Return the wall-clock time of a call of a host function with its answer: the median of several loops."""
-    codes = [f"def act(times):\n    for _ in range(times):\n        {engine.action}\n" for engine in every]
-    times = _time_calls(every, codes, [f"act({ACTIONS})"] * len(every), repeats)
+def _actions(engines: Sequence[Engine], repeats: int) -> list[Row]:
+    """Return the wall-clock time of calling a function of the host and getting its answer, as a median."""
+    codes = [f"def act(times):\n    for _ in range(times):\n        {engine.action}\n" for engine in engines]
+    times = _times(engines, codes, [f"act({ACTIONS})"] * len(engines), repeats)
     values = [median(column) / ACTIONS * 1e6 for column in times]
-    return _compared("action", every, values, "us", ACTION_GOAL)
+    return _engine_rows("action", engines, values, "us", ACTION_GOAL)
 
 
-def _compared(
-    title: str, every: Sequence[Engine], values: Sequence[float], unit: str, goal: float, *, at_least: bool = False
+def _engine_rows(
+    title: str, engines: Sequence[Engine], values: Sequence[float], unit: str, goal: float, *, at_least: bool = False
 ) -> list[Row]:
-    """Return one row for each engine; ours has a goal, as a multiple of Monty's value."""
-    peer = next((value for engine, value in zip(every, values, strict=True) if engine.name == MONTY), None)
+    """Return one row for each engine. Ours has a goal, which is a multiple of Monty's value."""
+    peer = next((value for engine, value in zip(engines, values, strict=True) if engine.name == MONTY), None)
     figures = []
-    for engine, value in zip(every, values, strict=True):
+    for engine, value in zip(engines, values, strict=True):
         if peer is None or not isinstance(engine, OurSandbox):
             figures.append(Row(f"{title}: {engine.name}", value, unit))
             continue
@@ -147,26 +153,26 @@ def _compared(
     return figures
 
 
-def _time_calls(every: Sequence[Engine], codes: Sequence[str], calls: Sequence[str], repeats: int) -> list[list[float]]:
-    """Run each engine's code in a session, then time its call there, with the engines in turn."""
+def _times(engines: Sequence[Engine], codes: Sequence[str], calls: Sequence[str], repeats: int) -> list[list[float]]:
+    """Run each engine's code in a session, then return the times of its call there. The engines take turns."""
     with ExitStack() as stack:
         works = []
-        for engine, code, call in zip(every, codes, calls, strict=True):
+        for engine, code, call in zip(engines, codes, calls, strict=True):
             run = stack.enter_context(engine.session())
             run(code)
             works.append(partial(seconds, partial(run, call)))
-        return in_turn(works, repeats)
+        return interleave(works, repeats)
 
 
-def _starts(every: Sequence[Engine], starts: int) -> list[Row]:
-    """Return the wall-clock time until a session is open, with a warm zygote or pool."""
-    times = in_turn([partial(_start, engine) for engine in every], starts)
+def _starts(engines: Sequence[Engine], starts: int) -> list[Row]:
+    """Return the wall-clock time of opening a session. The process or pool from which it starts is already running."""
+    times = interleave([partial(_start, engine) for engine in engines], starts)
     slow = [percentile(column, 0.9) * 1e3 for column in times]
     return [
-        *_compared("session start, median", every, [median(column) * 1e3 for column in times], "ms", START_GOAL),
+        *_engine_rows("session start, median", engines, [median(column) * 1e3 for column in times], "ms", START_GOAL),
         *(
-            Row(f"session start, 90th percentile: {each.name}", value, "ms")
-            for each, value in zip(every, slow, strict=True)
+            Row(f"session start, 90th percentile: {engine.name}", value, "ms")
+            for engine, value in zip(engines, slow, strict=True)
         ),
     ]
 
@@ -180,12 +186,13 @@ def _start(engine: Engine) -> float:
     return elapsed
 
 
-def _plans(every: Sequence[Engine], plans: int, rounds: int) -> list[Row]:
-    """Return plans per second (open, four actions, close), in threads of this process: the median of ``rounds``.
+def _plans(engines: Sequence[Engine], plans: int, rounds: int) -> list[Row]:
+    """Return the number of plans per second in several threads of this process, as the median of ``rounds``.
 
-    The first row is the minimum cost of a separate process for each plan.
+    A plan consists of opening a session, four actions, and closing it. The first row shows how many processes per
+    second can be started, since each plan needs a process of its own.
     """
-    in_processes = [engine for engine in every if isinstance(engine, OurSandbox | Monty)]
+    in_processes = [engine for engine in engines if isinstance(engine, OurSandbox | Monty)]
 
     def together(engine: Engine) -> float:
         def work() -> None:
@@ -196,23 +203,23 @@ def _plans(every: Sequence[Engine], plans: int, rounds: int) -> list[Row]:
         return seconds_together([work] * PLAN_THREADS)
 
     works = [partial(_forks, plans), *(partial(together, engine) for engine in in_processes)]
-    forked, *rates = (plans * PLAN_THREADS / median(column) for column in in_turn(works, rounds))
+    forked, *rates = (plans * PLAN_THREADS / median(column) for column in interleave(works, rounds))
     title = f"plans of {PLAN_ACTIONS} actions, {PLAN_THREADS} threads"
     return [
         Row(f"empty Python processes, {PLAN_THREADS} parents: forked, and ended", forked, "/s"),
-        *_compared(title, in_processes, rates, "/s", PLAN_GOAL, at_least=True),
+        *_engine_rows(title, in_processes, rates, "/s", PLAN_GOAL, at_least=True),
     ]
 
 
 def _forks(count: int) -> float:
-    """Return the seconds in which parallel parents each fork ``count`` processes that do nothing, and wait for them."""
+    """Return the seconds that several parallel processes need to fork ``count`` empty processes each and await them."""
     command = [sys.executable, "-I", "-S", "-c", FORK, str(count)]
     parents = [subprocess.Popen(command, stdout=subprocess.PIPE, text=True) for _ in range(PLAN_THREADS)]
     return max(float(parent.communicate()[0]) for parent in parents)
 
 
 def _memory(sandbox: Sandbox) -> Row:
-    """Return the private memory of a worker that waits after a short cell."""
+    """Return the private memory of a worker, the process that runs plan code, while it waits for more code."""
     title = "private memory of an idle worker"
     with ExitStack() as stack:
         for _ in range(IDLE):
@@ -225,7 +232,7 @@ def _memory(sandbox: Sandbox) -> Row:
 
 
 def _modules() -> list[Row]:
-    """Return the memory that the preloaded modules add to the zygote; workers share it until they write to it."""
+    """Return the memory that preloaded modules take. Workers share this memory until they write to it."""
     command = [sys.executable, "-I", "-S", "-c", IMPORTS, *sorted(PRELOADED)]
     added: dict[str, int] = json.loads(subprocess.run(command, capture_output=True, text=True, check=True).stdout)
     large = {name: size for name, size in added.items() if size >= SMALLEST}
@@ -237,6 +244,6 @@ def _modules() -> list[Row]:
 
 
 def _grandchildren() -> list[int]:
-    """Return the processes started by this process's children: if nothing else runs, the zygote's workers."""
+    """Return the children of this process's children. If nothing else runs, these are the workers."""
     parent_of = parents()
     return [process for process, parent in parent_of.items() if parent_of.get(parent) == os.getpid()]

@@ -1,4 +1,7 @@
-"""The speedup and the memory of many episodes at once: in threads, worker processes and, if installed, Ray."""
+"""The speedup and the memory of many episodes that run at the same time.
+
+They run in threads, in worker processes and, if it is installed, in Ray.
+"""
 
 import importlib.util
 import os
@@ -17,7 +20,8 @@ from planbook.envs import Task
 from planbook.knowledge import memory_of
 from planbook.runs import Run
 from planbook.settings import Settings
-from planbook.workers import Hosting, check_roles, every, play_episodes
+from planbook.workers import Execution, check_roles, play_episodes
+from planbook.workers.control import call_every
 from tools.bench import Row
 from tools.bench.model_address import openai_at
 from tools.bench.processes import parents, private_megabytes
@@ -28,24 +32,28 @@ GAMES = 4_000
 GOAL_PROCESSES, GOAL_IN_FLIGHT = 1.8, 25.0
 CORES = 2
 JOBS = CORES + 1
-"""One more than there are cores, so that no core is idle while a plan's process wakes up."""
+"""The number of parallel episodes. It is one more than the number of cores, so that no core is idle while the process
+in which a plan runs wakes up.
+"""
 ANSWER_SECONDS = 2.0
 IN_FLIGHT, ALONE = 32, 3
 ROUNDS = 3
-"""Number of episodes that each of the ``IN_FLIGHT`` jobs plays; one by one, ``ALONE`` are played in total."""
+"""Number of episodes that each of the ``IN_FLIGHT`` parallel jobs plays. For comparison, ``ALONE`` episodes are played
+one after another.
+"""
 SAMPLE_SECONDS = 0.25
 CLONE = Path(__file__).parents[2]
 
 
 class ScaleFigures(NamedTuple):
-    """The time of a run, and the peak private memory of this process and its descendants."""
+    """The duration of a run, and the peak of the private memory of this process and its descendants."""
 
     seconds: float
     megabytes: float
 
 
 def rows(limit: int = GAMES, answer_seconds: float = ANSWER_SECONDS) -> list[Row]:
-    """Return the figures of processor-bound replays, and of episodes that wait for a model, with their memory."""
+    """Return the figures of replays, which the processor limits, and of episodes that wait for a model."""
     return [*_replays(limit), *_waiting(answer_seconds)]
 
 
@@ -58,7 +66,7 @@ def _replays(limit: int) -> list[Row]:
     config, tasks = games(limit)
     source = f"{len(tasks)} ALFWorld games of {tasks[0].split}"
     before = _busy_seconds()
-    alone = _play(config, tasks, Hosting(jobs=1))
+    alone = _play(config, tasks, Execution(jobs=1))
     spread = (_busy_seconds() - before) / CORES
     name = f"replay: the processor time of that, over {CORES} cores"
     figures = [
@@ -66,7 +74,7 @@ def _replays(limit: int) -> list[Row]:
         Row(name, spread, "s", alone / spread, "the most there is"),
     ]
     for executor in executors():
-        elapsed = _play(config, tasks, Hosting(jobs=JOBS, executor=executor))
+        elapsed = _play(config, tasks, Execution(jobs=JOBS, executor=executor))
         ratio, goal = alone / elapsed, f"at least {GOAL_PROCESSES:g} times as fast"
         name = f"replay: {executor}, {JOBS} jobs on {CORES} cores, their start included"
         figures.append(Row(name, elapsed, "s", ratio, "threads, 1 job", goal, ratio >= GOAL_PROCESSES))
@@ -74,19 +82,25 @@ def _replays(limit: int) -> list[Row]:
 
 
 def _busy_seconds() -> float:
-    """Return the processor time of the whole machine since its start: a plan's process is no child of this one."""
+    """Return the processor time of the whole machine since its start.
+
+    That of this process would not be enough, since the processes in which plans run are not its children.
+    """
     user, nice, system, _, _, *interrupts = map(int, Path("/proc/stat").read_text().split("\n", 1)[0].split()[1:9])
     return (user + nice + system + sum(interrupts)) / os.sysconf("SC_CLK_TCK")
 
 
 def _waiting(answer_seconds: float) -> list[Row]:
-    """Return the seconds per episode, and the private memory per job, from the difference between 32 jobs and one."""
+    """Return the seconds per episode, and the private memory per job.
+
+    The memory per job is computed from the difference between ``IN_FLIGHT`` jobs and one.
+    """
     with _slow_model(answer_seconds) as server:
         config = Settings.of(env="toy", types="fetch", seeds="0", models=("openai:slow",)).config("automanual")
         check_roles(config)  # imports the SDK beforehand
         tasks = config.environment.select(config.selection)
-        alone = _play_and_weigh(config, tasks * ALONE, Hosting(jobs=1), server)
-        together = _play_and_weigh(config, tasks * IN_FLIGHT * ROUNDS, Hosting(jobs=IN_FLIGHT), server)
+        alone = _measure(config, tasks * ALONE, Execution(jobs=1), server)
+        together = _measure(config, tasks * IN_FLIGHT * ROUNDS, Execution(jobs=IN_FLIGHT), server)
         one_by_one, in_flight = alone.seconds / ALONE, together.seconds / (IN_FLIGHT * ROUNDS)
         against, goal = f"{ALONE} one by one", f"at least {GOAL_IN_FLIGHT:g} times as fast"
         ratio = one_by_one / in_flight
@@ -96,35 +110,38 @@ def _waiting(answer_seconds: float) -> list[Row]:
             _memory("threads", alone, together),
         ]
         for executor in executors():
-            several = _play_and_weigh(config, tasks * IN_FLIGHT, Hosting(jobs=IN_FLIGHT, executor=executor), server)
+            several = _measure(config, tasks * IN_FLIGHT, Execution(jobs=IN_FLIGHT, executor=executor), server)
             figures.append(_memory(executor, alone, several))
         return figures
 
 
 def _memory(executor: Executor, alone: ScaleFigures, together: ScaleFigures) -> Row:
-    more = (together.megabytes - alone.megabytes) / (IN_FLIGHT - 1)
+    megabytes = (together.megabytes - alone.megabytes) / (IN_FLIGHT - 1)
     against = f"{together.megabytes:,.0f} MB for {IN_FLIGHT} jobs, {alone.megabytes:,.0f} MB for one in threads"
-    return Row(f"private memory a job: {executor}", more, "MB", None, against)
+    return Row(f"private memory a job: {executor}", megabytes, "MB", None, against)
 
 
-def _play(config: Config, tasks: Sequence[Task], hosting: Hosting) -> float:
-    """Play a run in a temporary folder, and return the seconds."""
+def _play(config: Config, tasks: Sequence[Task], execution: Execution) -> float:
+    """Play a run in a temporary folder, and return how many seconds that takes."""
     with tempfile.TemporaryDirectory() as folder, closing(Run.create(Path(folder) / "run", config, tasks)) as run:
         start = time.perf_counter()
-        play_episodes(run, memory_of(config), lambda entry, ending: None, hosting=hosting)
+        play_episodes(run, memory_of(config), lambda entry, ending: None, execution=execution)
         return time.perf_counter() - start
 
 
-def _play_and_weigh(config: Config, tasks: Sequence[Task], hosting: Hosting, server: int) -> ScaleFigures:
-    """Play a run while its memory is sampled, which takes some time itself. The server's process is left out."""
+def _measure(config: Config, tasks: Sequence[Task], execution: Execution, server: int) -> ScaleFigures:
+    """Play a run while its memory is sampled, which makes it slightly slower. ``server`` is a process not to count."""
     samples = [_private_megabytes(server)]
-    with every(SAMPLE_SECONDS, lambda: samples.append(_private_megabytes(server))):
-        seconds = _play(config, tasks, hosting)
+    with call_every(SAMPLE_SECONDS, lambda: samples.append(_private_megabytes(server))):
+        seconds = _play(config, tasks, execution)
     return ScaleFigures(seconds, max(samples))
 
 
 def _private_megabytes(excluded: int) -> float:
-    """Return the private memory of this process and its descendants, as far as readable, without ``excluded``."""
+    """Return the megabytes of private memory of this process and its descendants, except the process ``excluded``.
+
+    Processes whose memory cannot be read are not counted.
+    """
     children: defaultdict[int, list[int]] = defaultdict(list)
     for process, parent in parents().items():
         children[parent].append(process)
@@ -132,7 +149,7 @@ def _private_megabytes(excluded: int) -> float:
     while pending:
         process = pending.pop()
         if process != excluded:
-            with suppress(OSError):  # it has ended meanwhile, or only root may read it
+            with suppress(OSError):  # the process has ended, or only root may read it
                 total += private_megabytes(process)
             pending += children[process]
     return total
@@ -140,7 +157,7 @@ def _private_megabytes(excluded: int) -> float:
 
 @contextmanager
 def _slow_model(answer_seconds: float) -> Iterator[int]:
-    """Serve ``openai:slow`` until the block ends; yield the server's process id."""
+    """Serve the model ``openai:slow`` until the block ends. Yield the server's process id."""
     command = [sys.executable, "-m", "tools.bench.slow_server", str(answer_seconds)]
     with subprocess.Popen(command, cwd=CLONE, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as server:
         assert server.stdin is not None

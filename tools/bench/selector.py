@@ -1,7 +1,8 @@
-"""Selectors on goals that may be done in any order, without a language model (DEPS, section 4.3.1 and figure 4).
+"""Selectors, which choose the next of several goals, on goals that can be reached in any order in Minecraft.
 
-All selectors play the same worlds, from which the predictor has not learned. No selector knows the length of an
-episode, so each game is played to its end once, and counts as won at every length that is enough for it.
+No language model takes part. The experiment is that of the DEPS paper (section 4.3.1 and figure 4). All selectors play
+the same worlds, and the predictor of the selector ``horizon`` has not learned from these. No selector knows the length
+of an episode. So each game is played once, to its end, and counts as won for every length that is sufficient.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -13,7 +14,7 @@ from statistics import fmean, stdev
 
 from planbook.envs import Action, Features
 from planbook.envs.minecraft import RECORDED, VERSION, Minecraft, MinecraftOptions, tasks
-from planbook.envs.minecraft.recording import SEEDS as TRAINED_ON
+from planbook.envs.minecraft.recording import SEEDS as TRAINING_SEEDS
 from planbook.planner.strategies.deps.selectors import Candidate, SelectorName, selector_of
 from planbook.results.statistics import Z_95, mcnemar, paired_difference, wilson
 from tools import horizons
@@ -22,38 +23,38 @@ from tools.bench.timing import seconds
 
 SEEDS = range(300)
 LENGTHS = (600, 1000, 1500, 2000)
-"""Ticks of an episode."""
-JUDGED = 1000
-"""The length at which the gain should be above 0; the paper calls it a limited one."""
+"""The lengths of an episode for which success rates are computed, in ticks (time steps of the game)."""
+JUDGED_LENGTH = 1000
+"""The length for which the gain should be above 0. The paper calls such an episode limited."""
 SELECTORS: tuple[SelectorName, ...] = ("fixed", "random", "horizon", "nearest")
 OURS: SelectorName = "horizon"
 RIVALS: tuple[SelectorName, ...] = ("fixed", "random")
 PUBLISHED: Mapping[str, float] = {"parallel_2": 22.3, "parallel_3": 29.2, "parallel_4": 32.6}
-"""Percentage points by which the paper's selector beats its fixed sequence."""
+"""Maps task types to the percentage points by which the paper's selector beats its fixed sequence."""
 ROUTES, LOGS = "3 log, from any tree", 3
-ROUTE_LENGTHS, ROUTES_JUDGED = (200, 400, 600), 400
+ROUTE_LENGTHS, JUDGED_ROUTE_LENGTH = (200, 400, 600), 400
 FIT_GOAL, PREDICT_GOAL = 2.0, 1.0
-"""Seconds to learn from all records, and milliseconds to predict for four goals."""
+"""Maximum seconds for learning from all records, and maximum milliseconds for predicting four goals."""
 ENDLESS = 20_000
-"""More ticks than any game takes; also stands for a lost game."""
-Ends = Mapping[SelectorName, Sequence[float]]
-"""By selector, the tick at which the game of each seed was won."""
+"""More ticks than any game takes. It also stands for the end of a lost game."""
+EndTicks = Mapping[SelectorName, Sequence[float]]
+"""Maps each selector to the ticks at which it won its games, in the order of the seeds."""
 
 
 def rows(seeds: Sequence[int] = SEEDS) -> list[Row]:
-    """Return success rates, gains of the learned selector, and ticks per game; a hundred seeds suffice."""
+    """Return success rates, gains of the learned selector, and ticks per game. A hundred seeds are sufficient."""
     records = list(horizons.recorded_rows(RECORDED))
     figures = _conditions(seeds, len(records)) + _predictor(records)
     for kind, count in tasks.PARALLEL.items():
         ends = _ends(seeds, partial(_parallel, kind))
-        figures += _compared(f"{count} goals", ends, LENGTHS, JUDGED, PUBLISHED[kind])
-    return figures + _compared(ROUTES, _ends(seeds, _routes), ROUTE_LENGTHS, ROUTES_JUDGED)
+        figures += _rows(f"{count} goals", ends, LENGTHS, JUDGED_LENGTH, PUBLISHED[kind])
+    return figures + _rows(ROUTES, _ends(seeds, _routes), ROUTE_LENGTHS, JUDGED_ROUTE_LENGTH)
 
 
 def _conditions(seeds: Sequence[int], records: int) -> list[Row]:
     lines = [
         f"worlds of seeds {seeds[0]} to {seeds[-1]}, recipes of Minecraft {VERSION}",
-        f"learned from {records:,} goals of seeds {TRAINED_ON[0]} to {TRAINED_ON[-1]}, "
+        f"learned from {records:,} goals of seeds {TRAINING_SEEDS[0]} to {TRAINING_SEEDS[-1]}, "
         f"scikit-learn {version('scikit-learn')}",
         f"fixed: the order in which the task names its goals; for {ROUTES}: an oak",
         "nearest: the oracle, which gets the distance of each goal from the world",
@@ -64,7 +65,7 @@ def _conditions(seeds: Sequence[int], records: int) -> list[Row]:
 
 
 def _predictor(records: Sequence[tuple[Features, float]]) -> list[Row]:
-    """Return the times of learning and predicting: each the minimum of several, as other processes only add to it."""
+    """Return the times of learning and predicting. Each is the minimum of several, since other processes add to it."""
     predictor, four = horizons.fit(records), [features for features, _ in records[:4]]
     fit = min(seconds(lambda: horizons.fit(records)) for _ in range(3))
     predict = 1e3 * min(seconds(lambda: predictor.predict(four)) for _ in range(50))
@@ -76,29 +77,29 @@ def _predictor(records: Sequence[tuple[Features, float]]) -> list[Row]:
 
 # Playing.
 
-Game = Callable[[int], tuple[Minecraft, list[list[Action]]]]
-"""Begins the world of a seed; returns it with its goals, each as a list of the ways to reach it that are compared."""
+StartGame = Callable[[int], tuple[Minecraft, list[list[Action]]]]
+"""Starts the game of a seed. Returns its world and its goals, each as a list of actions, any of which reaches it."""
 
 
-def _ends(seeds: Sequence[int], game: Game) -> Ends:
+def _ends(seeds: Sequence[int], game: StartGame) -> EndTicks:
     by_seed = [[_end(*game(seed), name, seed) for name in SELECTORS] for seed in seeds]
     return dict(zip(SELECTORS, zip(*by_seed, strict=True), strict=True))
 
 
 def _end(world: Minecraft, goals: list[list[Action]], name: SelectorName, seed: int) -> float:
-    """Play a game; return the tick at which the last goal was reached, ``ENDLESS`` if one was not.
+    """Play a game. Return the tick at which the last goal was reached, or ``ENDLESS`` if a goal was not reached.
 
-    Ways that the world refuses are left out, since trying one takes no time.
+    Actions that the world would refuse are not offered to the selector, since trying one takes no time.
     """
     selector = selector_of(world.goals, name, f"bench/{seed}")
     while goals:
-        ways = [(index, way) for index, ways in enumerate(goals) for way in ways if not world.goals.refusal(way)]
-        if not ways:
+        routes = [(index, act) for index, acts in enumerate(goals) for act in acts if not world.goals.refusal(act)]
+        if not routes:
             return ENDLESS
-        chosen = selector.choose(world.goals, [Candidate(number, way) for number, (_, way) in enumerate(ways)]).chosen
+        chosen = selector.choose(world.goals, [Candidate(number, act) for number, (_, act) in enumerate(routes)]).chosen
         if not world.act(chosen.action).accepted:
             return ENDLESS
-        goals.pop(ways[chosen.place][0])
+        goals.pop(routes[chosen.position][0])
     return world.player.spot.tick
 
 
@@ -110,7 +111,7 @@ def _parallel(kind: str, seed: int) -> tuple[Minecraft, list[list[Action]]]:
 
 
 def _routes(seed: int) -> tuple[Minecraft, list[list[Action]]]:
-    """Begin a game with one goal, logs from any kind of tree; the plain log, which comes first, means an oak's."""
+    """Start a game with one goal: logs from any kind of tree. The first action, with a plain log, means an oak."""
     world = Minecraft(MinecraftOptions(ticks=ENDLESS))
     world.reset(tasks.single_task("planks", seed))
     return world, [list(world.goals.routes(Action("mine", ({"log": LOGS}, None))))]
@@ -119,7 +120,7 @@ def _routes(seed: int) -> tuple[Minecraft, list[list[Action]]]:
 # Comparing.
 
 
-def _compared(name: str, ends: Ends, lengths: Sequence[int], judged: int, published: float | None = None) -> list[Row]:
+def _rows(name: str, ends: EndTicks, lengths: Sequence[int], judged: int, published: float | None = None) -> list[Row]:
     rows = []
     for length in lengths:
         won = {selector: [end <= length for end in ends[selector]] for selector in SELECTORS}
@@ -131,8 +132,8 @@ def _compared(name: str, ends: Ends, lengths: Sequence[int], judged: int, publis
     line = f"{name}, ticks of a game"
     rows += [_mean((line, selector), ends[selector]) for selector in SELECTORS]
     for rival in RIVALS:
-        more = [ours - theirs for ours, theirs in zip(ends[OURS], ends[rival], strict=True)]
-        rows.append(_mean((line, f"{OURS} - {rival}"), more))
+        differences = [ours - theirs for ours, theirs in zip(ends[OURS], ends[rival], strict=True)]
+        rows.append(_mean((line, f"{OURS} - {rival}"), differences))
     return rows
 
 

@@ -1,18 +1,19 @@
-"""A slow model server: it gives the same answer to every request, after a delay in seconds. Run as a module.
+"""A slow model server, which gives the same answer to every request: `python -m tools.bench.slow_server SECONDS`.
 
-It prints the free port on which it serves, and ends when its standard input closes.
+SECONDS is the delay before each answer. The server prints the port on which it listens, and ends when its standard
+input is closed.
 """
 
 import sys
 import time
 from collections.abc import Sequence
 
-from tools.bench.model_server import Handler, served
+from tools.bench.model_server import Handler, serve
 
 ANSWER = "### Understanding\nNothing is known yet.\n### Mistakes\nNone\n### Rules\nNone\n### Plan\n1. Wait.\n" + (
     "### Code\n```python\nwaited = True\n```\n"
 )
-"""A reply whose plan runs and does nothing, so that every episode sends as many requests as it may."""
+"""A reply whose plan runs but does nothing, so that every episode sends the maximum number of requests."""
 PIECE = 8
 """Characters in a piece of the stream."""
 
@@ -35,7 +36,7 @@ class SlowHandler(Handler):
 def main(arguments: Sequence[str]) -> None:
     """Serve until standard input is closed."""
     SlowHandler.seconds = float(arguments[0])
-    with served(SlowHandler) as port:
+    with serve(SlowHandler) as port:
         print(port, flush=True)
         sys.stdin.read()
 

@@ -1,4 +1,7 @@
-"""The time that planbook takes to start, compared with importing pydantic: whole processes, in turn."""
+"""The time that planbook takes to start, compared with the time of importing pydantic.
+
+Whole processes are measured. They are started in turn, so that all meet the same load of the machine.
+"""
 
 import subprocess
 import sys
@@ -6,7 +9,7 @@ from functools import partial
 from statistics import median
 
 from tools.bench import Row
-from tools.bench.timing import in_turn, seconds
+from tools.bench.timing import interleave, seconds
 
 REPEATS = 20
 PEER = "import pydantic"
@@ -14,13 +17,13 @@ MEASURED = {
     "planbook --help": ("from planbook.cli import planbook; planbook(['--help'])", 2.0),
     "import planbook.sandbox": ("import planbook.sandbox", 1.5),
 }
-"""By name, the code and its maximum time as a multiple of the peer's."""
+"""Maps a name to the code to measure and its maximum time, as a multiple of the time of PEER."""
 
 
 def rows() -> list[Row]:
-    """Return the median milliseconds of a whole process, and the ratio to the peer's."""
+    """Return the median milliseconds of each process, and the ratio to that of PEER."""
     codes = [PEER, *(code for code, _ in MEASURED.values())]
-    peer, *ours = in_turn([partial(seconds, partial(_run, code)) for code in codes], REPEATS)
+    peer, *ours = interleave([partial(seconds, partial(_run, code)) for code in codes], REPEATS)
     figures = [Row(f"start: python -c '{PEER}'", 1e3 * median(peer), "ms")]
     for (name, (_, limit)), times in zip(MEASURED.items(), ours, strict=True):
         ratio = median(times) / median(peer)

@@ -1,7 +1,8 @@
-"""Plans that run while the model writes them: the time of the first action, and the tokens that a failure saves.
+"""Plans that run while the model is still writing them (streaming), compared with waiting for the whole reply.
 
-A local server streams the replies of shipped recordings at 30 tokens per second. For the failures, each reply gets a
-failing line before the statement in the middle of its plan.
+Streaming makes the first action earlier, and saves tokens if the plan fails before the reply ends. A local server
+streams the replies of shipped recordings at 30 tokens per second. To make plans fail, a failing line is inserted before
+the statement in the middle of each plan.
 """
 
 import tempfile
@@ -21,9 +22,9 @@ from planbook.planner import Body, EventKind
 from planbook.runs import Run
 from planbook.sandbox import read_reply, statements_of
 from planbook.settings import Settings
-from planbook.workers import Hosting, check_roles, play_episodes
+from planbook.workers import Execution, check_roles, play_episodes
 from tools.bench import Row
-from tools.bench.paced_server import Answer, Recorded, Sent, paced
+from tools.bench.paced_server import RecordedReply, ReplyFunction, SentReply, serve_paced
 from tools.bench.prompts import recorded_requests
 
 TOKENS_PER_SECOND = 30.0
@@ -34,33 +35,36 @@ RUNS: Mapping[str, tuple[str, dict[str, str]]] = {
     "code-as-policies-minecraft": ("code-as-policies", {"env": "minecraft", "split": "table21:4"}),
     "react-textcraft": ("react", {"env": "textcraft", "split": "test:2"}),
 }
-"""By recording, the run that it answers: the planner, and the selection of tasks."""
-FAILS = 'assert False, "this step failed"'
-GIVEN_UP = Recorded("I give up.", 3)
+"""Maps each recording to the run to which it has the replies: its planner, and its settings."""
+FAILING_LINE = 'assert False, "this step failed"'
+FALLBACK_REPLY = RecordedReply("I give up.", 3)
 MODEL = {"models": ("openai:paced",)}
 
 
 class Timings(NamedTuple):
-    """Seconds from each episode's first request to its first action and its first plan's end, and the tokens sent."""
+    """The times of several episodes, with one item each, and the tokens of their replies.
 
-    first: list[float]
-    whole: list[float]
-    sent: list[Sent]
+    Times are in seconds from the first request of an episode: to its first action, and to the end of its first plan.
+    """
+
+    first_action: list[float]
+    plan_end: list[float]
+    sent: list[SentReply]
 
     def add(self, other: "Timings") -> None:
-        """Add the figures of another run."""
-        self.first.extend(other.first)
-        self.whole.extend(other.whole)
+        """Add the times and replies of another run."""
+        self.first_action.extend(other.first_action)
+        self.plan_end.extend(other.plan_end)
         self.sent.extend(other.sent)
 
     @property
     def saved(self) -> int:
         """The number of tokens that were not sent."""
-        return sum(each.whole - each.tokens for each in self.sent)
+        return sum(reply.all_tokens - reply.sent_tokens for reply in self.sent)
 
 
 def rows(names: Sequence[str] = tuple(RUNS), rate: float = TOKENS_PER_SECOND) -> list[Row]:
-    """Return the figures over all runs whose environments are installed."""
+    """Return the figures of all runs whose environments are installed."""
     waited, streamed, failed = Timings([], [], []), Timings([], [], []), Timings([], [], [])
     missing: list[Row] = []
     for name in names:
@@ -73,13 +77,13 @@ def rows(names: Sequence[str] = tuple(RUNS), rate: float = TOKENS_PER_SECOND) ->
 
 
 def _figures(waited: Timings, streamed: Timings, failed: Timings, rate: float) -> list[Row]:
-    source = f"{len(waited.first)} recorded replies at {rate:g} tokens a second"
-    all_tokens, to_fail = (sum(each.whole for each in timings.sent) for timings in (streamed, failed))
+    source = f"{len(waited.first_action)} recorded replies at {rate:g} tokens a second"
+    all_tokens, to_fail = (sum(reply.all_tokens for reply in timings.sent) for timings in (streamed, failed))
     return [
-        Row("stream: first action, median, the whole reply awaited", median(waited.first), "s", None, source),
-        _compared("stream: first action, median, streamed", median(waited.first), median(streamed.first)),
-        Row("stream: plan carried out, median, the whole reply awaited", median(waited.whole), "s"),
-        _compared("stream: plan carried out, median, streamed", median(waited.whole), median(streamed.whole)),
+        Row("stream: first action, median, the whole reply awaited", median(waited.first_action), "s", None, source),
+        _speedup("stream: first action, median, streamed", median(waited.first_action), median(streamed.first_action)),
+        Row("stream: plan carried out, median, the whole reply awaited", median(waited.plan_end), "s"),
+        _speedup("stream: plan carried out, median, streamed", median(waited.plan_end), median(streamed.plan_end)),
         Row("stream: tokens not sent, of plans that succeed", streamed.saved, "", None, f"of {all_tokens:,}"),
         Row(
             "stream: tokens not sent, of plans that fail in the middle",
@@ -91,7 +95,7 @@ def _figures(waited: Timings, streamed: Timings, failed: Timings, rate: float) -
     ]
 
 
-def _compared(name: str, waited: float, streamed: float) -> Row:
+def _speedup(name: str, waited: float, streamed: float) -> Row:
     return Row(name, streamed, "s", waited / streamed, "the whole reply awaited")
 
 
@@ -99,39 +103,42 @@ def _play(name: str, rate: float, *, stream: bool, fails: bool) -> Timings:
     planner, chosen = RUNS[name]
     config = Settings.of(**MODEL, **chosen).config(planner).model_copy(update={"stream": stream})
     tasks = config.environment.select(config.selection)
-    with paced(_answer(name, fails=fails), rate) as sent:
+    with serve_paced(_answer(name, fails=fails), rate) as sent:
         check_roles(config)  # imports the SDK beforehand
         times = _play_and_time(config, len(tasks))
-    plans = [each for each in sent if each.whole > GIVEN_UP.tokens]
-    return Timings([each.first for each in times], [each.whole for each in times], plans)
+    plans = [reply for reply in sent if reply.all_tokens > FALLBACK_REPLY.tokens]
+    return Timings([episode.first_action for episode in times], [episode.plan_end for episode in times], plans)
 
 
-def _answer(name: str, *, fails: bool) -> Answer:
-    """Return a function that gives the recorded replies; after a failed plan, for which there are none, it gives up."""
-    replies: dict[tuple[str, ...], Recorded] = {}
+def _answer(name: str, *, fails: bool) -> ReplyFunction:
+    """Return a function that gives the recorded replies.
+
+    There are no recorded replies after a plan that was made to fail; then the function gives FALLBACK_REPLY.
+    """
+    replies: dict[tuple[str, ...], RecordedReply] = {}
     for request in recorded_requests(name):
         reply = request["reply"]
         text = _failing(reply["text"]) if fails else reply["text"]
         contents = tuple(message["content"] for message in request["messages"])
-        replies[contents] = Recorded(text, reply["usage"]["completion"])
-    return lambda contents: replies.get(tuple(contents), GIVEN_UP)
+        replies[contents] = RecordedReply(text, reply["usage"]["completion"])
+    return lambda contents: replies.get(tuple(contents), FALLBACK_REPLY)
 
 
 def _failing(text: str) -> str:
     """Return the reply with a failing line before the statement in the middle of its plan."""
     reply = read_reply(text)
     statements = statements_of(reply.code.split("\n"))
-    before = statements[len(statements) // 2 - 1].last_line if len(statements) > 1 else 0
+    last_line = statements[len(statements) // 2 - 1].last_line if len(statements) > 1 else 0
     lines = text.split("\n")
-    at = reply.reply_line(before) if before else reply.places[0][1] - 1
-    return "\n".join([*lines[:at], FAILS, *lines[at:]])
+    index = reply.reply_line(last_line) if last_line else reply.places[0][1] - 1
+    return "\n".join([*lines[:index], FAILING_LINE, *lines[index:]])
 
 
 class Times(NamedTuple):
     """Seconds from an episode's first request to its first action, and to the end of its first plan."""
 
-    first: float
-    whole: float
+    first_action: float
+    plan_end: float
 
 
 def _play_and_time(config: Config, episodes: int) -> list[Times]:
@@ -144,13 +151,16 @@ def _play_and_time(config: Config, episodes: int) -> list[Times]:
     with tempfile.TemporaryDirectory() as folder:
         tasks = config.environment.select(config.selection)
         with closing(Run.create(Path(folder) / "run", config, tasks)) as run:
-            hosting = Hosting(jobs=episodes if config.environment.parallel else 1)
-            play_episodes(run, memory_of(config), lambda entry, ending: None, hosting=hosting, watch=watch)
-    return [times for of_thread in events.values() for times in _episode_times(of_thread)]
+            execution = Execution(jobs=episodes if config.environment.parallel else 1)
+            play_episodes(run, memory_of(config), lambda entry, ending: None, execution=execution, watch=watch)
+    return [times for thread_events in events.values() for times in _episode_times(thread_events)]
 
 
 def _episode_times(events: Sequence[tuple[float, EventKind]]) -> list[Times]:
-    """Return the times of a thread's episodes, without those that took no action. A task event begins an episode."""
+    """Return the times of the episodes that a thread played, except those without an action.
+
+    The events of an episode begin with a task event.
+    """
     begins = [n for n, (_, kind) in enumerate(events) if kind == "task"]
     episodes = []
     for begin, end in zip(begins, [*begins[1:], len(events)], strict=True):

@@ -30,16 +30,17 @@ def seconds_together(works: Sequence[Callable[[], object]]) -> float:
     return time.perf_counter() - start
 
 
-def in_turn(works: Sequence[Callable[[], float]], repeats: int) -> list[list[float]]:
-    """Return ``repeats`` results of each function. They are called in turn, so that all meet the same load.
+def interleave(works: Sequence[Callable[[], float]], repeats: int) -> list[list[float]]:
+    """Return a list of ``repeats`` results for each function.
 
-    The first round, which warms up, is not counted.
+    The functions are called in turn, so that all meet the same load of the machine. The first round is a warm-up and is
+    not counted.
     """
     rounds = [[work() for work in works] for _ in range(repeats + 1)]
     return [list(column) for column in zip(*rounds[1:], strict=True)]
 
 
 def percentile(times: Sequence[float], share: float) -> float:
-    """Return the time that a ``share`` (0 to 1) of the times does not exceed."""
+    """Return the time that is not exceeded by this ``share`` (0 to 1) of the times."""
     ranked = sorted(times)
     return ranked[min(int(share * len(ranked)), len(ranked) - 1)]

@@ -1,4 +1,7 @@
-"""A call of an MCP tool from a plan, compared with the same call by the official SDK's client to the same server."""
+"""The time of calling an MCP tool from a plan, compared with the same call by the client of the official SDK.
+
+Both call the same server.
+"""
 
 import json
 import subprocess
@@ -15,12 +18,13 @@ from planbook.envs import Environment, MissingRequirement, Selection, load_envir
 from planbook.planner import Episode, EpisodeSettings, MemoryJournal
 from planbook.sandbox import Sandbox
 from tools.bench import Row
-from tools.bench.timing import in_turn
+from tools.bench.timing import interleave
 
 CALLS, REPEATS = 50, 5
 SERVER = Path(__file__).with_name("tool_server.py")
 TRANSPORTS = ("stdio", "HTTP")
 Work = Callable[[], float]
+"""Makes some calls, and returns the seconds per call."""
 
 
 def rows(calls: int = CALLS, repeats: int = REPEATS) -> list[Row]:
@@ -33,25 +37,25 @@ def rows(calls: int = CALLS, repeats: int = REPEATS) -> list[Row]:
 
 
 def _rows(transport: str, sandbox: Sandbox, calls: int, repeats: int) -> list[Row]:
-    with serving(transport) as command, client_work(command, calls) as client, begun(command) as environment:
+    with open_server(transport) as command, open_client(command, calls) as client, open_task(command) as environment:
         works: list[Work] = [
             client,
             partial(time_actions, environment, calls),
             partial(time_plan, environment, sandbox, calls),
         ]
-        milliseconds = [1000 * median(times) for times in in_turn(works, repeats)]
-    client_alone, of_environment, of_plan = milliseconds
+        milliseconds = [1000 * median(times) for times in interleave(works, repeats)]
+    client_time, action_time, plan_time = milliseconds
     against = "the SDK's client alone"
     return [
-        Row(f"tools: a call over {transport}, {against}", client_alone, "ms"),
-        Row(f"tools: a call over {transport}, checked", of_environment, "ms", of_environment / client_alone, against),
-        Row(f"tools: a call over {transport}, from a plan", of_plan, "ms", of_plan / client_alone, against),
+        Row(f"tools: a call over {transport}, {against}", client_time, "ms"),
+        Row(f"tools: a call over {transport}, checked", action_time, "ms", action_time / client_time, against),
+        Row(f"tools: a call over {transport}, from a plan", plan_time, "ms", plan_time / client_time, against),
     ]
 
 
 @contextmanager
-def serving(transport: str) -> Iterator[str]:
-    """Yield the name of a server after ``mcp:``; for HTTP, the server is started here."""
+def open_server(transport: str) -> Iterator[str]:
+    """Yield what must follow ``mcp:`` in the name of the server's environment. For HTTP, also start the server."""
     if transport == "stdio":
         yield f"{sys.executable} {SERVER}"
         return
@@ -64,8 +68,8 @@ def serving(transport: str) -> Iterator[str]:
 
 
 @contextmanager
-def client_work(command: str, calls: int) -> Iterator[Work]:
-    """Yield a function that returns the seconds per call by the SDK's client alone."""
+def open_client(command: str, calls: int) -> Iterator[Work]:
+    """Yield a function that makes the calls with only the SDK's client."""
     from anyio.from_thread import start_blocking_portal
     from mcp import Client, StdioServerParameters
     from mcp.client.stdio import stdio_client
@@ -85,8 +89,8 @@ def client_work(command: str, calls: int) -> Iterator[Work]:
 
 
 @contextmanager
-def begun(command: str) -> Iterator[Environment]:
-    """Yield an environment of the server that has begun a task."""
+def open_task(command: str) -> Iterator[Environment]:
+    """Yield an environment whose actions are the server's tools, and which has begun a task."""
     server = load_environment(f"mcp:{command}")
     with TemporaryDirectory() as folder:
         tasks = Path(folder) / "tasks.json"
@@ -98,7 +102,7 @@ def begun(command: str) -> Iterator[Environment]:
 
 
 def time_actions(environment: Environment, calls: int) -> float:
-    """Return the seconds per call as an action, with its arguments checked and added to the history."""
+    """Return the seconds per call as an action. Its arguments are checked, and it is added to the history."""
     start = time.perf_counter()
     for number in range(calls):
         environment.act(environment.actions["add"].bind(number, 1))
@@ -106,11 +110,11 @@ def time_actions(environment: Environment, calls: int) -> float:
 
 
 def time_plan(environment: Environment, sandbox: Sandbox, calls: int) -> float:
-    """Return the seconds per call from a plan in the sandbox, recorded by the episode."""
+    """Return the seconds per call from a plan in the sandbox. The episode records the calls."""
     assert environment.task is not None
     settings = EpisodeSettings(actions=calls)
     with closing(Episode(environment.task, environment, sandbox, MemoryJournal(), settings=settings)) as episode:
-        episode.run("1 + 1")  # the session starts
+        episode.run("1 + 1")  # starts the session
         start = time.perf_counter()
         feedback = episode.run(f"for number in range({calls}):\n    assert agent.add(number, 1) == number + 1")
         seconds = (time.perf_counter() - start) / calls

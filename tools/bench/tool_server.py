@@ -1,4 +1,4 @@
-"""The MCP server for ``bench tools``: over stdio or, with an argument, over streamable HTTP."""
+"""The MCP server for ``bench tools``. It serves over stdio or, if it gets an argument, over streamable HTTP."""
 
 import sys
 
@@ -14,7 +14,7 @@ def add(a: int, b: int) -> int:
 
 
 def main() -> None:
-    """Serve; over HTTP, print the address first."""
+    """Serve until the process is ended. Over HTTP, first print the address."""
     if len(sys.argv) == 1:
         server.run()
         return

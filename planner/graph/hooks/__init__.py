@@ -1,4 +1,5 @@
-"""The shipped hooks (compose, check and finish), which graph files name as ``module.function``.
+"""Hooks that come with planbook: functions of graph files that express what the file format cannot.
 
-Your own hooks are named ``FILE.py:function``, with a path relative to the graph file.
+Graph files name them as ``module.function``. A hook of your own is named ``FILE.py:function``, with a path that is
+relative to the graph file. See ``planbook.planner.graph.hooking``.
 """

@@ -1,25 +1,25 @@
-"""Hooks of the shopping agent: its browsing history, and the check that a step is one call."""
+"""Hooks of the shopping agent's graph: its browsing history, and a check that each step is a single call."""
 
 from pydantic import JsonValue
 
-from planbook.planner.graph.database import GraphDatabase, answers_text, calls_in, steps, table
-from planbook.planner.graph.hooking import AfterQueryError, Composing, keep_answer_as
+from planbook.planner.graph.database import GraphDatabase, answers_text, calls_in, history_of, history_text
+from planbook.planner.graph.hooking import AfterQueryError, ComposeContext, keep_answer_as
 
 LABELS = {"page": "Page", "plan": "Plan", "did": "Done"}
-"""The parts of a step in the history, in this order."""
+"""Maps the parts of a step in the history to their labels, in the order in which they are shown."""
 
 
-def browsing(composing: Composing) -> str:
-    """Return the history of the steps so far, and the answers of ``after``."""
-    history = table(steps(composing.database), LABELS)
-    return f"# The browsing so far\n\n{history}\n\n{answers_text(composing.node.after, composing.answers)}"
+def browsing(context: ComposeContext) -> str:
+    """Return the history of all earlier steps, and the answers of the nodes in ``after``."""
+    history = history_text(history_of(context.database), LABELS)
+    return f"# The browsing so far\n\n{history}\n\n{answers_text(context.node.after, context.answers)}"
 
 
 note_page, note_action, note_plan = keep_answer_as("page"), keep_answer_as("did"), keep_answer_as("plan")
 
 
 def one_call(answer: JsonValue, database: GraphDatabase) -> JsonValue:
-    """Accept code that calls one action once: a step is one action. Raises AfterQueryError."""
+    """Accept only code with a single call of an action, since a step is one action. Else raises AfterQueryError."""
     if (count := len(calls_in(str(answer)))) != 1:
         raise AfterQueryError(f"the code must call one action, once; it has {count} calls. Write the one for now.")
     return answer

@@ -1,5 +1,6 @@
-"""ADaPT, which decomposes tasks when execution fails, and its baselines. All use the same executor.
+"""ADaPT, which decomposes a task into subtasks when its execution fails, and the baselines of the ADaPT paper.
 
-``controller`` holds ADaPT, the baselines and their ``METHODS``, ``order`` reads a planner's And/Or plan, ``executor``
-works on one subtask.
+- ``controller`` has ADaPT, its baselines, their options and ``METHODS``.
+- ``executor`` lets a model work on one subtask. All of the methods share it.
+- ``order`` reads a plan of subtasks that are combined by AND and OR.
 """

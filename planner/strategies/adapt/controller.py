@@ -1,4 +1,8 @@
-"""The controllers: ADaPT (section 3.3) and its baselines, whose budget is ADaPT's maximum (section 4.2)."""
+"""ADaPT and its baselines: who works on which subtask, and what happens after a failure.
+
+Sections and appendices are those of the ADaPT paper. ADaPT's controller is described in section 3.3. The baselines may
+use as many model replies as ADaPT could use at most (section 4.2).
+"""
 
 from collections.abc import Mapping, Sequence
 from functools import partial
@@ -26,15 +30,18 @@ from planbook.planner.strategies.adapt.executor import (
     whole_task,
 )
 from planbook.planner.strategies.adapt.order import Decomposition, read_decomposition
-from planbook.planner.strategies.base import Method, ask_or_empty, in_rounds
+from planbook.planner.strategies.base import Method, ask_or_empty, play_in_rounds
 from planbook.planner.types import Thought
 
 DEPTH, DEPTH_IN = 3, {"textcraft": 4}
-"""Depth of decomposition (section 4.2): the default, and by environment."""
+"""Maximum depth of decomposition (section 4.2): in general, and in certain environments."""
 
 
 class DepthOptions(ExecutorOptions):
-    """Options of ADaPT and of methods whose budget is ADaPT's maximum. Each open level occupies a sandbox process."""
+    """Options of ADaPT, and of methods that may use as many replies as ADaPT could use at most.
+
+    Each open level of decomposition occupies a sandbox process.
+    """
 
     d_max: int | None = Field(
         default=None,
@@ -45,11 +52,11 @@ class DepthOptions(ExecutorOptions):
         f"{DEPTH}; {', '.join(f'{depth} on {environment}' for environment, depth in DEPTH_IN.items())}.",
     )
 
-    def in_force(self, environment: str) -> dict[str, JsonValue]:
-        """Return the options with the depth filled in."""
-        return {**super().in_force(environment), "d_max": self.deepest(environment)}
+    def effective_values(self, environment: str) -> dict[str, JsonValue]:
+        """Map each option to its value, with the depth filled in."""
+        return {**super().effective_values(environment), "d_max": self.max_depth(environment)}
 
-    def deepest(self, environment: str) -> int:
+    def max_depth(self, environment: str) -> int:
         """Return the depth at which nothing is decomposed."""
         return self.d_max or DEPTH_IN.get(environment, DEPTH)
 
@@ -58,7 +65,7 @@ PLANNING, PLANNING_DETAILED = "planning", "planning_detailed"
 
 
 class PlannedOptions(ExecutorOptions):
-    """Options of methods with a planner above the executor."""
+    """Options of methods in which a planner decomposes tasks for the executor."""
 
     informed_planner: bool = Field(
         default=False,
@@ -68,36 +75,44 @@ class PlannedOptions(ExecutorOptions):
 
 
 class AdaptOptions(PlannedOptions, DepthOptions):
-    """Options of ADaPT: a planner that is asked again at every level."""
+    """Options of ADaPT, whose planner may be asked at every level but the deepest."""
 
 
 def adapt(episode: Episode, options: AdaptOptions) -> None:
-    """Achieve the task: execute, and decompose as needed."""
-    Recursion(episode, options, options.deepest(episode.environment.name)).achieve(episode.task.goal, 1)
+    """Let the executor try the task. If it fails, decompose the task, and treat each subtask in the same way."""
+    Recursion(episode, options, options.max_depth(episode.environment.name)).achieve(episode.task.goal, 1)
 
 
 class Recursion:
-    """The paper's controller (section 3.3). It decides what to decompose, and hands results on between executors."""
+    """The paper's controller (section 3.3). It decides what to decompose, and hands results to the next executor.
 
-    def __init__(self, episode: Episode, options: PlannedOptions, deepest: int, *, detailed: bool = False) -> None:
-        self._episode, self._options, self._deepest, self._detailed = episode, options, deepest, detailed
+    Decomposition ends at the depth ``max_depth``; the whole task has the depth 1. With ``detailed``, the planner sees
+    demonstrations of more detailed plans.
+    """
+
+    def __init__(self, episode: Episode, options: PlannedOptions, max_depth: int, *, detailed: bool = False) -> None:
+        self._episode, self._options, self._max_depth, self._detailed = episode, options, max_depth, detailed
         self._replies = options.replies(episode.environment.name)
         self._carried = ""
-        """Result of the last successful executor for the next one: its last action, or its final note."""
+        """What the last successful executor hands to the next one: its last action, or its final note."""
         self._failed: list[str] = []
+        """The subtasks that have failed."""
 
     def achieve(self, subtask: str, depth: int) -> bool:
-        """Work on a subtask. Return True if it is claimed to be achieved. A failure hands nothing on."""
-        before = self._carried
+        """Work on a subtask. Return True if the executor or the planner claims that it is achieved.
+
+        If it is not, nothing from this work is handed to the next executor.
+        """
+        carried_before = self._carried
         claim = self._execute(subtask, depth)
-        done = bool(claim.done) or (depth < self._deepest and self.decompose(subtask, depth, claim.note))
+        done = bool(claim.done) or (depth < self._max_depth and self.decompose(subtask, depth, claim.note))
         if not done:
-            self._carried = before
+            self._carried = carried_before
             self._failed.append(subtask)
         return done
 
     def decompose(self, subtask: str, depth: int, note: str = "") -> bool:
-        """Ask the planner for plan code that tries subtasks, and run it. Return True if they were enough.
+        """Ask the planner for plan code that tries smaller subtasks, and run it. Return True if that achieved the task.
 
         ``note`` is the final note of the executor that gave up.
         """
@@ -122,8 +137,8 @@ class Recursion:
             return done
 
     def _functions(self, depth: int, results: list[bool]) -> Functions:
-        """Return the functions for a plan's code. ``finish`` appends its argument to ``results``."""
-        carried: list[str] = []
+        """Return the functions that a plan's code calls. ``finish`` appends its argument to ``results``."""
+        carried_at_begin: list[str] = []
 
         def achieve(step: str) -> bool:
             """Try a subtask; decompose it if that fails."""
@@ -131,13 +146,13 @@ class Recursion:
 
         def begin() -> bool:
             """Begin a group of steps."""
-            carried.append(self._carried)
+            carried_at_begin.append(self._carried)
             return True
 
         def together(done: bool) -> bool:
             """End the group. If it failed as a whole, nothing is handed on, whatever parts of it were achieved."""
-            before = carried.pop()
-            self._carried = self._carried if done else before
+            carried_before = carried_at_begin.pop()
+            self._carried = self._carried if done else carried_before
             return done
 
         def finish(done: bool) -> None:
@@ -152,21 +167,22 @@ class Recursion:
         task = Subtask(text=subtask, depth=depth, handed=handover(episode, self._carried))
         claim = execute(episode, task, self._options, self._replies)
         accepted = [step for step in episode.steps[first_step:] if step.observation.accepted]
-        if claim.done and episode.environment.hands_on == "note":
+        if claim.done and episode.environment.handoff == "note":
             self._carried = claim.note or self._carried
         elif claim.done and accepted:
             self._carried = f"agent.{accepted[-1].action} -> {accepted[-1].observation.text}"
         return claim
 
     def _scene(self, subtask: str) -> str:
-        """Return the scene, with the subtasks that failed before if the environment hands notes on."""
+        """Return the scene. If executors hand on notes in this environment, add the other subtasks that have failed."""
         scene = self._episode.environment.scene()
-        failed = [other for other in dict.fromkeys(self._failed) if other != subtask]
-        if self._episode.environment.hands_on != "note" or not failed:
+        failed = [failed_subtask for failed_subtask in dict.fromkeys(self._failed) if failed_subtask != subtask]
+        if self._episode.environment.handoff != "note" or not failed:
             return scene
         return PROMPTS["adapt/failed"].render(scene=scene, failed=failed)
 
     def _plan(self, scope: Scope, subtask: str, depth: int, note: str) -> Decomposition:
+        """Ask the planner to decompose a subtask. Raises UnusableReply if no reply is usable."""
         environment, shown = self._episode.environment, self._episode.recall().demonstrations
         system = PROMPTS["adapt/system"].system(
             about=environment.about,
@@ -182,7 +198,7 @@ class Recursion:
             "note": note,
             "replies": self._replies,
             "actions_per_reply": self._options.actions_per_reply,
-            "levels": self._deepest - depth - 1,
+            "levels": self._max_depth - depth - 1,
         }
         prompt = PROMPTS["adapt/plan"]
         return scope.ask(PLANNER_ROLE, prompt, read=read_decomposition, history=[system], **variables).value
@@ -190,39 +206,42 @@ class Recursion:
 
 REFLECTOR = "reflector"
 REACT_REPLIES_IN = {"textcraft": 60}
-"""Number of ReAct's replies in environments where it is not a subtask's number times d_max (appendix A)."""
+"""Number of ReAct's replies in certain environments (appendix A). In others, it is a subtask's number times d_max."""
 TEMPERATURE = 0.7
-"""Temperature of Try Again's rounds after the first (appendix A)."""
+"""Temperature in all rounds of Try Again but the first (appendix A)."""
 
 
 def react(episode: Episode, options: DepthOptions) -> None:
-    """Run only the executor, on the whole task, with ADaPT's maximum number of replies in one branch."""
+    """Let only the executor work, on the whole task.
+
+    It gets as many replies as ADaPT could use at most on the way from the whole task to one of the smallest subtasks.
+    """
     environment = episode.environment.name
-    replies = options.replies(environment) * options.deepest(environment)
+    replies = options.replies(environment) * options.max_depth(environment)
     if options.iterations is None and options.d_max is None:
         replies = REACT_REPLIES_IN.get(environment, replies)
     execute(episode, whole_task(episode), options, replies)
 
 
 def plan_and_execute(episode: Episode, options: PlannedOptions) -> None:
-    """Plan once, in more steps, and execute each step. A failed step is not decomposed."""
+    """Make one plan, which is more detailed than ADaPT's, and execute each step. A failed step is not decomposed."""
     recursion = Recursion(episode, options, 2, detailed=True)
     recursion.decompose(episode.task.goal, 1)
 
 
 def try_again(episode: Episode, options: DepthOptions) -> None:
-    """Play up to d_max separate rounds. The best counts."""
+    """Play up to d_max independent rounds. The best round counts."""
     environment = episode.environment.name
 
     def play(number: int) -> None:
         sample = Sample(number, TEMPERATURE) if number else FIRST_SAMPLE
         execute(episode, whole_task(episode), options, options.replies(environment), sample)
 
-    in_rounds(episode, options.deepest(environment), play)
+    play_in_rounds(episode, options.max_depth(environment), play)
 
 
 def reflexion(episode: Episode, options: DepthOptions) -> None:
-    """Play up to d_max rounds. Each but the first adds a lesson from the round before to the prompt."""
+    """Play up to d_max rounds. After each failed round, a lesson from it is added to the prompt of the later ones."""
     environment = episode.environment.name
     lessons: list[str] = []
     first_cell = 0
@@ -234,11 +253,14 @@ def reflexion(episode: Episode, options: DepthOptions) -> None:
             first_cell = len(episode.cells)
         execute(episode, whole_task(episode), options, options.replies(environment), lessons=lessons)
 
-    in_rounds(episode, options.deepest(environment), play)
+    play_in_rounds(episode, options.max_depth(environment), play)
 
 
 def _lesson(episode: Episode, options: DepthOptions, first_cell: int, lessons: Sequence[str]) -> str:
-    """Return the reflector's lesson from the cells of a failed round; empty if it gives none."""
+    """Ask the reflector for a lesson from a failed round. Return "" if no reply is usable.
+
+    The round consists of the cells (pieces of code that were run in one go) from number ``first_cell`` on.
+    """
     with episode.frame("reflect") as frame:
         return ask_or_empty(
             frame.scope,
@@ -255,8 +277,8 @@ def _lesson(episode: Episode, options: DepthOptions, first_cell: int, lessons: S
 
 
 def _has_levels(options: DepthOptions, environment: Environment) -> bool:
-    """Return True if there is more than one level or round."""
-    return options.deepest(environment.name) > 1
+    """Return True if there may be more than one level of decomposition, or more than one round."""
+    return options.max_depth(environment.name) > 1
 
 
 _executor_method = partial(
@@ -282,7 +304,7 @@ METHODS: Mapping[str, Method] = {
         "one detailed plan, each step executed",
         (PLANNER_ROLE, EXECUTOR),
         (*DEMONSTRATIONS, PLANNING_DETAILED, PLANNING),
-        stand_ins=(PLANNING,),
+        fallback_demonstrations=(PLANNING,),
     ),
     "react": _executor_method(
         react, DepthOptions, "ADaPT's executor alone, on the whole task", (EXECUTOR,), DEMONSTRATIONS

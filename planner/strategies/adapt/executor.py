@@ -1,6 +1,7 @@
-"""ADaPT's executor (section 3.1): plan code for one subtask, until it declares the subtask done or failed.
+"""The executor of the ADaPT paper (section 3.1): a model that works on one subtask until it calls it done or failed.
 
-ADaPT and its baselines share it, and its figures: calls, depths, and claims against verdicts.
+ADaPT and its baselines share the executor. They also share its figures, which are the statistics of a run: numbers of
+calls, depths of decomposition, and claims of success compared with the environment's verdicts.
 """
 
 from collections import Counter
@@ -16,7 +17,7 @@ from planbook.planner.models.types import Message
 from planbook.planner.prompts import PROMPTS
 from planbook.planner.roles import FIRST_SAMPLE, PLANNER_ROLE, Sample
 from planbook.planner.spans import Payload, Span, status_of
-from planbook.planner.strategies.base import Figures, Grid, Options, Played, ask_and_run, format_figure, mean_of
+from planbook.planner.strategies.base import Figures, Grid, Options, PlayedEpisode, ask_and_run, format_figure, mean_of
 from planbook.planner.types import Ending
 
 EXECUTOR = "executor"
@@ -24,21 +25,21 @@ TOP = 1
 """Depth of the whole task."""
 CLAIM_AUTHOR = "whoever had the whole task"
 REPLIES, REPLIES_IN = 20, {"shopping": 15}
-"""Number of replies for a subtask (appendix A): the default, and by environment."""
+"""Number of replies for a subtask (appendix A): in general, and in certain environments."""
 REPLY_ACTIONS = 10
-"""Number of actions that a subtask gets for each of its replies, so that it cannot use up those of the episode."""
+"""Number of actions that a subtask gets for each of its replies. The limit keeps it from using up the episode's."""
 SHOWN = {"task": ("task",), "hybrid": ("atomic", "common"), "atomic": ("atomic",)}
-"""Demonstrations shown to an executor for each value of its option ``demonstrations`` (section 6.2).
+"""Maps each value of the option ``demonstrations`` to the names of the demonstrations that are shown (section 6.2).
 
-An environment without demonstrations by task type shows those of ``hybrid``.
+If an environment has none of them, those of ``hybrid`` are shown.
 """
 STEPWISE = {"atomic": "stepwise", "common": "stepwise_common", "task": "stepwise_task"}
-"""Demonstrations shown instead if each reply takes one action."""
+"""Maps each demonstration to the one that replaces it if each reply takes only one action."""
 DEMONSTRATIONS = ("atomic", "common", "task", *STEPWISE.values())
 
 
 class ExecutorOptions(Options):
-    """Options of all methods with this executor, which is limited by replies rather than actions."""
+    """Options of all methods that use this executor. It is limited by its number of replies rather than of actions."""
 
     default_actions: ClassVar[int | None] = 1_000
 
@@ -63,35 +64,35 @@ class ExecutorOptions(Options):
     )
 
     def shown(self, available: Collection[str]) -> Sequence[str]:
-        """Return the names of the executor's demonstrations, given those that are ``available``.
+        """Return the names of the demonstrations that the executor sees, given the names of all ``available`` ones.
 
-        If the environment has no stepwise demonstrations, larger ones are better than none.
+        If the environment has no stepwise demonstrations, larger ones are shown rather than none.
         """
         stepwise = STEPWISE if self.actions_per_reply == 1 else {}
         choices = [[stepwise.get(name, name) for name in SHOWN[option]] for option in (self.demonstrations, "hybrid")]
         return next((names for names in choices if set(names) & set(available)), SHOWN["hybrid"])
 
-    def wanted(self, demonstrations: Sequence[str]) -> Sequence[str]:
-        """Return the demonstrations to show: all but those for executors that these options exclude."""
+    def wanted_demonstrations(self, demonstrations: Sequence[str]) -> Sequence[str]:
+        """Return the given demonstrations without those of the executor that are not shown with these options."""
         left_out = set(DEMONSTRATIONS) - set(self.shown(demonstrations))
         return [name for name in demonstrations if name not in left_out]
 
-    def in_force(self, environment: str) -> dict[str, JsonValue]:
-        """Return the options with a subtask's replies and actions filled in."""
-        replies = self.replies(environment)
-        return {**super().in_force(environment), "iterations": replies, "subtask_actions": self.most_actions(replies)}
+    def effective_values(self, environment: str) -> dict[str, JsonValue]:
+        """Map each option to its value, with the replies and actions of a subtask filled in."""
+        values, replies = super().effective_values(environment), self.replies(environment)
+        return {**values, "iterations": replies, "subtask_actions": self.max_actions(replies)}
 
     def replies(self, environment: str) -> int:
-        """Return the number of replies for a subtask."""
+        """Return the maximum number of replies for a subtask."""
         return self.iterations or REPLIES_IN.get(environment, REPLIES)
 
-    def most_actions(self, replies: int) -> int:
+    def max_actions(self, replies: int) -> int:
         """Return the maximum number of actions for a subtask with that many replies."""
         return self.subtask_actions or REPLY_ACTIONS * replies
 
 
 class Subtask(Payload):
-    """A task given to an executor or a planner, and its final claim."""
+    """A piece of work for the executor or the planner, and what that role claims about it in the end."""
 
     span = "subtask"
 
@@ -99,16 +100,18 @@ class Subtask(Payload):
     """The role that worked on it."""
     text: str
     depth: int = TOP
+    """1 for the whole task, 2 for its parts, 3 for the parts of these, and so on."""
     done: bool | None = None
-    """The claim; None while in progress, or if the episode ended first."""
+    """True if it was claimed to be achieved, False if not. None while in progress, or if the episode ended first."""
     note: str = ""
+    """The final note of the role that worked on it."""
     handed: str = ""
-    """The report on earlier work that it received."""
+    """The report on earlier work that the executor received."""
     replies: int = 0
 
     @property
     def title(self) -> str:
-        """The subtask and its role."""
+        """The text of the subtask, and the role that worked on it."""
         return f"{self.text} ({self.by})"
 
     @property
@@ -118,7 +121,10 @@ class Subtask(Payload):
 
 
 def end_span(episode: Episode, span: Span[Subtask], **changes: object) -> Subtask:
-    """End the span of a subtask and return the subtask. A claim about the whole task is also the method's."""
+    """End the span of a subtask, and return the subtask with its final fields.
+
+    If the subtask is the whole task, its claim is also recorded as the claim of the method.
+    """
     subtask = span.end(**changes)
     if subtask.depth == TOP:
         episode.claim(subtask.done, CLAIM_AUTHOR)
@@ -126,13 +132,13 @@ def end_span(episode: Episode, span: Span[Subtask], **changes: object) -> Subtas
 
 
 def handover(episode: Episode, carried: str = "") -> str:
-    """Return the report on earlier work for the next executor (section 3.3, appendix A).
+    """Return the report on earlier work for the next executor (section 3.3 and appendix A).
 
-    ``carried`` is the last action or the last note of the executors before it.
+    ``carried`` is the last action, or the final note, of the last successful executor.
     """
-    if episode.environment.hands_on == "last action":
+    if episode.environment.handoff == "last action":
         return carried
-    note = carried if episode.environment.hands_on == "note" else ""
+    note = carried if episode.environment.handoff == "note" else ""
     return f"{episode.environment.state()} {note}".rstrip()
 
 
@@ -149,12 +155,13 @@ def execute(
     sample: Sample = FIRST_SAMPLE,
     lessons: Sequence[str] = (),
 ) -> Subtask:
-    """Let the executor work on a subtask in its own namespace, and return the subtask with the claim.
+    """Let the executor work on a subtask in its own namespace. Return the subtask with the executor's claim.
 
-    Without a claim in time, the subtask counts as failed. ``lessons`` describe earlier failures.
+    If the executor makes no claim within its limits, the subtask counts as failed. ``lessons`` are texts about earlier
+    failures, for the prompt.
     """
     claims: list[Subtask] = []
-    first_step, most_actions = len(episode.steps), options.most_actions(replies)
+    first_step, max_actions = len(episode.steps), options.max_actions(replies)
 
     def finish(done: bool, note: str = "") -> None:
         """End your work on this sub-task and say whether it is done."""
@@ -166,26 +173,26 @@ def execute(
         span = frame.scope.span(subtask)
 
         def end(done: bool | None, note: str) -> Subtask:
-            return end_span(episode, span, done=done, note=note, replies=frame.scope.asked)
+            return end_span(episode, span, done=done, note=note, replies=frame.scope.reply_count)
 
         try:
 
-            def left() -> int:
-                return 0 if claims or actions_left() == 0 else replies - frame.scope.asked
+            def replies_left() -> int:
+                return 0 if claims or actions_left() == 0 else replies - frame.scope.reply_count
 
             def actions_left() -> int:
-                return max(0, most_actions + first_step - len(episode.steps))
+                return max(0, max_actions + first_step - len(episode.steps))
 
             def actions() -> int:
-                return min(options.actions_per_reply or most_actions, actions_left())
+                return min(options.actions_per_reply or max_actions, actions_left())
 
-            _work(episode, subtask, lessons, options, sample, left, actions)
-        except NoPlan as none:
-            return end(False, str(none))
+            _work(episode, subtask, lessons, options, sample, replies_left, actions)
+        except NoPlan as no_plan:
+            return end(False, str(no_plan))
         except EpisodeOver as over:
             end(None, str(over))
             raise
-        within = f"{replies} replies" if actions_left() else f"{most_actions} actions"
+        within = f"{replies} replies" if actions_left() else f"{max_actions} actions"
         return end(claims[-1].done, claims[-1].note) if claims else end(False, f"no finish() within {within}")
 
 
@@ -195,16 +202,16 @@ def _work(
     lessons: Sequence[str],
     options: ExecutorOptions,
     sample: Sample,
-    left: Callable[[], int],
+    replies_left: Callable[[], int],
     actions: Callable[[], int],
 ) -> None:
-    """Ask for plan code, run it and send the feedback, while replies and actions are left."""
+    """Ask for plan code, run it and send the feedback, as long as replies and actions are left."""
     ask_and_run(
         episode,
         EXECUTOR,
         PROMPTS["executor/task"],
         PROMPTS["executor/feedback"],
-        left,
+        replies_left,
         history=[_system(episode, options)],
         sample=sample,
         actions=actions,
@@ -212,7 +219,7 @@ def _work(
         subtask=subtask.text,
         handed=subtask.handed,
         lessons=lessons,
-        replies=left(),
+        replies=replies_left(),
     )
 
 
@@ -231,31 +238,31 @@ def _system(episode: Episode, options: ExecutorOptions) -> Message:
 
 
 EndingsWithSubtasks = Sequence[tuple[Ending, Sequence[Subtask]]]
+"""For each episode, its ending and its subtasks."""
 
 
 class Claims(BaseModel):
-    """Numbers of subtasks claimed done, claimed failed, and without a claim because the episode ended first."""
+    """Numbers of subtasks by what was claimed about them."""
 
     done: int = 0
     failed: int = 0
     none: int = 0
+    """Number of subtasks without a claim, since the episode ended first."""
 
 
 class Audit(BaseModel):
-    """Episodes by the claim about the whole task (columns) and by the environment's verdict (rows)."""
+    """The claims about whole tasks, separately for the tasks that the environment judged as solved and the others."""
 
     solved: Claims
     not_solved: Claims
     unplayed: int
-    """Episodes that were broken or not played. They count as not solved, regardless of claims."""
+    """Number of episodes that were broken or not played. They count as not solved, whatever was claimed."""
 
 
 class DecompositionFigures(Figures):
-    """The figures under ``subtasks`` in ``--json``. Means are over played episodes, rates over all tasks.
+    """The figures under ``subtasks`` in ``--json``.
 
-    ``claimed_rate`` counts claims of success, and episodes that ended as solved before any claim; ``judged_rate``
-    counts the environment's verdicts (ADaPT's figure 10 compares the two). ``k_max`` is the mean of the deepest depths
-    at which executors worked in solved episodes; None if there are none.
+    Means are taken over the episodes that were played, and rates over all tasks.
     """
 
     key = "subtasks"
@@ -265,21 +272,25 @@ class DecompositionFigures(Figures):
     mean_executor_calls: float
     mean_planner_calls: float
     mean_calls_by_type: dict[str, tuple[float, float]]
-    """Mean calls of the executor and of the planner."""
+    """Maps each task type to the mean number of calls of the executor and of the planner."""
     k_max: float | None
+    """Mean over the solved episodes of the greatest depth at which an executor worked. None if no task was solved."""
     k_max_by_type: dict[str, float | None]
+    """Maps each task type to its ``k_max``."""
     audit: Audit
     claimed_rate: float
+    """Share of tasks that were claimed to be solved, or that the environment ended as solved before any claim."""
     judged_rate: float
+    """Share of tasks that were solved by the environment's verdict. Figure 10 of the paper compares the two shares."""
     executor_claims: Claims
-    """Claims about the executors' subtasks, whole tasks included."""
+    """The executors' claims about their subtasks and about whole tasks."""
     planner_claims: Claims
-    """Claims about decomposed tasks: done if the parts were enough."""
+    """The results of decomposed tasks. A task is done if its subtasks were enough."""
 
     @classmethod
-    def count(cls, episodes: Sequence[Played]) -> Self | None:
-        """Count over a run. Return None if there were no subtasks."""
-        pairs = [(played.ending, played.held(Subtask)) for played in episodes]
+    def count(cls, episodes: Sequence[PlayedEpisode]) -> Self | None:
+        """Compute the figures of a run. Return None if there were no subtasks."""
+        pairs = [(played.ending, played.payloads(Subtask)) for played in episodes]
         subtasks = [subtask for _, of_episode in pairs for subtask in of_episode]
         if not subtasks:
             return None
@@ -296,8 +307,8 @@ class DecompositionFigures(Figures):
             mean_executor_calls=executor,
             mean_planner_calls=planner,
             mean_calls_by_type={kind: _calls(of_type) for kind, of_type in by_type.items()},
-            k_max=_deepest(pairs),
-            k_max_by_type={kind: _deepest(of_type) for kind, of_type in by_type.items()},
+            k_max=_k_max(pairs),
+            k_max_by_type={kind: _k_max(of_type) for kind, of_type in by_type.items()},
             audit=audit,
             claimed_rate=(audit.solved.done + audit.not_solved.done + audit.solved.none) / len(episodes),
             judged_rate=sum(audit.solved.model_dump().values()) / len(episodes),
@@ -305,8 +316,8 @@ class DecompositionFigures(Figures):
             planner_claims=_claims(subtask.done for subtask in subtasks if subtask.by == PLANNER_ROLE),
         )
 
-    def tell(self) -> Iterable[str | Grid]:
-        """Return claims about whole tasks against verdicts, then calls and depths, then claims about subtasks."""
+    def describe(self) -> Iterable[str | Grid]:
+        """Return a table of claims and verdicts on whole tasks, and sentences on calls, depths and other claims."""
         audit = self.audit
         by_verdict = [("solved", audit.solved), ("not solved", audit.not_solved)]
         rows = [(name, str(claims.done), str(claims.failed), str(claims.none)) for name, claims in by_verdict]
@@ -332,20 +343,20 @@ class DecompositionFigures(Figures):
 
 
 def _top_claim(subtasks: Sequence[Subtask]) -> bool | None:
-    """Return the last claim about the whole task, made in the last round."""
+    """Return the last claim about the whole task, which belongs to the last round."""
     return next((subtask.done for subtask in reversed(subtasks) if subtask.depth == TOP), None)
 
 
 def _calls(pairs: EndingsWithSubtasks) -> tuple[float, float]:
-    """Return the mean number of calls of executor and planner over the played episodes."""
+    """Return the mean numbers of calls of the executor and of the planner in a played episode."""
     played = [subtasks for ending, subtasks in pairs if ending.outcome.played]
     calls = Counter(subtask.by for subtasks in played for subtask in subtasks)
     episodes = max(1, len(played))
     return round(calls[EXECUTOR] / episodes, 2), round(calls[PLANNER_ROLE] / episodes, 2)
 
 
-def _deepest(pairs: EndingsWithSubtasks) -> float | None:
-    """Return the mean of the deepest depths at which executors worked, over the solved episodes."""
+def _k_max(pairs: EndingsWithSubtasks) -> float | None:
+    """Return the mean over the solved episodes of the greatest depth at which an executor worked."""
     return mean_of(
         max((subtask.depth for subtask in subtasks if subtask.by == EXECUTOR), default=TOP)
         for ending, subtasks in pairs

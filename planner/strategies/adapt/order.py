@@ -1,7 +1,8 @@
-"""Read a plan with an execution order (ADaPT, section 3.2 and appendix B) and turn it into Python.
+"""Read a plan of subtasks with its execution order, and turn it into Python (ADaPT paper, section 3.2 and appendix B).
 
-A planner replies with lines ``Step 1: ...`` and a last line ``Execution Order: (Step 1 OR Step 2) AND Step 3``. Square
-brackets, steps that begin with ``1.`` and comments after ``#`` are accepted, too.
+The planner's reply has a line ``Step 1: ...`` for each subtask, and a last line such as
+``Execution Order: (Step 1 OR Step 2) AND Step 3``. Square brackets, steps that begin with ``1.``, and comments after
+``#`` are also accepted.
 """
 
 import re
@@ -26,12 +27,12 @@ GRAMMAR = r"""
     %ignore WS
 """
 MAX_QUOTED = 40
-"""Maximum number of characters quoted from a faulty order."""
+"""Maximum number of characters that a message quotes from a faulty order."""
 MAX_NESTING = 50
 """Maximum nesting of brackets; Python's own limit is 200."""
 _STEP = re.compile(r"step\s*(\d{1,4})[\s*_]*[:.)](.*)", re.IGNORECASE)
 _NUMBERED = re.compile(r"(\d{1,4})[.:)]\s(.*)")
-"""Beginning of a step in a plan without "Step 1"."""
+"""A step in a plan that leaves out the word "Step"."""
 COMMENT = " # "
 _ORDER = re.compile(r"execution\s+order[\s*_]*:(.*)", re.IGNORECASE)
 _LINE_END = re.compile(r"\r\n?|\n")
@@ -39,51 +40,58 @@ _DECORATION = re.compile(r"[*_`]+|\.\s*$")
 
 
 class Decomposition(Record):
-    """A decomposed task: the subtasks by number, and a Python expression of ``achieve`` that combines them.
-
-    An alternative (OR) of several steps (AND) becomes ``together(begin() and ...)``: like a single subtask, it fails as
-    a whole and then hands nothing on.
-    """
+    """A task that was decomposed into subtasks."""
 
     thought: str
+    """The text around the plan."""
     steps: dict[int, str]
+    """Maps the number of each subtask to its text."""
     expression: str
+    """The execution order as a Python expression that calls ``achieve`` for each subtask.
+
+    An alternative (in an OR) of several subtasks (joined by AND) becomes ``together(begin() and ...)``. Like a single
+    subtask, it fails as a whole, and then hands nothing to the next executor.
+    """
 
     @property
     def code(self) -> str:
-        """Plan code that tries the subtasks, with Python's short-circuiting, and reports the result."""
+        """Plan code that tries the subtasks and reports the result. Python's short-circuiting skips unneeded ones."""
         return f"done = {self.expression}\nfinish(done)\n"
 
 
 def read_decomposition(text: str) -> Decomposition:
-    """Return the plan in a planner's reply. Raises ValueError with the fault."""
+    """Return the plan in a planner's reply. Raises ValueError if it is faulty; the message is for the planner."""
     lines = _LINE_END.split(text)
-    last = max((number for number, line in enumerate(lines) if _match(_ORDER, line)), default=len(lines))
-    steps, thought = _steps(lines[:last])
+    order_line = max((number for number, line in enumerate(lines) if _match(_ORDER, line)), default=len(lines))
+    steps, thought = _steps(lines[:order_line])
     if not steps:
         raise ValueError("the plan has no steps; write each as a line of its own, 'Step 1: ...', 'Step 2: ...'")
-    if last == len(lines):
+    if order_line == len(lines):
         raise ValueError("the last line is missing: 'Execution Order: ...' with the steps joined by AND or OR")
-    tree = _parse(_order(lines[last:]))
-    named = [_number(token) for token in tree.scan_values(lambda value: isinstance(value, Token))]
-    numbers = [number for number in named if number is not None]
+    tree = _parse(_order(lines[order_line:]))
+    token_numbers = [_number(token) for token in tree.scan_values(lambda value: isinstance(value, Token))]
+    numbers = [number for number in token_numbers if number is not None]
     if unknown := sorted(set(numbers) - set(steps)):
         raise ValueError(f"the execution order names {_listed(unknown)}; the plan has {_listed(sorted(steps))}")
     if left_out := sorted(set(steps) - set(numbers)):
         raise ValueError(f"the execution order leaves out {_listed(left_out)}; every step belongs into it")
-    plan = Decomposition(thought=thought, steps=steps, expression=_layout(tree, steps, ""))
+    plan = Decomposition(thought=thought, steps=steps, expression=_expression(tree, steps, ""))
     if len(plan.code) > MAX_SOURCE:
         raise ValueError(f"the plan is too long: as code it has {len(plan.code):,} characters of {MAX_SOURCE:,}")
     return plan
 
 
 def _match(pattern: re.Pattern[str], line: str) -> re.Match[str] | None:
-    """Match a pattern at the beginning of a line, after the marks of a heading, a quotation or a list."""
+    """Match a pattern at the beginning of a line. Marks of a heading, a quotation or a list may precede it."""
     return pattern.match(line.lstrip("*_#>- \t"))
 
 
 def _steps(lines: Sequence[str]) -> tuple[dict[int, str], str]:
-    """Return the steps by number, and the text around them. A step ends at an empty line, a thought or a fence."""
+    """Return a dict that maps the number of each step to its text, and the other text of the lines.
+
+    A step may have several lines. It ends at the next step, at an empty line, or at a line that begins with ``#`` or a
+    backtick.
+    """
     steps: dict[int, str] = {}
     thought: list[str] = []
     current: int | None = None
@@ -105,7 +113,7 @@ def _steps(lines: Sequence[str]) -> tuple[dict[int, str], str]:
 
 
 def _order(lines: Sequence[str]) -> str:
-    """Return the order, which may span several lines up to an empty one or a fence."""
+    """Return the execution order. It may have several lines, and ends at an empty line or a fence."""
     first = _match(_ORDER, lines[0])
     parts = [line.partition(COMMENT)[0] for line in (first[1] if first else "", *lines[1:])]
     rest = dropwhile(lambda line: not line.strip("`*_ \t"), parts)
@@ -157,19 +165,22 @@ def _number(token: Token) -> int | None:
     return int(re.sub(r"\D", "", token)) if token.type == "STEP" else None
 
 
-def _layout(node: Tree[Token] | Token, steps: dict[int, str], indent: str, *, choice: bool = False) -> str:
-    """Return the expression with one subtask a line; ``choice`` if it is one of several alternatives."""
+def _expression(node: Tree[Token] | Token, steps: dict[int, str], indent: str, *, is_alternative: bool = False) -> str:
+    """Return the Python expression for a node of the order, with each subtask on a line of its own.
+
+    ``is_alternative`` is True for an operand of OR.
+    """
     if isinstance(node, Token):
         return f"achieve({steps[_number(node) or 0]!r})"
     terms = [child for child in node.children if not (isinstance(child, Token) and child.type != "STEP")]
     if len(terms) == 1:
-        return _layout(terms[0], steps, indent)
-    inner, every = f"{indent}    ", node.data == "all"
-    parts = [_layout(term, steps, inner, choice=not every) for term in terms]
-    if every and choice:
+        return _expression(terms[0], steps, indent)
+    inner, is_and = f"{indent}    ", node.data == "all"
+    parts = [_expression(term, steps, inner, is_alternative=not is_and) for term in terms]
+    if is_and and is_alternative:
         parts.insert(0, "begin()")
-    joined = f"\n{inner}{'and' if every else 'or'} ".join(parts)
-    return f"{'together' if every and choice else ''}(\n{inner}{joined}\n{indent})"
+    joined = f"\n{inner}{'and' if is_and else 'or'} ".join(parts)
+    return f"{'together' if is_and and is_alternative else ''}(\n{inner}{joined}\n{indent})"
 
 
 def _listed(numbers: list[int]) -> str:

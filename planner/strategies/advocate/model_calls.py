@@ -1,6 +1,7 @@
-"""The model calls of Devil's Advocate and its baselines (section 4.1), and the readers of the replies.
+"""The questions that Devil's Advocate and its baselines ask models, and the functions that read the replies.
 
-The readers are strict: a reply in another form than requested raises ValueError.
+Sections are those of the Devil's Advocate paper. The functions that read a reply raise ValueError if the reply is not
+in the requested form; the model is then asked to correct it.
 """
 
 import ast
@@ -17,51 +18,55 @@ from planbook.planner.frames import Frame
 from planbook.planner.models.types import Message
 from planbook.planner.prompts import PROMPTS
 from planbook.planner.roles import PLANNER_ROLE, Sample, as_text
-from planbook.planner.strategies.advocate.tree import Moment, Tree
+from planbook.planner.strategies.advocate.tree import SearchState, Tree
 from planbook.planner.strategies.base import Options
 from planbook.planner.thought import as_plan
 from planbook.planner.types import Plan
 from planbook.sandbox import Fault, parse
 
 MAX_PARTS = 30
+"""Maximum number of subtasks in a plan."""
 NONE = "NONE"
+"""The reply of a model that has no alternative."""
 MAX_VALUE = 10
 """Highest value that an evaluator can give."""
 _MARKS = "*_` \t"
+"""Spaces, and the marks of bold, italic and code in Markdown."""
 _BULLETS = f"#>-{_MARKS}"
 """Characters that may precede the text of a line."""
 _END = f".!{_MARKS}"
 _PART = re.compile(r"(\d{1,3})[.):][*_]*\s+(.+)")
 _ANSWER = re.compile(r"^(?:[ \t#>-]|\*[ \t])*([*_`]*)answer([*_`]*)[ \t]*:", re.IGNORECASE | re.MULTILINE)
-"""The label of an answer, with the marks before and after its word."""
+"""The label ``Answer:``, with the marks of emphasis before and after the word."""
 _EMPHASIS = re.compile(r"([*`]+)([^*`]+)\1")
 
 
 class Outline(NamedTuple):
-    """A plan of subtasks; ``review`` is the text before them."""
+    """A plan: the list of its subtasks (``parts``), and the text before the list (``review``)."""
 
     review: str
     parts: tuple[str, ...]
 
 
 class Evaluation(NamedTuple):
-    """An evaluator's reply: the effect of an action, the reason, and the value of the action from 0 to 1."""
+    """An evaluator's reply about a piece of code: its effect, its value from 0 to 1, and the reason for the value."""
 
-    did: str
-    why: str
+    effect: str
+    reason: str
     value: float
 
 
 def normal_form(code: str) -> str:
-    """Return a form of code that does not depend on quotes, spaces and comments, to find duplicates."""
+    """Return a text that is equal for two pieces of code that differ only in quotes, spaces and comments."""
     tree = parse(code)
     return code.strip() if isinstance(tree, Fault) else ast.dump(tree)
 
 
 def read_outline(text: str) -> Outline:
-    """Return the last numbered list of a reply, and the text before it. A nested list is part of its item.
+    """Return the last numbered list of a reply, and the text before it. A nested list belongs to the item above it.
 
-    Raises ValueError if the last item has a nested list, which may be the plan itself.
+    Raises ValueError if there is no list, if its numbering has gaps, or if it is too long. A nested list in the last
+    item raises ValueError, too, since it may be the real plan.
     """
     lines, parts, start, depth = text.splitlines(), list[str](), 0, 0
     in_list = nested = holds_list = False
@@ -92,8 +97,8 @@ def read_outline(text: str) -> Outline:
     return Outline("\n".join(lines[:start]).strip(), tuple(parts))
 
 
-def read_other(text: str) -> Plan | None:
-    """Return the alternative code; None if the reply is NONE."""
+def read_alternative(text: str) -> Plan | None:
+    """Return the alternative code, or None if the reply is NONE."""
     return None if text.strip(f"{_END}\n").upper() == NONE else as_plan(text)
 
 
@@ -103,12 +108,12 @@ def read_verdict(text: str) -> bool:
 
 
 def read_alignment(text: str) -> Evaluation:
-    """Return the effect of an action, with the value 1 if it fits its subtask, else 0."""
+    """Return the effect of the code. Its value is 1 if it fits its subtask, else 0."""
     return Evaluation(_line(text, "Did"), _line(text, "Why"), float(_yes(_line(text, "Verdict"))))
 
 
 def read_value(text: str) -> Evaluation:
-    """Return the effect of an action, with its value for the task."""
+    """Return the effect of the code, and its value for the task."""
     value = _line(text, "Value").rstrip(_END).removesuffix(f"/{MAX_VALUE}")
     if not value.isdecimal() or int(value) > MAX_VALUE:
         raise ValueError(f"the value is {value!r}; write 'Value: ' and a whole number from 0 to {MAX_VALUE}")
@@ -116,7 +121,7 @@ def read_value(text: str) -> Evaluation:
 
 
 def read_answer(text: str) -> str:
-    """Return the answer to the task: all text after ``Answer:``, without emphasis of the whole."""
+    """Return the answer to the task: all text after ``Answer:``. If all of it is emphasised, the marks are removed."""
     label = _ANSWER.search(text)
     if label is None:
         raise ValueError("the answer is missing; begin it with 'Answer: '")
@@ -155,7 +160,7 @@ def _yes(verdict: str) -> bool:
 
 EVALUATOR, SUMMARIZER = "evaluator", "summarizer"
 ROUNDS, ACTIONS = 7, 30
-"""Number of rounds of a task, and of actions over all rounds (section 4.1)."""
+"""Default limits for a task: the number of rounds, and the number of actions in all rounds (section 4.1)."""
 
 
 class AdvocateOptions(Options):
@@ -186,21 +191,24 @@ class AdvocateOptions(Options):
 NO_EVALUATION = Evaluation("", "The evaluator gave no usable verdict.", 0.0)
 CLAIM_AUTHOR = "the evaluator's last judgement"
 SUMMARY_WORDS = 200
-"""Maximum number of words of a summary; about this number fits into the tokens of a reply."""
+"""Maximum number of words of a summary. About this number of words fits into the token limit of a reply."""
 Read = TypeVar("Read")
 Default = TypeVar("Default")
 
 
 class FailedRound(NamedTuple):
-    """A failed round, for the prompt of the next plan."""
+    """What the prompt for the next plan shows of a failed round."""
 
     parts: Sequence[str]
+    """The subtasks of its plan."""
     deeds: Sequence[str]
+    """The effects of the code that was tried."""
     ended: str
+    """The reason why it ended."""
 
 
 class ModelCalls:
-    """The questions of one round, asked in its frame. Code without a usable evaluation has the value 0."""
+    """Asks the questions of one round. If the evaluator gives no usable reply, the code has the value 0."""
 
     def __init__(
         self, episode: Episode, frame: Frame, options: AdvocateOptions, tree: Tree, notes: Sequence[str], sample: int
@@ -208,22 +216,26 @@ class ModelCalls:
         self._episode, self._frame, self._options = episode, frame, options
         self._tree, self._notes, self._sample = tree, notes, Sample(sample)
         self._summaries: dict[str, str] = {}
-        self.line_only = False
-        """True if prompts only show the branches that led to the current moment."""
+        self.current_path_only = False
+        """True if prompts show only the branches that led to the current state, and not those that were undone."""
         self.parts: Sequence[str] = ()
+        """The subtasks of the round's plan."""
 
-    def plan(self, start: Moment, earlier: Sequence[FailedRound]) -> Outline:
-        """Ask for a plan of subtasks, after a review of the earlier rounds (sections 3.1, 3.3.3).
+    def plan(self, start: SearchState, earlier: Sequence[FailedRound]) -> Outline:
+        """Ask for a review of the earlier rounds and for a plan of subtasks (sections 3.1 and 3.3.3).
 
-        Raises UnusableReply.
+        Raises UnusableReply if no reply is usable.
         """
-        shown = {"seen": self._short(start), "earlier": earlier, "notes": self._notes}
+        shown = {"seen": self._shortened(start), "earlier": earlier, "notes": self._notes}
         goal, whole = self._episode.task.goal, self._options.whole_subtasks
         return self._ask(PLANNER_ROLE, "plan", read_outline, goal=goal, whole=whole, **shown)
 
-    def ask_for_code(self, moment: Moment, sample: Sample | None = None) -> tuple[Plan | None, Sequence[Message]]:
-        """Ask for code for the subtask (section 3.2). Return it with the conversation; None if no reply is usable."""
-        variables = {**self._situation(moment), "seen": moment.seen, "subtask": self.parts[moment.subtask]}
+    def ask_for_code(self, state: SearchState, sample: Sample | None = None) -> tuple[Plan | None, Sequence[Message]]:
+        """Ask for code for the current subtask (section 3.2).
+
+        Return the code and the conversation, or None and an empty conversation if no reply is usable.
+        """
+        variables = {**self._situation(state), "seen": state.report, "subtask": self.parts[state.subtask]}
         variables |= {"defined": sorted(self._frame.names - {TASK}), "whole": self._options.whole_subtasks}
         prompt, history, sample = PROMPTS["advocate/act"], [self._system(PLANNER_ROLE)], sample or self._sample
         try:
@@ -233,86 +245,93 @@ class ModelCalls:
         return answer.value, answer.history
 
     def remedy(self, history: Sequence[Message]) -> tuple[Plan | None, Sequence[Message]]:
-        """Ask for an alternative to the last code of the conversation (section 3.3.1); None if there is none."""
+        """Ask for an alternative to the last code of the conversation (section 3.3.1).
+
+        Return it and the longer conversation, or None and an empty conversation if there is no alternative.
+        """
         try:
             answer = self._frame.scope.ask(
-                PLANNER_ROLE, PROMPTS["advocate/remedy"], read=read_other, history=history, sample=self._sample
+                PLANNER_ROLE, PROMPTS["advocate/remedy"], read=read_alternative, history=history, sample=self._sample
             )
         except UnusableReply:
             return None, ()
         return answer.value, answer.history
 
-    def adapt(self, code: str, moment: Moment) -> str | None:
-        """Return the code adapted to the current page; None if its objects are gone (section 3.3.2).
+    def adapt(self, code: str, state: SearchState) -> str | None:
+        """Ask for the code adapted to the current page (section 3.3.2).
 
-        If no reply is usable, return the code unchanged.
+        Return None if the objects that the code works on are gone. If no reply is usable, return the code unchanged.
         """
         try:
-            other = self._ask(PLANNER_ROLE, "map", read_other, code=code, then=moment.written_for, now=moment.page)
+            plan = self._ask(PLANNER_ROLE, "map", read_alternative, code=code, then=state.written_for, now=state.page)
         except UnusableReply:
             return code
-        return other.code if other else None
+        return plan.code if plan else None
 
-    def alignment(self, before: Moment, code: str, after: Moment) -> Evaluation:
+    def alignment(self, before: SearchState, code: str, after: SearchState) -> Evaluation:
         """Ask for the effect of the code, and whether it fits the subtask (section 3.3.2)."""
         return self._evaluation("align", read_alignment, before, code, after)
 
-    def valuation(self, before: Moment, code: str, after: Moment) -> Evaluation:
+    def valuation(self, before: SearchState, code: str, after: SearchState) -> Evaluation:
         """Ask for the effect of the code, and its value for the task."""
         return self._evaluation("value", read_value, before, code, after)
 
-    def task_done(self, moment: Moment) -> bool:
-        """Return True if the evaluator considers the task complete."""
-        done = self._verdict("task_done", moment, answering=self._episode.environment.answering)
+    def task_done(self, state: SearchState) -> bool:
+        """Return True if the evaluator considers the task complete. Its verdict is recorded as the method's claim."""
+        done = self._verdict("task_done", state, answering=self._episode.environment.answering)
         if done is not None:
             self._episode.claim(done, CLAIM_AUTHOR)
         return bool(done)
 
-    def subtask_done(self, moment: Moment) -> bool:
-        """Return True if the evaluator considers the subtask done or unnecessary."""
-        return bool(self._verdict("subtask_done", moment, subtask=self.parts[moment.subtask]))
+    def subtask_done(self, state: SearchState) -> bool:
+        """Return True if the evaluator considers the current subtask done or unnecessary."""
+        return bool(self._verdict("subtask_done", state, subtask=self.parts[state.subtask]))
 
-    def answer(self, moment: Moment) -> str | None:
-        """Ask for the answer to the task, from the notes and the page; None if no reply is usable."""
-        return self._ask_or(None, PLANNER_ROLE, "answer", read_answer, **self._situation(moment), seen=moment.seen)
+    def answer(self, state: SearchState) -> str | None:
+        """Ask for the answer to the task, based on the notes and the page. Return None if no reply is usable."""
+        return self._ask_or(None, PLANNER_ROLE, "answer", read_answer, **self._situation(state), seen=state.report)
 
     def _evaluation(
-        self, question: str, read: Callable[[str], Evaluation], before: Moment, code: str, after: Moment
+        self, question: str, read: Callable[[str], Evaluation], before: SearchState, code: str, after: SearchState
     ) -> Evaluation:
-        shown = {"before": self._short(before), "code": code, "after": self._short(after)}
+        shown = {"before": self._shortened(before), "code": code, "after": self._shortened(after)}
         variables = {**self._situation(before), **shown, "subtask": self.parts[before.subtask]}
         return self._ask_or(NO_EVALUATION, EVALUATOR, question, read, **variables)
 
-    def _verdict(self, question: str, moment: Moment, **variables: object) -> bool | None:
-        """Return the evaluator's verdict; None if no reply is usable."""
-        variables |= {**self._situation(moment), "seen": self._short(moment)}
+    def _verdict(self, question: str, state: SearchState, **variables: object) -> bool | None:
+        """Return the evaluator's verdict, or None if no reply is usable."""
+        variables |= {**self._situation(state), "seen": self._shortened(state)}
         return self._ask_or(None, EVALUATOR, question, read_verdict, **variables)
 
-    def _short(self, moment: Moment) -> str:
-        """Return the observation of a moment, or the summary of a long one; its beginning if no summary is usable."""
-        most = self._options.summarise_above
-        if most is None or len(moment.seen) <= most:
-            return moment.seen
-        if moment.seen not in self._summaries:
-            variables = {"goal": self._episode.task.goal, "seen": moment.seen, "words": SUMMARY_WORDS}
-            beginning = f"{moment.seen[:most]} ... (there is more)"
-            self._summaries[moment.seen] = self._ask_or(beginning, SUMMARIZER, "summary", as_text, **variables)
-        return self._summaries[moment.seen]
+    def _shortened(self, state: SearchState) -> str:
+        """Return the report on a state, or a model's summary of a long report.
 
-    def _situation(self, moment: Moment) -> dict[str, Any]:
+        If the model gives no usable summary, return the beginning of the report.
+        """
+        limit, report = self._options.summarise_above, state.report
+        if limit is None or len(report) <= limit:
+            return report
+        if report not in self._summaries:
+            variables = {"goal": self._episode.task.goal, "seen": report, "words": SUMMARY_WORDS}
+            beginning = f"{report[:limit]} ... (there is more)"
+            self._summaries[report] = self._ask_or(beginning, SUMMARIZER, "summary", as_text, **variables)
+        return self._summaries[report]
+
+    def _situation(self, state: SearchState) -> dict[str, Any]:
+        """Return the prompt variables that describe the task, the plan, and what was done before this state."""
         return {
             "goal": self._episode.task.goal,
             "parts": self.parts,
-            "current": moment.subtask,
-            "deeds": self._tree.deeds(line_only=self.line_only),
+            "current": state.subtask,
+            "deeds": self._tree.effects(current_path_only=self.current_path_only),
             "notes": self._notes,
-            "scene": "" if moment.scene in moment.seen else moment.scene,
+            "scene": "" if state.scene in state.report else state.scene,
         }
 
     def _ask_or(
         self, default: Default, role: str, question: str, read: Callable[[str], Read], **variables: object
     ) -> Read | Default:
-        """Return the answer, or the default if no reply is usable."""
+        """Ask a question. Return the answer, or the default if no reply is usable."""
         try:
             return self._ask(role, question, read, **variables)
         except UnusableReply:

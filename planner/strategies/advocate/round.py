@@ -1,6 +1,8 @@
-"""One round of Devil's Advocate or a baseline: running code (section 3.2), returning to moments, and notes.
+"""Play the rounds of Devil's Advocate and its baselines. A round is one attempt at the task with one plan.
 
-``play_rounds`` plans, plays, reviews and plans again (section 3.3.3).
+``AdvocateRound`` runs the code of branches (section 3.2 of the Devil's Advocate paper) and returns to earlier states of
+the search. ``play_rounds`` makes a plan, plays a round, and then plans again with a review of the round (section
+3.3.3).
 """
 
 from collections.abc import Callable, Sequence
@@ -10,12 +12,12 @@ from planbook.planner.episode import Episode
 from planbook.planner.errors import EpisodeOver, RoundOver, UnusableReply
 from planbook.planner.feedback import CellSteps
 from planbook.planner.frames import Frame, Functions
-from planbook.planner.rendered import Rendered
+from planbook.planner.rendered import RenderedText
 from planbook.planner.roles import PLANNER_ROLE
 from planbook.planner.spans import Span
 from planbook.planner.strategies.advocate.model_calls import AdvocateOptions, FailedRound, ModelCalls, normal_form
-from planbook.planner.strategies.advocate.tree import Branch, Moment, PlanMade, Tree
-from planbook.planner.strategies.base import in_rounds, model_task
+from planbook.planner.strategies.advocate.tree import Branch, PlanMade, SearchState, Tree
+from planbook.planner.strategies.base import model_task, play_in_rounds
 from planbook.planner.types import Feedback, FeedbackKind, Plan, Step
 
 NOTE_DOWN = "note_down"
@@ -25,97 +27,104 @@ MAX_NOTE, MAX_NOTES = 1_000, 50
 class Notebook:
     """Notes that plan code takes for later code, later rounds and the answer.
 
-    If the environment has no action for notes, plan code gets a function ``note_down``.
+    If the environment has no action ``note_down``, plan code gets a function of that name.
     """
 
     def __init__(self) -> None:
-        self.taken: list[str] = []
+        self.texts: list[str] = []
 
     def functions(self, episode: Episode) -> Functions:
-        """Return the functions for notes in the frame of a round."""
+        """Return the functions that plan code gets for taking notes."""
         return {} if NOTE_DOWN in episode.environment.offer.actions else {NOTE_DOWN: self.note_down}
 
     def note_down(self, text: str) -> str:
         """Keep a piece of information that will be needed later."""
         if not text.strip() or len(text) > MAX_NOTE:
             return f"Not noted: a note has 1 to {MAX_NOTE} characters."
-        if len(self.taken) >= MAX_NOTES:
+        if len(self.texts) >= MAX_NOTES:
             return f"Not noted: there are {MAX_NOTES} notes already."
-        if text not in self.taken:
-            self.taken.append(text)
+        if text not in self.texts:
+            self.texts.append(text)
         return "Noted."
 
-    def take_from(self, steps: Sequence[Step]) -> None:
-        """Keep the notes that actions of the environment took."""
+    def add_from_steps(self, steps: Sequence[Step]) -> None:
+        """Add the notes that were taken by the environment's own action for notes."""
         for step in steps:
             if step.action.name == NOTE_DOWN and step.observation.accepted and step.action.args:
                 self.note_down(str(step.action.args[0])[:MAX_NOTE])
 
 
 MAX_IDLE = 30
-"""Maximum number of cells without an action in a round."""
+"""Maximum number of cells (pieces of code that are run in one go) in a round that take no action."""
 GONE = "What the code works on is no longer there."
 CONSIDERED_COMPLETE = "The task was held to be complete."
 
 
 class AdvocateRound:
-    """A round in progress. ``here`` is the current moment; None once code has run, until ``keep`` or ``return_to``."""
+    """A round in progress. ``start`` is the state of the search at its beginning."""
 
     def __init__(self, episode: Episode, frame: Frame, options: AdvocateOptions, notes: Notebook, number: int) -> None:
-        self._episode, self._frame, self._options, self._notes = episode, frame, options, notes
+        self._episode, self._frame, self._options, self._notebook = episode, frame, options, notes
         self.number, self._idle, self._first_step = number, 0, len(episode.steps)
         self._span: Span[PlanMade] | None = None
         self.tree = Tree(frame.scope, number)
-        self.model_calls = ModelCalls(episode, frame, options, self.tree, notes.taken, number)
+        self.model_calls = ModelCalls(episode, frame, options, self.tree, notes.texts, number)
         page = episode.observation.text
-        self.start = Moment(page, self._seen("", page), self._scene())
-        self.here: Moment | None = self.start
+        self.start = SearchState(page, self._report("", page), self._scene())
+        self.current: SearchState | None = self.start
+        """The current state. It is None after code has run, until ``keep`` or ``return_to`` is called."""
 
     def plan(self, earlier: Sequence[FailedRound], *, revision: bool) -> bool:
-        """Make the plan of the round. Return False if no reply is usable."""
+        """Ask for the plan of the round. Return False if no reply is usable."""
         try:
             outline = self.model_calls.plan(self.start, earlier)
         except UnusableReply:
             return False
         self.model_calls.parts = outline.parts
-        why = outline.review if revision else ""
-        plan = PlanMade(round=self.number, parts=outline.parts, revision=revision, why=why)
+        review = outline.review if revision else ""
+        plan = PlanMade(round=self.number, parts=outline.parts, revision=revision, why=review)
         self._span = self._frame.scope.span(plan)
         return True
 
-    def idea(self, moment: Moment, idea: int, plan: Plan) -> Branch:
-        """Return a new branch to try at a moment."""
-        return self.tree.grow(moment, self.model_calls.parts[moment.subtask], idea, plan.code, plan.thought)
+    def add_branch(self, state: SearchState, idea: int, plan: Plan) -> Branch:
+        """Add a branch for code that was proposed for a state, and return it. ``idea`` numbers the proposals."""
+        return self.tree.add_branch(state, self.model_calls.parts[state.subtask], idea, plan.code, plan.thought)
 
-    def ideas(self, moment: Moment, remedies: int) -> list[Branch]:
-        """Ask for code to run at a moment, then for up to ``remedies`` alternatives. Return them without duplicates."""
+    def propose_branches(self, state: SearchState, remedies: int) -> list[Branch]:
+        """Ask for code to run in a state, and then for up to ``remedies`` alternatives.
+
+        Return a branch for each proposal, without duplicates.
+        """
         plans: dict[str, Plan] = {}
-        plan, history = self.model_calls.ask_for_code(moment)
+        plan, history = self.model_calls.ask_for_code(state)
         while plan is not None:
             plans.setdefault(normal_form(plan.code), plan)
             if remedies <= 0:
                 break
             remedies -= 1
             plan, history = self.model_calls.remedy(history)
-        return [self.idea(moment, number, distinct) for number, distinct in enumerate(plans.values())]
+        return [self.add_branch(state, number, distinct) for number, distinct in enumerate(plans.values())]
 
-    def mark(self, moment: Moment) -> None:
-        """Mark the current moment, so that ``return_to`` can restore it."""
-        moment.mark = self._episode.mark()
+    def mark(self, state: SearchState) -> None:
+        """Make a checkpoint of the current state, so that ``return_to`` can restore it."""
+        state.mark = self._episode.mark()
 
-    def return_to(self, moment: Moment) -> None:
-        """Restore environment and namespace to a marked moment. Branches kept since are abandoned."""
-        assert moment.mark is not None, "only moments with several ideas are returned to"
-        page = self._episode.rewind(moment.mark).text
-        moment.update_page(page, self._seen("", page), self._scene())
-        self.tree.return_to(moment)
-        self.here = moment
+    def return_to(self, state: SearchState) -> None:
+        """Restore environment and namespace to a state that has a checkpoint. Later branches are abandoned."""
+        assert state.mark is not None, "the search returns only to states that have a checkpoint"
+        page = self._episode.rewind(state.mark).text
+        state.update_page(page, self._report("", page), self._scene())
+        self.tree.return_to(state)
+        self.current = state
 
-    def carry_out(self, moment: Moment, branch: Branch) -> Moment | None:
-        """Run a branch's code, adapted to the current page. Return the moment that it leads to; None if it fails."""
+    def carry_out(self, state: SearchState, branch: Branch) -> SearchState | None:
+        """Run the code of a branch, adapted to the current page. Return the state that it leads to.
+
+        Return None if the code fails or can no longer be adapted. Raises RoundOver or EpisodeOver if one of them ends.
+        """
         if self._idle >= MAX_IDLE:  # otherwise a round whose code has stopped acting would never end
             raise RoundOver(f"{MAX_IDLE} pieces of code of this round took no action.")
-        code = branch.code if moment.page == moment.written_for else self.model_calls.adapt(branch.code, moment)
+        code = branch.code if state.page == state.written_for else self.model_calls.adapt(branch.code, state)
         is_first = branch not in self.tree.tried
         if is_first:
             self.tree.begin(branch, None if code is None else self._frame.cells)
@@ -125,35 +134,41 @@ class AdvocateRound:
         branch.record_run(code, is_first=is_first)
         first_step = len(self._episode.steps)
         try:
-            most = None if self._options.whole_subtasks else 1
-            feedback = self._episode.run(code, source=PLANNER_ROLE, thought=branch.thought, actions=most)
+            max_actions = None if self._options.whole_subtasks else 1
+            feedback = self._episode.run(code, source=PLANNER_ROLE, thought=branch.thought, actions=max_actions)
         except EpisodeOver as over:
             branch.fate, branch.why = "over", str(over)
             raise
         finally:
-            steps = self._count(branch, first_step)
+            steps = self._record_steps(branch, first_step)
         if feedback.kind is not FeedbackKind.CHECK:
-            self.here = None
+            self.current = None
         if feedback.is_error:
             branch.fate, branch.why = "failed", str(feedback.faults[0])
             return None
-        return self._after(moment, branch, steps, feedback)
+        return self._next_state(state, branch, steps, feedback)
 
-    def keep(self, branch: Branch, after: Moment) -> None:
-        """Accept the moment to which a branch has led."""
+    def keep(self, branch: Branch, after: SearchState) -> None:
+        """Accept a branch, and make the state that it led to the current state."""
         self.tree.keep(branch)
-        self.here = after
+        self.current = after
 
-    def finish(self, moment: Moment) -> None:
-        """End the episode as complete, delivering an answer if the environment takes one."""
+    def finish(self, state: SearchState) -> None:
+        """Give the answer, if the environment takes one, and end the episode (with ``until_solved``, only the round).
+
+        Always raises EpisodeOver or RoundOver.
+        """
         answering = self._episode.environment.answering
-        answer = self.model_calls.answer(moment) if answering else None
+        answer = self.model_calls.answer(state) if answering else None
         if answer is not None:
             self._episode.run(f"agent.{answering}({answer!r})", source=PLANNER_ROLE)
         raise (RoundOver if self._options.until_solved else EpisodeOver)(CONSIDERED_COMPLETE)
 
     def end(self, ended: str) -> FailedRound:
-        """Record the branches, and return the round for the prompt of the next plan."""
+        """Record the branches and the counts of the round, which ended for the given reason.
+
+        Return the description of the round for the prompt of the next plan.
+        """
         self.tree.end()
         steps = self._episode.steps[self._first_step :]
         lasting = [step for step in steps if step.observation.lasting]
@@ -163,36 +178,40 @@ class AdvocateRound:
                 lasting=len(lasting),
                 lasting_gone_behind=sum(step.undone for step in lasting),
             )
-        return FailedRound(self.model_calls.parts, self.tree.deeds(), ended)
+        return FailedRound(self.model_calls.parts, self.tree.effects(), ended)
 
-    def _count(self, branch: Branch, first_step: int) -> Sequence[Step]:
+    def _record_steps(self, branch: Branch, first_step: int) -> Sequence[Step]:
+        """Add the steps since ``first_step`` to the branch's counts and the notebook, and return them."""
         steps = self._episode.steps[first_step:]
         self._idle += not steps
         branch.actions += len(steps)
         branch.lasting = branch.lasting or any(step.observation.lasting for step in steps)
-        self._notes.take_from(steps)
+        self._notebook.add_from_steps(steps)
         return steps
 
-    def _after(self, moment: Moment, branch: Branch, steps: Sequence[Step], feedback: Feedback) -> Moment:
-        """Return the moment to which a branch has led."""
-        report = CellSteps(self._episode.environment, steps, Observation(moment.page)).report(feedback.output)
-        page = steps[-1].observation.text if steps else moment.page
-        seen = self._seen(report or "The code took no action and printed nothing.", page)
+    def _next_state(self, state: SearchState, branch: Branch, steps: Sequence[Step], feedback: Feedback) -> SearchState:
+        """Return the state that a branch has led to from the given state."""
+        events = CellSteps(self._episode.environment, steps, Observation(state.page)).report(feedback.output)
+        page = steps[-1].observation.text if steps else state.page
+        report = self._report(events or "The code took no action and printed nothing.", page)
         actions = tuple(str(step.action) for step in steps)
         depth = len(self.tree.path) + 1
-        return Moment(page, seen, self._scene(), moment.subtask, branch, depth, actions=actions)
+        return SearchState(page, report, self._scene(), state.subtask, branch, depth, actions=actions)
 
     def _scene(self) -> str:
-        """Return the scene for prompts; empty where plans pause, since there the observation is the scene."""
+        """Return the scene for prompts, or "" in environments where plans pause: their observation is the scene."""
         environment = self._episode.environment
         return "" if environment.pauses else environment.scene()
 
-    def _seen(self, happened: str, page: str) -> Rendered:
-        """Return a moment as text for prompts: the report on its actions, the page if not included, and the state."""
+    def _report(self, events: str, page: str) -> RenderedText:
+        """Return the text that describes the current situation in prompts.
+
+        It consists of the events that led to it, the page if the events do not contain it, and the environment's state.
+        """
         state = self._episode.environment.state()
-        shown = "" if page in happened else page
-        parts = [happened, shown, f"Current state: {state}" if state else ""]
-        return Rendered.of("\n".join(filter(None, parts)), happened, shown, state)
+        shown_page = "" if page in events else page
+        parts = [events, shown_page, f"Current state: {state}" if state else ""]
+        return RenderedText.of("\n".join(filter(None, parts)), events, shown_page, state)
 
 
 NOTHING_LEFT = "Of all that was thought of, nothing is left to try."
@@ -201,16 +220,17 @@ NOTHING_LEFT = "Of all that was thought of, nothing is left to try."
 def play_rounds(
     episode: Episode, options: AdvocateOptions, play: Callable[[AdvocateRound], None], *, reflects: bool = True
 ) -> None:
-    """Plan and play up to ``options.rounds`` rounds. Each plan but the first is based on the earlier rounds.
+    """Plan and play up to ``options.rounds`` rounds. ``play`` carries out the plan of one round.
 
-    Without reflection, no round knows about the others. A round in which the task is considered complete, or was
-    answered, is the last one, unless ``options.until_solved``.
+    Each plan but the first is based on the earlier rounds. If ``reflects`` is False, no round knows about the others.
+    The last round is the one in which the task is considered complete or an answer was given, unless
+    ``options.until_solved`` is True.
     """
     earlier: list[FailedRound] = []
-    notes = Notebook()
+    shared_notebook = Notebook()
 
     def play_one(number: int) -> None:
-        notebook = notes if reflects else Notebook()
+        notebook = shared_notebook if reflects else Notebook()
         functions, helpers = notebook.functions(episode), episode.recall().helpers
         with episode.frame("act", functions, helpers, task=model_task(episode)) as frame:
             advocate_round = AdvocateRound(episode, frame, options, notebook, number)
@@ -225,9 +245,9 @@ def play_rounds(
                 raise
             earlier.append(advocate_round.end(NOTHING_LEFT))
 
-    in_rounds(episode, options.rounds, play_one)
+    play_in_rounds(episode, options.rounds, play_one)
 
 
 def _answered(episode: Episode) -> bool:
-    """Return True if the environment's episode ended with an answer."""
+    """Return True if an answer ended the environment's episode."""
     return episode.environment.ended and episode.steps[-1].action.name == episode.environment.answering

@@ -1,4 +1,10 @@
-"""Three searches: Devil's Advocate with its stack (section 3.3, algorithm 1), Plan+Act, and LATS."""
+"""Three methods that search: Devil's Advocate, and two baselines of its paper, Plan+Act and LATS.
+
+Each round makes a plan of subtasks and then searches for code that carries it out. A state of the search is a situation
+of the environment, and a branch is code that leads from one state to the next. Devil's Advocate keeps the branches that
+it may still try on a stack (section 3.3 and algorithm 1 of the paper). Plan+Act is the same search without
+alternatives. LATS grows a tree of sampled code, and continues where the evaluator's values are most promising.
+"""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -13,7 +19,7 @@ from planbook.planner.prompts import PROMPTS
 from planbook.planner.roles import PLANNER_ROLE, Sample
 from planbook.planner.strategies.advocate.model_calls import EVALUATOR, SUMMARIZER, AdvocateOptions, normal_form
 from planbook.planner.strategies.advocate.round import AdvocateRound, play_rounds
-from planbook.planner.strategies.advocate.tree import Branch, BranchTried, Moment, PlanMade, SearchFigures
+from planbook.planner.strategies.advocate.tree import Branch, BranchTried, PlanMade, SearchFigures, SearchState
 from planbook.planner.strategies.base import Method
 
 
@@ -29,45 +35,50 @@ class DevilsAdvocateOptions(AdvocateOptions):
 
 
 def devils_advocate(episode: Episode, options: DevilsAdvocateOptions) -> None:
-    """Plan, act with remedies ready, turn back if an action does not fit its subtask; then plan again."""
+    """Plan and act. Before each action, ask for alternatives (remedies) to it.
+
+    If the action turns out not to fit its subtask, undo it and try an alternative. When none is left, plan again.
+    """
     play_rounds(episode, options, lambda current: search_with_stack(current, options.remedies))
 
 
 def search_with_stack(advocate_round: AdvocateRound, remedies: int) -> None:
-    """Carry out a plan. Return when no branch is left; raise EpisodeOver when the task is considered complete.
+    """Carry out the plan of a round. Return when no branch is left to try.
 
-    Each entry of the stack is a moment and a branch to try there; the first entry has no branch. A moment with several
-    entries is marked. By the time an entry is popped, all entries of later moments have been tried, so returning to its
-    mark forgets only marks that are no longer needed.
+    Raises EpisodeOver, or RoundOver with the option ``until_solved``, when the task is considered complete.
+
+    Each entry of the stack is a state with a branch to try there. Only the first entry has no branch. A state with
+    several entries has a checkpoint. A return to it makes the checkpoints of later states invalid. They are no longer
+    needed, since all entries of later states have been tried by then.
     """
-    stack: list[tuple[Moment, Branch | None]] = [(advocate_round.start, None)]
+    stack: list[tuple[SearchState, Branch | None]] = [(advocate_round.start, None)]
     while stack:
-        moment, branch = stack.pop()
-        if moment is not advocate_round.here:
-            advocate_round.return_to(moment)
+        state, branch = stack.pop()
+        if state is not advocate_round.current:
+            advocate_round.return_to(state)
         if branch is not None:
-            after = follow(advocate_round, moment, branch)
+            after = try_branch(advocate_round, state, branch)
             if after is None:
                 continue
-            moment = after
-        if advocate_round.model_calls.task_done(moment):
-            advocate_round.finish(moment)
-        if advocate_round.model_calls.subtask_done(moment):
-            moment.subtask += 1
-        if moment.subtask < len(advocate_round.model_calls.parts):
-            ideas = advocate_round.ideas(moment, remedies)
-            if len(ideas) > 1:
-                advocate_round.mark(moment)
-            stack += [(moment, idea) for idea in reversed(ideas)]
+            state = after
+        if advocate_round.model_calls.task_done(state):
+            advocate_round.finish(state)
+        if advocate_round.model_calls.subtask_done(state):
+            state.subtask += 1
+        if state.subtask < len(advocate_round.model_calls.parts):
+            branches = advocate_round.propose_branches(state, remedies)
+            if len(branches) > 1:
+                advocate_round.mark(state)
+            stack += [(state, proposed) for proposed in reversed(branches)]
 
 
-def follow(advocate_round: AdvocateRound, moment: Moment, branch: Branch) -> Moment | None:
-    """Run a branch. Return the moment it leads to; None if it fails or does not fit its subtask."""
-    after = advocate_round.carry_out(moment, branch)
+def try_branch(advocate_round: AdvocateRound, state: SearchState, branch: Branch) -> SearchState | None:
+    """Run a branch. Return the state that it leads to, or None if it fails or does not fit its subtask."""
+    after = advocate_round.carry_out(state, branch)
     if after is None:
         return None
-    evaluation = advocate_round.model_calls.alignment(moment, branch.mapped or branch.code, after)
-    branch.history, branch.why = evaluation.did, evaluation.why
+    evaluation = advocate_round.model_calls.alignment(state, branch.mapped or branch.code, after)
+    branch.history, branch.why = evaluation.effect, evaluation.reason
     if not evaluation.value:
         branch.fate = "turned back"
         return None
@@ -76,7 +87,7 @@ def follow(advocate_round: AdvocateRound, moment: Moment, branch: Branch) -> Mom
 
 
 class PlanActOptions(AdvocateOptions):
-    """The shared options, and whether a round knows about earlier rounds."""
+    """The shared options, and whether a plan is based on the earlier rounds."""
 
     reflects: bool = Field(
         default=True,
@@ -86,7 +97,7 @@ class PlanActOptions(AdvocateOptions):
 
 
 def plan_act(episode: Episode, options: PlanActOptions) -> None:
-    """Plan, act step by step, and plan again as soon as an action does not fit its subtask."""
+    """Plan and act step by step. Plan again as soon as an action does not fit its subtask."""
     play_rounds(episode, options, lambda current: search_with_stack(current, 0), reflects=options.reflects)
 
 
@@ -107,8 +118,8 @@ class LatsOptions(AdvocateOptions):
 
 
 def lats(episode: Episode, options: LatsOptions) -> None:
-    """Plan, search, and plan again if the search found nothing."""
-    play_rounds(episode, options, lambda current: Search(current, options).search())
+    """Plan, and search a tree of sampled code. Plan again if the search does not complete the task."""
+    play_rounds(episode, options, lambda current: TreeSearch(current, options).search())
 
 
 DUPLICATE = "It took the same actions as another sample."
@@ -116,14 +127,18 @@ DUPLICATE = "It took the same actions as another sample."
 
 @dataclass(eq=False)
 class SearchNode:
-    """A moment in the search tree, or a failed idea. ``total`` is the sum of values from 0 to 1."""
+    """A node of the search tree: a branch and the state that it led to."""
 
-    moment: Moment | None
+    state: SearchState | None
+    """None if the branch failed."""
     branch: Branch | None = None
+    """None for the root."""
     parent: "SearchNode | None" = None
     children: list["SearchNode"] = field(default_factory=list)
     visits: int = 0
+    """Number of evaluations at and below this node."""
     total: float = 0.0
+    """Sum of the values of these evaluations. Each value is between 0 and 1."""
     closed: bool = False
     """True if nothing is left to try from here."""
 
@@ -134,10 +149,10 @@ class SearchNode:
 
     @property
     def is_duplicate(self) -> bool:
-        """True if an earlier idea took exactly the same actions from the same moment."""
+        """True if an earlier sample took exactly the same actions from the same state."""
         siblings = self.parent.children if self.parent else [self]
-        earlier = [node.moment.actions for node in siblings[: siblings.index(self)] if node.moment]
-        return self.moment is not None and bool(self.moment.actions) and self.moment.actions in earlier
+        earlier = [node.state.actions for node in siblings[: siblings.index(self)] if node.state]
+        return self.state is not None and bool(self.state.actions) and self.state.actions in earlier
 
     def uct(self, exploration: float) -> float:
         """Return the UCT value: the mean value plus a bonus for few visits."""
@@ -146,30 +161,34 @@ class SearchNode:
         return self.total / self.visits + exploration * sqrt(log(self.parent.visits) / self.visits)
 
 
-class Search:
-    """The search of one round. ``_marked_path`` holds the nodes, from the root on, whose marks are still valid."""
+class TreeSearch:
+    """The tree search of one round (LATS)."""
 
     def __init__(self, advocate_round: AdvocateRound, options: LatsOptions) -> None:
         self._round, self._options = advocate_round, options
         self._root = SearchNode(advocate_round.start)
         self._marked_path: list[SearchNode] = []
-        advocate_round.model_calls.line_only = True
+        """The nodes, from the root on, whose states have a checkpoint that is still valid."""
+        advocate_round.model_calls.current_path_only = True
 
     def search(self) -> None:
-        """Expand the most promising moment repeatedly. Raise EpisodeOver when the task is considered complete."""
+        """Expand the most promising node again and again, until no node is open or the limit is reached.
+
+        Raises EpisodeOver, or RoundOver with the option ``until_solved``, when the task is considered complete.
+        """
         if self._round.model_calls.task_done(self._round.start):
             self._round.finish(self._round.start)
         for _ in range(self._options.expansions):
             chosen = self._select()
             if chosen is None:
                 return
-            moment = self._reach(chosen)
-            chosen.closed = moment is None or not self._expand(chosen, moment)
+            state = self._reach(chosen)
+            chosen.closed = state is None or not self._expand(chosen, state)
 
     def _select(self) -> SearchNode | None:
-        """Descend to the open child with the highest UCT value, level by level.
+        """Descend from the root, at each level to the open child with the highest UCT value.
 
-        Return the leaf; None if all nodes are closed.
+        Return the leaf at the end, or None if all nodes are closed.
         """
         node = self._root
         while node.children or node.closed:
@@ -182,97 +201,101 @@ class Search:
                 node.closed, node = True, node.parent
         return node
 
-    def _reach(self, node: SearchNode) -> Moment | None:
-        """Return to a node's moment. Return None if its path no longer leads there."""
-        if node.moment is self._round.here:
-            return node.moment
+    def _reach(self, node: SearchNode) -> SearchState | None:
+        """Bring the environment back to the state of a node, and return the state.
+
+        Restore the last checkpoint on the node's path, and run the code after it again. Return None if that code fails.
+        """
+        if node.state is self._round.current:
+            return node.state
         path = node.path
         while self._marked_path[-1] not in path:
             self._marked_path.pop()
         last = self._marked_path[-1]
-        assert last.moment is not None
-        self._round.return_to(last.moment)
+        assert last.state is not None
+        self._round.return_to(last.state)
         for step in path[path.index(last) + 1 :]:
             if not self._run_again(step):
                 step.closed = True
                 return None
-        return node.moment
+        return node.state
 
     def _run_again(self, node: SearchNode) -> bool:
-        """Run a node's code again from its parent's moment. Return False if it fails."""
+        """Run the code of a node again, from the state of its parent. Return False if it fails."""
         assert node.parent is not None
         assert node.branch is not None
-        assert node.moment is not None
-        assert node.parent.moment is not None
-        after = self._round.carry_out(node.parent.moment, node.branch)
+        assert node.state is not None
+        assert node.parent.state is not None
+        after = self._round.carry_out(node.parent.state, node.branch)
         if after is None:
             return False
-        node.moment.update_page(after.page, after.seen, after.scene)
-        self._round.keep(node.branch, node.moment)
-        self._mark(node, node.moment)
+        node.state.update_page(after.page, after.report, after.scene)
+        self._round.keep(node.branch, node.state)
+        self._mark(node, node.state)
         return True
 
-    def _mark(self, node: SearchNode, moment: Moment) -> None:
+    def _mark(self, node: SearchNode, state: SearchState) -> None:
+        """Make a checkpoint of the current state, which is that of the node, unless it has one."""
         if node not in self._marked_path:
-            self._round.mark(moment)
+            self._round.mark(state)
             self._marked_path.append(node)
 
-    def _expand(self, node: SearchNode, moment: Moment) -> bool:
-        """Try the samples for a moment. Return False if there is nothing to try."""
-        if self._round.model_calls.subtask_done(moment):
-            moment.subtask += 1
-        if moment.subtask == len(self._round.model_calls.parts):
+    def _expand(self, node: SearchNode, state: SearchState) -> bool:
+        """Ask for samples of code for a state, and try each of them. Return False if there is nothing to try."""
+        if self._round.model_calls.subtask_done(state):
+            state.subtask += 1
+        if state.subtask == len(self._round.model_calls.parts):
             return False
-        self._mark(node, moment)
-        for branch in self._samples(moment):
-            if moment is not self._round.here:
-                self._round.return_to(moment)
+        self._mark(node, state)
+        for branch in self._samples(state):
+            if state is not self._round.current:
+                self._round.return_to(state)
                 del self._marked_path[self._marked_path.index(node) + 1 :]
             node.children.append(SearchNode(None, branch, node))
-            self._simulate(node.children[-1], moment)
+            self._simulate(node.children[-1], state)
         return bool(node.children)
 
-    def _samples(self, moment: Moment) -> list[Branch]:
-        """Return independent samples of code for a moment."""
+    def _samples(self, state: SearchState) -> list[Branch]:
+        """Ask for independent samples of code for a state. Return a branch for each, without duplicates."""
         count, branches = self._options.samples, dict[str, Branch]()
         for sample in range(count):
             number = self._round.number * count + sample
-            plan, _ = self._round.model_calls.ask_for_code(moment, Sample(number, self._options.temperature))
+            plan, _ = self._round.model_calls.ask_for_code(state, Sample(number, self._options.temperature))
             if plan is not None and (code := normal_form(plan.code)) not in branches:
-                branches[code] = self._round.idea(moment, sample, plan)
+                branches[code] = self._round.add_branch(state, sample, plan)
         return list(branches.values())
 
-    def _simulate(self, node: SearchNode, before: Moment) -> None:
-        """Run a sample, evaluate the moment it leads to, and update the nodes on the path."""
+    def _simulate(self, node: SearchNode, before: SearchState) -> None:
+        """Run a sample, evaluate the state that it leads to, and update the values of the nodes on its path."""
         assert node.branch is not None
         branch, model_calls = node.branch, self._round.model_calls
-        node.moment = self._round.carry_out(before, branch)
-        node.closed = node.moment is None
+        node.state = self._round.carry_out(before, branch)
+        node.closed = node.state is None
         if node.is_duplicate:
-            branch.fate, branch.why, node.closed, node.moment = "turned back", DUPLICATE, True, None
+            branch.fate, branch.why, node.closed, node.state = "turned back", DUPLICATE, True, None
             return
         value = 0.0
-        if node.moment is not None:
-            evaluation = model_calls.valuation(before, branch.mapped or branch.code, node.moment)
-            branch.history, branch.why, value = evaluation.did, evaluation.why, evaluation.value
-            self._round.keep(branch, node.moment)
+        if node.state is not None:
+            evaluation = model_calls.valuation(before, branch.mapped or branch.code, node.state)
+            branch.history, branch.why, value = evaluation.effect, evaluation.reason, evaluation.value
+            self._round.keep(branch, node.state)
         for ancestor in node.path:
             ancestor.visits, ancestor.total = ancestor.visits + 1, ancestor.total + value
             if ancestor.branch is not None:
                 ancestor.branch.visits, ancestor.branch.value = ancestor.visits, ancestor.total / ancestor.visits
-        if node.moment is not None and model_calls.task_done(node.moment):
-            self._round.finish(node.moment)
+        if node.state is not None and model_calls.task_done(node.state):
+            self._round.finish(node.state)
 
 
-def _summarises(options: AdvocateOptions, environment: Environment) -> bool:
-    """Return True if long observations are summarised."""
+def _asks_summarizer(options: AdvocateOptions, environment: Environment) -> bool:
+    """Return True if the summarizer is asked, which shortens long observations."""
     return options.summarise_above is not None
 
 
 _search_method = partial(
     Method,
     roles=(PLANNER_ROLE, EVALUATOR, SUMMARIZER),
-    sometimes={SUMMARIZER: _summarises},
+    conditional_roles={SUMMARIZER: _asks_summarizer},
     spans=(PlanMade, BranchTried),
     figures=(SearchFigures,),
     templates=PROMPTS.files("advocate/*.j2"),

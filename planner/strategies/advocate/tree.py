@@ -1,4 +1,9 @@
-"""The tree of a round: branches of code, the moments they lead to, the fate of each branch, and the figures."""
+"""The search tree of a round, and the statistics of a run.
+
+A round is one attempt at the task with one plan. The nodes of its tree are states of the search, and each branch is a
+piece of code that leads from one state to the next. The tree keeps the fate of each branch: whether it was kept,
+failed, or was undone.
+"""
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
@@ -11,38 +16,44 @@ from pydantic import ConfigDict, Field, PrivateAttr
 from planbook.planner.frames import Mark
 from planbook.planner.scope import Scope
 from planbook.planner.spans import Payload, Span
-from planbook.planner.strategies.base import Figures, Played, format_figure, mean_of
+from planbook.planner.strategies.base import Figures, PlayedEpisode, format_figure, mean_of
 from planbook.planner.types import Ending, Thought
 
 Fate = Literal["", "kept", "turned back", "failed", "over", "not tried", "abandoned"]
-"""The fate of a branch; empty while it is being tried.
+"""The fate of a branch. It is empty while the branch is being tried.
 
-``kept``: it fits its subtask. ``abandoned``: kept at first, until a return to an earlier moment. ``turned back``: it
-does not fit. ``failed``: its code ended in an error. ``over``: the episode or the round ended in it. ``not tried``: it
-was never needed.
+- ``kept``: it fits its subtask.
+- ``abandoned``: it was kept at first, and undone by a return to an earlier state.
+- ``turned back``: it does not fit its subtask, and was undone.
+- ``failed``: its code ended with an error.
+- ``over``: the episode or the round ended during its run.
+- ``not tried``: it was never needed.
 """
 NOT_TRIED: Fate = "not tried"
-TAKEN_BACK = " (taken back since)"
-LASTING = " (taken back since, but for what it stored for good)"
+UNDONE = " (taken back since)"
+UNDONE_IN_PART = " (taken back since, but for what it stored for good)"
+"""In prompts, these follow the effect of a branch that was undone."""
 
 
 class PlanMade(Payload):
-    """A round and its plan, a list of subtasks."""
+    """A round and its plan. The fields from ``actions`` on are known when the round has ended."""
 
     span = "plan"
 
     round: int
     """Number of the round, from 0."""
     parts: tuple[str, ...]
+    """The subtasks."""
     revision: bool = False
+    """True for every plan but the first one of an episode."""
     why: str = ""
-    """The review of the history."""
+    """The planner's review of the earlier rounds."""
     actions: int = 0
-    """Number of counted actions of the round, undone ones included. Known at its end, like the fields below."""
+    """Number of counted actions of the round, including those that were undone."""
     lasting: int = 0
-    """Number of actions with an effect that no rewind undoes."""
+    """Number of actions with an effect that cannot be undone."""
     lasting_gone_behind: int = 0
-    """Number of those actions that were nevertheless rewound."""
+    """Number of those actions that the search nevertheless rewound."""
 
     @property
     def title(self) -> str:
@@ -51,56 +62,60 @@ class PlanMade(Payload):
 
 
 class BranchTried(Payload):
-    """A branch: code in the state that its ``parent`` led to."""
+    """A branch: code that was proposed for a certain state of the search."""
 
     span = "branch"
 
     round: int
     number: int
+    """Number of the branch in its round, from 0."""
     parent: int | None = None
-    """None for the start of the round."""
+    """Number of the branch that led to that state, or None if it is the start of the round."""
     subtask: str
     idea: int = 0
-    """0 for the first idea, 1 and higher for remedies."""
+    """0 for the first proposal. Higher numbers are its alternatives: remedies in Devil's Advocate, samples in LATS."""
     code: str
     cell: int | None = None
-    """Number of the cell that ran it, in its frame."""
+    """Number of its first run among the pieces of code that were run in the same frame (namespace)."""
     mapped: str = ""
     """The code of the first run, if it was adapted to a changed page."""
     again: tuple[str, ...] = ()
-    """The code of each later run, when its path was repeated."""
+    """The code of each later run. LATS runs a branch again in order to get back to a state behind it."""
     fate: Fate
     why: str = ""
+    """The reason for its fate."""
     history: str = ""
-    """Its effect in one sentence."""
+    """Its effect in one sentence, as the evaluator describes it."""
     actions: int = 0
     lasting: bool = False
-    """True if it had an effect that no rewind undoes."""
+    """True if it had an effect that cannot be undone."""
     value: float | None = None
+    """Mean value of the states at and below it (LATS)."""
     visits: int | None = None
+    """Number of evaluations at and below it (LATS)."""
 
     @property
     def title(self) -> str:
-        """Its number, its parent, and the first line of its code."""
+        """The number of the branch and of its parent, and the first line of its code."""
         first, _, more = (self.mapped or self.code).strip().partition("\n")
         start = "" if self.parent is None else f", after {self.parent}"
         return f"{self.number}{start}: {first}{' ...' if more else ''}"
 
     @property
     def status(self) -> str:
-        """The fate."""
+        """The fate of the branch."""
         return self.fate
 
 
 class Branch(BranchTried):
-    """An idea in progress. ``cell`` is the number of the cell that first ran it."""
+    """A branch during the search. Its fields change until the round ends."""
 
     model_config = ConfigDict(frozen=False)
 
     fate: Fate = NOT_TRIED
     thought: Thought = Field(default=Thought(), exclude=True)
     _span: Span[BranchTried] | None = PrivateAttr(default=None)
-    """Its span, which begins with its first trial."""
+    """Its span, which begins when its code is first run."""
 
     __eq__, __hash__ = object.__eq__, object.__hash__
 
@@ -110,7 +125,7 @@ class Branch(BranchTried):
         return {name: getattr(self, name) for name in BranchTried.model_fields}
 
     def record_run(self, code: str, *, is_first: bool) -> None:
-        """Record the code of a run, if it differs from the original or is not the first run."""
+        """Record the code of a run. For the first run, this is needed only if the code was adapted."""
         if not is_first:
             self.again = (*self.again, code)
         elif code != self.code:
@@ -118,75 +133,81 @@ class Branch(BranchTried):
 
     @property
     def summary(self) -> str:
-        """Its effect in one sentence."""
+        """The effect of the branch in one sentence. If the evaluator described none, its code and the reason."""
         if self.history:
             return self.history
         code, _, more = self.code.strip().partition("\n")
-        why, _, _ = self.why.partition("\n")
-        return f"{code}{' ...' if more else ''} -> {why or 'nothing was said of it'}"
+        reason, _, _ = self.why.partition("\n")
+        return f"{code}{' ...' if more else ''} -> {reason or 'nothing was said of it'}"
 
 
 @dataclass(eq=False)
-class Moment:
-    """An accepted moment of a round, after ``depth`` branches.
-
-    ``page`` is the observation; ``written_for`` is the observation for which the ideas were written; ``seen`` is the
-    text for prompts: the page and the report on the actions before it; ``scene`` is the environment's scene.
-    """
+class SearchState:
+    """A state of the search in a round: a situation of the environment that a sequence of branches led to."""
 
     page: str
-    seen: str
+    """The observation."""
+    report: str
+    """The text for prompts: what the last branch did, the observation, and the environment's state."""
     scene: str
+    """The environment's description of the scene."""
     subtask: int = 0
+    """Index of the current subtask in the plan."""
     branch: Branch | None = None
+    """The last branch that led here, or None at the start of the round."""
     depth: int = 0
+    """Number of branches that led here."""
     mark: Mark | None = None
+    """The checkpoint of environment and namespace that a return restores."""
     actions: tuple[str, ...] = ()
-    """Actions from the previous moment to this one."""
+    """Actions of the last branch."""
     written_for: str = ""
+    """The observation at the time when code was proposed for this state."""
 
-    def update_page(self, page: str, seen: str, scene: str) -> None:
-        """Set the page, if it has changed after a return."""
+    def update_page(self, page: str, report: str, scene: str) -> None:
+        """Replace the observation, the report and the scene if the observation has changed since the first visit."""
         if page != self.page:
-            self.page, self.seen, self.scene = page, seen, scene
+            self.page, self.report, self.scene = page, report, scene
 
 
 class Tree:
-    """All branches of a round. ``path`` holds those that led to the current moment.
+    """All branches of a round, and the spans that record them.
 
-    The span of a branch begins with its first trial and ends when that of the next branch begins. Later changes of its
-    fate update it. Branches that were never needed are recorded at the end of the round.
+    The span of a branch begins when its code is first run, and ends when the span of the next branch begins. Later
+    changes of the branch update it. Branches that were never needed are recorded at the end of the round.
     """
 
     def __init__(self, scope: Scope, number: int) -> None:
         self._scope, self._number = scope, number
         self.branches: list[Branch] = []
         self.tried: list[Branch] = []
+        """The branches whose code was run, in order of the first run."""
         self.path: list[Branch] = []
+        """The branches that led to the current state."""
 
-    def grow(self, moment: Moment, subtask: str, idea: int, code: str, thought: Thought) -> Branch:
-        """Return a new branch for a moment."""
-        moment.written_for = moment.page
-        parent = moment.branch.number if moment.branch else None
+    def add_branch(self, state: SearchState, subtask: str, idea: int, code: str, thought: Thought) -> Branch:
+        """Add a branch for code that was proposed for a state, and return it."""
+        state.written_for = state.page
+        parent = state.branch.number if state.branch else None
         fields = {"parent": parent, "subtask": subtask, "idea": idea, "code": code, "thought": thought}
         self.branches.append(Branch(round=self._number, number=len(self.branches), **fields))
         return self.branches[-1]
 
     def keep(self, branch: Branch) -> None:
-        """Add a branch to the path."""
+        """Accept a branch, which becomes the end of the path."""
         branch.fate = "kept"
         self.path.append(branch)
         self.record_changes()
 
-    def return_to(self, moment: Moment) -> None:
-        """Mark the branches kept since a moment as abandoned."""
-        for branch in self.path[moment.depth :]:
+    def return_to(self, state: SearchState) -> None:
+        """Shorten the path to the one that led to the given state. The other branches on it are abandoned."""
+        for branch in self.path[state.depth :]:
             branch.fate = "abandoned"
-        del self.path[moment.depth :]
+        del self.path[state.depth :]
         self.record_changes()
 
     def begin(self, branch: Branch, cell: int | None) -> None:
-        """Try a branch for the first time; ``cell`` is the number of the cell that runs it."""
+        """Begin the span of a branch whose code is run for the first time, as the cell of that number."""
         self.record_changes()
         if self.tried and (last := self.tried[-1]._span):
             last.end()
@@ -194,16 +215,19 @@ class Tree:
         self.tried.append(branch)
         branch._span = self._scope.span(BranchTried(**branch.span_fields | {"fate": ""}))
 
-    def deeds(self, *, line_only: bool = False) -> Sequence[str]:
-        """Return the effects of the branches tried, in order; with ``line_only``, without undone branches."""
+    def effects(self, *, current_path_only: bool = False) -> Sequence[str]:
+        """Return a sentence on the effect of each branch that was tried, in order.
+
+        With ``current_path_only``, branches that were undone are left out.
+        """
         return [
-            _deed(branch, branch in self.path)
+            _describe_effect(branch, branch in self.path)
             for branch in self.tried
-            if branch.fate != NOT_TRIED and (branch in self.path or not line_only)
+            if branch.fate != NOT_TRIED and (branch in self.path or not current_path_only)
         ]
 
     def record_changes(self) -> None:
-        """Update the spans of the branches tried."""
+        """Update the spans of the branches that were tried."""
         for branch in self.tried:
             if branch._span is not None and branch.fate != NOT_TRIED:
                 branch._span.update(**branch.span_fields)
@@ -212,47 +236,50 @@ class Tree:
         """Record the fate of every branch at the end of the round."""
         for branch in self.branches:
             if branch._span is None:
-                self._scope.note(BranchTried(**branch.span_fields))
+                self._scope.record_instant(BranchTried(**branch.span_fields))
             else:
                 branch._span.end(**branch.span_fields)
 
 
-def _deed(branch: Branch, is_on_path: bool) -> str:
-    suffix = "" if is_on_path or branch.fate == "over" else LASTING if branch.lasting else TAKEN_BACK
+def _describe_effect(branch: Branch, is_on_path: bool) -> str:
+    suffix = "" if is_on_path or branch.fate == "over" else UNDONE_IN_PART if branch.lasting else UNDONE
     return f"{branch.summary}{suffix}"
 
 
 class SearchFigures(Figures):
-    """The figures under ``search`` in ``--json``. Means are over played episodes, rates over all tasks.
+    """The figures under ``search`` in ``--json``.
 
-    Actions that a rewind undid count, too (Devil's Advocate, table 1). A solved episode was solved in its last round.
+    Means are taken over the episodes that were played, and shares over all tasks. Actions that were undone are counted
+    (as in table 1 of the Devil's Advocate paper). A solved episode was solved in its last round.
     """
 
     key = "search"
 
     mean_actions_first: float | None
+    """Mean number of actions in the first round of an episode."""
     mean_actions_last: float | None
-    """Mean numbers of actions in the first and in the last round."""
+    """Mean number of actions in the last round of an episode."""
     mean_revisions: float | None
+    """Mean number of revised plans in an episode."""
     solved_by_round: tuple[int, ...]
-    """Numbers of tasks solved within one round, two, and so on."""
+    """Numbers of tasks that were solved within one round, within two rounds, and so on."""
     success_by_round: tuple[float, ...]
-    """Shares of all tasks solved within one round, two, and so on."""
+    """Shares of all tasks that were solved within one round, within two rounds, and so on."""
     branches: dict[Fate, int]
-    """Numbers of branches by fate, remedies that were never needed included."""
+    """Maps each fate to the number of branches with it. Remedies that were never needed are counted."""
     remedies_tried: int
-    """Number of remedies that were tried."""
+    """Number of remedies (alternatives to the first proposal) that were tried."""
     remedies_kept: int
     """Number of remedies that were kept to the end."""
     lasting: int
-    """Number of actions with an effect that no rewind undoes."""
+    """Number of actions with an effect that cannot be undone."""
     lasting_gone_behind: int
-    """Number of those actions that were nevertheless rewound."""
+    """Number of those actions that the search nevertheless rewound."""
 
     @classmethod
-    def count(cls, episodes: Sequence[Played]) -> Self | None:
-        """Count over a run. Return None without rounds and branches."""
-        searches = [SearchRecord(played.ending, played.held(PlanMade), played.held(BranchTried)) for played in episodes]
+    def count(cls, episodes: Sequence[PlayedEpisode]) -> Self | None:
+        """Compute the figures of a run. Return None if it has neither rounds nor branches."""
+        searches = [Search(each.ending, each.payloads(PlanMade), each.payloads(BranchTried)) for each in episodes]
         if not any(search.plans or search.branches for search in searches):
             return None
         played = [search for search in searches if search.ending.outcome.played]
@@ -275,8 +302,8 @@ class SearchFigures(Figures):
             lasting_gone_behind=sum(plan.lasting_gone_behind for plan in plans),
         )
 
-    def tell(self) -> Iterable[str]:
-        """Return the rounds, then the branches, then the actions that could not be undone."""
+    def describe(self) -> Iterable[str]:
+        """Return a paragraph on the rounds, one on the branches, and one on the actions that cannot be undone."""
         within = ", ".join(f"{number}: {share:.1%}" for number, share in enumerate(self.success_by_round, 1))
         yield (
             f"Actions per task: {format_figure(self.mean_actions_first)} in the first round and "
@@ -293,8 +320,8 @@ class SearchFigures(Figures):
             )
 
 
-class SearchRecord(NamedTuple):
-    """One episode with its plans and branches."""
+class Search(NamedTuple):
+    """The recorded plans and branches of one episode."""
 
     ending: Ending
     plans: Sequence[PlanMade]
@@ -302,7 +329,7 @@ class SearchRecord(NamedTuple):
 
     @property
     def rounds(self) -> int:
-        """The number of recorded rounds, at least one."""
+        """The number of recorded rounds. It is at least 1."""
         return 1 + max((*(plan.round for plan in self.plans), *(branch.round for branch in self.branches)), default=0)
 
     def actions(self, number: int) -> int:

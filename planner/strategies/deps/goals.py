@@ -1,7 +1,8 @@
-"""Read the goals of a plan (DEPS, appendix C.4) by running its code with functions that only collect goals.
+"""Read the goals of a plan (DEPS paper, appendix C.4).
 
-Nothing happens in the environment. Text that is not a valid call of a goal is mapped to the most similar known goal
-(text_matching.py), and marked as such.
+A plan is Python code with calls such as ``mine("log")``. It is run with functions that only collect the goals, so
+nothing happens in the environment. A line that is not a valid call is mapped to the known goal that is most similar to
+it (see ``text_matching``).
 """
 
 import ast
@@ -12,7 +13,7 @@ from collections.abc import Sequence
 from pydantic import JsonValue
 
 from planbook.envs import Action, ActionSpec, Environment
-from planbook.planner.agent import AGENT, ActionDocs, action_doc, action_docs_of, call_of, plan_function
+from planbook.planner.agent import AGENT, ActionDocs, action_doc, action_docs_of, format_call, plan_function
 from planbook.planner.episode import Episode
 from planbook.planner.errors import CellOver
 from planbook.planner.frames import Frame, Functions
@@ -24,46 +25,49 @@ from planbook.sandbox import Fault, check, parse, read_reply
 MAX_GOALS = 100
 """Maximum number of goals in a plan."""
 UNCLEAR = "unclear"
+"""Name of the function that maps a line to a goal. Lines that are not valid calls are replaced by calls of it."""
 JSON_NAMES = "null, true, false = None, True, False"
-"""Definitions of JSON's constants, which planners also write."""
+"""Definitions of JSON's constants, since planners sometimes write these instead of Python's."""
 _LIST_MARK = re.compile(r"^\s*(?:[-*•]|#?\s*(?:step\s*)?\d{1,3}\s*[.):]?)\s+", re.IGNORECASE)
 _NO_GOAL = re.compile(r"\s*(?:def |return\b|from |import |```|#|$)")
 
 
 class Goal(Record):
-    """A goal of a plan. ``said`` is the original text, if it was not a valid call."""
+    """A goal of a plan."""
 
     action: Action
     line: int | None
+    """Number of its line in the plan."""
     source: str
-    """The plan line, stripped; for text that was mapped to a goal, that text, shortened."""
+    """Its line in the plan without indentation. If the line was not a valid call, this is the same as ``said``."""
     said: str = ""
+    """The beginning of the original text if that was not a valid call, else empty."""
 
     @property
     def call(self) -> str:
         """The goal as a call in plan code."""
-        return call_of(self.action)
+        return format_call(self.action)
 
 
 class GoalPlan(Record):
-    """The goals of a plan in order, and the lines without a goal."""
+    """The goals of a plan in order, and the lines that could not be mapped to a goal (``no_goals``)."""
 
     goals: tuple[Goal, ...]
     no_goals: tuple[str, ...] = ()
 
 
 def goal_docs(environment: Environment) -> ActionDocs:
-    """Return the docs of an environment's goals, without its helpers, since these act."""
+    """Return the docs of an environment's goals for prompts. Helpers are left out, since they would act."""
     goals = tuple(map(action_doc, environment.goals.specs.values()))
     return action_docs_of(environment).model_copy(update={"actions": goals, "helpers": ""})
 
 
 def collect(episode: Episode, role: str, reply: str) -> GoalPlan:
-    """Read the goals of a plan. Raises ValueError if the reply is not a plan.
+    """Read the goals of a plan from a planner's reply.
 
-    Without a fence, the lines below the code belong to the plan. A line that is not a valid call stands for the
-    most similar goal (appendix C.4). A line similar to none is listed in ``no_goals``; the other lines are not
-    affected.
+    If the code is not in a fence, the lines below it also belong to the plan. A line that is not a valid call is mapped
+    to the most similar goal. If no goal is similar, the line is listed in ``no_goals``, and the other lines still
+    count. Raises ValueError if the reply is not a plan, or if it names no goal; the message is for the planner.
     """
     parsed = read_reply(reply)
     code = parsed.code if parsed.problem is None else _line_by_line(parsed.code, reply, str(parsed.problem))
@@ -91,7 +95,7 @@ def collect(episode: Episode, role: str, reply: str) -> GoalPlan:
 
 
 class _Collector:
-    """Replaces an environment's goals while a plan runs, and lists their calls."""
+    """Provides functions that replace the environment's goals while a plan runs, and lists their calls."""
 
     frame: Frame
 
@@ -104,15 +108,22 @@ class _Collector:
         self.lines: Sequence[str] = ()
 
     def functions(self) -> Functions:
-        """Return the collecting functions, under ``agent`` and bare. Actions that are not goals raise ValueError."""
+        """Return the functions that collect goals, as ``agent.NAME`` and as NAME.
+
+        Actions that are not goals raise ValueError.
+        """
         goals = {name: plan_function(spec, self._collect) for name, spec in self._goal_specs.items()}
-        bare = {name: function for name, function in goals.items() if not hasattr(builtins, name)}
+        undotted = {name: function for name, function in goals.items() if not hasattr(builtins, name)}
         actions = {name: plan_function(spec, self._refuse) for name, spec in self._environment.offer.actions.items()}
         dotted = {f"{AGENT}.{name}": function for name, function in {**actions, **goals}.items()}
-        return {**dotted, **bare, UNCLEAR: self._unclear}
+        return {**dotted, **undotted, UNCLEAR: self._unclear}
 
     def runnable(self, code: str) -> str:
-        """Return the plan with invalid goals marked. If it only has definitions, add a call of its last function."""
+        """Return the plan in a form that can be run.
+
+        Calls that are not valid are replaced by calls of ``unclear``. If the plan only defines functions, a call of the
+        last one is added.
+        """
         faults = self._faults(code)
         if any(fault.type == "only-definitions" for fault in faults):
             code = f"{code.rstrip()}\n\n\n{_last_function(code)}()\n"
@@ -120,6 +131,7 @@ class _Collector:
         return _mark_unclear(code, faults)
 
     def _faults(self, code: str) -> list[Fault]:
+        """Return the faults of the plan. Calls of actions that are not goals count as faults."""
         frame, no_goals = self.frame, self._environment.offer.actions.keys() - self._goal_specs.keys()
         dotted = {f"{AGENT}.{name}" for name in no_goals}
         functions = {name: function for name, function in frame.functions.items() if name not in dotted}
@@ -143,7 +155,7 @@ class _Collector:
             self.unmatched.append(said[:MAX_LINE])
 
     def _check_count(self) -> None:
-        """Raise CellOver if the plan has too many goals."""
+        """Raise CellOver, which ends the run of the plan, if the plan has too many goals."""
         if len(self.goals) + len(self.unmatched) == MAX_GOALS:
             self.too_many = True
             raise CellOver(f"These are more than {MAX_GOALS} goals.")
@@ -168,7 +180,7 @@ def _last_function(code: str) -> str:
 
 
 def _mark_unclear(code: str, faults: Sequence[Fault]) -> str:
-    """Mark each faulty call statement as unclear, unless it shares a line with another statement."""
+    """Replace each faulty call by a call of ``unclear``, unless it shares a line with another statement."""
     tree, lines = parse(code), code.split("\n")
     if isinstance(tree, Fault) or not faults:
         return code
@@ -187,27 +199,29 @@ def _mark_unclear(code: str, faults: Sequence[Fault]) -> str:
 
 
 def _is_alone(node: ast.Expr, tree: ast.Module, lines: Sequence[str]) -> bool:
-    """Return True if a statement shares no line with another."""
-    others = [other for other in ast.walk(tree) if isinstance(other, ast.stmt) and other is not node]
-    shared = any(other.lineno in (node.lineno, node.end_lineno) for other in others)
-    return not shared and not lines[node.lineno - 1][: node.col_offset].strip()
+    """Return True if no other statement begins on the first or the last line of this one."""
+    statements = [other for other in ast.walk(tree) if isinstance(other, ast.stmt) and other is not node]
+    shares_line = any(statement.lineno in (node.lineno, node.end_lineno) for statement in statements)
+    return not shares_line and not lines[node.lineno - 1][: node.col_offset].strip()
 
 
 def _line_by_line(code: str, reply: str, problem: str) -> str:
-    """Return code for a reply without valid code: calls stay, other lines of the list are marked as unclear.
+    """Return code that can be run for a reply whose code is missing or invalid.
 
-    Raises ValueError if no line looks like a goal.
+    The lines of the code are used, or the items of a list if there is no code. Raises ValueError with the ``problem``
+    of the reply if none of them looks like a goal.
     """
     if code:
-        listed = [line for line in code.split("\n") if not line.lstrip().startswith("#")]
+        lines = [line for line in code.split("\n") if not line.lstrip().startswith("#")]
     else:
-        listed = [line for line in reply.split("\n") if _LIST_MARK.match(line)]
-    if goals := _goal_lines(listed):
+        lines = [line for line in reply.split("\n") if _LIST_MARK.match(line)]
+    if goals := _goal_lines(lines):
         return goals
     raise ValueError(problem)
 
 
 def _goal_lines(lines: Sequence[str]) -> str:
+    """Return the lines that may be goals as code. Those that are not calls become arguments of ``unclear``."""
     goals = [goal for goal in (_LIST_MARK.sub("", line).strip() for line in lines) if not _NO_GOAL.match(goal)]
     return "\n".join(goal if _is_call(goal) else f"{UNCLEAR}({goal!r})" for goal in goals)
 

@@ -1,6 +1,8 @@
-"""Reach goals one after the other: by one action each, or by a controller if a goal takes several (appendix A.1).
+"""Reach the goals of a plan one after the other.
 
-The controller is a model that chooses each action. The figures count rounds of planning and goals tried.
+In some environments, each goal is a single action. In the others, a controller reaches the goal. It is a model that
+chooses one action after another (DEPS paper, appendix A.1). The figures are statistics of a run: how often methods
+planned again, and how many goals they tried and reached.
 """
 
 import re
@@ -13,14 +15,14 @@ from typing import NamedTuple, Self
 from pydantic import Field, JsonValue
 
 from planbook.envs import Action
-from planbook.planner.agent import call_of
+from planbook.planner.agent import format_call
 from planbook.planner.episode import Episode
 from planbook.planner.errors import EpisodeBroken, EpisodeOver, UnusableReply
 from planbook.planner.models.types import Message
 from planbook.planner.prompts import PROMPTS
 from planbook.planner.scope import Scope
 from planbook.planner.spans import Payload, status_of
-from planbook.planner.strategies.base import Figures, Options, Played, format_figure, mean_of
+from planbook.planner.strategies.base import Figures, Options, PlayedEpisode, format_figure, mean_of
 from planbook.planner.strategies.deps.goals import Goal, GoalPlan
 from planbook.planner.strategies.deps.selectors import Candidate, Choice, Selector, select
 
@@ -31,24 +33,28 @@ _ANSWER = re.compile(
     (?(prefix)(?P<why>.*))""",
     re.IGNORECASE | re.VERBOSE,
 )
-"""A decision, in a line that holds no second one after a number.
+"""The last line of a controller's reply, which holds its decision. A number must not be followed by another decision.
 
-Without the word "answer", the decision must be the whole line, since it could be part of a sentence.
+If the line does not have the word "answer", it must consist of the decision alone, since a number or a word like "done"
+may otherwise be part of a sentence.
 """
 
 
 class Move(NamedTuple):
-    """A controller's decision: the index of an action; or None to end, and whether the goal is done."""
+    """A controller's decision: to take an action, or to end."""
 
     number: int | None
+    """Index of the action, or None to end."""
     done: bool = False
+    """If the controller ends: True if it considers the goal reached."""
     why: str = ""
+    """If the controller ends: the reason."""
 
 
 def control(episode: Episode, goal: Action, max_actions: int) -> tuple[bool, str]:
-    """Try to reach a goal with at most ``max_actions`` actions. Return whether it was reached, and the reason.
+    """Let the controller try to reach a goal with at most ``max_actions`` actions.
 
-    Raises EpisodeOver if the episode ends on the way.
+    Return True or False (whether the goal was reached), and the reason. Raises EpisodeOver if the episode ends first.
     """
     environment = episode.environment
     history: Sequence[Message] = [PROMPTS["deps/controller"].system(about=environment.about)]
@@ -62,10 +68,10 @@ def control(episode: Episode, goal: Action, max_actions: int) -> tuple[bool, str
                     PROMPTS["deps/control"],
                     read=partial(read_move, count=len(possible)),
                     history=history,
-                    goal=call_of(goal),
+                    goal=format_call(goal),
                     seen=seen,
                     state=environment.state(),
-                    possible=[call_of(action) for action in possible],
+                    possible=[format_call(action) for action in possible],
                     left=left,
                 )
             except UnusableReply as unusable:
@@ -73,13 +79,16 @@ def control(episode: Episode, goal: Action, max_actions: int) -> tuple[bool, str
             if answer.value.number is None:
                 return answer.value.done, answer.value.why
             if left:
-                feedback = episode.run(call_of(possible[answer.value.number]), source=CONTROLLER)
+                feedback = episode.run(format_call(possible[answer.value.number]), source=CONTROLLER)
                 seen, history = episode.steps[-1].observation.text if episode.steps else feedback.text, answer.history
     return False, f"The goal was not reached within {max_actions} actions."
 
 
 def read_move(text: str, count: int) -> Move:
-    """Return the decision in a reply's last line. Raises ValueError if there is none, or no action with that number."""
+    """Return the decision in the last line of a reply, which chooses among ``count`` actions.
+
+    Raises ValueError if there is no decision, or no action with that number.
+    """
     lines = [line for line in text.splitlines() if line.strip()]
     match = _ANSWER.fullmatch(lines[-1]) if lines else None
     if match is None:
@@ -109,18 +118,18 @@ CLAIM_AUTHOR = "the goals of the last plan"
 
 
 class GoalTried(Payload):
-    """A goal that was tried. Goals are recorded as calls in plan code."""
+    """A goal that was tried. Goals are recorded as calls, in the form that plan code has."""
 
     span = "goal"
 
     goal: str
     """The goal in the plan."""
     chosen: str = ""
-    """The goal as it was tried, which may be another way to the same result."""
+    """The goal as it was tried. It may reach the same result in another way than the goal in the plan."""
     done: bool | None = None
-    """None while it is being tried."""
+    """True if it was reached, False if it failed, None while it is being tried."""
     reason: str = ""
-    """The reason of the result, above all of a failure."""
+    """The reason for the result. For a failure, this is the message of the environment or the controller."""
     round: int | None = None
     """Number of replans so far; 0 for the first plan."""
     line: int | None = None
@@ -128,16 +137,17 @@ class GoalTried(Payload):
     selector: str = ""
     """Name of the selector that chose it."""
     candidates: tuple[str, ...] = ()
-    """Goals that could be tried at that moment."""
+    """Goals from which it was chosen."""
     predicted: tuple[float | None, ...] = ()
-    """Number of time steps predicted for each candidate; None if not finite. Empty if the selector predicts none."""
+    """Predicted number of time steps to each candidate, or None if it is not finite. Empty if nothing is predicted."""
     said: str = ""
-    """Text of the plan that was not a valid call and was mapped to this goal; empty for a valid call."""
+    """The text in the plan, if it was not a valid call and was mapped to this goal."""
     features: dict[str, JsonValue] = {}
-    """Features for the prediction."""
+    """Features of the goal, from which selectors learn to predict the number of time steps."""
     horizon: float | None = None
-    """Number of time steps to the goal, as the environment computes it; None if it cannot be reached."""
+    """Number of time steps to the goal as the environment computes it, or None if the goal cannot be reached."""
     actions: int = 0
+    """Number of actions that were taken to reach it."""
 
     @property
     def title(self) -> str:
@@ -151,7 +161,7 @@ class GoalTried(Payload):
 
 
 class PursuitOptions(Options):
-    """Options of methods that pursue goals."""
+    """Options of methods that plan a list of goals."""
 
     controller_steps: int = Field(
         default=50, ge=1, description="Maximum number of actions per goal, in environments that need a controller."
@@ -159,30 +169,33 @@ class PursuitOptions(Options):
 
 
 class GoalResult(NamedTuple):
-    """A goal and its result. ``call`` is the goal as it was tried, which may differ from the plan's."""
+    """A goal and its result."""
 
     goal: Goal
     call: str
+    """The goal as it was tried, which may differ from the goal in the plan."""
     done: bool
     reason: str = ""
 
 
 class PursuitResult(NamedTuple):
-    """The result of a plan: the goals tried and the goals left. Only the last goal tried may have failed."""
+    """The result of following a plan."""
 
     tried: Sequence[GoalResult]
+    """The goals that were tried. Only the last one may have failed."""
     left: Sequence[Goal]
+    """The goals that were not tried."""
     controlled: bool = False
-    """True if a controller pursued the goals, so that its reasons are the only report."""
+    """True if a controller pursued the goals. In that case prompts show its reasons for reached goals, too."""
 
     @property
     def failed(self) -> GoalResult | None:
-        """The goal that failed and ended the plan; None if none did."""
+        """The goal that failed and so ended the plan, or None if no goal failed."""
         return self.tried[-1] if self.tried and not self.tried[-1].done else None
 
     @property
     def claim(self) -> bool | None:
-        """True if every goal was reached, False if one failed; None if no goal was tried."""
+        """True if every goal was reached, False if one failed, None if no goal was tried."""
         return self.tried[-1].done if self.tried else None
 
     @property
@@ -192,34 +205,34 @@ class PursuitResult(NamedTuple):
 
     @property
     def mapped(self) -> Sequence[Goal]:
-        """The goals to which lines of the plan that were not valid calls have been mapped."""
+        """The goals that stand for lines of the plan which were not valid calls."""
         return [goal for goal in (*(tried.goal for tried in self.tried), *self.left) if goal.said]
 
 
 class Pursuit:
-    """Reaches goals in the innermost frame. Without a selector, it takes them in the plan's order."""
+    """Pursues the goals of one plan after another. If there is no selector, it takes the goals in the plan's order."""
 
     def __init__(self, episode: Episode, scope: Scope, options: PursuitOptions, selector: Selector | None) -> None:
         self._episode, self._scope, self._options, self._selector = episode, scope, options, selector
         self._plans = 0
 
     def follow(self, plan: GoalPlan) -> PursuitResult:
-        """Try the goals until one fails. Raises EpisodeOver if the episode ends."""
+        """Try the goals of a plan until one fails. Raises EpisodeOver if the episode ends."""
         tried: list[GoalResult] = []
-        left = list(plan.goals)
+        remaining = list(plan.goals)
         self._plans += 1
-        while left and (not tried or tried[-1].done):
-            choice = self._choose([goal.action for goal in left])
-            tried.append(self._try(left.pop(choice.chosen.place), choice))
-        return PursuitResult(tried, left, controlled=not self._episode.environment.goals.direct)
+        while remaining and (not tried or tried[-1].done):
+            choice = self._choose([goal.action for goal in remaining])
+            tried.append(self._try(remaining.pop(choice.chosen.position), choice))
+        return PursuitResult(tried, remaining, controlled=not self._episode.environment.goals.direct)
 
-    def _choose(self, left: Sequence[Action]) -> Choice:
+    def _choose(self, remaining: Sequence[Action]) -> Choice:
         if self._selector is None:
-            return Choice(Candidate(0, left[0]), ())
-        return select(self._episode.environment.goals, left, self._selector)
+            return Choice(Candidate(0, remaining[0]), ())
+        return select(self._episode.environment.goals, remaining, self._selector)
 
     def _try(self, goal: Goal, choice: Choice) -> GoalResult:
-        """Try one goal, and record the data from which selectors learn."""
+        """Try one goal, and record it with the data from which selectors learn."""
         action, goals = choice.chosen.action, self._episode.environment.goals
         span = self._scope.span(
             GoalTried(
@@ -228,9 +241,9 @@ class Pursuit:
                 line=goal.line,
                 said=goal.said,
                 selector=self._selector.name if self._selector else "",
-                candidates=tuple(call_of(candidate.action) for candidate in choice.candidates),
+                candidates=tuple(format_call(candidate.action) for candidate in choice.candidates),
                 predicted=tuple(map(_rounded, choice.horizons)),
-                chosen=call_of(action),
+                chosen=format_call(action),
                 features=dict(goals.features(action)),
                 horizon=_rounded(goals.horizon(action)),
             )
@@ -245,33 +258,34 @@ class Pursuit:
                 span.end(actions=len(self._episode.steps) - first_step, done=done, reason=reason)
             raise
         span.end(actions=len(self._episode.steps) - first_step, done=done, reason=reason)
-        return GoalResult(goal, call_of(action), done, reason)
+        return GoalResult(goal, format_call(action), done, reason)
 
     def _reach(self, action: Action) -> tuple[bool, str]:
-        """Try to reach the goal. Return whether it was reached, and the reason."""
+        """Try to reach a goal. Return True or False (whether it was reached), and the reason."""
         episode = self._episode
         if not episode.environment.goals.direct:
             return control(episode, action, self._options.controller_steps)
         first_step = len(episode.steps)
-        feedback = episode.run(call_of(action), source=GOAL)
+        feedback = episode.run(format_call(action), source=GOAL)
         if len(episode.steps) == first_step:
             return False, feedback.text
         return episode.steps[-1].observation.accepted, episode.steps[-1].observation.text
 
 
 def _rounded(number: float) -> float | None:
-    """Return the number rounded, so that a journal repeats it exactly; None if it is not finite."""
+    """Return the number, rounded so that a journal can repeat it exactly, or None if it is not finite."""
     return round(number, 3) if isfinite(number) else None
 
 
 MAX_REASONS, SHOWN_REASONS, MAX_REASON_LENGTH = 20, 3, 200
-"""Number of reasons counted, number of those shown in the terminal, and maximum characters of each."""
+"""Maximum number of different reasons in the figures and in the terminal, and maximum number of characters of each."""
 
 
 class GoalFigures(Figures):
     """The figures under ``goals`` in ``--json``.
 
-    Rounds are those of played episodes in which a goal was tried; they count from 0.
+    The number of rounds of an episode is the number of times that the method planned again (replans). It is counted for
+    episodes that were played and in which a goal was tried.
     """
 
     key = "goals"
@@ -279,9 +293,9 @@ class GoalFigures(Figures):
     mean_rounds: float | None
     most_rounds: int
     rounds: dict[int, int]
-    """Numbers of episodes, by number of replans."""
+    """Maps each number of replans to the number of episodes with it."""
     solved_by_rounds: dict[int, int]
-    """Numbers of solved episodes, by number of replans."""
+    """Maps each number of replans to the number of solved episodes with it."""
     tried: int
     done: int
     failed: int
@@ -289,12 +303,12 @@ class GoalFigures(Figures):
     """Number of plan lines that were not valid calls and were mapped to a known goal."""
     selectors: tuple[str, ...]
     reasons: dict[str, int]
-    """Numbers of failed goals by reason (its first sentence), for the most frequent reasons."""
+    """Maps each of the most frequent reasons for failures, by its first sentence, to the number of failed goals."""
 
     @classmethod
-    def count(cls, episodes: Sequence[Played]) -> Self | None:
-        """Count over a run. Return None if no goal was tried."""
-        pairs = [(played.ending, played.held(GoalTried)) for played in episodes]
+    def count(cls, episodes: Sequence[PlayedEpisode]) -> Self | None:
+        """Compute the figures of a run. Return None if no goal was tried."""
+        pairs = [(played.ending, played.payloads(GoalTried)) for played in episodes]
         goals = [goal for _, of_episode in pairs for goal in of_episode]
         if not goals:
             return None
@@ -314,8 +328,8 @@ class GoalFigures(Figures):
             reasons=dict(Counter(_first_sentence(goal.reason) for goal in failed).most_common(MAX_REASONS)),
         )
 
-    def tell(self) -> Iterable[str]:
-        """Return the rounds and the goals."""
+    def describe(self) -> Iterable[str]:
+        """Return sentences on the rounds, the goals and the reasons for failures."""
         chosen = f"; selector: {', '.join(self.selectors)}" if self.selectors else ""
         mapped = f"; lines mapped to a known goal: {self.mapped}" if self.mapped else ""
         yield (
@@ -328,11 +342,15 @@ class GoalFigures(Figures):
 
 
 def _first_sentence(reason: str) -> str:
-    """Return the first sentence. The rest describes the moment, such as the inventory."""
+    """Return the first sentence of a reason. The other sentences describe details, such as the inventory."""
     return reason.partition(". ")[0].partition("\n")[0][:MAX_REASON_LENGTH]
 
 
 def rounds(goals: Sequence[GoalTried]) -> int:
-    """Return the number of replans in an episode. In old runs it follows from the goals: each failure ends a plan."""
+    """Return the number of replans in an episode.
+
+    Old runs do not record it. There it is the number of failed goals before the last goal, since each failure ends a
+    plan.
+    """
     recorded = [goal.round for goal in goals if goal.round is not None]
     return max(recorded, default=sum(not goal.done for goal in goals[:-1]))

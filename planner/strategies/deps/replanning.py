@@ -1,4 +1,9 @@
-"""DEPS: describe, explain, plan and select (section 3); and its baselines. A ``Manner`` describes each."""
+"""DEPS (describe, explain, plan and select; section 3 of the paper), and the baselines of the DEPS paper.
+
+DEPS makes a plan, which is a list of goals, and pursues the goals until one fails. It describes the failure, lets a
+model explain it, and plans again. Some baselines do the same with a part left out: each is a ``DepsVariant``, or has no
+selector. The others name one goal at a time (Inner Monologue), or write a program that acts.
+"""
 
 import re
 from collections.abc import Callable, Mapping, Sequence
@@ -32,11 +37,14 @@ from planbook.sandbox import read_reply
 EXPLAINER = "explainer"
 DEMONSTRATION, EXPLAINED = "deps", "explained"
 LISTS, THOUGHTS, ASSERTIONS, POLICIES = "goals", "thoughts", "assertions", "policies"
-"""Demonstrations: for the planner and the explainer of DEPS; for baselines that list goals, without or with thoughts;
-and for baselines whose code acts, with or without assertions.
+"""Names of demonstrations.
+
+``deps`` and ``explained`` are those for the planner and the explainer of DEPS. Baselines that list goals use ``goals``,
+or ``thoughts`` if they reason step by step. Baselines that write a program use ``policies``, or ``assertions`` if the
+program checks preconditions.
 """
 REPLANS = 20
-"""Default number of replans; the paper continues until the context is full (table 4)."""
+"""Default for the maximum number of replans. The paper continues until the context is full (table 4)."""
 
 
 class ReplanningOptions(PursuitOptions):
@@ -48,9 +56,9 @@ class ReplanningOptions(PursuitOptions):
         description=f"Maximum number of replans; null is {REPLANS}.",
     )
 
-    def in_force(self, environment: str) -> dict[str, JsonValue]:
-        """Return the options with the number of replans filled in."""
-        return {**super().in_force(environment), "rounds": self.replans}
+    def effective_values(self, environment: str) -> dict[str, JsonValue]:
+        """Map each option to its value, with the number of replans filled in."""
+        return {**super().effective_values(environment), "rounds": self.replans}
 
     @property
     def replans(self) -> int:
@@ -59,7 +67,7 @@ class ReplanningOptions(PursuitOptions):
 
 
 class DepsOptions(ReplanningOptions):
-    """Options of the method with a selector."""
+    """Options of DEPS, the only method with a selector."""
 
     selector: SelectorName | None = Field(
         default=None,
@@ -68,37 +76,42 @@ class DepsOptions(ReplanningOptions):
     )
 
 
-class Manner(NamedTuple):
-    """A variant of DEPS: system prompt, demonstration, report of a failure, and whether failures are explained."""
+class DepsVariant(NamedTuple):
+    """DEPS, or a baseline that differs from it only in the prompts."""
 
     system: str
+    """The template of the system prompt."""
     demonstration: str = LISTS
+    """The name of the demonstration in the system prompt."""
     failure: str = "deps/failure"
+    """The template that describes a failure to the planner."""
     explains: bool = False
+    """True if a model explains each failure."""
 
 
-DEPS = Manner("deps/deps", DEMONSTRATION, "deps/description", explains=True)
+DEPS = DepsVariant("deps/deps", DEMONSTRATION, "deps/description", explains=True)
 
 
 def deps(episode: Episode, options: DepsOptions) -> None:
-    """Plan, reach the nearest goals first, and replan on a description and an explanation of each failure."""
+    """Plan, and pursue the nearest goals first. After a failure, plan again with its description and explanation."""
     goals, seed = episode.environment.goals, f"{episode.settings.seed}/{episode.task.id}"
     follow_plans(episode, DEPS, options, options.replans, selector_of(goals, options.selector, seed))
 
 
 def dep(episode: Episode, options: ReplanningOptions) -> None:
-    """Plan like DEPS, without a selector: the goals are taken in the plan's order."""
+    """Do the same as DEPS without a selector, so that the goals are taken in the plan's order."""
     follow_plans(episode, DEPS, options, options.replans)
 
 
 def follow_plans(
-    episode: Episode, manner: Manner, options: PursuitOptions, replans: int, selector: Selector | None = None
+    episode: Episode, variant: DepsVariant, options: PursuitOptions, replans: int, selector: Selector | None = None
 ) -> None:
-    """Plan and follow the plan; then replan as often as allowed. The whole conversation stays in the prompt.
+    """Plan and follow the plan, and plan again up to ``replans`` times. The whole conversation stays in the prompt.
 
-    A round without a usable reply counts. Raises NoPlan if it is the last, or if a prompt does not fit the context.
+    A request without a usable reply counts as one of these times. Raises NoPlan if it is the last one, or if a prompt
+    does not fit into the model's context. Raises EpisodeOver when the episode ends.
     """
-    history: Sequence[Message] = [system_message(episode, manner.system, manner.demonstration)]
+    history: Sequence[Message] = [system_message(episode, variant.system, variant.demonstration)]
     with episode.frame("plan") as frame:
         pursuit = Pursuit(episode, frame.scope, options, selector)
         prompt, variables = PROMPTS["deps/task"], task_variables(episode)
@@ -114,8 +127,8 @@ def follow_plans(
                 pursued = pursuit.follow(plan)
                 if not left and not (pursued.claim and plan.no_goals):  # its other lines named no goal to reach
                     episode.claim(pursued.claim, CLAIM_AUTHOR)
-                description = describe(episode, PROMPTS[manner.failure], pursued, plan.no_goals)
-                if left and manner.explains:
+                description = describe(episode, PROMPTS[variant.failure], pursued, plan.no_goals)
+                if left and variant.explains:
                     explanation = explain(episode, frame.scope, history[-1].content, description)
             prompt, goal = PROMPTS["deps/again"], episode.task.goal
             variables = {"description": description, "explanation": explanation, "goal": goal, "left": left - 1}
@@ -129,22 +142,25 @@ def ask_for_plan(
     variables: Mapping[str, Any],
     read: Callable[[Episode, str, str], GoalPlan] = collect,
 ) -> tuple[GoalPlan, Sequence[Message]]:
-    """Ask the planner. Return the goals that it names, and the conversation. Raises UnusableReply."""
+    """Ask the planner. Return the goals that it names, and the conversation.
+
+    Raises UnusableReply if no reply can be read as a plan.
+    """
     answer = scope.ask(PLANNER_ROLE, prompt, read=partial(read, episode, PLANNER_ROLE), history=history, **variables)
     return answer.value, answer.history
 
 
 def describe(episode: Episode, prompt: Prompt, pursued: PursuitResult, no_goals: Sequence[str]) -> str:
-    """Return the description of a plan's result, without asking a model.
+    """Return the description of a plan's result for the planner. No model is asked.
 
-    ``no_goals`` are the lines of the plan without a goal.
+    ``no_goals`` are the lines of the plan that could not be mapped to a goal.
     """
     variables = {"pursued": pursued, "state": episode.environment.state(), "no_goals": no_goals}
     return prompt.render(**{name: variables[name] for name in prompt.variables})
 
 
 def explain(episode: Episode, scope: Scope, plan: str, description: str) -> str:
-    """Return the explainer's reply about a failed plan; empty if no reply is usable."""
+    """Ask the explainer why a plan failed. Return "" if no reply is usable."""
     shown = episode.recall().demonstrations.get(EXPLAINED, "")
     variables = environment_variables(episode, goal_docs(episode.environment))
     variables |= {"plan": plan, "description": description, "goal": episode.task.goal, "examples": shown}
@@ -152,25 +168,25 @@ def explain(episode: Episode, scope: Scope, plan: str, description: str) -> str:
 
 
 def system_message(episode: Episode, template: str, demonstration: str, docs: ActionDocs | None = None) -> Message:
-    """Return the system message of a planner: its role, the environment, and the goals it may use."""
+    """Return the system message for the planner: its role, the environment, and the goals or actions it may use."""
     variables = environment_variables(episode, docs or goal_docs(episode.environment))
     shown = episode.recall().demonstrations.get(demonstration, "")
     return PROMPTS[template].system(**variables, demonstrations=shown)
 
 
 def environment_variables(episode: Episode, docs: ActionDocs) -> dict[str, Any]:
-    """Return the prompt variables for the environment, its docs, and the knowledge about it."""
+    """Return the prompt variables that describe the environment, its actions, and what was learned about it."""
     return {"about": episode.environment.about, "action_docs": docs, "knowledge": episode.recall().text}
 
 
 def task_variables(episode: Episode) -> dict[str, Any]:
-    """Return the prompt variables for the task."""
+    """Return the prompt variables that describe the task and the current situation."""
     environment = episode.environment
     return {"scene": environment.scene(), "state": environment.state(), "goal": episode.task.goal}
 
 
-ZERO_SHOT, CHAIN_OF_THOUGHT = Manner("deps/zero_shot"), Manner("deps/chain_of_thought", THOUGHTS)
-SAYS_DONE = "the planner's last word"
+ZERO_SHOT, CHAIN_OF_THOUGHT = DepsVariant("deps/zero_shot"), DepsVariant("deps/chain_of_thought", THOUGHTS)
+DONE_CLAIM_AUTHOR = "the planner's last word"
 _DONE = re.compile(r"\W*(?:DONE|FINISHED)\W*")
 
 
@@ -180,17 +196,17 @@ def zero_shot(episode: Episode, options: PursuitOptions) -> None:
 
 
 def zero_shot_replan(episode: Episode, options: ReplanningOptions) -> None:
-    """Plan like ``zero_shot``, and replan on only the message of each failure."""
+    """Plan like ``zero_shot``, and plan again after each failure. The planner sees only the message of the failure."""
     follow_plans(episode, ZERO_SHOT, options, options.replans)
 
 
 def chain_of_thought(episode: Episode, options: PursuitOptions) -> None:
-    """Plan once, working out the state after each step."""
+    """Plan once. The planner is asked to work out the state after each step of the plan."""
     follow_plans(episode, CHAIN_OF_THOUGHT, options, replans=0)
 
 
 def inner_monologue(episode: Episode, options: PursuitOptions) -> None:
-    """Name one goal, see the result, and name the next, until the planner declares the task done."""
+    """Ask for one goal at a time, and report its result, until the planner declares the task done."""
     history: Sequence[Message] = [system_message(episode, "deps/inner_monologue", LISTS)]
     with episode.frame("plan") as frame:
         pursuit = Pursuit(episode, frame.scope, options, None)
@@ -201,16 +217,16 @@ def inner_monologue(episode: Episode, options: PursuitOptions) -> None:
             except UnusableReply as unusable:
                 raise NoPlan(str(unusable)) from unusable
             if not plan.goals:
-                episode.claim(True, SAYS_DONE)
+                episode.claim(True, DONE_CLAIM_AUTHOR)
                 return
             prompt = PROMPTS["deps/next"]
             variables = {"pursued": pursuit.follow(plan), "state": episode.environment.state()}
 
 
 def _first_goal(episode: Episode, role: str, reply: str) -> GoalPlan:
-    """Return a plan of only the first goal in a reply; of no goal if the reply has no code and declares the task done.
+    """Return a plan with only the first goal of a reply, or with no goal if the reply declares the task done.
 
-    Raises ValueError.
+    A reply that contains code does not declare that. Raises ValueError if the reply has no goal and does not, either.
     """
     is_last = says_done(reply) and read_reply(reply).problem is not None
     return GoalPlan(goals=() if is_last else collect(episode, role, reply).goals[:1])
@@ -222,12 +238,12 @@ def says_done(reply: str) -> bool:
 
 
 def prog_prompt(episode: Episode, options: Options) -> None:
-    """Write one function with assertions of the preconditions of each step, and run it."""
+    """Ask for one function that asserts the preconditions of each step, and run it."""
     _run_program(episode, "deps/prog_prompt", ASSERTIONS)
 
 
 def code_as_policies(episode: Episode, options: Options) -> None:
-    """Write one program that decides by what it observes, and run it."""
+    """Ask for one program whose decisions depend on what it observes, and run it."""
     _run_program(episode, "deps/code_as_policies", POLICIES)
 
 
@@ -243,7 +259,7 @@ def _needs_controller(options: Options, environment: Environment) -> bool:
 
 
 def _replans(options: ReplanningOptions, environment: Environment) -> bool:
-    """Return True if the method replans, so that failures are explained."""
+    """Return True if the method may plan again. Only then are failures explained."""
     return options.replans > 0
 
 
@@ -251,7 +267,7 @@ _TEMPLATES = PROMPTS.files("deps/*.j2")
 _goal_method = partial(
     Method,
     roles=(PLANNER_ROLE, CONTROLLER),
-    sometimes={CONTROLLER: _needs_controller},
+    conditional_roles={CONTROLLER: _needs_controller},
     spans=(GoalTried,),
     figures=(GoalFigures,),
     templates=_TEMPLATES,
@@ -259,7 +275,7 @@ _goal_method = partial(
 _explaining_method = partial(
     _goal_method,
     roles=(PLANNER_ROLE, EXPLAINER, CONTROLLER),
-    sometimes={CONTROLLER: _needs_controller, EXPLAINER: _replans},
+    conditional_roles={CONTROLLER: _needs_controller, EXPLAINER: _replans},
     demonstrations=(DEMONSTRATION, EXPLAINED),
 )
 _program_method = partial(Method, roles=(PLANNER_ROLE,), streams=True, templates=_TEMPLATES)

@@ -1,8 +1,9 @@
-"""Selectors: choose the next goal among those that are possible now (DEPS, section 3.3), the nearest by prediction.
+"""Selectors, which choose the goal to try next among those that are possible now (DEPS paper, section 3.3).
 
-``HorizonPredictor`` predicts the number of time steps to a goal. Boosted trees over features of the environment's text
-(envs.Features) replace the paper's network over images. ``tools/horizons.py`` learns them from a table of recorded
-goals and writes them beside it.
+The paper's selector takes the goal with the shortest horizon, which is the number of time steps to reach it. Here,
+``HorizonPredictor`` predicts it. The paper uses a network over images for that; we use boosted trees over features of
+the environment's state (``envs.Features``). ``tools/horizons.py`` learns the trees from a table of recorded goals, and
+writes them to a file beside the table.
 """
 
 import random
@@ -18,43 +19,51 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 from planbook.envs import Action, Features, Goals, MissingRequirement
 
 Node = tuple[int, float, int, int] | float
-"""A leaf's value; or the column, the threshold, and the nodes for values up to it and above it."""
+"""A node of a tree. A leaf is its value. Any other node has the number of a column, a threshold, and the numbers of two
+nodes: one for values up to the threshold, and one for greater values.
+"""
 ADVICE = (
     "In a clone of planbook, `python -m tools.horizons TABLE` learns it from recorded goals (needs scikit-learn); or "
     "choose another selector: fixed, random or nearest"
 )
-"""What to do if the trees of a table are missing or out of date."""
+"""Advice for a user whose trees are missing or out of date."""
 
 
 class HorizonPredictor(BaseModel):
-    """Predicts time steps from features. Words unknown to it are ignored; missing numbers get their median.
+    """Predicts the number of time steps to a goal from the goal's features.
 
-    ``columns`` are numbers by name and words as ``name=word``; ``usual`` is the median of each number; ``start`` is the
-    value to which the trees add; ``source`` is the digest of the table from which they were learned.
+    A feature is a number or a word. Unknown words are ignored, and a missing number is replaced by its median.
     """
 
     model_config = ConfigDict(frozen=True)
 
     columns: tuple[str, ...]
+    """The columns of the trees' input: ``NAME`` for a number, and ``NAME=WORD``, which is 1 or 0, for a word."""
     usual: dict[str, float]
+    """Maps the name of each number to its median."""
     start: float
+    """The value to which the trees add."""
     trees: tuple[tuple[Node, ...], ...]
     source: str = ""
+    """SHA-256 of the table from which the trees were learned."""
 
     def predict(self, features: Sequence[Features]) -> Sequence[float]:
-        """Return the predicted time steps of each goal."""
+        """Return the predicted number of time steps to each goal, given its features."""
         return [expm1(self.start + sum(_value(tree, row) for tree in self.trees)) for row in map(self._row, features)]
 
     def _row(self, features: Features) -> Sequence[float]:
         values = {
             f"{name}={value}" if isinstance(value, str) else name: 1.0 if isinstance(value, str) else value
-            for name, value in complete(features, self.usual).items()
+            for name, value in fill_missing(features, self.usual).items()
         }
         return [values.get(column, 0.0) for column in self.columns]
 
 
 def predictor_for(table: Path) -> HorizonPredictor:
-    """Return the predictor in the file beside a table of recorded goals. Raises MissingRequirement."""
+    """Return the predictor in the file beside a table of recorded goals.
+
+    Raises MissingRequirement if there is none, or if it was learned from another version of the table.
+    """
     path = table.with_suffix(".json")
     try:
         predictor = HorizonPredictor.model_validate_json(path.read_bytes())
@@ -74,14 +83,14 @@ def _value(tree: Sequence[Node], row: Sequence[float]) -> float:
     return node
 
 
-def complete(features: Features, usual: Mapping[str, float]) -> dict[str, float | str]:
-    """Return the features with the median in place of a missing number."""
-    known = {name: value for name, value in features.items() if isinstance(value, str) or is_number(value)}
+def fill_missing(features: Features, usual: Mapping[str, float]) -> dict[str, float | str]:
+    """Return the features, with the median of each missing number added. ``usual`` maps names to medians."""
+    known = {name: value for name, value in features.items() if isinstance(value, str) or is_finite_number(value)}
     return {**usual, **known}
 
 
-def is_number(value: float | str) -> bool:
-    """Return True for a finite number."""
+def is_finite_number(value: float | str) -> bool:
+    """Return True if a feature is a number that is neither infinite nor NaN."""
     return not isinstance(value, str) and isfinite(value)
 
 
@@ -90,36 +99,39 @@ SelectorName = Literal["fixed", "random", "nearest", "horizon"]
 
 
 class Candidate(NamedTuple):
-    """A goal that is possible now: its index (``place``) among the remaining goals, and the action that reaches it."""
+    """A goal that is possible now, with an action that reaches it."""
 
-    place: int
+    position: int
+    """Index of the goal among the remaining goals."""
     action: Action
 
 
 class Choice(NamedTuple):
-    """A selector's choice, its candidates, and the predicted steps of each, if any."""
+    """A selector's choice, and the candidates from which it chose."""
 
     chosen: Candidate
     candidates: Sequence[Candidate]
     horizons: Sequence[float] = ()
+    """The predicted number of time steps to each candidate. Empty if the selector predicts none."""
 
 
 Predict = Callable[[Sequence[Features]], Sequence[float]]
-"""Returns the predicted time steps to each goal."""
+"""Takes the features of some goals. Returns the predicted number of time steps to each of them."""
 
 
 class Selector(NamedTuple):
-    """Chooses the next goal among one or more candidates. Its name is recorded with its choices."""
+    """A way to choose the next goal from one or more candidates. Its name is recorded with its choices."""
 
     name: str
     choose: Callable[[Goals, Sequence[Candidate]], Choice]
 
 
 def candidates_of(goals: Goals, remaining: Sequence[Action]) -> list[Candidate]:
-    """Return the open routes to the remaining goals, in the order of the plan (section 3.3).
+    """Return the goals that are possible now, in the order of the plan (section 3.3).
 
-    A route is excluded if it takes a material that an earlier remaining goal also needs. It is also excluded if it
-    takes more than its goal requires of a material that a later goal needs.
+    A goal may have several routes, which are actions that reach it. Each route that is open gives a candidate, with two
+    exceptions: routes that take a material which an earlier goal also needs, and routes that take more of a material
+    than their own goal requires, if a later goal needs that material.
     """
     candidates: list[Candidate] = []
     materials = [goals.materials(goal) for goal in remaining]
@@ -134,28 +146,31 @@ def candidates_of(goals: Goals, remaining: Sequence[Action]) -> list[Candidate]:
 
 
 def select(goals: Goals, remaining: Sequence[Action], selector: Selector) -> Choice:
-    """Return the next goal. If none is possible, it is the first one, which fails with the environment's reason."""
+    """Choose the next goal. If none is possible, take the first, which then fails with the environment's reason."""
     candidates = candidates_of(goals, remaining)
     return selector.choose(goals, candidates) if candidates else Choice(Candidate(0, remaining[0]), ())
 
 
 FIXED = Selector("fixed", lambda goals, candidates: Choice(candidates[0], candidates))
-"""Takes the first open goal, by the plan's own route if that is open."""
+"""Takes the first goal that is possible, by the action in the plan if that is open."""
 
 
-def at_random(seed: str) -> Selector:
-    """Return a selector that takes the goals in random order, each by its first open route."""
-    dice = random.Random(seed)
+def random_selector(seed: str) -> Selector:
+    """Return a selector that takes the goals in random order, each by the first of its open routes."""
+    rng = random.Random(seed)
 
     def choose(goals: Goals, candidates: Sequence[Candidate]) -> Choice:
-        place = dice.choice(sorted({candidate.place for candidate in candidates}))
-        return Choice(next(candidate for candidate in candidates if candidate.place == place), candidates)
+        position = rng.choice(sorted({candidate.position for candidate in candidates}))
+        return Choice(next(candidate for candidate in candidates if candidate.position == position), candidates)
 
     return Selector("random", choose)
 
 
-def by_horizon(predict: Predict) -> Selector:
-    """Return a selector that takes the goal with the fewest predicted steps (the most likely one by equation 2)."""
+def horizon_selector(predict: Predict) -> Selector:
+    """Return a selector that takes the goal with the fewest predicted time steps.
+
+    By equation 2 of the paper, this is the goal with the highest probability.
+    """
 
     def choose(goals: Goals, candidates: Sequence[Candidate]) -> Choice:
         features = [goals.features(candidate.action) for candidate in candidates]
@@ -169,7 +184,7 @@ def _nearest(goals: Goals, candidates: Sequence[Candidate]) -> Choice:
 
 
 NEAREST = Selector("nearest (oracle)", _nearest)
-"""Asks the environment for the distance of each goal, which an agent cannot know."""
+"""Takes the goal with the fewest time steps as the environment computes them. An agent cannot know this number."""
 
 
 def _choose_least(candidates: Sequence[Candidate], horizons: Sequence[float]) -> Choice:
@@ -178,9 +193,11 @@ def _choose_least(candidates: Sequence[Candidate], horizons: Sequence[float]) ->
 
 
 def selector_of(goals: Goals, name: SelectorName | None, seed: str) -> Selector:
-    """Return the selector with that name. None means ``horizon`` if the environment has recorded goals, else ``fixed``.
+    """Return the selector with that name.
 
-    Raises MissingRequirement for ``horizon`` in an environment without recorded goals.
+    If the name is None, return ``horizon`` in an environment with recorded goals, and ``fixed`` in any other.
+
+    Raises MissingRequirement for ``horizon`` if the environment has no recorded goals, or as ``predictor_for`` does.
     """
     recorded = goals.recorded()
     if name == "horizon" and recorded is None:
@@ -189,8 +206,8 @@ def selector_of(goals: Goals, name: SelectorName | None, seed: str) -> Selector:
             "choose another selector: fixed, random or nearest"
         )
     if recorded is not None and name in ("horizon", None):
-        return by_horizon(_predictor(recorded).predict)
-    return {"random": at_random(seed), "nearest": NEAREST}.get(name or "", FIXED)
+        return horizon_selector(_predictor(recorded).predict)
+    return {"random": random_selector(seed), "nearest": NEAREST}.get(name or "", FIXED)
 
 
 _predictor = cache(predictor_for)

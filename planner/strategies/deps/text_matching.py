@@ -1,7 +1,7 @@
-"""Map a plan line that is a phrase or a faulty call to the known goal that it means.
+"""Find the goal that a line of a plan means if the line is a phrase or a faulty call, such as "mine 3 logs".
 
-Whole words are compared. The line must contain the goal's verb and name its object; counts are carried over. An
-ambiguous line matches nothing, so its author is asked again.
+Whole words are compared. The line must contain the verb of the goal (``mine``) and name its object (``log``). The count
+in the line becomes the count of the goal. An ambiguous line matches nothing, so that the planner hears of it.
 """
 
 import re
@@ -14,13 +14,13 @@ from pydantic import JsonValue
 from planbook.envs import Action, Goals
 
 MIN_SHARE = 0.6
-"""Minimum share of a line's words that belong to the goal."""
+"""Minimum share of the words in a line that must belong to the goal."""
 MAX_LINE = 200
 """Maximum number of characters of a line that are compared."""
 COUNTS = range(1, 10_000)
 _TYPO = 0.8
-"""Minimum similarity of a misspelled word; transposed letters always match."""
-_ALIASES = tuple(
+"""Minimum similarity of a misspelled word and the correct one. Words with the same letters always match."""
+_SYNONYMS = tuple(
     frozenset(words.split())
     for words in (
         "mine dig chop harvest gather collect cut break",
@@ -38,45 +38,52 @@ _ALIASES = tuple(
         "use toggle turn switch",
     )
 )
-"""Synonyms of verbs. A verb that fits two goals of an environment matches neither."""
+"""Groups of verbs with the same meaning. A verb that fits two goals of an environment matches neither."""
 _PREPOSITIONS = frozenset("from of with without using for out in on at by to into onto under via and then".split())
 """Words after which a line names something other than the object."""
 _FILLERS = frozenset(
     "a an the some more up agent none null step tool num number count amount quantity obj object item material "
     "hand bare target place it time".split()
 )
-_PART = re.compile(r"[a-z]+\d*|\d+|[,;]")
+_TOKEN = re.compile(r"[a-z]+\d*|\d+|[,;]")
 _NAME = re.compile(r"[a-z]+\d*(?:_\d+(?![a-z\d]))?")
 _LEADING_NUMBER = re.compile(r"\s*(\d+)\s")
 Name = frozenset[str]
+"""The words of a name, such as "wooden" and "pickaxe"."""
 
 
 class _Item(NamedTuple):
-    """A word of a line, the number right after it, and its part of the line."""
+    """A word in a line."""
 
     word: str
     number: int | None
+    """The number right after the word, as in "drawer 3"."""
     part: int
+    """Index of the part of the line that holds the word. Commas, semicolons and prepositions separate the parts."""
 
 
 class _KnownGoal(NamedTuple):
-    """The names in a goal. A line must contain one of its ``objects`` and all ``needed`` names."""
+    """A goal that the environment lists, with the names in it."""
 
     action: Action
     objects: Sequence[Name]
+    """Names of its object. A line must contain one of them."""
     needed: Sequence[Name]
-    others: Sequence[Name]
+    """Names in its other required arguments. A line must contain all of them."""
+    optional: Sequence[Name]
+    """Names that a line may contain."""
 
 
 class _Line(NamedTuple):
-    """The rest of a line after its verb: the words, and all numbers with their part of the line."""
+    """What follows the verb in a line."""
 
     items: Sequence[_Item]
     numbers: Sequence[tuple[int, int]]
+    """All numbers, each with the index of its part of the line."""
 
 
 class GoalMatcher:
-    """Matches lines with the known goals of an environment."""
+    """Finds the known goal of an environment that a line means."""
 
     def __init__(self, goals: Goals) -> None:
         self._goals = goals
@@ -85,13 +92,13 @@ class GoalMatcher:
             self._known.setdefault(action.name, []).append(self._read(action))
         self._words: dict[str, set[str]] = {}
         for known in (goal for goals_of_verb in self._known.values() for goal in goals_of_verb):
-            for word in (word for name in (*known.objects, *known.needed, *known.others) for word in name):
+            for word in (word for name in (*known.objects, *known.needed, *known.optional) for word in name):
                 self._words.setdefault(word[0], set()).add(word.partition("_")[0])
 
     def nearest(self, text: str) -> Action | None:
-        """Return the goal that a text means, the first if several match equally; None if none matches."""
-        verb, parts = self._verb(_PART.findall(text[:MAX_LINE].partition("#")[0].lower()))
-        line = self._line(parts, verb.split("_"))
+        """Return the goal that a text means, or None if none matches. Of equal matches, the first known goal counts."""
+        verb, tokens = self._verb(_TOKEN.findall(text[:MAX_LINE].partition("#")[0].lower()))
+        line = self._line(tokens, verb.split("_"))
         if not verb or not line.items:
             return None
         best_rank: tuple[float, ...] = (MIN_SHARE,)
@@ -104,6 +111,7 @@ class GoalMatcher:
         return best
 
     def _read(self, action: Action) -> _KnownGoal:
+        """Return a goal with its names."""
         parameters = list(self._goals.specs[action.name].signature.parameters.values())
         pairs = list(zip(parameters, action.args, strict=False))[1:]
         needed = [pair for pair in pairs if isinstance(pair[1], str) and pair[0].default is pair[0].empty]
@@ -115,74 +123,81 @@ class GoalMatcher:
             [*(name for pair in pairs if pair not in needed for name in _names(pair[1])), *sources],
         )
 
-    def _verb(self, parts: Sequence[str]) -> tuple[str, Sequence[str]]:
-        """Return the first word that is the verb of exactly one goal, and the parts after it."""
-        for index, part in enumerate(parts):
-            if len(verbs := self._verbs(part, first=index == 0 or parts[:index] == ["agent"])) == 1:
-                return verbs[0], parts[index + 1 :]
+    def _verb(self, tokens: Sequence[str]) -> tuple[str, Sequence[str]]:
+        """Find the first word that is the verb of exactly one goal.
+
+        Return the name of that verb, and the tokens after the word, or "" and no tokens if there is none.
+        """
+        for index, token in enumerate(tokens):
+            if len(verbs := self._verbs(token, is_first=index == 0 or tokens[:index] == ["agent"])) == 1:
+                return verbs[0], tokens[index + 1 :]
         return "", ()
 
-    def _verbs(self, word: str, first: bool) -> list[str]:
-        """Return the goals whose verb is a word: by name, by a synonym, or by a misspelling."""
+    def _verbs(self, word: str, is_first: bool) -> list[str]:
+        """Return the goals' verbs that a word may stand for.
+
+        Verbs that contain the word come before verbs with a synonym of it. The first word may also be a misspelling.
+        """
         names = {name: name.split("_") for name in self._known}
-        synonyms = {other for alias in _ALIASES if word in alias for other in alias}
+        synonyms = {verb for group in _SYNONYMS if word in group for verb in group}
         return (
             [name for name, words in names.items() if word in words]
             or [name for name, words in names.items() if not synonyms.isdisjoint(words)]
-            or [name for name, words in names.items() if first and any(_similarity(word, one) > _TYPO for one in words)]
+            or [name for name, words in names.items() if is_first and any(_similarity(word, w) > _TYPO for w in words)]
         )
 
-    def _line(self, parts: Sequence[str], verb: Sequence[str]) -> _Line:
+    def _line(self, tokens: Sequence[str], verb: Sequence[str]) -> _Line:
+        """Return the words and numbers among the tokens after the verb."""
         items: list[_Item] = []
         numbers: list[tuple[int, int]] = []
-        place = 0
-        for part, after in zip(parts, (*parts[1:], ""), strict=False):
-            if part in ",;" or part in _PREPOSITIONS:
-                place += 1
-            elif part.isdecimal():
-                numbers.append((int(part), place))
-            elif _singular(part) not in _FILLERS and part not in verb:
-                word = self._correct_spelling(_singular(part))
-                items.append(_Item(word, int(after) if after.isdecimal() else None, place))
+        part = 0
+        for token, next_token in zip(tokens, (*tokens[1:], ""), strict=False):
+            if token in ",;" or token in _PREPOSITIONS:
+                part += 1
+            elif token.isdecimal():
+                numbers.append((int(token), part))
+            elif _singular(token) not in _FILLERS and token not in verb:
+                word = self._correct_spelling(_singular(token))
+                items.append(_Item(word, int(next_token) if next_token.isdecimal() else None, part))
         return _Line(items, numbers)
 
     def _correct_spelling(self, word: str) -> str:
-        """Return the most similar known word, if the word is a misspelling."""
+        """Return the known word that is most similar to a misspelled word, or the word itself."""
         known = self._words.get(word[0], set())
         if word in known:
             return word
-        ranked = [(ratio, other) for other in sorted(known) if (ratio := _similarity(word, other)) > _TYPO]
+        ranked = [(ratio, similar) for similar in sorted(known) if (ratio := _similarity(word, similar)) > _TYPO]
         return max(ranked)[1] if ranked else word
 
     def _match(self, known: _KnownGoal, line: _Line, objects: Set[Name]) -> tuple[Action | None, tuple[float, ...]]:
-        """Return the goal with the line's count, and the rank of the match; None if it does not match."""
+        """Return the goal with the count in the line, and the rank of the match, or None if it does not match."""
         line_words = {form for item in line.items for form in _forms(item)}
         named = [name for name in known.objects if name <= line_words]
         if not named or not all(name <= line_words for name in known.needed):
             return None, ()
-        words = frozenset[str]().union(*named, *known.needed, *(name for name in known.others if name <= line_words))
-        left = [item for item in line.items if words.isdisjoint(_forms(item))]
+        words = frozenset[str]().union(*named, *known.needed, *(name for name in known.optional if name <= line_words))
+        unmatched = [item for item in line.items if words.isdisjoint(_forms(item))]
         first_part = [item for item in line.items if item.part == line.items[0].part]
         heading = {form for item in first_part for form in _forms(item)} & words
         subjects = [name for name in named if name <= heading or heading <= name]
-        unknown = {item.word for item in left}
+        unknown = {item.word for item in unmatched}
         is_ambiguous = any(name <= unknown for name in objects)
         if not subjects or is_ambiguous or not unknown.isdisjoint(item.word for item in first_part):
             return None, ()
         subject = max(subjects, key=lambda name: len(name & heading))
-        places = [next(n for n, item in enumerate(line.items) if word in _forms(item)) for word in subject]
-        action = self._with_count(known.action, line, words, {line.items[place].part for place in places})
+        indices = [next(n for n, item in enumerate(line.items) if word in _forms(item)) for word in subject]
+        action = self._with_count(known.action, line, words, {line.items[index].part for index in indices})
         if action is None:
             return None, ()
-        share = (1 + len(line.items) - len(left)) / (1 + len(line.items))
-        missing = [name for name in (known.objects[0], *known.others) if not name <= line_words]
+        share = (1 + len(line.items) - len(unmatched)) / (1 + len(line.items))
+        missing = [name for name in (known.objects[0], *known.optional) if not name <= line_words]
         counts = {number for number, _ in line.numbers} & set(_numbers(action))
-        return action, (share, len(subject & heading), -max(places), -len(missing), len(counts))
+        return action, (share, len(subject & heading), -max(indices), -len(missing), len(counts))
 
     def _with_count(self, action: Action, line: _Line, words: Name, parts: Set[int]) -> Action | None:
-        """Return the goal with the line's count; None if that is impossible or ambiguous.
+        """Return the goal with the count in the line, or None if the goal cannot have it or the line is ambiguous.
 
-        ``words`` are those of the goal's names, ``parts`` the parts of the line that hold its object.
+        ``words`` are the words of the goal's names. ``parts`` are the indices of the parts that hold its object.
         """
         numbers = list(line.numbers)
         for item in line.items:
@@ -200,7 +215,7 @@ class GoalMatcher:
 
 
 def _forms(item: _Item) -> Sequence[str]:
-    """Return the forms in which a word may be part of a name: alone, or with its number, as in drawer 3."""
+    """Return the forms in which a word may occur in a name: alone, or with the number after it (``drawer_3``)."""
     return (item.word,) if item.number is None else (item.word, f"{item.word}_{item.number}")
 
 
@@ -213,7 +228,7 @@ def _names(argument: JsonValue) -> list[Name]:
 
 
 def _numbers(action: Action) -> Iterator[int]:
-    """Return all counts of a goal, its object's first."""
+    """Yield all counts of a goal. The count of its object comes first."""
     for argument in action.args:
         if isinstance(argument, dict):
             yield from (count for count in argument.values() if isinstance(count, int))
@@ -226,7 +241,10 @@ def _singular(word: str) -> str:
 
 
 def _similarity(word: str, known: str) -> float:
-    """Return the similarity of two words, 0 to 1. A misspelling keeps the first letter and about the length."""
+    """Return the similarity of two words, from 0 to 1.
+
+    It is 0 if their first letters differ, if their lengths differ by more than 2, or if one of them is very short.
+    """
     if min(len(word), len(known)) < 3 or word[0] != known[0] or abs(len(word) - len(known)) > 2:
         return 0
     if sorted(word) == sorted(known):

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from planbook.learning.given import read_source
+from planbook.learning.copying import read_source
 from tests.flows import BUILD, Finished, asks, events, files, here, history, refusal, scripted, table
 from tests.killing import KILLED, lives
 from tests.planbook.export.test_importing import FOREIGN, written

@@ -8,7 +8,7 @@ import pytest
 from planbook.planner import Outcome, read_trajectory
 from planbook.results.table import read_run
 from planbook.runs import Run, last_path, recorded_endings
-from planbook.watching.following import Following, RunControl
+from planbook.watching.followed_run import FollowedRun, RunControl
 from tests.executing import wait_until
 from tests.flows import events, here, refusal
 from tests.planbook.inputs.commands import play_shifting
@@ -62,27 +62,27 @@ def test_an_interrupted_second_play_is_resumed_without_again(broken: Path) -> No
 
 
 def test_a_run_that_is_watched_meanwhile_shows_the_last_ending_once(broken: Path) -> None:
-    with closing(Following(broken)) as following:
+    with closing(FollowedRun(broken)) as following:
         following.catch_up()
         version = following.version
-        assert following.read.order == [0, 1, 2]
+        assert following.results.order == [0, 1, 2]
         with closing(Run.open(broken, to_play=True)) as run:
             run.begin_invocation(note={"again": ["task/1"]})
             run.end_invocation()
         following.catch_up()
-        assert following.read.order == [0, 2]
+        assert following.results.order == [0, 2]
         assert following.changed[1] > version
         assert here("run", "--resume", broken).returncode == 0
         following.catch_up()
-        assert following.read.order == [0, 2, 1]
-        assert following.read.episodes[1].ending.outcome is Outcome.DIRECT_SUCCESS
+        assert following.results.order == [0, 2, 1]
+        assert following.results.episodes[1].ending.outcome is Outcome.DIRECT_SUCCESS
 
 
 def test_a_finished_run_is_not_resumed_from_watching_and_a_broken_episode_is_no_problem(
     broken: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("SHIFTING_BROKEN", "look/1")
-    with closing(Following(broken)) as following:
+    with closing(FollowedRun(broken)) as following:
         control = RunControl(following)
         control.ask("go on")
         assert control.state == "finished"
@@ -92,7 +92,7 @@ def test_a_finished_run_is_not_resumed_from_watching_and_a_broken_episode_is_no_
         control.ask("go on")
         assert control.state in ("resuming", "playing")
         wait_until(lambda: following.catch_up() or control.state == "finished")
-        assert following.read.episodes[1].ending.outcome is Outcome.BROKEN
+        assert following.results.episodes[1].ending.outcome is Outcome.BROKEN
         assert not control.problem
 
 

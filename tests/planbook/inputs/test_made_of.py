@@ -7,12 +7,12 @@ from typing import Any
 
 import pytest
 
-from planbook.config import RECORDINGS, Config, Learning
+from planbook.config import RECORDINGS, Config, LearningSettings
 from planbook.envs import Selection
 from planbook.envs.alfworld import generated
 from planbook.envs.alfworld.tasks import DATA_FOLDER, GAME_FILE
 from planbook.envs.toy import Toy
-from planbook.inputs import data_digests, inputs, prompt_digests
+from planbook.inputs import current_inputs, data_digests, prompt_digests
 from planbook.manuals import SHIPPED
 from planbook.planner import METHODS, Sampling
 from planbook.planner.models.recordings import read_recording
@@ -43,7 +43,7 @@ def test_every_recorded_prompt_is_one_of_its_method(recording: Path) -> None:
     header, entries = read_recording(recording)
     words = header.command.split()
     planner = words[words.index("--planner") + 1] if "--planner" in words else "automanual"
-    learning = Learning() if words[0] == "build" else None
+    learning = LearningSettings() if words[0] == "build" else None
     known = prompt_digests(Config(planner=planner, env=words[words.index("--env") + 1], actions=1, learning=learning))
     assert {entry.label.partition(": ")[2] for entry in entries if ".j2" in entry.label} <= known.keys()
 
@@ -98,7 +98,7 @@ def test_a_change_before_anything_was_played_is_only_reported(tmp_path: Path) ->
     write_shelf(tmp_path)
     chosen = Config(planner="naive", env=str(tmp_path / "shelf.py"), actions=3)
     tasks = chosen.environment.select(Selection())
-    Run.create(tmp_path / "run", chosen, tasks, made_of=inputs(chosen, tasks)).close()
+    Run.create(tmp_path / "run", chosen, tasks, made_of=current_inputs(chosen, tasks)).close()
     write_shelf(tmp_path, "cup_1")
     resumed = here("run", "--resume", tmp_path / "run")
     assert resumed.returncode == 0
@@ -161,7 +161,7 @@ def test_a_run_keeps_its_graph_file_and_a_changed_graph_is_another_run(tmp_path:
 
 def test_a_changed_template_is_noticed(tmp_path: Path) -> None:
     other = {"executor/task.j2": "0" * 16}
-    now = inputs(config("react"), Toy.tasks(Selection()))
+    now = current_inputs(config("react"), Toy.tasks(Selection()))
     then = now.model_copy(update={"prompts": {**now.prompts, **other}})
     assert list(map(str, changes(then, now))) == ["prompt executor/task.j2: changed"]
     assert here("run", "--env", "toy", "--out", tmp_path / "run", *FEW).returncode == 4
@@ -173,7 +173,7 @@ def test_demonstrations_starts_recordings_prices_and_seeds_are_inputs() -> None:
     models = {"default": "recorded:adapt-alfworld", "planner": "recorded:growing.jsonl+openai:x"}
     sampling = {"planner": Sampling(seed=5), "executor": Sampling(seed=None)}
     chosen = Config(planner="react", env="alfworld", actions=9, models=models, sampling=sampling, seed=100)
-    made = inputs(chosen, [])
+    made = current_inputs(chosen, [])
     assert "start" in made.knowledge
     assert any(name.startswith("demonstration ") for name in made.knowledge)
     assert made.models.keys() == {"recorded:adapt-alfworld"}

@@ -13,7 +13,7 @@ from planbook.planner import Ending, Outcome
 from planbook.report import episodes, report_runs
 from planbook.report.page import script, script_hash
 from planbook.runs import Run, recorded_endings
-from planbook.wording import harmless, in_words
+from planbook.wording import escape_control, in_words
 from tests.command import planbook, result
 from tests.reported import HIDDEN, HOSTILE, Page, asking_run, many_endings, reported, written
 from tests.rows import FAILED, SOLVED, summary_of
@@ -65,7 +65,7 @@ def test_hostile_texts_are_shown_as_texts(page: Page) -> None:
     page.check()
     shown = "".join(page.all("body"))
     assert HOSTILE in shown
-    assert harmless(HIDDEN) in shown
+    assert escape_control(HIDDEN) in shown
 
 
 def test_every_episode_has_its_cells_with_code_steps_and_feedback(page: Page, run: Run) -> None:
@@ -81,8 +81,8 @@ def test_every_episode_has_its_cells_with_code_steps_and_feedback(page: Page, ru
     assert "".join(page.all("section", class_="cell")).count("no end recorded") == 1
     assert sum(step.count("agent.") for step in page.all("ol", class_="steps")) == len(bodies(run, "act"))
     shown = "".join(page.all("body"))
-    assert all(harmless(cell["feedback"]["text"]) in shown for cell in cells)
-    assert all(harmless(cell["thought"]["understanding"]) in shown for cell in cells)
+    assert all(escape_control(cell["feedback"]["text"]) in shown for cell in cells)
+    assert all(escape_control(cell["thought"]["understanding"]) in shown for cell in cells)
     assert page.all("span", class_="bad")[0].strip().startswith("assert 'nothing at all'")
 
 
@@ -92,7 +92,7 @@ def test_prompts_and_replies_are_shown_without_repeating_earlier_messages(page: 
     shown = {text.removeprefix("\n") for text in page.all("pre")}
     for ask in asks:
         assert {
-            harmless(message["content"]) for message in (*ask["messages"], {"content": ask["reply"]["text"]})
+            escape_control(message["content"]) for message in (*ask["messages"], {"content": ask["reply"]["text"]})
         } <= shown
     before = page.all("p", class_="before")
     repeated = sum(len(ask["messages"]) - 1 for ask in asks if ask["template"] == "automanual/feedback.j2")

@@ -9,12 +9,12 @@ from typing import Any
 
 import pytest
 
-from planbook.planner import Spent
-from planbook.report.blocks import dollars
+from planbook.planner import Spending
+from planbook.report.blocks import format_money
 from planbook.report.trust import Costs, costs, money_per_solved
 from planbook.results.table import read_run
 from planbook.runs import Run
-from planbook.spending import Price, prices_from
+from planbook.spending import Pricing, prices_from
 from planbook.wording import PRICE_UNKNOWN
 from tests.flows import here, refusal, scripted
 from tests.reported import Page, reported
@@ -49,7 +49,7 @@ def prices(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return file
 
 
-def counted(folder: Path, price: Price) -> Mapping[str, Costs]:
+def counted(folder: Path, price: Pricing) -> Mapping[str, Costs]:
     with closing(Run.open(folder)) as run:
         return costs(read_run(run, "run", price))
 
@@ -80,16 +80,16 @@ def test_costs_are_added_up_by_role_model_and_prompt(folder: Path, prices: Path)
             assert spent.waited == sum(each[7] for each in own)
         tokens = [spent.tokens for spent in rows.values()]
         assert tokens == sorted(tokens, reverse=True)
-    total = sum(found["role"].values(), Spent())
+    total = sum(found["role"].values(), Spending())
     assert total.money == pytest.approx(sum(by_hand(1).values()))
-    assert money_per_solved(total, 2) == dollars(sum(by_hand(1).values()) / 2)
+    assert money_per_solved(total, 2) == format_money(sum(by_hand(1).values()) / 2)
 
 
 def test_the_cost_of_a_model_without_a_price_is_unknown(folder: Path, tmp_path: Path) -> None:
     table = tmp_path / "prices.json"
     table.write_text(json.dumps({"models": {"small": {"input": 1, "output": 2}}}))
     found = counted(folder, prices_from(table))
-    money = {name: dollars(spent.money) for name, spent in found["model"].items()}
+    money = {name: format_money(spent.money) for name, spent in found["model"].items()}
     assert money == {"openai:big": PRICE_UNKNOWN, "openai:small": "$0.0005"}
     assert money_per_solved(found["model"]["openai:big"], 2) == ""
 
@@ -99,7 +99,7 @@ def test_the_report_uses_the_price_table_of_the_command(folder: Path, prices: Pa
     found = here("report", folder, "--out", page, "--prices", prices, "--json").result
     assert found["runs"][0]["money"] == pytest.approx(sum(by_hand(1).values()))
     (section,) = Page(page).all("section", class_="cost")
-    assert dollars(sum(by_hand(1).values())) in section
+    assert format_money(sum(by_hand(1).values())) in section
     assert "Outside the episodes, in learning and formulating: 1 call, 4,300 tokens" in section
     (section,) = reported(folder, out=page).all("section", class_="cost")
     assert "give a table that has it with --prices" in section

@@ -12,7 +12,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from planbook.report import report_runs
-from planbook.report.episodes import CHUNK, LONG_TEXT, TEXT, Chunk, LongTexts, episode_document, pack, row, visible
+from planbook.report.episodes import (
+    CHUNK,
+    LONG_TEXT,
+    TEXT,
+    Chunk,
+    LongTexts,
+    episode_document,
+    escape_controls,
+    pack,
+    row,
+)
 from planbook.results.table import read_run
 from planbook.runs import Run
 from tests.reported import HIDDEN, HOSTILE, asking_run, written
@@ -54,15 +64,15 @@ def test_a_lone_surrogate_is_packed_as_an_escape() -> None:
 
 def test_long_texts_are_replaced_by_numbers_and_short_ones_stay() -> None:
     texts, long = LongTexts(), HOSTILE * LONG_TEXT
-    assert texts.without({"a": [long, HOSTILE[:LONG_TEXT]], "b": long}) == {
+    assert texts.replace_long_texts({"a": [long, HOSTILE[:LONG_TEXT]], "b": long}) == {
         "a": [{TEXT: 0}, HOSTILE[:LONG_TEXT]],
         "b": {TEXT: 0},
     }
 
 
 def test_a_key_is_never_mistaken_for_the_number_of_a_text() -> None:
-    assert visible({TEXT: 3, "a": HIDDEN}) == {"\\x01": 3, "a": visible(HIDDEN)}
-    assert visible(HIDDEN).isprintable()
+    assert escape_controls({TEXT: 3, "a": HIDDEN}) == {"\\x01": 3, "a": escape_controls(HIDDEN)}
+    assert escape_controls(HIDDEN).isprintable()
 
 
 def test_shared_prompts_are_in_the_file_once(tmp_path: Path) -> None:

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from planbook.report.blocks import dollars, moment, share, within
+from planbook.report.blocks import format_interval, format_money, format_share, utc_time
 from planbook.report.charts import MAX_POINTS, thin_out
 from planbook.report.episodes import document
 from planbook.report.trust import settings
@@ -22,9 +22,9 @@ def test_a_long_line_is_thinned_but_keeps_its_ends(values: list[float]) -> None:
 
 
 def test_numbers_are_formatted_for_readers() -> None:
-    assert (share(1, 2), within(0.095, 0.905), share(0, 0)) == ("50.0%", "9.5 to 90.5%", "–")
+    assert (format_share(1, 2), format_interval(0.095, 0.905), format_share(0, 0)) == ("50.0%", "9.5 to 90.5%", "–")
     assert (counted(1, "action"), counted(1200, "token")) == ("1 action", "1,200 tokens")
-    assert (moment(0.0), moment(None)) == ("1970-01-01 00:00:00 UTC", "–")
+    assert (utc_time(0.0), utc_time(None)) == ("1970-01-01 00:00:00 UTC", "–")
 
 
 @pytest.mark.parametrize(
@@ -32,7 +32,7 @@ def test_numbers_are_formatted_for_readers() -> None:
     [(None, PRICE_UNKNOWN), (0.0, "$0.00"), (0.01234, "$0.0123"), (12.345, "$12.35"), (1234.5, "$1,234.50")],
 )
 def test_sums_of_money_have_only_significant_digits(money: float | None, shown: str) -> None:
-    assert dollars(money) == shown
+    assert format_money(money) == shown
 
 
 def test_empty_settings_are_not_listed() -> None:

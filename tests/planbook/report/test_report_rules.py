@@ -8,7 +8,7 @@ from typing import Any
 from planbook.knowledge import EVERYTHING, learned_in
 from planbook.planner import Ending, Outcome
 from planbook.report.learned import prose
-from planbook.rules import count
+from planbook.rules import count_evidence
 from planbook.rules.book import NO_EVIDENCE
 from planbook.runs import Run
 from planbook.wording import counted
@@ -65,7 +65,7 @@ def test_a_building_run_shows_its_rules_with_evidence_and_change_log(tmp_path: P
     shown = "".join(page.all("section", class_="learned"))
     for rule in rules:
         assert rule.content in shown
-        assert str(count(state.citations).get(rule.id, NO_EVIDENCE)) in shown
+        assert str(count_evidence(state.citations).get(rule.id, NO_EVIDENCE)) in shown
     assert all(line in shown for line in state.history.log())
     for kind, procedure in state.knowledge.procedures.items():
         assert kind in shown

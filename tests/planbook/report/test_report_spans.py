@@ -8,14 +8,14 @@ from typing import Any
 
 import pytest
 
-from planbook.config import Config, chosen_options
+from planbook.config import Config, effective_options
 from planbook.envs import Action, Observation
 from planbook.envs.browser import chromium
 from planbook.planner import Step
-from planbook.planner.spans import RecordedSpan, moment, spans_in
+from planbook.planner.spans import RecordedSpan, instant_event, spans_in
 from planbook.planner.strategies.advocate.tree import BranchTried
 from planbook.report import report_runs
-from planbook.wording import harmless
+from planbook.wording import escape_control
 from tests.browser import need_browser
 from tests.flows import events
 from tests.golden import play
@@ -101,14 +101,14 @@ def test_hostile_spans_and_lasting_actions_are_shown(tmp_path: Path) -> None:
         texts = {"why": f"{HOSTILE} {HIDDEN}", "history": HOSTILE, "mapped": "agent.open('box_3')"}
         failed = BranchTried(round=0, number=1, parent=0, subtask="a", code="y", fate="failed")
         for branch in (tried.model_copy(update=texts), failed):
-            book.put(scope, "span", moment(branch))
+            book.put(scope, "span", instant_event(branch))
         body = {"by": "executor", "text": "part", "depth": 1, "done": False, "note": HOSTILE}
         book.put(f"{book.scope}/execute/0", "subtask", body)
         book.end(FAILED)
     page = reported(tmp_path / "run")
     page.check()
     shown = "".join(page.all("main"))
-    for text in (HOSTILE, harmless(HIDDEN), "value: 0.25", "visits: 7", "agent.open('box_3')"):
+    for text in (HOSTILE, escape_control(HIDDEN), "value: 0.25", "visits: 7", "agent.open('box_3')"):
         assert text in shown
     assert {"abandoned", "failed"} <= set(page.all("span", class_="kind"))
     (lasting,) = page.all("li", class_="stays")
@@ -154,7 +154,7 @@ def test_spans_of_planbook_0_1_are_shown(tmp_path: Path) -> None:
 
 def test_the_default_graph_of_the_environment_is_an_option_in_charts() -> None:
     def graph_of(env: str) -> Any:
-        return chosen_options(Config(planner="agentkit", env=env, actions=5), env)["graph"]
+        return effective_options(Config(planner="agentkit", env=env, actions=5), env)["graph"]
 
     assert [graph_of(env) for env in ("toy", "crafter", "moon")] == ["general", "crafter", "general"]
 

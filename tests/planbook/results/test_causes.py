@@ -3,11 +3,11 @@
 from planbook.envs import Task, Verdict
 from planbook.planner import Ending, Feedback, FeedbackKind, Outcome
 from planbook.planner.ending import NOT_JUDGED, Judgement, ending_of
+from planbook.results.rendering import failure_lines
 from planbook.results.summary import Summary, summarise
-from planbook.results.telling import failure_lines
 from planbook.runs import Entry
 from planbook.terminal.episode import ending_text
-from planbook.wording import cause_of, describe, why
+from planbook.wording import cause_of, describe, reason_of
 from tests.rows import results
 
 DONE = (Feedback(kind=FeedbackKind.DONE, text=""),)
@@ -63,6 +63,9 @@ def test_a_cause_that_says_the_same_as_the_outcome_is_not_repeated() -> None:
     assert ending_text(unjudged).plain == "not judged here after 3 actions, 0 error steps: answer: 42"
     limited = ending_of(Judgement(), DONE, 3, used_up=True)
     assert described(limited) == "out of budget after 3 actions"
-    assert [(cause_of(ending), why(ending)) for ending in (unjudged, limited)] == [("", " (answer: 42)"), ("", "")]
+    assert [(cause_of(ending), reason_of(ending)) for ending in (unjudged, limited)] == [
+        ("", " (answer: 42)"),
+        ("", ""),
+    ]
     unsolved = ending_of(Judgement(), DONE, 3, used_up=False)
-    assert (cause_of(unsolved), why(unsolved)) == ("the episode ended unsolved", " (the episode ended unsolved)")
+    assert (cause_of(unsolved), reason_of(unsolved)) == ("the episode ended unsolved", " (the episode ended unsolved)")

@@ -11,12 +11,12 @@ from planbook.config import Config
 from planbook.envs import Action, Observation, Selection
 from planbook.planner import Feedback, FeedbackKind, Step
 from planbook.planner.ending import Judgement, ending_of
-from planbook.planner.spans import Claim, moment
+from planbook.planner.spans import Claim, instant_event
+from planbook.results.rendering import claim_lines
 from planbook.results.rows import TaskClaim
 from planbook.results.summary import ClaimCounts, Summary
 from planbook.results.table import read_folder, read_run
-from planbook.results.telling import claim_lines
-from planbook.workers import Hosting
+from planbook.workers import Execution
 from tests.command import ROOT
 from tests.flows import here, scripted
 from tests.rows import BROKEN, FAILED, SOLVED, Book, new_run, summary_of
@@ -34,7 +34,7 @@ def played(folder: Path, planner: str, answer: str, env: str = "toy", *ids: str)
     options = {"rounds": 0} if planner == "deps" else {}
     chosen = {"selection": Selection(ids=ids), "actions": 20, "planner_options": options}
     config = Config(planner=planner, env=env, models={"default": model}, **chosen)
-    return play(config, folder / "run", Hosting())[1]
+    return play(config, folder / "run", Execution())[1]
 
 
 @pytest.mark.parametrize(
@@ -97,7 +97,7 @@ def test_a_claim_about_a_broken_or_unplayed_episode_is_not_false(tmp_path: Path)
     with closing(new_run(tmp_path / "run", *["a"] * len(episodes), planner="react")) as run:
         for entry, (outcome, done) in zip(run.entries(), episodes, strict=True):
             book = Book(run, entry.path)
-            book.put(f"{book.scope}/execute/0", "span", moment(Claim(done=done, by=WHOLE)))
+            book.put(f"{book.scope}/execute/0", "span", instant_event(Claim(done=done, by=WHOLE)))
             book.end(outcome)
         found = summary_of(run).claims
     assert found is not None
@@ -126,7 +126,7 @@ def test_a_delivered_answer_is_a_claim_in_every_method(tmp_path: Path) -> None:
 def test_a_claim_about_a_task_that_nothing_can_judge_is_not_false(tmp_path: Path) -> None:
     with closing(new_run(tmp_path / "run", "ask", planner="automanual", env="web")) as run:
         book = Book(run, "task/0")
-        book.put(f"{book.scope}/execute/0", "span", moment(Claim(done=True, by=WHOLE)))
+        book.put(f"{book.scope}/execute/0", "span", instant_event(Claim(done=True, by=WHOLE)))
         ending = ending_of(Judgement(unjudged="answer: 7"), DONE, 1, used_up=False)
         book.put(book.path, "outcome", ending.model_dump(mode="json"))
         (row,) = read_run(run).episodes.values()

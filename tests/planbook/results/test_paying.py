@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from planbook.planner import Spent
+from planbook.planner import Spending
 from planbook.report.charts import charts
 from planbook.results.learning_cost import LearningPayoff
 from planbook.results.table import read_run
@@ -47,8 +47,8 @@ def paying(folder: Path) -> Any:
     ids=["saves", "saves nothing", "solves nothing", "saves little"],
 )
 def test_learning_breaks_even_when_it_has_saved_its_tokens(tokens: int, solved: int, break_even: int | None) -> None:
-    without = LearningPayoff.of(10, Spent(calls=10, prompt=1000), Spent())
-    learned = LearningPayoff.of(solved, Spent(calls=1, completion=tokens), Spent(calls=5, prompt=1000))
+    without = LearningPayoff.of(10, Spending(calls=10, prompt=1000), Spending())
+    learned = LearningPayoff.of(solved, Spending(calls=1, completion=tokens), Spending(calls=5, prompt=1000))
     assert learned.compared_with("A", without).break_even == break_even
 
 
@@ -58,8 +58,8 @@ def test_learning_breaks_even_when_it_has_saved_its_tokens(tokens: int, solved: 
     ids=["the other solved nothing", "the other has learned", "nothing was solved"],
 )
 def test_there_is_no_break_even_without_two_costs_of_a_solved_task(solved: int, without: int, behind: int) -> None:
-    learned = LearningPayoff.of(solved, Spent(), Spent(calls=5, prompt=1000))
-    other = LearningPayoff.of(without, Spent(calls=9, prompt=9000), Spent(prompt=behind))
+    learned = LearningPayoff.of(solved, Spending(), Spending(calls=5, prompt=1000))
+    other = LearningPayoff.of(without, Spending(calls=9, prompt=9000), Spending(prompt=behind))
     assert learned.compared_with("A", other) == learned
 
 
@@ -189,10 +189,10 @@ def test_the_cost_of_learning_is_read_once_for_a_run_that_is_watched(home: Path,
     here(*TEST, "--library", tmp_path / "built", "--out", tmp_path / "run")
     with closing(Run.open(tmp_path / "run")) as run:
         table = read_run(run)
-        before = table.paying()
+        before = table.payoff()
         shutil.rmtree(tmp_path / "built")
         assert before is not None
-        assert table.so_far().paying() == before
+        assert table.so_far().payoff() == before
 
 
 @pytest.mark.parametrize(

@@ -18,8 +18,8 @@ from planbook.results.statistics import (
     paired_difference,
     ratio,
     ratio_difference,
-    sign_flips,
-    t_below,
+    sign_flip_test,
+    t_cdf,
     t_quantile,
     wilson,
     wilson_over,
@@ -60,7 +60,7 @@ def test_sign_flips_agree_with_trying_every_combination(differences: list[int]) 
     observed = abs(sum(differences))
     ways = list(product((1, -1), repeat=len(differences)))
     sums = [abs(sum(sign * each for sign, each in zip(way, differences, strict=True))) for way in ways]
-    assert sign_flips(differences) == pytest.approx(sum(each >= observed for each in sums) / len(ways))
+    assert sign_flip_test(differences) == pytest.approx(sum(each >= observed for each in sums) / len(ways))
 
 
 COUNTS = st.integers(0, 400)
@@ -68,7 +68,7 @@ COUNTS = st.integers(0, 400)
 
 @given(st.integers(0, 60), st.integers(0, 60))
 def test_sign_flips_agree_with_mcnemars_test_on_single_pairs(gained: int, lost: int) -> None:
-    assert sign_flips([1] * gained + [-1] * lost) == pytest.approx(mcnemar(gained, lost), abs=1e-9)
+    assert sign_flip_test([1] * gained + [-1] * lost) == pytest.approx(mcnemar(gained, lost), abs=1e-9)
 
 
 @given(COUNTS, COUNTS, COUNTS)
@@ -126,7 +126,7 @@ def test_a_ratio_with_a_small_or_missing_denominator_has_no_bounds() -> None:
 
 @given(st.floats(-60, 60), st.integers(1, 5_000))
 def test_students_t_agrees_with_scipy(t: float, freedom: int) -> None:
-    assert t_below(t, freedom) == pytest.approx(float(stdtr(freedom, t)), abs=1e-12, rel=1e-8)
+    assert t_cdf(t, freedom) == pytest.approx(float(stdtr(freedom, t)), abs=1e-12, rel=1e-8)
 
 
 @given(st.floats(0.51, 0.9999), st.integers(1, 5_000))

@@ -5,10 +5,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from planbook.envs import Task, Verdict
-from planbook.planner import Ending, Outcome, Spent
+from planbook.planner import Ending, Outcome, Spending
+from planbook.results.rendering import failure_lines, results_table, spending_lines
 from planbook.results.statistics import wilson
 from planbook.results.summary import Summary, summarise
-from planbook.results.telling import failure_lines, results_table, spending_lines
 from planbook.runs import Entry
 from tests.rows import results
 
@@ -78,7 +78,7 @@ def test_means_are_printed_from_the_digits_that_they_have() -> None:
 
 
 def test_costs_per_task_are_over_the_tasks_that_were_run() -> None:
-    spent = Spent(calls=1, prompt=10, completion=2)
+    spent = Spending(calls=1, prompt=10, completion=2)
     entries = [Entry(index=n, task=Task(id=f"a/{n}", env="toy", split="all", type="a", goal="g")) for n in range(4)]
     line, *_ = spending_lines(summarise(results(entries, {0: SOLVED, 1: BROKEN}), 1.0, "run", spent))
     assert line == "1 model call; 10 prompt and 2 completion tokens; $0.00; 0.5 calls and 6 tokens per task."

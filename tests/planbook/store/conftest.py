@@ -5,9 +5,9 @@ from contextlib import closing
 
 import pytest
 
-from planbook.store import Place, Store, begin_schema
+from planbook.store import Store, StoreLocation, create_schema
 
-NewPlace = Callable[[], Place]
+NewPlace = Callable[[], StoreLocation]
 
 
 @pytest.fixture(params=["sqlite", "postgres"])
@@ -16,17 +16,17 @@ def new_place(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathF
     if request.param == "sqlite":
         return lambda: tmp_path_factory.mktemp("store") / "run.db"
     url = request.getfixturevalue("postgres").url
-    return lambda: begin_schema(url)
+    return lambda: create_schema(url)
 
 
 @pytest.fixture
-def place(new_place: NewPlace) -> Place:
+def place(new_place: NewPlace) -> StoreLocation:
     """Return the place of a new, empty store."""
     return new_place()
 
 
 @pytest.fixture
-def store(place: Place) -> Iterator[Store]:
+def store(place: StoreLocation) -> Iterator[Store]:
     """Yield a new, empty store."""
     with closing(Store(place)) as opened:
         yield opened

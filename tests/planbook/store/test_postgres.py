@@ -13,13 +13,13 @@ from psycopg.sql import SQL, Identifier
 
 from planbook.envs import MissingRequirement
 from planbook.errors import BadArgument, BadRun
-from planbook.store import Schema, Store, begin_schema, without_password
+from planbook.store import Schema, Store, create_schema, without_password
 from tests.postgres import Server
 
 
 @pytest.fixture
 def schema(postgres: Server) -> Schema:
-    return begin_schema(postgres.url)
+    return create_schema(postgres.url)
 
 
 @pytest.fixture
@@ -36,7 +36,7 @@ def test_a_reader_waits_for_an_id_that_is_committed_late(schema: Schema, store: 
         late.execute(add.format(Identifier(schema.schema, "event")))
         store.put("task/1", "act", 0, {})
         assert [event.scope for event in store.events()] == ["task/1"], "the second id is there, the first is not"
-        reader = threading.Thread(target=lambda: read.extend((id, event.scope) for id, event in store.since(0)))
+        reader = threading.Thread(target=lambda: read.extend((id, event.scope) for id, event in store.events_since(0)))
         reader.start()
         reader.join(0.5)
         assert reader.is_alive(), "it does not wait for the first"
@@ -57,7 +57,7 @@ def test_a_reader_of_many_writers_misses_no_event(schema: Schema, store: Store) 
     ids, read, writing = [0], [], True
     while writing:
         writing = any(writer.is_alive() for writer in writers)
-        for id, event in store.since(ids[-1]):
+        for id, event in store.events_since(ids[-1]):
             ids.append(id)
             read.append((event.scope, event.n))
     assert ids == sorted(ids)
@@ -69,7 +69,7 @@ def test_a_run_is_played_by_one_process_at_a_time(schema: Schema, store: Store) 
     with closing(Store(schema)) as other:
         with pytest.raises(BadRun, match="is being played by another process"):
             other.claim()
-        with other.hold(0):
+        with other.lock(0):
             pass
         store.close()
         other.claim()
@@ -77,9 +77,9 @@ def test_a_run_is_played_by_one_process_at_a_time(schema: Schema, store: Store) 
 
 def test_two_runs_in_one_database_are_independent(postgres: Server, store: Store) -> None:
     store.claim()
-    with closing(Store(begin_schema(postgres.url))) as other:
+    with closing(Store(create_schema(postgres.url))) as other:
         other.claim()
-        with store.hold(0), other.hold(0):
+        with store.lock(0), other.lock(0):
             other.put("task/0", "act", 0, {})
     assert list(store.events()) == []
 
@@ -125,7 +125,7 @@ def test_a_missing_or_wrong_password_is_reported(
     with pytest.raises(BadRun, match=r"set PGPASSWORD, or write it into ~/\.pgpass"):
         Store(schema.redacted())
     with pytest.raises(BadRun, match="the password is wrong"):
-        begin_schema(postgres.url_of("postgres", password="wrong"))
+        create_schema(postgres.url_of("postgres", password="wrong"))
     monkeypatch.setenv("PGPASSWORD", postgres.password)
     with closing(Store(schema.redacted())) as opened:
         opened.put("task/0", "act", 0, {})
@@ -133,13 +133,13 @@ def test_a_missing_or_wrong_password_is_reported(
 
 def test_faulty_urls_are_reported(postgres: Server) -> None:
     with pytest.raises(BadArgument, match="write postgresql://USER@HOST/DATABASE"):
-        begin_schema("mysql://me@host/db")
+        create_schema("mysql://me@host/db")
     with pytest.raises(BadRun, match='database "nowhere" does not exist; create it with createdb'):
-        begin_schema(postgres.url_of("nowhere"))
+        create_schema(postgres.url_of("nowhere"))
     with pytest.raises(BadRun, match="check that the server runs and accepts connections from this machine"):
-        begin_schema("postgresql://me@127.0.0.1:1/db")
+        create_schema("postgresql://me@127.0.0.1:1/db")
     with pytest.raises(BadRun, match=r"^postgresql://me@host/db\?nothing=1 cannot be reached: .*nothing"):
-        begin_schema("postgresql://me:secret@host/db?nothing=1")
+        create_schema("postgresql://me:secret@host/db?nothing=1")
 
 
 def test_a_server_that_refuses_a_statement_is_not_called_lost(postgres: Server, schema: Schema, store: Store) -> None:
@@ -158,14 +158,14 @@ def test_a_database_that_cannot_be_written_is_reported(postgres: Server) -> None
     postgres.execute(b"CREATE DATABASE fixed")
     postgres.execute(b"ALTER DATABASE fixed SET default_transaction_read_only = on")
     with pytest.raises(BadRun, match="read-only transaction; name another database with --store"):
-        begin_schema(postgres.url_of("fixed"))
+        create_schema(postgres.url_of("fixed"))
 
 
 def test_a_user_who_may_not_create_a_schema_is_shown_the_grant(postgres: Server) -> None:
     postgres.execute(SQL("CREATE ROLE guest LOGIN PASSWORD {}").format(postgres.password))
     try:
         with pytest.raises(BadRun, match='let its owner run: GRANT CREATE ON DATABASE "postgres" TO "guest"'):
-            begin_schema(postgres.url_of("postgres", user="guest"))
+            create_schema(postgres.url_of("postgres", user="guest"))
     finally:
         postgres.execute(b"DROP ROLE guest")
 
@@ -173,7 +173,7 @@ def test_a_user_who_may_not_create_a_schema_is_shown_the_grant(postgres: Server)
 def test_a_database_without_utf8_is_refused(postgres: Server) -> None:
     postgres.execute(b"CREATE DATABASE latin ENCODING 'LATIN1' LOCALE 'C' TEMPLATE template0")
     with pytest.raises(BadRun, match="encoding is LATIN1; create one with: createdb --template template0"):
-        begin_schema(postgres.url_of("latin"))
+        create_schema(postgres.url_of("latin"))
 
 
 @pytest.mark.parametrize("statement", ["CREATE SCHEMA", "CREATE TABLE"])
@@ -186,7 +186,7 @@ def test_a_server_that_dies_while_a_schema_is_created_is_reported(postgres: Serv
         when = f"ON ddl_command_start WHEN TAG IN ('{statement}') EXECUTE FUNCTION die()"
         connection.execute(f"CREATE EVENT TRIGGER at_once {when}".encode())
     with pytest.raises(BadRun, match=r"could not be created: .*; begin the run again"):
-        begin_schema(postgres.url_of(name))
+        create_schema(postgres.url_of(name))
 
 
 def test_a_missing_psycopg_is_reported_with_the_command_to_install_it(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -194,7 +194,7 @@ def test_a_missing_psycopg_is_reported_with_the_command_to_install_it(monkeypatc
     monkeypatch.delitem(sys.modules, "planbook.store.postgres", raising=False)
     monkeypatch.delattr("planbook.store.postgres", raising=False)
     with pytest.raises(MissingRequirement, match=r"-m pip install 'psycopg"):
-        begin_schema("postgresql://me@host/db")
+        create_schema("postgresql://me@host/db")
 
 
 @pytest.mark.deep

@@ -13,7 +13,7 @@ from planbook import run
 from planbook.errors import BadRun
 from planbook.planner import Body
 from planbook.runs import Run
-from planbook.watching.following import Following
+from planbook.watching.followed_run import FollowedRun
 from tests.command import ROOT, planbook
 from tests.executing import TASKS, command, kill, processes, start, wait_until
 from tests.flows import here, refusal, scripted
@@ -115,9 +115,9 @@ def test_a_player_on_another_machine_is_refused(tmp_path: Path, postgres: Server
     with closing(Run.open(folder, to_play=True)):
         with pytest.raises(BadRun, match="is being played by another process"):
             Run.open(copy, to_play=True)
-        with closing(Following(copy)) as following:
+        with closing(FollowedRun(copy)) as following:
             following.catch_up()
-            assert following.played, "planbook watch sees it too"
+            assert following.is_played, "planbook watch sees it too"
     with closing(Run.open(copy)) as run:
         assert not run.is_played
     Run.open(copy, to_play=True).close()

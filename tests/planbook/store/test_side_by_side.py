@@ -11,20 +11,20 @@ from multiprocessing.synchronize import Event as Signal
 import pytest
 
 from planbook.errors import BadRun
-from planbook.store import LONG_TEXT, Place, Store
+from planbook.store import LONG_TEXT, Store, StoreLocation
 
 FORK = multiprocessing.get_context("fork")
 PUTS = 200
 
 
-def write(place: Place, scope: str) -> None:
+def write(place: StoreLocation, scope: str) -> None:
     store = Store(place)
     for number in range(PUTS):
         store.put(scope, "act", number, {"mine": scope, "page": "<p>" * LONG_TEXT + str(number % 10)})
     store.close()
 
 
-def test_processes_that_write_at_the_same_time_lose_no_event(place: Place) -> None:
+def test_processes_that_write_at_the_same_time_lose_no_event(place: StoreLocation) -> None:
     writers = [FORK.Process(target=write, args=(place, f"task/{number}")) for number in range(3)]
     for writer in writers:
         writer.start()
@@ -39,7 +39,7 @@ def test_processes_that_write_at_the_same_time_lose_no_event(place: Place) -> No
     store.close()
 
 
-def test_an_event_is_never_overwritten(place: Place) -> None:
+def test_an_event_is_never_overwritten(place: StoreLocation) -> None:
     one, other = Store(place), Store(place)
     one.put("task/0", "act", 0, {"by": "one"})
     with pytest.raises(BadRun, match="written twice"):
@@ -54,21 +54,21 @@ def test_an_event_is_never_overwritten(place: Place) -> None:
 def hold_when_free(store: Store, index: int) -> Iterator[None]:
     """Hold an episode as soon as it is free."""
     while True:
-        with store.hold(index) as held:
+        with store.lock(index) as held:
             if held:
                 yield
                 return
         time.sleep(0.02)
 
 
-def hold(place: Place, index: int, held: Signal) -> None:
+def hold(place: StoreLocation, index: int, held: Signal) -> None:
     store = Store(place)
-    with store.hold(index):
+    with store.lock(index):
         held.set()
         signal.pause()
 
 
-def test_an_episode_is_free_when_its_process_dies(place: Place) -> None:
+def test_an_episode_is_free_when_its_process_dies(place: StoreLocation) -> None:
     held, waiting = FORK.Event(), threading.Event()
     holder = FORK.Process(target=hold, args=(place, 7, held))
     holder.start()
@@ -83,7 +83,7 @@ def test_an_episode_is_free_when_its_process_dies(place: Place) -> None:
 
     waiter = threading.Thread(target=wait)
     waiter.start()
-    with store.hold(8) as other:
+    with store.lock(8) as other:
         assert other
         waiting.wait()
         time.sleep(0.3)
@@ -95,12 +95,12 @@ def test_an_episode_is_free_when_its_process_dies(place: Place) -> None:
     store.close()
 
 
-def test_closing_another_store_frees_no_episode(place: Place) -> None:
+def test_closing_another_store_frees_no_episode(place: StoreLocation) -> None:
     """A POSIX lock would be lost as soon as the process closes the file anywhere."""
     store = Store(place)
-    with store.hold(3):
+    with store.lock(3):
         Store(place).close()
-        with store.hold(4):
+        with store.lock(4):
             store.put("task/4", "act", 0, {})
         got, other = threading.Event(), Store(place)
 

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from pydantic import JsonValue
 
 from planbook.errors import BadRun
-from planbook.store import LONG_TEXT, Place, Store, begin_schema
+from planbook.store import LONG_TEXT, Store, StoreLocation, create_schema
 from tests.postgres import Server
 
 TEXTS = st.text() | st.integers(LONG_TEXT, LONG_TEXT + 9).flatmap(lambda length: st.text(min_size=length))
@@ -30,18 +30,18 @@ BODIES = st.dictionaries(st.text(max_size=8), JSON, max_size=4)
 
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=25)
 @given(bodies=st.lists(BODIES, max_size=3))
-def test_a_body_is_read_as_it_was_written(place: Place, bodies: list[dict[str, JsonValue]]) -> None:
+def test_a_body_is_read_as_it_was_written(place: StoreLocation, bodies: list[dict[str, JsonValue]]) -> None:
     store = Store(place)
-    last = max((number for number, _ in store.since(0)), default=0)
+    last = max((number for number, _ in store.events_since(0)), default=0)
     store.put_all([(f"task/{last}", "act", n, body) for n, body in enumerate(bodies)])
     store.close()
     again = Store(place, to_write=False)
     assert [event.body for event in again.events(f"task/{last}")] == bodies
-    assert [event.body for _, event in again.since(last)] == bodies
+    assert [event.body for _, event in again.events_since(last)] == bodies
     again.close()
 
 
-def test_a_long_text_is_stored_once(place: Place) -> None:
+def test_a_long_text_is_stored_once(place: StoreLocation) -> None:
     store = Store(place)
     page = "<p>" * LONG_TEXT
     for number in range(5):
@@ -57,7 +57,7 @@ def test_a_long_text_is_stored_once(place: Place) -> None:
 def test_both_stores_have_the_same_rows_for_the_same_events(
     tmp_path_factory: pytest.TempPathFactory, postgres: Server, bodies: list[dict[str, JsonValue]]
 ) -> None:
-    places: list[Place] = [tmp_path_factory.mktemp("store") / "run.db", begin_schema(postgres.url)]
+    places: list[StoreLocation] = [tmp_path_factory.mktemp("store") / "run.db", create_schema(postgres.url)]
     for place in places:
         store = Store(place)
         for number, body in enumerate(bodies):
@@ -67,7 +67,7 @@ def test_both_stores_have_the_same_rows_for_the_same_events(
     assert (events, sorted(texts)) == (others, sorted(other_texts))
 
 
-def tables(place: Place) -> tuple[list[Any], list[str]]:
+def tables(place: StoreLocation) -> tuple[list[Any], list[str]]:
     """Return the contents of the tables without the times."""
     event, body = "select scope, kind, n, body from {}event order by id", "select body from {}text"
     if isinstance(place, Path):
@@ -144,7 +144,7 @@ def test_a_folder_that_is_moved_while_its_store_is_open_is_reported(tmp_path: Pa
     with closing(Store(folder / "run.db")) as store:
         store.put("task/0", "act", 0, {})
         folder.rename(tmp_path / "moved")
-        with pytest.raises(BadRun, match=r"run\.db cannot be written: .*No such file.*run\.db-lock"), store.hold(0):
+        with pytest.raises(BadRun, match=r"run\.db cannot be written: .*No such file.*run\.db-lock"), store.lock(0):
             pass
         for _ in store.events():
             with pytest.raises(BadRun, match="cannot be used as a run's store: unable to open database file"):
@@ -159,7 +159,7 @@ def test_keys_like_those_of_the_store_are_read_as_they_were_written(store: Store
 
 
 @pytest.mark.parametrize("text", ["half \ud83d of a pair", "x" * LONG_TEXT + "\udcff"])
-def test_a_lone_surrogate_is_read_as_it_was_written(place: Place, text: str) -> None:
+def test_a_lone_surrogate_is_read_as_it_was_written(place: StoreLocation, text: str) -> None:
     body: dict[str, JsonValue] = {"observation": {"text": text}, "page": "ü" * LONG_TEXT}
     store = Store(place)
     store.put("task/0", "act", 0, body)

@@ -10,11 +10,11 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
-from planbook.planner import Budget, Ending, Outcome, Spent
+from planbook.planner import Budget, Ending, Outcome, Spending
 from planbook.planner.budget import Meter
 from planbook.runs import Run
 from planbook.terminal.printing import Progress, time_left
-from planbook.wording import clock
+from planbook.wording import format_clock
 from tests.reported import many_endings
 
 SOLVED, FAILED = Ending(outcome=Outcome.DIRECT_SUCCESS), Ending(outcome=Outcome.FAILURE, cause="done")
@@ -28,7 +28,7 @@ def test_the_time_left_follows_from_the_time_of_ended_episodes() -> None:
 
 @pytest.mark.parametrize(("seconds", "shown"), [(0.4, "0:00"), (62, "1:02"), (3723, "1:02:03")])
 def test_times_are_written_as_hours_minutes_and_seconds(seconds: float, shown: str) -> None:
-    assert clock(seconds) == shown
+    assert format_clock(seconds) == shown
 
 
 @pytest.fixture
@@ -52,13 +52,13 @@ def bar(shown: Progress, width: int) -> list[str]:
 def printed(shown: Progress, every: float, seconds: float) -> list[str]:
     """Return the lines that are printed where there is no terminal."""
     file = io.StringIO()
-    with shown.show(Console(file=file, highlight=False), every=every):
+    with shown.show(Console(file=file, highlight=False), interval=every):
         time.sleep(seconds)
     return file.getvalue().splitlines()
 
 
 def test_the_bar_shows_results_spending_and_the_time_left(run: Run) -> None:
-    run.meter = Meter(Budget(calls=2000), Spent(calls=1234, prompt=4000, completion=500, money=1.5))
+    run.meter = Meter(Budget(calls=2000), Spending(calls=1234, prompt=4000, completion=500, money=1.5))
     shown = progress(run, [SOLVED, BROKEN])
     first, second = bar(shown, 100)
     assert re.fullmatch(r"adapt on toy ━+ +2/4 1 solved \(50\.0%\) 1 broken *", first)

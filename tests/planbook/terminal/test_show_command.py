@@ -11,7 +11,7 @@ from planbook.planner import Body, Outcome, Trajectory
 from planbook.report.episodes import episode_document
 from planbook.results.table import read_run
 from planbook.runs import Run
-from planbook.store import started_over
+from planbook.store import restart_scope
 from tests.flows import BUILD, here, refusal
 from tests.golden import play
 from tests.reported import asking_run, many_endings, written
@@ -115,7 +115,7 @@ def test_the_last_attempt_at_an_episode_is_shown(tmp_path: Path) -> None:
     with closing(many_endings(tmp_path / "run", [BROKEN])) as run:
         entry = run.entries()[0]
         body: Body = {"task": entry.task.model_dump(mode="json"), "observation": {"text": "The second attempt."}}
-        run.store.put(f"{started_over(entry.path, 1)}/round/0", "task", 0, body)
+        run.store.put(f"{restart_scope(entry.path, 1)}/round/0", "task", 0, body)
     assert "The second attempt." in show(tmp_path / "run", 0)
 
 

@@ -16,7 +16,7 @@ from planbook.planner import Ending, Outcome
 from planbook.report.page import script_hash
 from planbook.results.measures import unlock_score
 from planbook.runs import Run
-from planbook.watching.following import Following, RunControl
+from planbook.watching.followed_run import FollowedRun, RunControl
 from planbook.watching.pages import Pages
 from tests.executing import wait_until
 from tests.flows import BUILD, here
@@ -87,7 +87,7 @@ def test_milestones_count_only_ended_episodes(tmp_path: Path) -> None:
     tasks = environment.environment.tasks(Selection(seeds=(0, 1, 2, 3)))
     with (
         closing(Run.create(tmp_path / "run", environment, tasks)) as run,
-        closing(Following(tmp_path / "run")) as following,
+        closing(FollowedRun(tmp_path / "run")) as following,
     ):
         known = environment.environment.all_milestones
         ending = Ending(outcome=Outcome.FAILURE, cause="unfinished", milestones=known[:1])
@@ -101,7 +101,7 @@ def test_milestones_count_only_ended_episodes(tmp_path: Path) -> None:
 def test_episodes_that_were_read_before_the_store_failed_are_reported_afterwards(tmp_path: Path) -> None:
     folder = written(tmp_path / "run", asking_run, seeds=2)
     row = "INSERT INTO event (scope, kind, n, body, at) VALUES ('task/0', 'act', 99, '{\"$text\": \"lost\"}', 0)"
-    with closing(Following(folder)) as following, closing(sqlite3.connect(folder / "run.db")) as database:
+    with closing(FollowedRun(folder)) as following, closing(sqlite3.connect(folder / "run.db")) as database:
         with database:
             database.execute(row)
         with pytest.raises(KeyError, match="lost"):
@@ -126,7 +126,7 @@ def test_a_store_that_cannot_be_read_is_reported_and_read_again_later(tmp_path: 
 def test_learned_rules_are_shown(tmp_path: Path) -> None:
     folder = tmp_path / "run"
     assert here(*BUILD, "--types", "fetch", "--tasks-per-type", 2, "--out", folder).returncode == 0
-    with closing(Following(folder)) as following:
+    with closing(FollowedRun(folder)) as following:
         shown = json.dumps(Pages(following, RunControl(following)).news(0)[1]["sections"])
     assert "What was learned" in shown
     assert re.search(r"\d+ rules? in force", shown)
@@ -186,6 +186,7 @@ def test_building_tasks_that_were_left_out_are_not_counted(tmp_path: Path) -> No
     page = (tmp_path / "report.html").read_text()
     assert page.count(">skipped</span>") == built.result["left_out"]
     assert ">begun</span>" not in page
-    with closing(Following(run)) as following:
+    with closing(FollowedRun(run)) as following:
         following.catch_up()
-        assert (following.entries, following.ended, following.under_way()) == (*(built.result["tasks"],) * 2, [])
+        assert following.episode_count == following.ended_count == built.result["tasks"]
+        assert not following.open_episodes()

@@ -8,7 +8,7 @@ from planbook.planner.graph.database import GraphDatabase
 from planbook.planner.graph.graph import Graph
 from planbook.planner.graph.hooking import Hooks
 from planbook.planner.graph.node import GraphNode
-from planbook.planner.graph.traverse import Pass, run_pass
+from planbook.planner.graph.traverse import PassResult, run_pass
 from planbook.planner.models.types import label
 
 
@@ -57,7 +57,7 @@ def passed(
     hooks: Hooks | None = None,
     side_by_side: int = 1,
     repairs: int = 2,
-) -> Pass:
+) -> PassResult:
     """One pass over the graph."""
     scope = Scope(journal or MemoryJournal(), f"pass/{number}", (answers or Answers()).roles(repairs))
     given = {"number": number, "hooks": hooks, "side_by_side": side_by_side}

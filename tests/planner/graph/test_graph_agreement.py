@@ -15,7 +15,7 @@ from planbook.planner.errors import GraphError
 from planbook.planner.graph.answers import shape_of
 from planbook.planner.graph.database import GraphDatabase
 from planbook.planner.graph.graph import Edge, Graph
-from planbook.planner.graph.hooking import Finishing
+from planbook.planner.graph.hooking import FinishContext
 from planbook.planner.graph.node import EachLoop, GraphNode, IfBranch
 from tests.planner.graph.given import Answers, chain, changed, passed, question
 from tests.planner.killed import KilledJournal
@@ -67,7 +67,7 @@ def _of_kind(
     return node
 
 
-def edit(finishing: Finishing) -> None:
+def edit(finishing: FinishContext) -> None:
     """Add a node that a later one waits for, where that is still possible."""
     finishing.database.append("log", finishing.node.name)
     last = list(finishing.graph.nodes)[-1]
@@ -79,7 +79,7 @@ def edit(finishing: Finishing) -> None:
         finishing.graph.add_temporary_edge(f"{finishing.node.name}t", last)
 
 
-def skip(finishing: Finishing) -> None:
+def skip(finishing: FinishContext) -> None:
     """Skip the last node, or leave it out."""
     open_yet = [name for name in finishing.graph.nodes if name not in finishing.graph.evaluated]
     if open_yet:

@@ -127,7 +127,7 @@ def test_temporary_edits_are_undone_after_each_pass_even_a_failed_one() -> None:
     with pytest.raises(GraphError, match="no further"):
         passed(graph, hooks={"edit": fail})
     assert (graph.layers(), graph.edges(), graph.evaluated) == (*before, ())
-    assert "extra" not in graph.last
+    assert "extra" not in graph.last_answers
 
 
 def test_a_cycle_that_an_edit_makes_is_an_error_before_the_next_query() -> None:

@@ -11,7 +11,7 @@ from planbook.planner.graph.answers import shape_of
 from planbook.planner.graph.database import GraphDatabase
 from planbook.planner.graph.file import graph_of, read_graph
 from planbook.planner.graph.graph import Graph
-from planbook.planner.graph.hooking import AfterQueryError, Composing, Finishing
+from planbook.planner.graph.hooking import AfterQueryError, ComposeContext, FinishContext
 from tests.planner.graph.given import Answers, chain, changed, passed, question
 from tests.spanning import held
 
@@ -101,7 +101,7 @@ def test_a_hook_that_fails_is_named(key: str, hook: Any, message: str) -> None:
 
 
 def test_a_compose_hook_replaces_the_answers_above_the_prompt() -> None:
-    def history(composing: Composing) -> str:
+    def history(composing: ComposeContext) -> str:
         return f"Pass {composing.number} of {composing.node.name}: {composing.answers} {{{{ db.x }}}}"
 
     graph = Graph(question("a", "?"), question("b", "Say {{ db.x }}.", after=("a",), compose="history"))
@@ -111,7 +111,7 @@ def test_a_compose_hook_replaces_the_answers_above_the_prompt() -> None:
 
 
 def test_a_finish_hook_edits_the_database_and_the_rest_of_the_pass() -> None:
-    def finish(finishing: Finishing) -> None:
+    def finish(finishing: FinishContext) -> None:
         finishing.database.append("log", finishing.answer)
         finishing.graph.add_temporary_node(question("more", "Say more.", after=(finishing.node.name,)))
         finishing.graph.add_temporary_edge("more", "b")
@@ -125,7 +125,7 @@ def test_a_finish_hook_edits_the_database_and_the_rest_of_the_pass() -> None:
 
 
 def test_a_finish_hook_may_replace_a_value_together_with_its_parts() -> None:
-    def finish(finishing: Finishing) -> None:
+    def finish(finishing: FinishContext) -> None:
         finishing.database.set("skill.name", "dig")
         finishing.database.set("skill", {})
 
@@ -311,7 +311,7 @@ def test_every_node_records_its_result() -> None:
 
 
 def test_an_event_has_the_short_values_that_a_hook_stored() -> None:
-    def keep(finishing: Finishing) -> None:
+    def keep(finishing: FinishContext) -> None:
         finishing.database.set("short", "x")
         finishing.database.set("long", "x" * 3_000)
 

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from planbook.planner import Message, Sampling
 from planbook.planner.errors import ContextExceeded
-from planbook.planner.models.context import CLOSE, NAMED, OPEN, WHOLE, Fitted, fit, prompt_block, room
+from planbook.planner.models.context import CLOSE, NAMED, OPEN, WHOLE, FittedPrompt, fit, prompt_block, prompt_limit
 from planbook.planner.models.tokens import estimate_prompt, estimate_tokens
 from planbook.planner.models.types import Speaker
 
@@ -128,8 +128,8 @@ def test_a_conversation_that_cannot_fit_is_an_error_with_both_sizes() -> None:
 
 
 def test_the_room_of_a_prompt_is_the_context_without_the_reply() -> None:
-    assert room(Sampling(context=16_000, max_tokens=2_000)) == 14_000
-    assert room(Sampling(context=16_000, max_tokens=None)) == 8_000
+    assert prompt_limit(Sampling(context=16_000, max_tokens=2_000)) == 14_000
+    assert prompt_limit(Sampling(context=16_000, max_tokens=None)) == 8_000
 
 
 ROLES = st.sampled_from(["system", "user", "assistant"])
@@ -145,7 +145,7 @@ def test_a_fitted_conversation_fits_and_keeps_the_required_messages(messages: li
         return
     assert estimate_prompt(fitted.messages) <= room
     if estimate_prompt(messages) <= room:
-        assert fitted == Fitted(tuple(messages))
+        assert fitted == FittedPrompt(tuple(messages))
     if not fitted.cut_characters:
         must = [each for each in messages if each.role == "system"] + messages[-1:]
         must += [each for each in messages if each.role == "user"][:1]

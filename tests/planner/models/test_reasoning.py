@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from planbook.planner import Reply
-from planbook.planner.models.reasoning import AfterReasoning, split, without_reasoning
+from planbook.planner.models.reasoning import ReasoningFilter, split_reasoning, without_reasoning
 
 CODE = "```python\nprint('</think>')\n```"
 
@@ -28,7 +28,7 @@ CODE = "```python\nprint('</think>')\n```"
     ],
 )  # fmt: skip
 def test_reasoning_is_split_from_the_beginning_of_a_reply(text: str, reasoning: str, rest: str) -> None:
-    assert split(text) == (reasoning, rest)
+    assert split_reasoning(text) == (reasoning, rest)
     reply = without_reasoning(Reply(text=text))
     assert (reply.reasoning, reply.text) == (reasoning, rest)
 
@@ -37,7 +37,7 @@ PARTS = ("<think>", "</think>", "<thi", "nk>", "\n", "agent.open('box_1')\n", "`
 
 
 def test_long_reasoning_takes_linear_time() -> None:
-    on_text, start = AfterReasoning(lambda piece: False), time.process_time()
+    on_text, start = ReasoningFilter(lambda piece: False), time.process_time()
     assert all(on_text(piece) for piece in ("<think>", *["why "] * 60_000, "</thi", "nk>"))
     assert not on_text("plan")
     assert time.process_time() - start < 5
@@ -53,10 +53,10 @@ def test_a_listener_gets_the_reply_without_reasoning_however_it_is_cut(parts: li
         passed_on.append(piece)
         return True
 
-    on_text = AfterReasoning(listen)
+    on_text = ReasoningFilter(listen)
     for begin, end in zip([0, *cuts], [*cuts, len(text)], strict=True):
         if text[begin:end]:
             assert on_text(text[begin:end])
-    left = split(text)[1]
+    left = split_reasoning(text)[1]
     is_start_of_tag = any(tag.startswith(left.strip().lower()) for tag in ("<think>", "<thinking>"))
     assert "".join(passed_on) == left or (not passed_on and is_start_of_tag), "more text may still complete the tag"

@@ -29,7 +29,7 @@ def test_replans_and_goals_are_counted(tmp_path: Path) -> None:
     assert (found.rounds, found.solved_by_rounds, found.most_rounds) == ({0: 1, 1: 1}, {1: 1}, 1)
     assert (found.selectors, found.reasons) == (("horizon",), {"no table": 2})
     line = "Replanned 0.50 times per task, 1 at most; goals tried 6, done 4, failed 2; selector: horizon; lines mapped"
-    assert line in "\n".join(map(str, found.tell()))
+    assert line in "\n".join(map(str, found.describe()))
 
 
 def test_replans_are_those_of_played_episodes(tmp_path: Path) -> None:

@@ -4,7 +4,7 @@ from contextlib import closing
 from pathlib import Path
 
 from planbook.planner.strategies.advocate.tree import SearchFigures
-from planbook.planner.strategies.agentkit import Passes
+from planbook.planner.strategies.agentkit import GraphFigures
 from planbook.runs import Run
 from tests.rows import BROKEN, FAILED, SOLVED, new_run, summary_of
 from tests.rows import Book as Book  # for other tests
@@ -55,7 +55,7 @@ def test_branches_remedies_and_lasting_actions_are_counted(tmp_path: Path) -> No
     assert found.branches == {"kept": 2, "not tried": 2, "turned back": 1, "abandoned": 1}
     assert (found.remedies_tried, found.remedies_kept) == (2, 1)
     assert (found.lasting, found.lasting_gone_behind) == (2, 1)
-    rounds, branches, lasting = map(str, found.tell())
+    rounds, branches, lasting = map(str, found.describe())
     assert rounds.endswith("Solved within N rounds: 1: 100.0%.")
     assert branches.endswith("remedies tried 2, kept 1.")
     assert lasting.startswith("Actions whose effects a rewind cannot undo: 2;")
@@ -91,7 +91,7 @@ def test_nodes_of_graphs_are_counted(tmp_path: Path) -> None:
         unfinished = Book(run, "task/1")
         unfinished.put(f"{unfinished.scope}/pass/0", "node", {"node": "observe", "number": 0})
         methods = summary_of(run).methods
-    assert methods == {"graph": Passes(passes=3, answered=3, reused=2, temporary=2, skipped=2, mean_passes=2)}
-    (line,) = map(str, methods["graph"].tell())
+    assert methods == {"graph": GraphFigures(passes=3, answered=3, reused=2, temporary=2, skipped=2, mean_passes=2)}
+    (line,) = map(str, methods["graph"].describe())
     assert line.startswith("Passes over the graph: 3, 2.00 per task; nodes answered 3, reused 2")
     assert ", skipped 2; temporary nodes 2" in line

@@ -11,7 +11,7 @@ from pydantic import BaseModel
 from planbook.envs import Environment, Task
 from planbook.planner import (
     Prompts,
-    Rendered,
+    RenderedText,
     action_docs,
     fence_around,
     function_heads,
@@ -22,21 +22,21 @@ from planbook.rules.types import Knowledge, Reflection, Rule, RuleType, Skill, r
 from planbook.sandbox import bound_names, parse_source
 
 PROMPTS = Prompts(Path(__file__).parent / "templates")
-"""The prompt templates of this package, by path."""
+"""The prompt templates of this package. They are looked up by their paths in the folder ``templates``."""
 _CODE_BLOCK = re.compile(r"^(`{3,}).*?^\1$", re.DOTALL | re.MULTILINE)
-"""A block of code in a manual."""
+"""Matches a block of code in a manual."""
 
 
-def tell_rules(rules: Iterable[Rule]) -> str:
-    """Return the rules as text in the order of their ids, with type, content and example, without validation logs."""
+def render_rules(rules: Iterable[Rule]) -> str:
+    """Return the text of rules in the order of their ids: type, content and example, but not the validation log."""
     ordered = sorted(rules, key=lambda rule: rule_number(rule.id))
     shown = [rule.model_dump(include={"id", "type", "content", "example"}) for rule in ordered]
     fence = fence_around(*(rule["example"] for rule in shown))
     return PROMPTS["rules"].render(rules=shown, fence=fence)
 
 
-def tell_knowledge(task: Task, rules: str, shown: Skill | Reflection | None) -> str:
-    """Return the text shown to a planner before a task: rules, then a skill or a reflection; empty without them."""
+def render_knowledge(task: Task, rules: str, shown: Skill | Reflection | None) -> str:
+    """Return the text that a planner is shown before a task: the rules, then the skill or reflection, if any."""
     skill = shown if isinstance(shown, Skill) else None
     reflection = shown if isinstance(shown, Reflection) else None
     return PROMPTS["known"].render(
@@ -48,18 +48,21 @@ def tell_knowledge(task: Task, rules: str, shown: Skill | Reflection | None) -> 
     )
 
 
-def tell_manual(knowledge: Knowledge) -> str:
-    """Return the manual, or the rules as a list if no manual was written."""
-    return mark_optional_code(knowledge.manual.strip()) or tell_rules(knowledge.rules)
+def render_manual(knowledge: Knowledge) -> str:
+    """Return the manual, or a list of the rules if no manual was written."""
+    return mark_optional_code(knowledge.manual.strip()) or render_rules(knowledge.rules)
 
 
 def mark_optional_code(manual: str) -> str:
-    """Return the manual with its code marked as blocks that a prompt may leave out."""
+    """Return the manual with its code marked as blocks that may be left out if a prompt is too long."""
     return _CODE_BLOCK.sub(lambda code: prompt_block(code[0], "example of a rule"), manual)
 
 
-def in_brief(rule: Rule, defined: Collection[str]) -> Rule:
-    """Return a helper method with only the heads of its functions if these are ``defined`` for the planner."""
+def shorten_helper(rule: Rule, defined: Collection[str]) -> Rule:
+    """Return a helper method with only the heads of its functions, if plans can call all of them anyway.
+
+    ``defined`` holds the names that plans can use without defining them. Other rules are returned unchanged.
+    """
     code = dedent(rule.example)
     names = bound_names(code)  # none for an example that is not code
     if rule.type is not RuleType.USEFUL_HELPER_METHOD or not names or not names <= set(defined):
@@ -67,10 +70,10 @@ def in_brief(rule: Rule, defined: Collection[str]) -> Rule:
     return rule.model_copy(update={"example": function_heads(code)})
 
 
-def tell_calls(rules_text: str, helpers: Iterable[Rule], defined: Collection[str]) -> str:
-    """Return the text of the rules with a line for every other helper method: its id, and its functions' signatures.
+def render_calls(rules_text: str, helpers: Iterable[Rule], defined: Collection[str]) -> str:
+    """Return the text of the rules, followed by a line for each of ``helpers``, which are not among them.
 
-    Only functions that are ``defined`` for the planner are listed.
+    The line has the helper's id, and the signatures of those of its functions that are ``defined`` for plans.
     """
     codes = ((rule.id, dedent(rule.example)) for rule in helpers)
     calls = {
@@ -79,8 +82,8 @@ def tell_calls(rules_text: str, helpers: Iterable[Rule], defined: Collection[str
     return PROMPTS["calls"].render(rules=rules_text, calls=calls) if calls else rules_text
 
 
-def without_defined(code: str, defined: Collection[str]) -> str:
-    """Return the code without the functions and classes that are ``defined`` for the planner."""
+def remove_defined(code: str, defined: Collection[str]) -> str:
+    """Return the code without the functions and classes that are already ``defined`` for plans."""
     if bound_names(code).isdisjoint(defined):  # also if the code is broken
         return code.strip("\n")
     lines = code.split("\n")
@@ -90,15 +93,15 @@ def without_defined(code: str, defined: Collection[str]) -> str:
     return "\n".join(lines).strip("\n")
 
 
-def tell_environment(environment: type[Environment], options: BaseModel | None = None) -> str:
-    """Return the description of an environment and of what plans can use there, for readers of its rules."""
+def render_environment(environment: type[Environment], options: BaseModel | None = None) -> str:
+    """Return a description of an environment and of the functions that plans can call, for readers of its rules."""
     return PROMPTS["world"].render(about=environment.about, action_docs=action_docs(environment, options))
 
 
 def shortened(text: str, limit: int) -> str:
-    """Return the text, cut to about ``limit`` characters: a third from its beginning, the rest from its end."""
+    """Return the text, cut to about ``limit`` characters: a third from its beginning, two thirds from its end."""
     if len(text) <= limit:
         return text
     head, tail = text[: limit // 3], text[-(limit - limit // 3) :]
     short = f"{head}\n[... {len(text) - limit} characters left out ...]\n{tail}"
-    return Rendered.known(short, text.data_digest) if isinstance(text, Rendered) else short
+    return RenderedText.known(short, text.data_digest) if isinstance(text, RenderedText) else short

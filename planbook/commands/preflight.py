@@ -1,4 +1,4 @@
-"""Checks before a run begins: procedures, plans and demonstrations that the method needs."""
+"""Checks before a run begins: does the planning method have the procedures, plans and demonstrations that it needs?"""
 
 from collections.abc import Sequence
 
@@ -11,9 +11,10 @@ from planbook.planner import METHODS, Memory, method
 
 
 def check_procedures(memory: Memory, config: Config, tasks: Sequence[Task]) -> None:
-    """Warn about task types without a procedure. Raises BadProcedure, and BadArgument if there is none at all.
+    """Warn about task types without a procedure.
 
-    With ``after``, there may be none: the first points of a learning curve come before the first procedure.
+    Raises BadProcedure if a procedure is invalid, or BadArgument if no type has one. The latter is no error with
+    ``--after``: the first test runs of a learning curve play before any procedure was learned.
     """
     if config.types == FOUND:
         _check_matches(memory, config, tasks)
@@ -31,31 +32,31 @@ def check_procedures(memory: Memory, config: Config, tasks: Sequence[Task]) -> N
 
 
 def _check_matches(memory: Memory, config: Config, tasks: Sequence[Task]) -> None:
-    """Warn about goals without a certain procedure, as far as goals are known before the episodes begin."""
-    visible = [task.model_copy(update=config.task_overrides(task)) for task in tasks]
-    unmatched = sum(bool(task.goal) and memory.recall(task).procedure is None for task in visible)
+    """Warn about goals that match no procedure with certainty. Goals that only an episode reveals are not checked."""
+    known = [task.model_copy(update=config.task_overrides(task)) for task in tasks]
+    unmatched = sum(bool(task.goal) and memory.recall(task).procedure is None for task in known)
     if unmatched:
         ERRORS.print(
-            f"No procedure is certain for {unmatched} of {len(visible)} goals: those count as no_plan.", style="yellow"
+            f"No procedure is certain for {unmatched} of {len(known)} goals: those count as no_plan.", style="yellow"
         )
 
 
-def check_naive(config: Config) -> None:
-    """Raise BadArgument if the environment has no naive plan; the message names those that have one."""
+def check_naive_plan(config: Config) -> None:
+    """Raise BadArgument if the environment has no naive plan. The message names the environments that have one."""
     if config.planner != "naive" or config.environment.naive:
         return
-    environments = [name for name in sorted(known_environments()) if _has_naive(name)]
+    environments = [name for name in sorted(known_environments()) if _has_naive_plan(name)]
     raise BadArgument(f"naive has no plan for {config.environment.name}; it has one for {', '.join(environments)}")
 
 
-def check_streams(config: Config) -> None:
-    """Raise BadArgument if the method cannot run plans while they are written; the message names those that can."""
+def check_streaming(config: Config) -> None:
+    """Raise BadArgument for ``--stream`` with a method that cannot run a plan while a model writes it."""
     if config.stream and not method(config.planner).streams:
         streaming = ", ".join(name for name, candidate in sorted(METHODS.items()) if candidate.streams)
         raise BadArgument(f"--stream: {config.title} cannot run a plan while a model writes it; {streaming} can")
 
 
-def _has_naive(environment: str) -> bool:
+def _has_naive_plan(environment: str) -> bool:
     try:
         return bool(load_environment(environment).naive)
     except UnknownEnvironment:  # registered by another package that cannot be imported
@@ -63,17 +64,17 @@ def _has_naive(environment: str) -> bool:
 
 
 def warn_missing_demonstrations(config: Config) -> None:
-    """Warn once about demonstrations that the environment lacks."""
+    """Warn if demonstrations that the run needs are missing for its environment."""
     if message := missing_demonstrations(config):
         ERRORS.print(message, style="yellow", soft_wrap=True)
 
 
 def missing_demonstrations(config: Config) -> str:
-    """Return a line on the demonstrations that the environment lacks under the run's options; empty if none."""
+    """Return a sentence that names the missing demonstrations, or "" if none is missing."""
     strategy, environment = method(config.planner), config.environment.name
     available = existing_demonstrations(environment, strategy.demonstrations, config.library_folder)
-    wanted = strategy.options.model_validate(config.planner_options).wanted(strategy.demonstrations)
-    missing = [name for name in wanted if name not in available and name not in strategy.stand_ins]
+    needed = strategy.options.model_validate(config.planner_options).wanted_demonstrations(strategy.demonstrations)
+    missing = [name for name in needed if name not in available and name not in strategy.fallback_demonstrations]
     if not missing:
         return ""
     if not available:

@@ -24,8 +24,8 @@ from planbook.report import report_runs
 from planbook.results.rows import NOT_PLAYED
 from planbook.results.table import RunResults, read_folder
 from planbook.runs import CONFIG_FILE, Entry, Run, is_run, recorded_endings
-from planbook.spending import Price, prices_from, spent_so_far
-from planbook.store import Event, started_over
+from planbook.spending import Pricing, prices_from, spent_so_far
+from planbook.store import Event, restart_scope
 from planbook.terminal.episode import ending_text, episode_pieces, text
 from planbook.terminal.printing import print_parts
 from planbook.wording import ESTIMATED, counted
@@ -42,7 +42,7 @@ def show(run: Path, episode: str, prompts: bool) -> tuple[int, Trajectory]:
     """Print one EPISODE of RUN: its number from 0, the id of its task, or `failed` for the first that failed."""
     with closing(Run.open(run, graphs=True)) as opened:
         endings = recorded_endings(opened)
-        entry = chosen_entry(opened, episode, endings)
+        entry = find_episode(opened, episode, endings)
         events = list(opened.store.events(entry.path))
         if not events:
             raise BadArgument(f"{entry.task.id} (episode {entry.index}) has not begun; there is nothing to show")
@@ -62,7 +62,7 @@ def show(run: Path, episode: str, prompts: bool) -> tuple[int, Trajectory]:
 
 
 def _print(out: Console, piece: RenderableType) -> None:
-    """Print a piece; without trailing blanks if the output is not a terminal."""
+    """Print a piece of an episode. If the output is not a terminal, strip trailing blanks."""
     if out.is_terminal:
         out.print(piece)
         return
@@ -71,26 +71,29 @@ def _print(out: Console, piece: RenderableType) -> None:
     click.echo("\n".join(line.rstrip() for line in captured.get().split("\n")), nl=False)
 
 
-def chosen_entry(run: Run, which: str, endings: dict[int, Ending]) -> Entry:
-    """Return the episode with that number or task, or the first that failed. Raises BadArgument."""
+def find_episode(run: Run, name: str, endings: dict[int, Ending]) -> Entry:
+    """Return the first episode that a user's argument names: a number, the id of a task, or `failed`.
+
+    Raises BadArgument if there is none.
+    """
     entries = run.entries()
     if not entries:
         raise BadArgument(
             f"{run.folder} lists no episodes: planbook 0.1 kept the passes of a prompt graph that way; see them with: "
             f"planbook report {run.folder}"
         )
-    if which == FAILED:
+    if name == FAILED:
         failed = (entry for entry in entries if _failed(endings.get(entry.index, NOT_PLAYED)))
         if first := next(failed, None):
             return first
         raise BadArgument(f"no episode of {run.folder} failed; name one by its number or its task")
-    found = [entry for entry in entries if entry.task.id == which]
-    if not found and which.isdecimal():
-        found = [entry for entry in entries if entry.index == int(which)]
-    if not found:
+    matches = [entry for entry in entries if entry.task.id == name]
+    if not matches and name.isdecimal():
+        matches = [entry for entry in entries if entry.index == int(name)]
+    if not matches:
         numbers = f"a number from 0 to {len(entries) - 1}" if len(entries) > 1 else "0"
-        raise BadArgument(f"{run.folder} has no episode {which!r}; give {numbers}, a task's id or {FAILED}")
-    return found[0]
+        raise BadArgument(f"{run.folder} has no episode {name!r}; give {numbers}, a task's id or {FAILED}")
+    return matches[0]
 
 
 def _failed(ending: Ending) -> bool:
@@ -98,18 +101,21 @@ def _failed(ending: Ending) -> bool:
 
 
 def _last_attempt(entry: Entry, events: list[Event], task: Task | None = None) -> Trajectory:
-    """Return the last attempt at an episode, over or not. Without a task, raises BadArgument if no round has begun."""
+    """Return the last attempt at an episode, which may still be played.
+
+    Without a task, raises BadArgument if the attempt has not reset the environment yet.
+    """
     path, scopes, restarts = entry.path, {event.scope for event in events}, 0
-    while any(scope.startswith(started_over(entry.path, restarts + 1)) for scope in scopes):
+    while any(scope.startswith(restart_scope(entry.path, restarts + 1)) for scope in scopes):
         restarts += 1
-        path = started_over(entry.path, restarts)
+        path = restart_scope(entry.path, restarts)
     try:
         return read_trajectory(path, events, task)
     except LookupError as error:
         raise BadArgument(f"{entry.task.id} (episode {entry.index}) has no round to show") from error
 
 
-def _heading(entry: Entry, ending: Ending | None, events: list[Event], price: Price) -> Iterator[RenderableType]:
+def _heading(entry: Entry, ending: Ending | None, events: list[Event], price: Pricing) -> Iterator[RenderableType]:
     task, cost = entry.task, spent_so_far(events, price)
     repeat = f", repeat {entry.repeat}" if entry.repeat else ""
     yield text(f"{task.id}", "bold").append(f"  episode {entry.index}{repeat}", "dim")
@@ -145,7 +151,7 @@ def report(runs: tuple[Path, ...], out: Path | None, episodes: str | None, price
 @click.option("--no-browser", is_flag=True, help="Only print the address.")
 def watch(run: Path, port: int, no_browser: bool) -> int:
     """Show RUN in a browser on this machine while it is played, with buttons to pause, continue and stop it."""
-    from planbook.watching.following import Following  # the server takes a while to import
+    from planbook.watching.followed_run import FollowedRun  # the server takes a while to import
     from planbook.watching.serving import serve
 
     def on_address(address: str) -> None:
@@ -154,13 +160,13 @@ def watch(run: Path, port: int, no_browser: bool) -> int:
         if not no_browser:
             webbrowser.open(address)
 
-    following = Following(run)
+    followed = FollowedRun(run)
     try:
-        serve(following, port, on_address)
+        serve(followed, port, on_address)
     except KeyboardInterrupt:
         pass
     finally:
-        following.close()
+        followed.close()
     return errors.OK
 
 
@@ -210,9 +216,9 @@ def stats(runs: tuple[Path, ...], by: str, where: tuple[str, ...], prices: Path 
 
     NAME is a setting of run.json, for example planner, env, seed, selection.split or models.default.
     """
-    gathered, unreadable = _readable(runs, prices_from(prices) if prices else None)
-    chosen = _chosen(gathered, where)
-    names = [full_name(name, (run.run.config for run in gathered)) for name in by.split(",") if name]
+    results, unreadable = _read_runs(runs, prices_from(prices) if prices else None)
+    chosen = _matching_runs(results, where)
+    names = [full_name(name, (run.run.config for run in results)) for name in by.split(",") if name]
     rows = group_rows(chosen, names)
     print_parts(console(), group_parts(rows))
     faults = {run.name: faults for run in chosen if (faults := run.contradictions())}
@@ -221,7 +227,7 @@ def stats(runs: tuple[Path, ...], by: str, where: tuple[str, ...], prices: Path 
             ERRORS.print(f"{folder} contradicts itself: {fault}", style="red", soft_wrap=True)
     facts = {
         "rows": [row.model_dump(mode="json") for row in rows],
-        "left_out": len(gathered) - len(chosen),
+        "left_out": len(results) - len(chosen),
         "unreadable": unreadable,
         "contradictions": faults,
     }
@@ -229,35 +235,38 @@ def stats(runs: tuple[Path, ...], by: str, where: tuple[str, ...], prices: Path 
 
 
 def runs_in(folder: Path) -> list[Path]:
-    """Return the folder if it is a run, else the runs below it."""
+    """Return the folder itself if it is a run, or the runs below it."""
     if is_run(folder):
         return [folder]
-    below = sorted(path.parent for path in folder.rglob(CONFIG_FILE))
-    return [run for run in below if not any(other in run.parents for other in below)]
+    nested = sorted(path.parent for path in folder.rglob(CONFIG_FILE))
+    return [run for run in nested if not any(other in run.parents for other in nested)]
 
 
-def _readable(folders: Iterable[Path], price: Price | None) -> tuple[list[RunResults], dict[str, str]]:
-    """Return the readable runs, and by folder the reasons why others cannot be read. Raises BadRun if none can."""
-    gathered: dict[Path, RunResults] = {}
+def _read_runs(folders: Iterable[Path], price: Pricing | None) -> tuple[list[RunResults], dict[str, str]]:
+    """Return the readable runs, and a dict that maps each other folder to the reason why it cannot be read.
+
+    Raises BadRun if no run can be read.
+    """
+    results: dict[Path, RunResults] = {}
     unreadable: dict[str, str] = {}
     for folder in folders:
-        found = runs_in(folder)
-        if not found:
+        runs = runs_in(folder)
+        if not runs:
             unreadable[str(folder)] = f"{folder} holds no run, and none lies below it"
-        for run in found:
+        for run in runs:
             try:
-                gathered[run.resolve()] = read_folder(run, price)
+                results[run.resolve()] = read_folder(run, price)
             except errors.REPORTED as error:
                 unreadable[str(run)] = str(error)
-    for why in unreadable.values():
-        ERRORS.print(f"Left out: {why}", style="yellow", markup=False, soft_wrap=True)
-    if not gathered:
+    for reason in unreadable.values():
+        ERRORS.print(f"Left out: {reason}", style="yellow", markup=False, soft_wrap=True)
+    if not results:
         raise errors.BadRun("none of these runs can be read")
-    return list(gathered.values()), unreadable
+    return list(results.values()), unreadable
 
 
-def _chosen(runs: Sequence[RunResults], where: Sequence[str]) -> list[RunResults]:
-    """Return the runs with these settings. Raises BadArgument if there are none; the message lists existing values."""
+def _matching_runs(runs: Sequence[RunResults], where: Sequence[str]) -> list[RunResults]:
+    """Return the runs with these settings. Raises BadArgument if there are none, with the values that exist."""
     chosen = list(runs)
     for short_name, value in parse_where(where).items():
         name = full_name(short_name, (run.run.config for run in runs))

@@ -1,4 +1,4 @@
-"""The summary of a run in sentences and small tables, for the terminal and the report."""
+"""Render the summary of a run as sentences and small tables, for the terminal and the report."""
 
 from collections.abc import Iterable, Iterator, Mapping
 
@@ -11,14 +11,14 @@ from planbook.results.summary import ClaimCounts, Summary
 from planbook.wording import ESTIMATED, NO_FIGURE, PRICE_UNKNOWN, counted, first_line, fixed, in_words, interval, listed
 
 SHOWN = 3
-"""Number of false claims, and of broken or unjudged episodes, that are named."""
+"""Maximum number of false claims, of broken episodes and of unjudged ones that are listed by name."""
 UNSAFE = "Plans were allowed to run where the kernel cannot confine them (--unsafe-no-sandbox)."
 
 
 def results_table(summary: Summary, title: str) -> Grid:
-    """Return success by task type, with its interval and mean actions.
+    """Return a table of the tasks solved by type, with the interval of their share and the mean number of actions.
 
-    Broken and not run episodes have their own columns, if there are any: they are not failures of the method.
+    Episodes that were broken or not run have columns of their own, because they are not failures of the method.
     """
     unplayed = ("broken", "not run") if summary.unplayed else ()
     columns = ("solved", *unplayed, "tasks", "%", "95 % interval", "mean actions", "mean error steps")
@@ -37,9 +37,9 @@ def results_table(summary: Summary, title: str) -> Grid:
 
 
 def figure_parts(summary: Summary) -> Iterator[Grid | str]:
-    """Yield the method's own figures, the claims, and the environment's measures and milestones."""
+    """Yield the planning method's own figures, the claims, and the environment's measures and milestones."""
     for figures in summary.methods.values():
-        yield from figures.tell()
+        yield from figures.describe()
     if summary.claims is not None:
         yield from claim_lines(summary.claims)
     if summary.matches is not None:
@@ -64,7 +64,7 @@ def claim_lines(figures: ClaimCounts) -> Iterable[str]:
 
 
 def measure_lines(measured: MeasuresByType) -> Iterable[str]:
-    """Yield a line of measures for each task type, and one for all."""
+    """Yield a line of measures for each task type and, if there are several, for all of them."""
     for kind, figures in measured.items():
         values = ", ".join(f"{name} {figure}" for name, figure in figures.items())
         counts = sorted({figure.episodes for figure in figures.values()})
@@ -73,7 +73,7 @@ def measure_lines(measured: MeasuresByType) -> Iterable[str]:
 
 
 def milestone_parts(reached: MilestoneCounts, score: float | None) -> Iterator[Grid | str]:
-    """Yield a line of milestones for each task type; if all milestones are known, a table and the score."""
+    """Yield a line of milestones for each task type. If all milestones are known, yield tables and the score."""
     names = {name for counts in reached.values() for name in counts}
     for kind, counts in reached.items():
         if score is not None and kind not in names:
@@ -86,7 +86,7 @@ def milestone_parts(reached: MilestoneCounts, score: float | None) -> Iterator[G
 
 
 def failure_lines(summary: Summary) -> Iterable[str]:
-    """Yield failures by cause, the first errors of broken episodes, tasks left out, and the spread over repeats."""
+    """Yield the causes of failures, the first errors of broken episodes, skipped tasks, and the spread over repeats."""
     if summary.failures:
         causes = ", ".join(f"{in_words(cause)} {count}" for cause, count in summary.failures.items())
         yield f"Not solved, by cause: {causes}."
@@ -116,14 +116,14 @@ def failure_lines(summary: Summary) -> Iterable[str]:
         yield f"Solved in each of {summary.repeats} repeats: {counts}; standard deviation {summary.spread:.1%}."
 
 
-def _named(messages: Mapping[str, str], line: str, what: str) -> Iterator[str]:
+def _named(messages: Mapping[str, str], line: str, adjective: str) -> Iterator[str]:
     yield from (line.format(task, message) for task, message in list(messages.items())[:SHOWN])
     if (more := len(messages) - SHOWN) > 0:
-        yield f"... and {counted(more, f'more {what} task')}."
+        yield f"... and {counted(more, f'more {adjective} task')}."
 
 
 def spending_lines(summary: Summary) -> Iterable[str]:
-    """Yield the cost of model calls, if there were any."""
+    """Yield lines with the cost of model calls, if there were any."""
     if not summary.model_calls or not summary.tasks:
         return
     replayed = f", {summary.replayed_calls:,} of them from a recording" if summary.replayed_calls else ""
@@ -142,47 +142,50 @@ def spending_lines(summary: Summary) -> Iterable[str]:
         yield f"Cut to fit the context: {counted(summary.shortened_prompts, 'prompt')}; the report shows which."
 
 
-def paying_line(paying: LearningPayoff | None) -> Iterable[str]:
-    """Yield the cost of a solved task without and with learning, if something was learned."""
-    if paying is None or not paying.has_learned:
+def payoff_line(payoff: LearningPayoff | None) -> Iterable[str]:
+    """Yield a line with the cost of a solved task, without and with learning, if anything was learned."""
+    if payoff is None or not payoff.has_learned:
         return
-    learning = f"learning ({counted(paying.learning_calls, 'call')}, {paying.learning_tokens:,} tokens)"
-    if not paying.solved:
+    learning = f"learning ({counted(payoff.learning_calls, 'call')}, {payoff.learning_tokens:,} tokens)"
+    if not payoff.solved:
         yield f"No task was solved for the cost of {learning}."
         return
-    calls, tokens, calls_with, tokens_with = paying.per_solved.values()
+    calls, tokens, calls_with, tokens_with = payoff.per_solved.values()
     played = f"Playing took {calls:,.1f} calls and {tokens:,.0f} tokens per solved task"
     yield f"{played}; with {learning} included, {calls_with:,.1f} calls and {tokens_with:,.0f} tokens."
 
 
-def paying_table(rows: Mapping[str, LearningPayoff | None], name: str = "run") -> Iterator[Grid | str]:
-    """Yield the cost of a solved task in each run with learning included; nothing if no run has learned."""
-    if not any(paying and paying.has_learned for paying in rows.values()):
+def payoff_table(rows: Mapping[str, LearningPayoff | None], name: str = "run") -> Iterator[Grid | str]:
+    """Yield a table with the cost of a solved task in each run, without and with learning; nothing if no run learned.
+
+    ``rows`` maps the displayed names of the runs to their figures.
+    """
+    if not any(payoff and payoff.has_learned for payoff in rows.values()):
         return
     played = ("calls / solved", "with learning", "tokens / solved", "with learning")
     title = "For each solved task, without and with the cost of learning"
     columns = ("learning: calls", "tokens", *played, "pays")
-    yield Grid(title, name, columns, [(row, *_paying_cells(paying)) for row, paying in rows.items()])
-    for row, paying in rows.items():
-        if paying and paying.has_learned and paying.beside:
-            yield _break_even(row, paying)
+    yield Grid(title, name, columns, [(row, *_payoff_cells(payoff)) for row, payoff in rows.items()])
+    for row, payoff in rows.items():
+        if payoff and payoff.has_learned and payoff.beside:
+            yield _break_even(row, payoff)
 
 
-def _paying_cells(paying: LearningPayoff | None) -> Iterator[str]:
-    if paying is None:
+def _payoff_cells(payoff: LearningPayoff | None) -> Iterator[str]:
+    if payoff is None:
         yield from (NO_FIGURE for _ in range(7))
         return
-    yield from (f"{paying.learning_calls:,}", f"{paying.learning_tokens:,}")
+    yield from (f"{payoff.learning_calls:,}", f"{payoff.learning_tokens:,}")
     for name in ("calls", "calls_with_learning", "tokens", "tokens_with_learning"):
-        figure = paying.per_solved[name]
+        figure = payoff.per_solved[name]
         yield NO_FIGURE if figure is None else f"{figure:,.{1 if name.startswith('calls') else 0}f}"
-    pays = "never" if paying.break_even is None else f"after {paying.break_even:,}"
-    yield pays if paying.has_learned and paying.beside else NO_FIGURE
+    pays = "never" if payoff.break_even is None else f"after {payoff.break_even:,}"
+    yield pays if payoff.has_learned and payoff.beside else NO_FIGURE
 
 
-def _break_even(name: str, paying: LearningPayoff) -> str:
-    if paying.break_even is None:
-        return f"{name}: learning does not pay: a solved task takes no fewer tokens than in {paying.beside}."
-    reached = "which is reached" if paying.solved >= paying.break_even else f"{paying.solved:,} are solved so far"
-    solved = counted(paying.break_even, "solved task")
-    return f"{name}: the tokens of learning are saved after {solved}, compared with {paying.beside}; {reached}."
+def _break_even(name: str, payoff: LearningPayoff) -> str:
+    if payoff.break_even is None:
+        return f"{name}: learning does not pay: a solved task takes no fewer tokens than in {payoff.beside}."
+    reached = "which is reached" if payoff.solved >= payoff.break_even else f"{payoff.solved:,} are solved so far"
+    solved = counted(payoff.break_even, "solved task")
+    return f"{name}: the tokens of learning are saved after {solved}, compared with {payoff.beside}; {reached}."

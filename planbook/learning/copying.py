@@ -1,6 +1,7 @@
-"""Build from episodes that were played elsewhere: they are copied from other runs, or from files of episodes.
+"""Copy episodes from other runs, or from files of episodes, into a building run, which learns from them.
 
-The building run also has their model calls, because it learns from them, but did not pay for them.
+With ``planbook build --from``, no episodes are played. The model calls of the copied episodes are copied, too, but do
+not count as costs of the building run.
 """
 
 import hashlib
@@ -12,7 +13,7 @@ from typing import Any
 
 from pydantic import JsonValue, ValidationError
 
-from planbook.config import Config, Given
+from planbook.config import Config, EpisodeSource
 from planbook.envs import Task, known_environments
 from planbook.errors import BadArgument, BadRun
 from planbook.export.exporting import trajectory_of
@@ -21,45 +22,54 @@ from planbook.manuals import types_to_build_on
 from planbook.planner import Ending, RunFacts, Trajectory, UnknownStrategy, known_method, method, rows_of
 from planbook.runs import Entry, Run, RunFile, is_run, recorded_endings
 
-Source = tuple[Given, RunFacts]
-"""A run or file from which episodes are copied, and the facts about the run of its first episode."""
+Source = tuple[EpisodeSource, RunFacts]
+"""A run or file to copy episodes from, and the facts about the run that its first episode belongs to."""
 
 
 def episodes_in(path: Path) -> Iterator[Trajectory]:
-    """Yield the episodes of a run or file that were played to their end. Raises BadArgument, BadRun."""
+    """Yield those episodes of a run or file that were played to their end.
+
+    Raises BadRun if the run cannot be read, or BadArgument if the file contains an invalid episode.
+    """
     if path.is_dir():
         with closing(Run.open(path)) as run:
             endings = recorded_endings(run)
             ended = [entry for entry in run.entries() if entry.index in endings]
             yield from (trajectory_of(run, entry) for entry in ended if endings[entry.index].outcome.played)
         return
-    for place, episode in read_episodes(path):
+    for location, episode in read_episodes(path):
         if isinstance(episode, BadEpisode):
-            raise BadArgument(f"--from {path}, {place}: {episode}")
+            raise BadArgument(f"--from {path}, {location}: {episode}")
         if episode.ending.outcome.played:
             yield episode
 
 
 def read_source(path: Path) -> Source:
-    """Read a source once, and return it with the digest of its episodes. Raises BadArgument, BadRun."""
+    """Read all episodes of a source, and return it with their digest.
+
+    Raises BadArgument if the path is neither a run nor a file of episodes, or has no finished ones; BadRun if the run
+    cannot be read.
+    """
     if not path.exists() or (path.is_dir() and not is_run(path)):
         raise BadArgument(f"--from {path}: name the folder of a run, or a file that `planbook export` wrote")
     digest, facts, count = hashlib.sha256(), list[RunFacts](), 0
     for trajectory in episodes_in(path):
-        _add(digest, trajectory)
+        _update_digest(digest, trajectory)
         facts = facts or [trajectory.run]
         count += 1
     if not facts:
         raise BadArgument(f"--from {path}: none of its episodes has ended")
-    if is_run(path):  # run.json has the full paths of user files, episodes have only their names
+    if is_run(path):  # run.json has the full paths of the user's files, but episodes have only their names
         facts[0] = facts[0].model_copy(update={"config": RunFile.read(path).config.model_dump(mode="json")})
-    return Given(path=str(path.resolve()), sha256=digest.hexdigest(), episodes=count), facts[0]
+    return EpisodeSource(path=str(path.resolve()), sha256=digest.hexdigest(), episodes=count), facts[0]
 
 
 def environment_of(sources: Sequence[Source]) -> dict[str, Any]:
-    """Return the environment and options on which the sources agree, and the split of the first, as defaults.
+    """Return default settings for building from the sources.
 
-    An environment that only an export names, and that is not installed, is left out, since its code would be run.
+    They are the environment and its options, if all sources agree on them, and the split of the first source. If a
+    source comes from somebody else, an environment that is not installed is left out: its name may be the path of a
+    file, and loading it would run the code in that file.
     """
     configs = [facts.config for _, facts in sources]
     common: dict[str, Any] = {}
@@ -74,13 +84,16 @@ def environment_of(sources: Sequence[Source]) -> dict[str, Any]:
 
 
 def _were_played_here(sources: Sequence[Source]) -> bool:
-    """Return True if no source is an export, or was imported from one."""
-    paths = [Path(given.path) for given, _ in sources]
+    """Return True if all sources are runs of this installation, neither files nor runs imported from files."""
+    paths = [Path(source.path) for source, _ in sources]
     return all(is_run(path) and RunFile.read(path).imported is None for path in paths)
 
 
 def planned_by(sources: Sequence[Source]) -> tuple[str, dict[str, JsonValue]]:
-    """Return the method that played the episodes, and its options; AutoManual if it is unknown or differs."""
+    """Return the planning method that played the episodes, and its options.
+
+    If the method is unknown, or is not the same for all sources, return AutoManual without options.
+    """
     planners = {facts.planner for _, facts in sources}
     planner = planners.pop() if len(planners) == 1 else ""
     options: Any = sources[0][1].config.get("planner_options") or {}
@@ -91,19 +104,20 @@ def planned_by(sources: Sequence[Source]) -> tuple[str, dict[str, JsonValue]]:
     return planner, options
 
 
-def given_tasks(config: Config) -> list[Task]:
-    """Return the tasks of the episodes to build on, in order, with a limit for each type.
+def tasks_to_copy(config: Config) -> list[Task]:
+    """Return the tasks of the episodes to copy, in order.
 
-    Raises BadArgument if there are none, or if they are of another environment; BadRun if a source has changed.
+    Raises BadArgument if there are none, or if they belong to a different environment. Raises BadRun if a source has
+    changed since the building run began.
     """
     return [trajectory.task for trajectory in _select(config)]
 
 
 def _select(config: Config) -> Iterator[Trajectory]:
-    """Yield the episodes to build on."""
+    """Yield the episodes to copy: those with the chosen ids, or at most ``tasks_per_type`` for each chosen type."""
     assert config.learning is not None
     chosen_types, ids = set(config.selection.types), set(config.selection.ids)
-    taken: Counter[str] = Counter()
+    counts: Counter[str] = Counter()
     for trajectory in _read_all(config.learning.given):
         task = trajectory.task
         if task.env != config.environment.name:
@@ -115,40 +129,43 @@ def _select(config: Config) -> Iterator[Trajectory]:
         is_chosen = not chosen_types or task.type in chosen_types
         if not ids and not (is_chosen and types_to_build_on(config.environment.name, [task.type])):
             continue
-        taken[task.type] += 1
-        if ids or taken[task.type] <= config.learning.tasks_per_type:
+        counts[task.type] += 1
+        if ids or counts[task.type] <= config.learning.tasks_per_type:
             yield trajectory
-    if not taken:
+    if not counts:
         raise BadArgument("--from: it has no episode of the chosen tasks or types")
 
 
-def _read_all(sources: Sequence[Given]) -> Iterator[Trajectory]:
+def _read_all(sources: Sequence[EpisodeSource]) -> Iterator[Trajectory]:
     for source in sources:
         digest = hashlib.sha256()
         for trajectory in episodes_in(Path(source.path)):
-            _add(digest, trajectory)
+            _update_digest(digest, trajectory)
             yield trajectory
         if digest.hexdigest() != source.sha256:
             raise BadRun(f"{source.path} has other episodes than when this building run began")
 
 
-def _add(digest: Any, trajectory: Trajectory) -> None:
+def _update_digest(digest: Any, trajectory: Trajectory) -> None:
     digest.update(f"{line_of(trajectory)}\n".encode())
 
 
-class Copies:
-    """Copies the episodes to build on, one after the other, as the building run reaches them."""
+class EpisodeCopier:
+    """Copies one episode after the other, as the building run reaches their tasks."""
 
     def __init__(self, run: Run) -> None:
-        """Check the sources. Raises BadRun if one has changed."""
-        given_tasks(run.config)
-        self._run, self._rest = run, _select(run.config)
+        """Check the sources. Raises BadRun if one has changed since the building run began."""
+        tasks_to_copy(run.config)
+        self._run, self._remaining = run, _select(run.config)
         self._recorded: Mapping[int, Ending] = recorded_endings(run)
 
-    def copy_next(self, entry: Entry, *, left_out: bool = False) -> Ending | None:
-        """Copy the next episode into the store, whole or not at all, and return its ending; None if it is left out."""
-        trajectory = next(self._rest)
-        if left_out:
+    def copy_next(self, entry: Entry, *, skip: bool = False) -> Ending | None:
+        """Copy the next episode into the store as a whole, and return its ending.
+
+        With ``skip``, do not copy it, and return None.
+        """
+        trajectory = next(self._remaining)
+        if skip:
             return None
         if (recorded := self._recorded.get(entry.index)) is not None:
             return recorded

@@ -1,0 +1,209 @@
+"""Stop and pause a run while it is played: with switches in this process, and with requests in the run's store.
+
+A request is an event of the kind ``control`` in the scope ``run``. The requests are numbered from 0. ``planbook watch``
+writes them, and the driver of worker processes writes "stop" to reach its workers.
+"""
+
+import threading
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager, suppress
+from typing import Any, Literal
+
+from pydantic import ConfigDict, JsonValue
+
+from planbook.config import InvocationSettings
+from planbook.errors import BadRun
+from planbook.planner import Body, EpisodeStopped, EventKind
+from planbook.runs import Run
+from planbook.store import Store
+
+POLL_SECONDS = 0.3
+"""Seconds between two readings of the requests."""
+SCOPE = "run"
+TRIES = 20
+"""Maximum number of attempts to write an event while other processes write events of the same kind."""
+Request = Literal["pause", "go on", "stop"]
+
+
+class Switches:
+    """Stops and pauses the episodes in this process. Each of them checks it before every action and model call.
+
+    Any thread may call the methods.
+    """
+
+    def __init__(self) -> None:
+        self._stop, self._go = threading.Event(), threading.Event()
+        self._go.set()
+
+    @property
+    def stopped(self) -> bool:
+        """True once the run must end. A stop is final."""
+        return self._stop.is_set()
+
+    @property
+    def paused(self) -> bool:
+        """True while episodes wait."""
+        return not self._go.is_set() and not self.stopped
+
+    def must_stop(self) -> bool:
+        """Wait until a pause is over, then return whether the run must end. Models call this before each retry."""
+        self._go.wait()
+        return self.stopped
+
+    def stop(self) -> None:
+        """Begin no further episode, and end those under way at their next action."""
+        self._stop.set()
+        self._go.set()
+
+    def pause(self) -> None:
+        """Make episodes wait before their next action or model call."""
+        self._go.clear()
+
+    def go_on(self) -> None:
+        """End a pause."""
+        self._go.set()
+
+    def guard(self) -> None:
+        """Wait until a pause is over. Raises EpisodeStopped if the run must end."""
+        if self.must_stop():
+            raise EpisodeStopped
+
+
+class RequestListener:
+    """Reads the requests in the store while it is ``listening``, and sets the switches accordingly.
+
+    ``handled`` is the number of requests to skip; by default, all that exist now. If several processes play a run, one
+    of them is the leader, which records pauses. Once the leader has ended, ``is_played`` returns False in the others;
+    they stop, and are ``abandoned``.
+    """
+
+    def __init__(
+        self,
+        run: Run,
+        switches: Switches | None = None,
+        handled: int | None = None,
+        *,
+        is_leader: bool = True,
+        is_played: Callable[[], bool] = lambda: True,
+    ) -> None:
+        self.switches = switches or Switches()
+        self.stopped = False
+        """True if a request from outside stopped the run."""
+        self.abandoned = False
+        """True if the leader has ended before this process was stopped."""
+        self._run, self._is_played = run, is_played
+        self._handled = len(read_requests(run.store)) if handled is None else handled
+        self._stop_clock = run.pause if is_leader else run.meter.stop_clock
+        self._start_clock = run.go_on if is_leader else run.meter.start_clock
+
+    def listening(self) -> AbstractContextManager[None]:
+        """Read requests in a background thread until the block ends."""
+        return call_every(POLL_SECONDS, self._handle_requests)
+
+    def _handle_requests(self) -> None:
+        with suppress(BadRun):  # if the database is lost, the episodes end at their next event
+            for request in read_requests(self._run.store)[self._handled :]:
+                self._handled += 1
+                HANDLERS[request](self)
+            if not self.switches.stopped and not self._is_played():
+                self.abandoned = True
+                self.switches.stop()
+
+    def _pause(self) -> None:
+        if not self.switches.paused:
+            self.switches.pause()
+            self._stop_clock()
+
+    def _go_on(self) -> None:
+        if self.switches.paused:
+            self._start_clock()
+            self.switches.go_on()
+
+    def _stop(self) -> None:
+        self.stopped = self.stopped or not self.switches.stopped  # if already set, this process made the request itself
+        self.switches.stop()
+
+
+HANDLERS: dict[Request, Callable[[RequestListener], None]] = {
+    "pause": RequestListener._pause,
+    "go on": RequestListener._go_on,
+    "stop": RequestListener._stop,
+}
+
+
+def read_requests(store: Store) -> list[Request]:
+    """Return all requests in a store, in order."""
+    events: Any = store.events(SCOPE, "control")
+    return [event.body["do"] for event in events]
+
+
+def count_handled_requests(store: Store) -> int:
+    """Return the number of requests before the current invocation, which the last event with ``jobs`` began."""
+    seen = handled = 0
+    for event in store.events(SCOPE, ("control", "sitting")):
+        seen += event.kind == "control"
+        handled = seen if "jobs" in event.body else handled
+    return handled
+
+
+def send_request(store: Store, request: Request) -> None:
+    """Add a request to a store. Raises BadRun if it cannot be written."""
+    append_event(store, SCOPE, "control", {"do": request})
+
+
+def append_event(store: Store, scope: str, kind: EventKind, body: Body) -> None:
+    """Add an event after the others of its kind, even while other processes do the same. Raises BadRun on failure."""
+    for tries_left in reversed(range(TRIES)):
+        try:
+            store.put(scope, kind, sum(1 for _ in store.events(scope, kind)), body)
+        except BadRun:
+            if not tries_left:
+                raise
+        else:
+            return
+
+
+@contextmanager
+def call_every(seconds: float, function: Callable[[], object]) -> Iterator[None]:
+    """Call a function in a background thread every few ``seconds``, until the block ends."""
+    ended = threading.Event()
+
+    def repeat() -> None:
+        while not ended.wait(seconds):
+            function()
+
+    thread = threading.Thread(target=repeat, daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        ended.set()
+        thread.join()
+
+
+class Execution(InvocationSettings):
+    """Settings of one invocation that plays a run: how many episodes at a time, where, with which budget and sandbox.
+
+    ``switches`` stops and pauses this run only.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid", arbitrary_types_allowed=True)
+
+    switches: Switches | None = None
+
+    def recorded(self) -> dict[str, JsonValue]:
+        """Return the settings that the run records, so that ``planbook watch`` can resume it with them."""
+        recorded: dict[str, JsonValue] = {"jobs": self.jobs, "executor": self.executor}
+        if self.unsafe_no_sandbox:
+            recorded["unsafe_no_sandbox"] = True
+        return recorded
+
+
+def command_options(recorded: Mapping[str, Any]) -> list[str]:
+    """Return the command-line options that repeat the settings recorded by an invocation."""
+    options = ["--jobs", str(recorded["jobs"])] if recorded.get("jobs", 1) != 1 else []
+    if recorded.get("executor", "threads") != "threads":
+        options += ["--executor", recorded["executor"]]
+    if recorded.get("unsafe_no_sandbox"):
+        options.append("--unsafe-no-sandbox")
+    return options
