@@ -171,7 +171,7 @@ def _load_from_file(path: Path, class_name: str) -> type[Environment]:
         if isinstance(member, type) and issubclass(member, Environment) and member.__module__ == module.__name__
     ]
     if not classes:
-        raise UnknownEnvironment(f"{path} defines no class derived from envs.Environment")
+        raise UnknownEnvironment(f"{path} defines no class derived from planbook.envs.Environment")
     if not class_name and len(classes) == 1:
         class_name = classes[0]
     if class_name not in classes:
@@ -183,7 +183,7 @@ def _load_from_file(path: Path, class_name: str) -> type[Environment]:
 
 def _check_class(member: object, name: str) -> type[Environment]:
     if not (isinstance(member, type) and issubclass(member, Environment)):
-        raise UnknownEnvironment(f"{name} does not name a class derived from envs.Environment")
+        raise UnknownEnvironment(f"{name} does not name a class derived from planbook.envs.Environment")
     if not isinstance(getattr(member, "name", None), str):
         raise UnknownEnvironment(f'{name}: give the class a name, such as name = "{member.__name__.lower()}"')
     for field in ("types", "splits"):

@@ -126,7 +126,7 @@ class PlayingSettings(SettingsModel):
     repeats: int = option(1, "Play every task this many times.", Option("Tasks"), ge=1)
     limits: Annotated[Limits, _pairs_of("--limit")] = option(
         Limits(),
-        "A limit of each cell of plan code, for example wall_seconds=20.",
+        "A limit for each cell, a piece of plan code that runs in one go, for example wall_seconds=20.",
         Option("Episodes", "--limit", metavar="NAME=VALUE", many=True),
     )
     seed: int = option(
@@ -202,7 +202,7 @@ class BuildingSettings(SettingsModel):
     )
     conclusions: Literal["needed", "always"] = option(
         "needed",
-        "Ask the planner to sum up the episodes that one plan did not solve (needed), or every one (always).",
+        "Ask the planner to sum up the episodes that took more than one plan (needed), or all of them (always).",
         Option("Learning"),
     )
     checks: bool = option(

@@ -206,7 +206,7 @@ class RecordedAnswers:
         if self._next == len(self.exchanges):
             if self._complete:
                 request = _excerpt(payload.decode(), 0)
-                raise RebuildDiverged(f"{self._title}: run again, it made another call: {request}")
+                raise RebuildDiverged(f"{self._title}: run again, it made a different call: {request}")
             return None
         expected = self.exchanges[self._next]
         self._next += 1
@@ -292,7 +292,7 @@ class Conversation:
         ChannelClosed if the worker is gone, and whatever ``answer`` and ``on_wait`` raise.
         """
         if not self._worker.is_quiet():
-            raise HostileFrame("it spoke before it was asked")
+            raise HostileFrame("it sent a message without being asked")
         self._keep((start,))
         if self._ended is not None:
             self._checked_at = monotonic()

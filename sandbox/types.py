@@ -131,7 +131,7 @@ MESSAGES = {
     "output": "the cell printed more than {output_chars} characters",
     "host_calls": "the cell made more than {host_calls} calls",
     "arguments": f"the arguments of the cell's calls took more than {MAX_REQUEST_BYTES >> 20} MB",
-    "kept": f"the session's cells asked, were answered and printed more than {MAX_KEPT >> 20} MB in all",
+    "kept": f"the calls, answers and output of the session's cells take more than {MAX_KEPT >> 20} MB in all",
     "source": "the cell's source has more than {source_chars} characters",
     "sleep": "the cell slept for more than {wall_seconds:g} s in all",
     "crashed": "the worker ended by itself: the plan exhausted the stack or crashed the interpreter",

@@ -95,7 +95,7 @@ def config_from_sources(settings: Settings) -> Config:
     defaults, (planner, options) = environment_of(sources), planned_by(sources)
     if not settings.env:
         if "env" not in defaults:
-            raise errors.BadArgument("--from: no installed environment is named there; name it with --env")
+            raise errors.BadArgument("--from: the sources do not name one installed environment; name it with --env")
         settings = settings.model_copy(update={"env": defaults["env"]})
     config = settings.config("automanual", ablated_options("automanual", settings.without))
     if not settings.env_options and settings.env == defaults.get("env"):

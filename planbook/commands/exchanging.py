@@ -110,7 +110,7 @@ def skills_export(run: Path, out: Path | None) -> CommandResult:
     for name, folder in exported.skills.items():
         console().print(f"{name}: {folder}", markup=False, soft_wrap=True)
     for kind, reason in exported.left_out.items():
-        ERRORS.print(f"Left out: {kind}, as {reason}", style="yellow", markup=False, soft_wrap=True)
+        ERRORS.print(f"Left out {kind}: {reason}", style="yellow", markup=False, soft_wrap=True)
     return errors.OK, exported
 
 

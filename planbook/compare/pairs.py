@@ -151,7 +151,8 @@ def _check_environments(first: RunResults, second: RunResults) -> None:
 
 
 def _describe(run: RunResults) -> str:
-    return f"{counted(len(run.counted), 'episode')}, the first {run.counted[0].name}" if run.counted else "no episodes"
+    first = f", starting with {run.counted[0].name}" if run.counted else ""
+    return counted(len(run.counted), "episode") + first
 
 
 def _by_key(run: RunResults) -> dict[tuple[str, str, int, int], Result]:
@@ -217,7 +218,7 @@ def warnings(first: RunResults, second: RunResults) -> Iterable[str]:
                 "they are not independent."
             )
         if run.run.config.copies:
-            yield f"{run.name} copied its episodes: the runs they come from paid their costs."
+            yield f"{run.name} copied its episodes, so their costs are those of the original runs."
         if faults := run.contradictions():
             more = f" (and {len(faults) - 1} more)" if len(faults) > 1 else ""
             yield f"{run.name} contradicts itself: {faults[0]}{more}"

@@ -87,7 +87,15 @@ def settings(value: Any) -> Iterator[tuple[str, str]]:
     return ((name, text) for name, text in flatten_settings(value) if text)
 
 
-COST_COLUMNS = ("calls", "replayed", "tokens, prompt", "of which cached", "tokens, completion", "money", "model time")
+COST_COLUMNS = (
+    "calls",
+    "replayed",
+    "tokens, prompt",
+    "cached prompt tokens",
+    "tokens, completion",
+    "money",
+    "model time",
+)
 Costs = Mapping[str, Spending]
 """Maps names, such as those of roles, to their costs, from the highest to the lowest."""
 

@@ -57,7 +57,8 @@ def report_error(error: Exception) -> int | None:
         return errors.exit_code(error)
     if isinstance(error, OSError) and error.errno in NO_SPACE:
         location = f" of {error.filename}" if error.filename else ""
-        ERRORS.print(f"planbook: nothing more can be written{location}: {error.strerror}; make room, then run it again")
+        advice = "make room or choose another folder, then run it again"
+        ERRORS.print(f"planbook: nothing more can be written{location}: {error.strerror}; {advice}")
         return errors.BROKEN
     return None
 

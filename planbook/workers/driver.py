@@ -32,7 +32,7 @@ from planbook.workers.worker import (
 
 LOG = logging.getLogger(__name__)
 LOST = "A worker process was lost; its episodes continue in another."
-NOT_STARTED = "A worker process ended before it could begin; another is started."
+NOT_STARTED = "A worker process ended before it could begin. Starting another one."
 NEVER_STARTED = "two worker processes ended before they could begin; is there enough memory?"
 OnEnding = Callable[[Entry, Ending], None]
 

@@ -11,7 +11,7 @@ from planbook.planner import EpisodeStopped, JournalFailed
 
 LOG = logging.getLogger(__name__)
 POLL_SECONDS = 0.2
-STOPPING = "Stopping: work under way ends at its next action or model call; Ctrl-C again ends it at once."
+STOPPING = "Stopping at the next action or model call. Press Ctrl-C again to stop immediately."
 Message = BaseException | bool
 """A message from a thread: the error that ended it, False if there is something to report, or True at its end."""
 

@@ -139,7 +139,7 @@ class OpenAIModel:
 
     def _log_silence(self) -> None:
         LOG.info(
-            "%s has sent nothing for %.0f s; it is given %.0f s in all (--timeout idle=SECONDS)",
+            "%s has sent nothing for %.0f s; planbook waits %.0f s (--timeout idle=SECONDS)",
             self._title,
             QUIET_SECONDS,
             self._timeouts.idle,

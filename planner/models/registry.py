@@ -15,7 +15,7 @@ from planbook.planner.models.waiting import USUAL_TIMEOUTS, IsStopped, Timeouts,
 MODEL_FORMS = {
     "openai:NAME": "a model of OpenAI's, or of the server at OPENAI_BASE_URL",
     "recorded:FILE": "answers from a recording",
-    "recorded:FILE+MODEL": "the same, and MODEL answers and is recorded where it has none",
+    "recorded:FILE+MODEL": "the same; MODEL answers prompts without a recorded reply, and its replies are recorded",
     "exchange:DIR": "prompts written as files, answers read as files",
     "scripted:FILE.py:NAME": "a function (messages, sampling) -> str of yours, or a list of replies",
 }
@@ -51,7 +51,7 @@ def load_model(spec: str, *, stopped: IsStopped = never_stopped, timeouts: Timeo
     if kind not in _KINDS or not colon:
         raise UnknownModel(f"no model is called {spec!r}. {_forms()}")
     if not rest:
-        raise UnknownModel(f"{spec!r} does not name one. {_forms()}")
+        raise UnknownModel(f"{spec!r} does not name a model. {_forms()}")
     return _KINDS[kind](rest, stopped, timeouts)
 
 

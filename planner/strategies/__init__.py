@@ -57,7 +57,7 @@ def method(name: str) -> Method:
     registered = registered_methods()
     if name not in registered:
         raise UnknownStrategy(
-            f"no planner is called {name!r}{did_you_mean(name, [*METHODS, *registered])}, or FILE.py:NAME"
+            f"no planner is called {name!r}{did_you_mean(name, [*METHODS, *registered])}; or give FILE.py:NAME"
         )
     return load_registered(registered[name])
 

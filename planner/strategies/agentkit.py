@@ -49,15 +49,17 @@ class AgentKitOptions(Options):
 
     graph: str | None = Field(
         default=None,
-        description="A shipped graph by name, or a YAML file; null is the graph named after the environment, else "
-        "general. Its nodes ask the roles that they name (graph, small and large in shipped graphs).",
+        description="The name of a shipped graph, or a YAML file; null is the graph named after the environment, or "
+        "general if there is none. Each node asks the role that it names (graph, small or large in shipped graphs).",
     )
     text: str | None = Field(
         default=None,
         description="Text of the graph's YAML file. By default the file is read once and stored with the run.",
     )
     steps: int | None = Field(
-        default=None, ge=1, description="Maximum number of passes; null is the graph's own, else the episode's actions."
+        default=None,
+        ge=1,
+        description="Maximum number of passes; null is the graph's own, or the episode's action limit if it has none.",
     )
     side_by_side: int = Field(default=1, ge=1, description="Number of nodes that are asked at the same time.")
 

@@ -61,18 +61,18 @@ def argument_problems(call: ast.Call, function: Function, guess: Guess = closest
         if get_origin(parameter.annotation) is Literal:
             yield _choice_problem(function, parameter, value, guess)
         else:
-            message = f"{function.name}() takes {parameter.text}, and {_short_source(value)} is {_type_name(value)}"
+            message = f"{function.name}() takes {parameter.text}, not {_short_source(value)}"
             yield (value, "literal-type", message, f"call it as {function}")
 
 
 def _choice_problem(function: Function, parameter: CallParameter, value: ast.expr, guess: Guess) -> ArgumentProblem:
     """Return the problem of a literal that is not among a parameter's choices."""
     choices = get_args(parameter.annotation)
-    allowed = f"{function.name}() takes as {parameter.name} one of {', '.join(map(repr, choices))}"
+    allowed = f"{function.name}(): {parameter.name} must be one of {', '.join(map(repr, choices))}"
     text = value.value if isinstance(value, ast.Constant) and isinstance(value.value, str) else ""
     near = guess(text, [choice for choice in choices if isinstance(choice, str)])
-    hint = f"did you mean {near!r}?" if near else "write one of those"
-    return (value, "literal-type", f"{allowed}, and {_short_source(value)} is none of them", hint)
+    hint = f"did you mean {near!r}?" if near else "use one of these"
+    return (value, "literal-type", f"{allowed}, not {_short_source(value)}", hint)
 
 
 def _bind(
@@ -85,7 +85,7 @@ def _bind(
     bound = list(zip(slots, positional, strict=False))
     problems: list[tuple[str, str]] = []
     if len(positional) > len(slots) and not any(p.kind is Kind.VAR_POSITIONAL for p in parameters):
-        problems.append((f"takes {_format_count(len(slots))}, and {len(positional)} are given", ""))
+        problems.append((f"takes {_format_count(len(slots))}, but {len(positional)} were given", ""))
     by_keyword, keyword_problems = _bind_keywords(call, parameters, {p.name for p, _ in bound}, guess)
     bound += by_keyword
     problems += keyword_problems
@@ -93,7 +93,7 @@ def _bind(
         passed = {p.name for p, _ in bound}
         reachable = [p for p in parameters if starred is None or p.kind is Kind.KEYWORD_ONLY]
         if missing := [p.name for p in reachable if p.required and p.name not in passed]:
-            problems.append((f"lacks {' and '.join(missing)}", ""))
+            problems.append((f"is missing {' and '.join(missing)}", ""))
     return bound, problems
 
 
@@ -162,13 +162,8 @@ def _short_source(value: ast.expr) -> str:
     return text if len(text) <= _MAX_SOURCE_SHOWN else f"{text[:_MAX_SOURCE_SHOWN]}..."
 
 
-def _type_name(value: ast.expr) -> str:
-    kind = _literal_type(value)
-    return kind.__name__ if kind and kind is not type(None) else "None"
-
-
 def _format_count(number: int) -> str:
-    return {0: "no argument", 1: "1 argument"}.get(number, f"{number} arguments")
+    return {0: "no arguments", 1: "1 argument"}.get(number, f"{number} arguments")
 
 
 # Objects and calls.
@@ -237,7 +232,7 @@ class ApiUsage:
     def _check_rebinding(self, report: Report) -> None:
         for name in self.api.roots & self.scopes.module.bindings.keys():
             for binding in self.scopes.module.bindings[name]:
-                message = f"{name} belongs to the world and can't be redefined"
+                message = f"{name} belongs to the environment and can't be redefined"
                 report.add(binding.node, "assignment", message, "choose another name")
 
     def _check_access(self, node: ast.Attribute, scope: NameScope, report: Report) -> None:

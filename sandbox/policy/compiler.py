@@ -225,7 +225,7 @@ def too_large(tree: ast.Module) -> Fault | None:
         if depth > MAX_DEPTH:
             return _too_large(f"nested more than {MAX_DEPTH} levels deep", level[0])
         if repetitions > MAX_STRING_REPETITIONS:
-            return _too_large(f"more than {MAX_STRING_REPETITIONS:,} texts that are multiplied")
+            return _too_large(f"more than {MAX_STRING_REPETITIONS:,} string multiplications")
         if wide := next((node for node in level if _keyword_count(node) > MAX_KEYWORDS), None):
             return _too_large(f"more than {MAX_KEYWORDS:,} keywords at one place", wide)
         patterns = [node.pattern for node in level if isinstance(node, ast.match_case)]

@@ -188,7 +188,7 @@ def _from_fences(lines: list[str], fenced: list[FencedBlock]) -> ReadReply:
 def _from_bare_text(lines: list[str]) -> ReadReply:
     span = find_code(lines)
     if span is None:
-        nothing = _problem("no-code", "the reply holds no Python code", _ONE_BLOCK)
+        nothing = _problem("no-code", "the reply contains no Python code", _ONE_BLOCK)
         return ReadReply("\n".join(lines).strip(), "", "", problem=nothing)
     code = "\n".join(lines[span.start : span.stop])
     before, after = "\n".join(lines[: span.start]).strip(), "\n".join(lines[span.stop :]).strip()
@@ -200,7 +200,7 @@ def _problem_of(code: str, *, closed: bool) -> Fault | None:
     tree = parse(code)
     fault = tree if isinstance(tree, Fault) else compile_error(code, tree)
     if fault is None:
-        empty = _problem("empty", "the code block holds no statement", "write the plan's code into the block")
+        empty = _problem("empty", "the code block contains no statement", "write the plan's code into the block")
         return None if isinstance(tree, ast.Module) and tree.body else empty
     hint = f"the reply ended inside its code block: write it whole, shorter if need be. {fault.hint}"
     return fault if closed else replace(fault, hint=hint)

@@ -142,6 +142,6 @@ def _unreadable(code: str) -> Fault:
     for number, line in enumerate(code_lines(code), start=1):
         for column, character in enumerate(line):
             if character == "\0" or "\ud800" <= character <= "\udfff":
-                message = f"the character U+{ord(character):04X} cannot stand in code"
+                message = f"the character U+{ord(character):04X} is not allowed in code"
                 return _fault(code, message, number, "leave it out, or write it as an escape in a string", column)
     return _fault(code, "Python cannot read this code", None, _GENERAL_HINT)

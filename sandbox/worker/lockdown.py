@@ -238,7 +238,7 @@ def attempt(step: Callable[..., None], *args: object) -> str:
     return ""
 
 
-LEFT_OUT = "left out by the caller"
+LEFT_OUT = "disabled by the caller"
 
 
 def lock_zygote(disabled: Collection[str]) -> dict[str, str]:

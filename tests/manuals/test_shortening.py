@@ -69,7 +69,5 @@ def fits(tokens: int) -> bool:
 
 def test_the_least_cited_example_of_a_type_is_left_out_first() -> None:
     rules = [rule.model_copy(update={"type": RuleType.CORRECTED_ERROR}) for rule in RULES]
-    text = shorten(
-        MANUAL, rules, estimate_tokens(WHOLE) - 20, {rule.id: 3 for rule in rules if rule.id != "rule_4"}
-    )
+    text = shorten(MANUAL, rules, estimate_tokens(WHOLE) - 20, {rule.id: 3 for rule in rules if rule.id != "rule_4"})
     assert [rule.id for rule in rules if rule.example not in text] == ["rule_4"]

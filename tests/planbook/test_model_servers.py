@@ -118,7 +118,7 @@ def test_one_ctrl_c_stops_a_run_that_waits_for_a_server(tmp_path: Path, server: 
     running.send_signal(signal.SIGINT)
     output, errors = running.communicate(timeout=60)
     assert running.returncode == 130, errors
-    assert "Ctrl-C again ends it at once" in errors
+    assert "Press Ctrl-C again to stop immediately" in errors
     assert "Resume with: planbook run --resume" in output
 
 

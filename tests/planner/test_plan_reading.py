@@ -108,7 +108,7 @@ def test_a_reply_of_code_alone_has_no_thought() -> None:
     [
         ("", "no Python code"),
         ("I would open the first box.", "no Python code"),
-        ("### Code\n```python\n```", "holds no statement"),
+        ("### Code\n```python\n```", "contains no statement"),
         ("```python\nagent.open('box_", "ended inside its code block"),
         ("```python\nreturn 3\n```", "outside function"),
         ("```python\nx = '\ud800'\n```", r"U\+D800"),

@@ -156,7 +156,7 @@ def test_a_message_after_the_end_ends_the_next_cell() -> None:
         assert opened.run("1").fault is None
         fault = fault_of(opened, "2")
     assert fault.type == "protocol"
-    assert "spoke before it was asked" in fault.message
+    assert "sent a message without being asked" in fault.message
 
 
 @pytest.mark.parametrize("first", [["print", "a"], ["call", 1, "go_to", ["a"], {}]])

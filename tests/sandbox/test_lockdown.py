@@ -140,7 +140,7 @@ def test_every_mechanism_is_listed(sandbox: Sandbox) -> None:
 
 @pytest.mark.parametrize("name", ["seccomp", "rlimits"])
 def test_without_a_required_mechanism_nothing_runs_unless_the_risk_is_named(name: str) -> None:
-    with pytest.raises(MissingMechanism, match=rf"{name} is not granted here: left out.*unsafe_no_sandbox=True"):
+    with pytest.raises(MissingMechanism, match=rf"{name} is not granted here: disabled by.*unsafe_no_sandbox=True"):
         Sandbox(disabled_mechanisms=[name])
     with Sandbox(disabled_mechanisms=[name], unsafe_no_sandbox=True) as own, own.session({}) as session:
         assert not own.mechanisms()[name].granted

@@ -104,13 +104,13 @@ def plan_act(episode: Episode, options: PlanActOptions) -> None:
 class LatsOptions(AdvocateOptions):
     """The shared options, and the width and length of a round's search."""
 
-    samples: int = Field(default=3, ge=1, le=10, description="Number of samples at a moment; duplicates are dropped.")
-    expansions: int = Field(default=10, ge=1, le=1_000, description="Maximum number of moments expanded in a round.")
+    samples: int = Field(default=3, ge=1, le=10, description="Number of samples in a state; duplicates are dropped.")
+    expansions: int = Field(default=10, ge=1, le=1_000, description="Maximum number of states expanded in a round.")
     exploration: float = Field(
         default=1.0,
         ge=0,
         allow_inf_nan=False,
-        description="Weight of rarely visited moments when one is chosen.",
+        description="Weight of rarely visited states when the next one is chosen.",
     )
     temperature: float | None = Field(
         default=None, ge=0, allow_inf_nan=False, description="Temperature of the samples; null is the planner's."
