@@ -38,7 +38,7 @@ def test_the_seed_decides_the_actions(sandbox: Sandbox, environment: str, task: 
 
 
 def test_all_actions_are_drawn_where_arguments_have_few_values() -> None:
-    """Not only those that would have an effect: the row Random of the paper's table 1."""
+    """Actions without an effect are drawn too, as in the row Random of the paper's table 1."""
     environment = load_environment("crafter")()
     environment.reset(environment.select(Selection(ids=("survive/0",)))[0])
     assert len(possible_choices(environment)) == len(set(possible_choices(environment))) == 17
