@@ -16,17 +16,7 @@ from planbook.envs.textcraft.recipes import PACKAGE, CraftingCommand, book, name
 from planbook.envs.types import Task
 
 COUNTS = st.integers(1, 9)
-OTHERS = (
-    "planks",
-    "wool",
-    "white wool",
-    "iron ingot",
-    "wooden slabs",
-    "sticks",
-    "cobblestone",
-    "unheard of",
-    "oak",
-)
+OTHERS = ("planks", "wool", "white wool", "iron ingot", "wooden slabs", "sticks", "cobblestone", "unheard of", "oak")
 
 
 @cache

@@ -111,7 +111,7 @@ def touch_report(what: str) -> str:
     return f"agent.touch('{what}') -> You touch {what}."
 
 
-def touch_and_finish(what: str) -> str:
+def touch_claim(what: str) -> str:
     """Return plan code that touches something and claims success."""
     return f"agent.touch('{what}')\nfinish(True)"
 

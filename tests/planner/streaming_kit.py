@@ -28,7 +28,7 @@ from tests.planner.episode_kit import TASK
 Cut = Callable[[str], Sequence[str]]
 
 
-def in_one_piece(text: str) -> Sequence[str]:
+def uncut(text: str) -> Sequence[str]:
     """Leave the text in one piece."""
     return [text]
 
@@ -43,12 +43,12 @@ def cut_at(*places: int) -> Cut:
     return cut
 
 
-class PiecewiseModel:
+class PieceModel:
     """A model that streams its replies in order and then repeats the last. It stops when the listener returns False."""
 
     name = "piecewise"
 
-    def __init__(self, replies: Sequence[str], cut: Cut = in_one_piece) -> None:
+    def __init__(self, replies: Sequence[str], cut: Cut = uncut) -> None:
         self.replies, self._cut = replies, cut
         self.asked: list[Sequence[Message]] = []
         self.sent_characters = 0
@@ -94,7 +94,7 @@ def played(
 Row = tuple[tuple[str, EventKind, int], Any]
 
 
-def without_timing(journal: MemoryJournal) -> list[Row]:
+def untimed(journal: MemoryJournal) -> list[Row]:
     """Return the events in order, without the durations and costs of replies."""
     return [(key, without_cost(body)) for key, body in journal.events.items()]
 

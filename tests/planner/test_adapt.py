@@ -21,7 +21,7 @@ from tests.planner.episode_kit import (
     journal_of,
     plan_reply,
     played,
-    touch_and_finish,
+    touch_claim,
     touch_report,
 )
 
@@ -77,7 +77,7 @@ def test_the_note_of_a_failure_reaches_no_other_prompt(sandbox: Sandbox, environ
     first, second = NOTE[:9], NOTE[9:]
     does = {
         GOAL: f"note = '{first}' + '{second}'\nagent.touch('x')\nfinish(False, note)",
-        "l": touch_and_finish("l"),
+        "l": touch_claim("l"),
         "m2": ["agent.touch('m2')", f"finish(False, '{first}' '{second}')"],
         "r": f"import math\nfinish(note='{first}' + '{second}', done=False)",
     }
@@ -100,7 +100,7 @@ def test_every_subtask_has_its_own_namespace(sandbox: Sandbox) -> None:
     does = {
         GOAL: f"secret = 1\nagent.touch('x')\n{FAIL}",
         "a": ["mine = 'a'\ndef tool():\n    return mine\ntool()", "agent.touch(tool())\nfinish(True)"],
-        "b": ["print(secret)", "print(tool())", "achieve('a')", touch_and_finish("b")],
+        "b": ["print(secret)", "print(tool())", "achieve('a')", touch_claim("b")],
     }
     _, playing = played(sandbox, SubtaskModels(does, {GOAL: plan_reply("S1 AND S2", *"ab")}))
     kinds = [cell.feedback.kind for cell in playing.cells if cell.scope.endswith("execute/1")]
@@ -120,7 +120,7 @@ def test_an_executor_sees_only_its_own_subtask(sandbox: Sandbox) -> None:
 
 def test_every_subtask_is_recorded_with_its_claim(sandbox: Sandbox) -> None:
     plans = {GOAL: plan_reply("S1 AND (S2 OR S3)", "a", "b", "c"), "b": "no plan", "c": plan_reply("S1", "d")}
-    ending, playing = played(sandbox, SubtaskModels({"a": touch_and_finish("a"), "d": SOLVE}, plans))
+    ending, playing = played(sandbox, SubtaskModels({"a": touch_claim("a"), "d": SOLVE}, plans))
     assert ending.outcome is Outcome.DIRECT_SUCCESS, "a subtask without a plan is no error"
     assert claim_rows(playing) == [
         ("executor", GOAL, 1, False),

@@ -21,9 +21,9 @@ from tests.planner.episode_kit import (
     journal_of,
     plan_reply,
     played,
-    touch_and_finish,
+    touch_claim,
 )
-from tests.planner.streaming_kit import cut_journals, without_timing
+from tests.planner.streaming_kit import cut_journals, untimed
 
 
 class Crafting(TouchToy):
@@ -77,7 +77,7 @@ def test_there_are_as_many_rounds_as_adapt_has_levels(
 
 
 def test_plan_and_execute_plans_once_and_executes_each_step(sandbox: Sandbox) -> None:
-    does = {"a": touch_and_finish("a"), "c": touch_and_finish("c"), "d": SOLVE}
+    does = {"a": touch_claim("a"), "c": touch_claim("c"), "d": SOLVE}
     players = SubtaskModels(does, {GOAL: plan_reply("(S1 AND S2) OR (S3 AND S4)", *"abcd")})
     ending, playing = played(sandbox, players, "plan-and-execute")
     assert ending.outcome is Outcome.DIRECT_SUCCESS
@@ -196,13 +196,9 @@ def test_an_empty_reflection_leaves_no_trace(sandbox: Sandbox) -> None:
 # All baselines.
 
 
-DOES = {GOAL: ["agent.touch('x')\nagent.touch('trap')", "rubbish", FAIL], "a": touch_and_finish("a"), "b": SOLVE}
+DOES = {GOAL: ["agent.touch('x')\nagent.touch('trap')", "rubbish", FAIL], "a": touch_claim("a"), "b": SOLVE}
 PLANS = {GOAL: [plan_reply("S1 AND", "a"), plan_reply("S1 AND S2", "a", "b")]}
-DEEP_DOES = {
-    "l": ["agent.touch('l')", touch_and_finish("l2")],
-    "n": ["rubbish"],
-    "deep": ["print(agent.holding)", SOLVE],
-}
+DEEP_DOES = {"l": ["agent.touch('l')", touch_claim("l2")], "n": ["rubbish"], "deep": ["print(agent.holding)", SOLVE]}
 DEEP_PLANS = {
     GOAL: plan_reply("(S1 AND S2) OR S3", "l", "m", "r"),
     "m": [plan_reply("S1 OR S1 AND S1", "x"), plan_reply("S1 OR S2", "n", "o")],
@@ -221,7 +217,7 @@ def test_an_episode_cut_off_anywhere_ends_in_the_same_journal(sandbox: Sandbox, 
         for role, messages, drawn in players.asked[:replies]:
             again.model(role).complete(messages, drawn)
         assert played(sandbox, again, method, journal=journal, environment=TrapToy())[0] == ending
-        assert without_timing(journal) == without_timing(whole_journal)
+        assert untimed(journal) == untimed(whole_journal)
         assert len(again.asked) == len(players.asked), "nothing is asked twice"
 
 

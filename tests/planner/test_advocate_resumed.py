@@ -10,7 +10,7 @@ from planbook.planner.errors import ModelUnavailable
 from planbook.sandbox import Sandbox
 from tests.planner.advocate_kit import NO, YES, AdvocateModels, QuestionReply, aligned, played, valued
 from tests.planner.episode_kit import SOLVE, code
-from tests.planner.streaming_kit import cut_journals, without_timing
+from tests.planner.streaming_kit import cut_journals, untimed
 from tests.planner.test_advocate_pages import Pages, click
 from tests.spanning import spans_of
 
@@ -64,7 +64,7 @@ def test_an_episode_cut_off_anywhere_ends_in_the_same_journal(sandbox: Sandbox, 
         for _, question, prompt, _ in models.asked[:recorded]:
             again.say(question, prompt)
         assert replay(sandbox, name, again, journal) == ending
-        assert without_timing(journal) == without_timing(whole)
+        assert untimed(journal) == untimed(whole)
         assert len(again.asked) == len(models.asked) - recorded, "nothing is asked twice"
 
 

@@ -15,7 +15,7 @@ from planbook.sandbox import Sandbox
 from tests.planner import episode_kit
 from tests.planner.episode_kit import SOLVE, TASK, code, journal_of
 from tests.planner.node_models import NodeModels, Reply, played
-from tests.planner.streaming_kit import cut_journals, without_timing
+from tests.planner.streaming_kit import cut_journals, untimed
 from tests.spanning import span_data
 
 GRAPH = """
@@ -182,7 +182,7 @@ def test_an_episode_cut_off_anywhere_ends_in_the_same_journal(sandbox: Sandbox, 
     for journal, recorded in cut_journals(whole):
         again = NodeModels(replies())
         assert play(sandbox, again, graph, steps=3, journal=journal)[0] == ending
-        assert without_timing(journal) == without_timing(whole)
+        assert untimed(journal) == untimed(whole)
         assert len(again.asked) == len(nodes.asked) - recorded, "nothing is asked twice"
 
 

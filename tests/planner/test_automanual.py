@@ -13,7 +13,7 @@ from planbook.planner.strategies.automanual import AutoManualOptions
 from planbook.sandbox import Sandbox
 from tests.planner import episode_kit
 from tests.planner.episode_kit import TASK, FixedMemory
-from tests.planner.streaming_kit import PiecewiseModel
+from tests.planner.streaming_kit import PieceModel
 
 LOOK = "seen = [agent.open(f'box_{n}') for n in (1, 2)]"
 RAISES = "agent.open('box_1')\nassert False, '[Step 1] no key'"
@@ -42,12 +42,12 @@ class SecretiveToy(Toy):
         return {"color": "red"}
 
 
-def planning(*codes: str) -> PiecewiseModel:
+def planning(*codes: str) -> PieceModel:
     """Return a model that replies with these plans."""
-    return PiecewiseModel([f"### Understanding\nSo.\n### Code\n```python\n{code}\n```" for code in codes])
+    return PieceModel([f"### Understanding\nSo.\n### Code\n```python\n{code}\n```" for code in codes])
 
 
-def played(sandbox: Sandbox, model: PiecewiseModel, *, actions: int = 30, **given: Any) -> tuple[Ending, Episode]:
+def played(sandbox: Sandbox, model: PieceModel, *, actions: int = 30, **given: Any) -> tuple[Ending, Episode]:
     """Play the toy task. Arguments other than those of an episode are options of the method."""
     terms = {name: given.pop(name) for name in ("environment", "memory", "journal") if name in given}
     return episode_kit.played(sandbox, model, "automanual", options=given, actions=actions, **terms)
@@ -99,14 +99,14 @@ def test_the_number_of_replans_is_limited(
 
 
 def test_replies_that_stay_unusable_are_a_failure_of_kind_parse(sandbox: Sandbox) -> None:
-    journal, model = MemoryJournal(), PiecewiseModel(["I would look into the boxes."])
+    journal, model = MemoryJournal(), PieceModel(["I would look into the boxes."])
     ending, playing = played(sandbox, model, journal=journal)
     assert len(model.asked) == 3, "one reply and two repairs"
     assert (ending.outcome, ending.cause, ending.error_steps) == (Outcome.FAILURE, "parse", 1)
     (feedback,) = playing.feedbacks
     assert feedback.kind is FeedbackKind.PARSE
     assert "no Python code" in feedback.text
-    assert played(sandbox, PiecewiseModel([]), journal=journal)[0] == ending, "resuming asks nothing"
+    assert played(sandbox, PieceModel([]), journal=journal)[0] == ending, "resuming asks nothing"
 
 
 def test_a_reply_that_only_defines_functions_is_asked_again_and_costs_no_replan(sandbox: Sandbox) -> None:
@@ -117,7 +117,7 @@ def test_a_reply_that_only_defines_functions_is_asked_again_and_costs_no_replan(
 
 
 def test_an_unusable_reply_after_a_plan_fails_the_episode(sandbox: Sandbox) -> None:
-    ending, playing = played(sandbox, PiecewiseModel([f"```python\n{LOOK}\n```", "Done!"]))
+    ending, playing = played(sandbox, PieceModel([f"```python\n{LOOK}\n```", "Done!"]))
     assert (ending.outcome, ending.cause, ending.actions) == (Outcome.FAILURE, "parse", 2)
     assert kinds(playing) == ["unfinished", "parse"]
 
@@ -182,6 +182,6 @@ def test_unknown_and_negative_options_are_refused() -> None:
 
 def test_the_thought_of_a_reply_is_kept_with_its_cell(sandbox: Sandbox) -> None:
     text = f"### Understanding\nA key.\n### Rules\n- rule_2: look\n### Code\n```python\n{DONE}\n```"
-    _, playing = played(sandbox, PiecewiseModel([text]))
+    _, playing = played(sandbox, PieceModel([text]))
     (cell,) = playing.cells
     assert (cell.source, cell.thought.rule_ids, cell.thought.understanding) == ("planner", ("rule_2",), "A key.")

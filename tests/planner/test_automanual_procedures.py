@@ -10,7 +10,7 @@ from planbook.planner import Episode, Match, MatchCandidate, Outcome, Procedure,
 from planbook.sandbox import Sandbox
 from tests.planner import episode_kit
 from tests.planner.episode_kit import TASK, THING, FixedMemory, journal_of
-from tests.planner.streaming_kit import PiecewiseModel
+from tests.planner.streaming_kit import PieceModel
 from tests.planner.test_automanual import DONE, SOLVE, kinds, planning, played
 
 FETCH = SOLVE.replace("def fetch", "def solve")
@@ -100,7 +100,7 @@ def matches(playing: Episode) -> list[Any]:
 
 
 def test_a_model_names_the_type_if_the_memory_is_unsure(sandbox: Sandbox) -> None:
-    model = PiecewiseModel([f"It is that one: {ANSWER}"])
+    model = PieceModel([f"It is that one: {ANSWER}"])
     ending, playing = played(sandbox, model, memory=MatchingMemory(), procedures_first=True)
     assert (ending.outcome, len(model.asked)) == (Outcome.DIRECT_SUCCESS, 1)
     assert "put the coin on the table" in model.prompts[0]
@@ -118,7 +118,7 @@ def test_a_model_names_the_type_if_the_memory_is_unsure(sandbox: Sandbox) -> Non
     ],
 )
 def test_only_type_and_params_of_an_answer_are_used(answer: str, params: Any, sandbox: Sandbox) -> None:
-    model = PiecewiseModel([answer, *planning(DONE).replies])
+    model = PieceModel([answer, *planning(DONE).replies])
     _, playing = played(sandbox, model, memory=MatchingMemory(), procedures_first=True)
     first = matches(playing)[0]
     assert (first["type"], first["params"], first["by"], first["failed"]) == ("fetch_it", params, "model", "")
@@ -126,7 +126,7 @@ def test_only_type_and_params_of_an_answer_are_used(answer: str, params: Any, sa
 
 @pytest.mark.parametrize("value", ["null", "true", '""', "NaN", "[1]"])
 def test_values_that_no_parameter_can_have_are_refused(value: str, sandbox: Sandbox) -> None:
-    model = PiecewiseModel([f'{{"type": "fetch_it", "params": {{"what": {value}}}}}', ANSWER])
+    model = PieceModel([f'{{"type": "fetch_it", "params": {{"what": {value}}}}}', ANSWER])
     ending, _ = played(sandbox, model, memory=MatchingMemory(), procedures_first=True)
     assert (ending.outcome, len(model.asked)) == (Outcome.DIRECT_SUCCESS, 2)
 
@@ -135,24 +135,24 @@ def test_values_that_no_parameter_can_have_are_refused(value: str, sandbox: Sand
     "replies", [['{"type": "none"}'], ['{"type": "fetch_all", "params": {}}'] * 3, ["no idea"] * 3]
 )
 def test_a_model_that_names_no_known_type_plans(replies: list[str], sandbox: Sandbox) -> None:
-    model = PiecewiseModel([*replies, *planning(DONE).replies])
+    model = PieceModel([*replies, *planning(DONE).replies])
     ending, playing = played(sandbox, model, memory=MatchingMemory(), procedures_first=True)
     assert (ending.outcome, len(model.asked)) == (Outcome.DIRECT_SUCCESS, len(replies) + 1)
     assert [each["type"] for each in matches(playing)] == [""]
 
 
 def test_a_doubtful_match_is_decided_by_a_model_if_there_is_one(sandbox: Sandbox) -> None:
-    model = PiecewiseModel(['{"type": "none"}', *planning(DONE).replies])
+    model = PieceModel(['{"type": "none"}', *planning(DONE).replies])
     _, playing = played(sandbox, model, memory=DoubtfulMemory(), procedures_first=True)
     assert [each["type"] for each in matches(playing)] == [""]
     assert len(model.asked) == 2
-    silent = PiecewiseModel([])
+    silent = PieceModel([])
     ending, _ = episode_kit.played(sandbox, silent, "procedures", memory=DoubtfulMemory())
     assert (ending.outcome, silent.asked) == (Outcome.DIRECT_SUCCESS, [])
 
 
 def test_params_of_another_form_leave_the_task_to_the_planner(sandbox: Sandbox) -> None:
-    model = PiecewiseModel(['{"type": "fetch_it", "params": {"what": "few"}}', *planning(DONE).replies])
+    model = PieceModel(['{"type": "fetch_it", "params": {"what": "few"}}', *planning(DONE).replies])
     ending, playing = played(sandbox, model, memory=UnfitParamsMemory(), procedures_first=True)
     assert (ending.outcome, len(model.asked)) == (Outcome.DIRECT_SUCCESS, 2)
     assert "What is known." in model.prompts[1]

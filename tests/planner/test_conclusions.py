@@ -21,7 +21,7 @@ from planbook.planner.trajectory import RecordedRecall
 from planbook.planner.types import Cell, Feedback, FeedbackKind, Thought
 from planbook.sandbox import defined_names
 from tests.planner.episode_kit import TASK
-from tests.planner.streaming_kit import PiecewiseModel
+from tests.planner.streaming_kit import PieceModel
 
 HELPERS = """import re
 from math import inf
@@ -61,7 +61,7 @@ def trajectory(
 
 def concluded(text: str, episode: Trajectory, *, always: bool = True) -> tuple[str, str, list[Sequence[Message]]]:
     """Return the text and the code of the conclusion, and the requests to the model."""
-    model = PiecewiseModel([text])
+    model = PieceModel([text])
     scope = Scope(MemoryJournal(), "learn/0/conclusion/0", Roles(model.model, {}))
     conclusion = conclude(scope, episode, Toy, Toy.Options(), always=always)
     return conclusion.text, conclusion.code, model.asked

@@ -16,7 +16,7 @@ from planbook.planner.roles import Roles
 from planbook.planner.types import FeedbackKind, Step
 from planbook.sandbox import Sandbox
 from tests.planner.episode_kit import TASK
-from tests.planner.streaming_kit import PiecewiseModel
+from tests.planner.streaming_kit import PieceModel
 
 CALLS = st.one_of(
     st.builds(lambda n: Action("open", (f"box_{n}",)), st.integers(1, 6)),
@@ -62,7 +62,7 @@ def test_a_plan_that_streams_is_checked_from_the_state_before_its_first_action(s
         f"agent.pick_place('{block}', '{spot}')\n"
         for block, spot in (("orange_block", "spot_3"), ("pink_block", "spot_4"))
     ]
-    model = PiecewiseModel(
+    model = PieceModel(
         [f"```python\n{moves[0]}print(1)\n{moves[1]}print(2)\n```\n"], lambda text: text.splitlines(keepends=True)
     )
     task = Tabletop.tasks(Selection(ids=("put_block_in_bowl/0",)))[0]

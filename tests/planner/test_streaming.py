@@ -35,16 +35,7 @@ from planbook.planner.trajectory import in_reading_order
 from planbook.sandbox import Sandbox
 from tests.planner.episode_kit import THING
 from tests.planner.killed_journal import KilledJournal
-from tests.planner.streaming_kit import (
-    Cut,
-    PiecewiseModel,
-    cut_at,
-    cut_points,
-    episode,
-    in_one_piece,
-    played,
-    without_timing,
-)
+from tests.planner.streaming_kit import Cut, PieceModel, cut_at, cut_points, episode, played, uncut, untimed
 
 STRIDE = 1 if os.environ.get("PLANBOOK_CUTS") else 23
 """Number of characters between the positions at which replies are cut."""
@@ -99,15 +90,15 @@ def journal_of(sandbox: Sandbox, model: Model, **given: Any) -> MemoryJournal:
 
 @both_kinds
 def test_the_journal_is_the_same_wherever_a_reply_is_cut(sandbox: Sandbox, replies: Sequence[str]) -> None:
-    expected = without_timing(journal_of(sandbox, PiecewiseModel(replies)))
+    expected = untimed(journal_of(sandbox, PieceModel(replies)))
     assert sum(key[1] == "ask" for key, _ in expected) == len(replies)
-    assert without_timing(journal_of(sandbox, PiecewiseModel(replies, cut=list))) == expected
+    assert untimed(journal_of(sandbox, PieceModel(replies, cut=list))) == expected
     for place in range(0, max(map(len, replies)), STRIDE):
-        assert without_timing(journal_of(sandbox, PiecewiseModel(replies, cut_at(place)))) == expected, place
+        assert untimed(journal_of(sandbox, PieceModel(replies, cut_at(place)))) == expected, place
 
 
 def test_a_sound_plan_does_the_same_as_without_streaming(sandbox: Sandbox) -> None:
-    journals, models = (MemoryJournal(), MemoryJournal()), (PiecewiseModel(SOUND, list), PiecewiseModel(SOUND, list))
+    journals, models = (MemoryJournal(), MemoryJournal()), (PieceModel(SOUND, list), PieceModel(SOUND, list))
     endings = [
         played(sandbox, model, journal, stream=stream, **OPTIONS)
         for model, journal, stream in zip(models, journals, (True, False), strict=True)
@@ -147,7 +138,7 @@ def stream_cell(
 class ArrivalToy(Toy):
     """A toy environment that records how much of the reply had been sent when each box was opened."""
 
-    def __init__(self, model: PiecewiseModel) -> None:
+    def __init__(self, model: PieceModel) -> None:
         super().__init__()
         self._model, self.arrived = model, list[int]()
 
@@ -160,7 +151,7 @@ class ArrivalToy(Toy):
 
 def test_a_statement_runs_once_it_is_certain_and_a_failing_one_stops_the_reply(sandbox: Sandbox) -> None:
     text = reply("agent.open('box_1')\nagent.open('box_2')\n1 / 0\nagent.open('box_3')\n" + "print(1)\n" * 20)
-    model = PiecewiseModel([text], list)
+    model = PieceModel([text], list)
     environment = ArrivalToy(model)
     result, playing = stream_cell(sandbox, model, environment=environment)
     assert environment.arrived == [text.index(call) + len(call) + 1 for call in ("'box_2')", "1 / 0")]
@@ -174,7 +165,7 @@ def test_a_statement_runs_once_it_is_certain_and_a_failing_one_stops_the_reply(s
 
 def test_an_executor_that_may_take_one_action_is_stopped_at_the_second(sandbox: Sandbox) -> None:
     text = reply("agent.open('box_1')\nagent.open('box_2')\nagent.open('box_3')\n")
-    model = PiecewiseModel([text], list)
+    model = PieceModel([text], list)
     result, playing = stream_cell(sandbox, model, actions=1)
     assert result.feedback.kind is FeedbackKind.UNFINISHED
     assert result.history[-1].content.endswith(f"agent.open('box_2')\n{NOT_RUN}\n```")
@@ -182,15 +173,15 @@ def test_an_executor_that_may_take_one_action_is_stopped_at_the_second(sandbox: 
     assert len(playing.steps) == 1
 
 
-@pytest.mark.parametrize("cut", [in_one_piece, list])
+@pytest.mark.parametrize("cut", [uncut, list])
 def test_a_reply_that_is_not_streamed_is_kept_whole_with_a_mark_before_code_not_run(sandbox: Sandbox, cut: Cut) -> None:
     text = reply("agent.open('box_1')\n1 / 0\nagent.open('box_2')\n") + "\nThen I am done."
     ran = text[: text.index("1 / 0") + 5]
-    result, playing = stream_cell(sandbox, PiecewiseModel([text], cut), stream=False)
+    result, playing = stream_cell(sandbox, PieceModel([text], cut), stream=False)
     assert result.history[-1].content == f"{ran}\n{NOT_RUN}{text.removeprefix(ran)}"
     assert len(playing.steps) == 1
     text = reply("agent.open('box_1')\n1 / 0\n") + "\nThen I am done."
-    result, _ = stream_cell(sandbox, PiecewiseModel([text], cut), stream=False)
+    result, _ = stream_cell(sandbox, PieceModel([text], cut), stream=False)
     assert result.history[-1].content == text, "all of the code ran"
 
 
@@ -205,12 +196,12 @@ REFUSED_PARTS = [
 ]
 
 
-@pytest.mark.parametrize("cut", [list, in_one_piece])
+@pytest.mark.parametrize("cut", [list, uncut])
 @pytest.mark.parametrize(("text", "ran_to", "fault"), REFUSED_PARTS)
 def test_only_the_statements_before_a_faulty_one_run(
     sandbox: Sandbox, text: str, ran_to: int, fault: str, cut: Cut
 ) -> None:
-    model = PiecewiseModel([text, reply(SOLVE)], cut)
+    model = PieceModel([text, reply(SOLVE)], cut)
     assert played(sandbox, model, MemoryJournal()).outcome is Outcome.INDIRECT_SUCCESS
     prompt = model.prompts[1]
     ran = f"The code ran up to line {ran_to}; what follows was not run." if ran_to else "The code was not run."
@@ -220,7 +211,7 @@ def test_only_the_statements_before_a_faulty_one_run(
     assert ("Printed:\none" in prompt) == (text == reply(FAULTY))
 
 
-class ModelCutOff(PiecewiseModel):
+class ModelCutOff(PieceModel):
     """A model whose first reply ends for the reason ``finish``."""
 
     finish: Finish = "length"
@@ -248,7 +239,7 @@ def test_the_beginning_of_a_cut_off_reply_is_not_taken_for_the_whole_plan(
 
 def test_an_unusable_reply_is_asked_for_again_as_long_as_nothing_has_run(sandbox: Sandbox) -> None:
     definitions = reply("import random\n\ndef f():\n    return agent.open('box_1')\n")
-    model, journal = PiecewiseModel([reply(BROKEN_AT_ONCE), definitions, reply(SOLVE)], list), MemoryJournal()
+    model, journal = PieceModel([reply(BROKEN_AT_ONCE), definitions, reply(SOLVE)], list), MemoryJournal()
     assert played(sandbox, model, journal).outcome is Outcome.DIRECT_SUCCESS
     assert "'(' was never closed" in model.prompts[1]
     assert "the code only defines functions" in model.prompts[2]
@@ -257,35 +248,35 @@ def test_an_unusable_reply_is_asked_for_again_as_long_as_nothing_has_run(sandbox
 
 @both_kinds
 def test_an_episode_killed_after_any_event_ends_in_the_same_journal(sandbox: Sandbox, replies: Sequence[str]) -> None:
-    expected = journal_of(sandbox, PiecewiseModel(replies, list))
+    expected = journal_of(sandbox, PieceModel(replies, list))
     kinds = [key[1] for key in expected.events]
     assert "heard" in kinds
     for events in cut_points(expected):
         killed, resumed = KilledJournal(events), MemoryJournal()
         with pytest.raises(JournalFailed):
-            played(sandbox, PiecewiseModel(replies, list), killed, **OPTIONS)
+            played(sandbox, PieceModel(replies, list), killed, **OPTIONS)
         assert len(killed.events) == events
         resumed.events = dict(killed.events)
         left = replies[kinds[:events].count("ask") :]
-        model = PiecewiseModel(left, list)
+        model = PieceModel(left, list)
         played(sandbox, model, resumed, **OPTIONS)
-        assert without_timing(resumed) == without_timing(expected)
+        assert untimed(resumed) == untimed(expected)
         assert len(model.asked) == len(left), "a recorded reply is not asked for again"
 
 
 def test_an_episode_cannot_be_resumed_if_the_model_replies_differently(sandbox: Sandbox) -> None:
     replies = [reply("a = agent.open('box_1')\nb = agent.open('box_2')\nagent.open('box_3')\nprint(a)\n"), "no"]
-    events = list(journal_of(sandbox, PiecewiseModel(replies, list)).events.items())
+    events = list(journal_of(sandbox, PieceModel(replies, list)).events.items())
     second_action = [number for number, (key, _) in enumerate(events) if key[1] == "act"][1]
     journal = MemoryJournal()
     journal.events = dict(events[: second_action + 1])
     with pytest.raises(JournalMismatch, match="another reply of the model"):
-        played(sandbox, PiecewiseModel([reply("print('something else')")], list), journal, **OPTIONS)
+        played(sandbox, PieceModel([reply("print('something else')")], list), journal, **OPTIONS)
     recorded: Any = next(body for (_, kind, _), body in journal.events.items() if kind == "ask")
     assert recorded["reply"]["text"].endswith("agent.open('box_3')\n"), "its cost is recorded, too"
 
 
-class ReconnectingModel(PiecewiseModel):
+class ReconnectingModel(PieceModel):
     """A model whose first stream breaks: the listener gets the beginning of a reply, but another one is returned."""
 
     def __init__(self, beginning: str, replies: Sequence[str]) -> None:
@@ -317,8 +308,8 @@ def test_a_stopped_run_receives_the_reply_to_its_end_and_does_not_ask_again(
     sandbox: Sandbox, error: Callable[[], BaseException]
 ) -> None:
     replies = [reply("agent.open('box_1')\nagent.open('box_2')\nagent.open('box_3')\n"), reply(SOLVE)]
-    expected, guarded = journal_of(sandbox, PiecewiseModel(replies, list)), 0
-    journal, model = MemoryJournal(), PiecewiseModel(replies, list)
+    expected, guarded = journal_of(sandbox, PieceModel(replies, list)), 0
+    journal, model = MemoryJournal(), PieceModel(replies, list)
 
     def guard() -> None:
         nonlocal guarded
@@ -330,10 +321,8 @@ def test_a_stopped_run_receives_the_reply_to_its_end_and_does_not_ask_again(
         played(sandbox, model, journal, guard=guard, **OPTIONS)
     assert model.sent_characters == len(replies[0])
     assert [key[1] for key in journal.events][-1] == "ask"
-    played(sandbox, PiecewiseModel(replies[1:], list), journal, **OPTIONS)
-    resumed, whole_run = (
-        sorted(row for row in without_timing(each) if row[0][1] != "heard") for each in (journal, expected)
-    )
+    played(sandbox, PieceModel(replies[1:], list), journal, **OPTIONS)
+    resumed, whole_run = (sorted(row for row in untimed(each) if row[0][1] != "heard") for each in (journal, expected))
     assert resumed == whole_run
 
 
@@ -353,7 +342,7 @@ def test_the_seconds_of_a_reply_exclude_those_of_the_plan(sandbox: Sandbox) -> N
 
 
 def test_in_reading_order_a_question_comes_before_the_actions_of_its_reply(sandbox: Sandbox) -> None:
-    journal = journal_of(sandbox, PiecewiseModel(SOUND, list))
+    journal = journal_of(sandbox, PieceModel(SOUND, list))
     events = [SimpleNamespace(scope=scope, kind=kind, body=body) for (scope, kind, _), body in journal.events.items()]
     kinds = [event.kind for event in in_reading_order(events)]
     assert kinds[:5] == ["task", "recall", "ask", "act", "cell"]

@@ -19,7 +19,7 @@ from planbook.planner.graph.hooking import FinishContext
 from planbook.planner.graph.node import EachLoop, GraphNode, IfBranch
 from tests.planner.graph.graph_kit import ScriptedAnswers, chain, make_node, traverse, with_fields
 from tests.planner.killed_journal import KilledJournal
-from tests.planner.streaming_kit import without_timing
+from tests.planner.streaming_kit import untimed
 from tests.spanning import span_data
 
 ITEMS = shape_of(["whole"])
@@ -131,7 +131,7 @@ def three_passes(
 def test_side_by_side_and_one_by_one_have_the_same_answers_database_and_events(nodes: list[GraphNode]) -> None:
     one, many = MemoryJournal(), MemoryJournal()
     assert three_passes(nodes, one, Replies(), 1) == three_passes(nodes, many, Replies(slow=True), 4)
-    assert dict(without_timing(one)) == dict(without_timing(many))
+    assert dict(untimed(one)) == dict(untimed(many))
     assert span_data(one, "node") == span_data(many, "node"), "in the same order"
 
 
@@ -152,7 +152,7 @@ def test_passes_that_are_killed_repeatedly_record_the_same_events(
         except JournalFailed:
             assert len(journal.events) == len(events) + every
             events = journal.events
-    assert dict(without_timing(journal)) == dict(without_timing(whole))
+    assert dict(untimed(journal)) == dict(untimed(whole))
 
 
 @pytest.mark.parametrize("side_by_side", [1, 4])
@@ -170,7 +170,7 @@ def test_a_resumed_pass_asks_only_the_unanswered_nodes(side_by_side: int) -> Non
         resumed.events = dict(journal.events)
         traverse(graph, again, journal=resumed, side_by_side=side_by_side)
         assert sorted([*saved, *again.names]) == ["a", "b", "c", "d", "end"]
-        assert dict(without_timing(resumed)) == dict(without_timing(whole))
+        assert dict(untimed(resumed)) == dict(untimed(whole))
 
 
 def test_no_more_nodes_are_asked_side_by_side_than_allowed() -> None:
