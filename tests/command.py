@@ -33,7 +33,7 @@ for line in sys.stdin:
 """
 
 
-class Forking:
+class ForkServer:
     """Runs commands in children of one process that has imported planbook, which halves their time."""
 
     def __init__(self, python: object = sys.executable, env: Mapping[str, str] | None = None) -> None:
@@ -63,7 +63,7 @@ class Forking:
             return subprocess.CompletedProcess(["planbook", *words], code, out.read_text(), err.read_text())
 
 
-HERE = Forking()
+HERE = ForkServer()
 """Runs this project's commands."""
 
 

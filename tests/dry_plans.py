@@ -37,7 +37,7 @@ class Recorder:
         return call
 
 
-def carried_out(environment: Environment, task: Task, plan: str) -> Mapping[int, Sequence[bool]]:
+def run_for_real(environment: Environment, task: Task, plan: str) -> Mapping[int, Sequence[bool]]:
     """Run a plan for real and return, by line, whether its calls were accepted, in order. Exceptions end the plan."""
     observation = environment.reset(task)
     agent = Recorder(environment)
@@ -49,7 +49,7 @@ def carried_out(environment: Environment, task: Task, plan: str) -> Mapping[int,
     return agent.accepted
 
 
-def followed(
+def dry_run_of(
     environment: type[Environment], declared: Preconditions, plan: str, *, helpers: str = "", **values: object
 ) -> DryRun:
     """Return the dry run of a plan."""
@@ -69,7 +69,7 @@ UNKNOWN_TESTS = ("len(seen) % 2", "len(seen) % 3 == 0", "'a' in seen", "'Nothing
 KNOWN_TESTS = ("count > 1", "not picked", "len(picked) < 2", "agent.holding == 'nothing'", "picked or count")
 
 
-class Writer:
+class PlanWriter:
     """Writes plans at random: calls in branches, loops, functions and try, at most one on a line."""
 
     def __init__(self, dice: Random, call: Call, words: Sequence[str]) -> None:
@@ -159,11 +159,11 @@ class Writer:
         return [*lines, *calls, *leak]
 
 
-SIMPLE = (Writer.one_call, Writer.one_call, Writer.one_call, Writer.value, Writer.unseen)
-NESTED = (Writer.branch, Writer.loop, Writer.turns, Writer.caught, Writer.function)
+SIMPLE = (PlanWriter.one_call, PlanWriter.one_call, PlanWriter.one_call, PlanWriter.value, PlanWriter.unseen)
+NESTED = (PlanWriter.branch, PlanWriter.loop, PlanWriter.turns, PlanWriter.caught, PlanWriter.function)
 
 
-def wrongly_told(plan: str, run: DryRun, accepted: Mapping[int, Sequence[bool]]) -> list[str]:
+def wrong_reports(plan: str, run: DryRun, accepted: Mapping[int, Sequence[bool]]) -> list[str]:
     """Return the reports of a dry run that are wrong, as the environment accepted a call on that line.
 
     Reports on a call inside a function, as called from another line, are left out: the line alone does not identify it.

@@ -1,7 +1,7 @@
 """A listener that receives a reply in pieces."""
 
 
-class Ear:
+class PieceListener:
     """Keeps the pieces that it hears, and stops the reply after ``pieces`` of them."""
 
     def __init__(self, pieces: int | None = None) -> None:

@@ -86,7 +86,7 @@ def all_processes() -> list[Process]:
     return found
 
 
-def kernel_tells() -> bool:
+def kernel_reports_kills() -> bool:
     """Return whether the kernel reveals how a process ended that has been reaped already; Linux does since 6.15."""
     child = os.fork()
     if child == 0:

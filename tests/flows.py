@@ -22,7 +22,7 @@ def scripted(name: str = "answer") -> str:
     return f"scripted:{SCRIPT}:{name}"
 
 
-def saying(folder: Path, reply: str) -> str:
+def write_scripted_model(folder: Path, reply: str) -> str:
     """Write a scripted model that always gives this reply, and return its name for `--model`."""
     (folder / "model.py").write_text(f"def answer(messages, sampling):\n    return {reply!r}\n")
     return f"scripted:{folder / 'model.py'}:answer"
@@ -55,7 +55,7 @@ def command_of(recording: str) -> list[str]:
     return words.split()
 
 
-def here(*arguments: object) -> Finished:
+def invoke(*arguments: object) -> Finished:
     """Run one command in this process, which saves half a second. Unexpected exceptions are raised."""
     stdout, stderr = StringIO(), StringIO()
     with (
@@ -73,7 +73,7 @@ def here(*arguments: object) -> Finished:
 
 def refusal(*arguments: object) -> str:
     """Run a command that has to be refused with exit code 2, and return what it printed."""
-    refused = here(*arguments)
+    refused = invoke(*arguments)
     assert refused.returncode == 2, refused.printed
     return refused.printed
 

@@ -21,7 +21,7 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from planbook.runs import Run
-from tests.flows import command_of, here
+from tests.flows import command_of, invoke
 from tests.planbook.recorded_episodes import EPISODES
 
 FOLDER = Path(__file__).parent / "planbook" / "golden"
@@ -36,10 +36,10 @@ CHANGING = ("name", "runs", "seconds", "per_solved")
 def play(name: str, run: Path) -> Any:
     """Play a recording into a folder, learning included, and return the command's result."""
     command = command_of(name)
-    played = here(*command, "--model", f"recorded:{name}", "--out", run, "--json")
+    played = invoke(*command, "--model", f"recorded:{name}", "--out", run, "--json")
     assert played.returncode == 0, played.printed
     if command[0] == "build":
-        formulated = here("formulate", run)
+        formulated = invoke("formulate", run)
         assert formulated.returncode == 0, formulated.printed
     return played.result
 
@@ -52,7 +52,7 @@ def held(name: str) -> str:
 def golden(run: Path) -> str:
     """Return what the golden file of a run holds: its episodes, its prompts, its figures."""
     episodes = [line for episode in _exported(run) for line in _episode(episode)]
-    (row,) = here("stats", run, "--json").result["rows"]
+    (row,) = invoke("stats", run, "--json").result["rows"]
     figures = {name: value for name, value in row.items() if name not in CHANGING}
     return "\n".join([*episodes, *map(_prompt, _asked(run)), f"figures {json.dumps(figures)}", ""])
 
@@ -67,7 +67,7 @@ def write_prompts(run: Path, folder: Path) -> None:
 
 def _exported(run: Path) -> list[Any]:
     file = run.with_name(f"{run.name}.jsonl")
-    written = here("export", run, "--out", file)
+    written = invoke("export", run, "--out", file)
     assert written.returncode == 0, written.printed
     return [json.loads(line) for line in file.read_text(encoding="utf-8").splitlines()]
 

@@ -1,7 +1,7 @@
 """Helpers for tests that kill processes at chosen or random moments.
 
 - A sandbox worker, at chosen calls of a plan: ``DeadlySandbox`` with a ``Reaper``, in this process.
-- A host, right after chosen events of a run: ``lives``, one forked process after the other.
+- A host, right after chosen events of a run: ``run_until_survived``, one forked process after the other.
 - Any process of a run, at random moments: ``RandomKills``. PLANBOOK_KILLS sets the number of kills that each such
   test survives, and PLANBOOK_KILLS_SEED chooses them:
 
@@ -29,12 +29,12 @@ from pydantic import JsonValue
 from planbook.sandbox import CellResult, Sandbox, Session, bound_names
 from planbook.sandbox.process import MAX_KILLS
 from tests.command import ROOT
-from tests.executing import all_processes, kernel_tells, kill
+from tests.executing import all_processes, kernel_reports_kills, kill
 
 KILLED, FAULT = -signal.SIGKILL, 99
 """Exit codes of a process that was killed, and of one in which the command line returned without exiting."""
-How = Literal["asked", "answered", "sent", "computing", "between"]
-HOWS: tuple[How, ...] = ("asked", "answered", "sent", "computing", "between")
+KillMoment = Literal["asked", "answered", "sent", "computing", "between"]
+KILL_MOMENTS: tuple[KillMoment, ...] = ("asked", "answered", "sent", "computing", "between")
 """When the worker dies: before its call is carried out; after that but before it is answered; when the answer is sent
 but not yet read; some milliseconds after that; after the end of the cell that made the call."""
 CHANCE = "import random, time\nprint([random.random(), random.getrandbits(64), time.time()])"
@@ -59,7 +59,7 @@ def kill_worker(session: Session, how: signal.Signals = signal.SIGKILL) -> None:
 class Reaper:
     """Kills the workers of sessions. ``deaths`` says how a worker dies at a call, by its number from 0."""
 
-    deaths: Callable[[int], How | None] = lambda number: None
+    deaths: Callable[[int], KillMoment | None] = lambda number: None
     carried: list[tuple[str, Any, Any]] = field(default_factory=list)
     """Every call that a host function carried out."""
     left: list[str] = field(default_factory=list)
@@ -75,23 +75,23 @@ class Reaper:
         **settings: Any,
     ) -> Session:
         """Open a session whose worker dies at the chosen calls."""
-        doomed = _Doomed(self)
-        deadly = {name: doomed.around(name, function) for name, function in functions.items()}
+        doomed = _DoomedSession(self)
+        deadly = {name: doomed.wrap(name, function) for name, function in functions.items()}
         session = opener(deadly, on_wait=doomed.watch(on_wait), **settings)
         doomed.take(session)
         return session
 
-    def next(self) -> How | None:
+    def next(self) -> KillMoment | None:
         """Return how the worker dies at the next call, if it does."""
         return self.deaths(next(iter(self._numbers)))
 
 
-class _Doomed:
+class _DoomedSession:
     """A session whose worker dies."""
 
     def __init__(self, reaper: Reaper) -> None:
         self._reaper, self._names = reaper, dict[str, None]()
-        self._how: How | None = None
+        self._how: KillMoment | None = None
 
     def take(self, session: Session) -> None:
         """Route calls of the session's ``run`` and ``close`` through this object."""
@@ -112,7 +112,7 @@ class _Doomed:
             self._reaper.left.append(self._run(look(self._names), "look").output)
         self._close()
 
-    def around(self, name: str, function: Callable[..., object]) -> Callable[..., object]:
+    def wrap(self, name: str, function: Callable[..., object]) -> Callable[..., object]:
         @wraps(function)
         def call(*args: JsonValue, **kwargs: JsonValue) -> object:
             how = self._how = self._reaper.next()
@@ -136,7 +136,7 @@ class _Doomed:
 
         return look
 
-    def _die(self, *hows: How) -> None:
+    def _die(self, *hows: KillMoment) -> None:
         if self._how in hows:
             self._how = None
             self._reaper.dead += 1
@@ -165,7 +165,7 @@ def look(names: Iterable[str]) -> str:
 # A host, right after chosen events.
 
 
-def lives(kills: Sequence[Sequence[Any]], *arguments: object, url: str = "") -> list[int]:
+def run_until_survived(kills: Sequence[Sequence[Any]], *arguments: object, url: str = "") -> list[int]:
     """Run a command again and again until it is not killed; return the exit codes.
 
     ``kills`` has a pair for each life: [kind, number] kills it right after its number-th new event of that kind ("" is
@@ -225,16 +225,16 @@ def _forked(kills: list[Any], arguments: list[str]) -> list[int]:
 # Any process of a run, at random moments.
 
 SEED = int(os.environ.get("PLANBOOK_KILLS_SEED", "0"))
-DRIVER, SANDBOXED = "driver", "sandbox worker"
-LOSSES = 2
+DRIVER, SANDBOX_WORKER = "driver", "sandbox worker"
+MAX_LOSSES = 2
 """After this many losses the driver is the next victim: three workers that die in one episode count as its fault."""
-MOST_SANDBOXED = MAX_KILLS - 1 if kernel_tells() else 1
+MAX_SANDBOX_KILLS = MAX_KILLS - 1 if kernel_reports_kills() else 1
 """Maximum number of a driver's sandbox workers to kill; more deaths at one place of a plan count as its fault."""
 EARLY = 0.2
 """Share of drivers that may be killed while they start and have no other processes yet."""
 PATIENCE_SECONDS = 150
 """How long a driver may take to end after the last kill."""
-MARKS: Mapping[str, str] = {
+KINDS_BY_COMMAND: Mapping[str, str] = {
     "planbook.workers.processes": "worker",
     "planbook.sandbox.worker.zygote": "zygote",
     "ray::RemoteJob": "actor",
@@ -254,7 +254,7 @@ def number_of_kills(default: int) -> int:
     return int(os.environ.get("PLANBOOK_KILLS", default))
 
 
-class Blow(NamedTuple):
+class Kill(NamedTuple):
     """A kill: of which process, in which life of the driver (from 0), and how many seconds after that life began."""
 
     what: str
@@ -284,7 +284,7 @@ class RandomKills:
     waits: frozenset[str] = frozenset()
     within: float = 1.6
     """Maximum seconds from a driver's start, or from a kill, to the next kill."""
-    blows: list[Blow] = field(default_factory=list)
+    blows: list[Kill] = field(default_factory=list)
     codes: list[int] = field(default_factory=list)
 
     def survive(self, kills: int) -> None:
@@ -319,7 +319,7 @@ class RandomKills:
             what, process = self._victim(driver.pid)
             with suppress(ProcessLookupError):
                 kill(process)
-                self.blows.append(Blow(what, process, len(self.codes), time.monotonic() - started))
+                self.blows.append(Kill(what, process, len(self.codes), time.monotonic() - started))
             if process == driver.pid:
                 break
         try:
@@ -331,13 +331,13 @@ class RandomKills:
     def _victim(self, driver: int) -> tuple[str, int]:
         """Return the kind and id of the next victim; all kinds of processes are equally likely."""
         hit = [blow.what for blow in self.blows if blow.life == len(self.codes)]
-        if len(hit) - hit.count(SANDBOXED) == LOSSES:
+        if len(hit) - hit.count(SANDBOX_WORKER) == MAX_LOSSES:
             return DRIVER, driver
         kinds: dict[str, list[int]] = {DRIVER: [driver]}
         for what, process in self._others(driver):
             kinds.setdefault(what, []).append(process)
-        if hit.count(SANDBOXED) >= MOST_SANDBOXED:
-            kinds.pop(SANDBOXED, None)
+        if hit.count(SANDBOX_WORKER) >= MAX_SANDBOX_KILLS:
+            kinds.pop(SANDBOX_WORKER, None)
         what = self.dice.choice(sorted(kinds))
         return what, self.dice.choice(sorted(kinds[what]))
 
@@ -364,10 +364,10 @@ def _family(roots: Sequence[int]) -> list[tuple[str, int]]:
     while new := {each.number for each in there.values() if each.parent in below} - below:
         below |= new
     for number in below - set(roots):
-        kind = next((kind for mark, kind in MARKS.items() if mark in there[number].command), "")
+        kind = next((kind for mark, kind in KINDS_BY_COMMAND.items() if mark in there[number].command), "")
         parent = there.get(there[number].parent)
         if kind == "zygote" and parent is not None and "planbook.sandbox.worker.zygote" in parent.command:
-            kind = SANDBOXED
+            kind = SANDBOX_WORKER
         if kind:
             found.append((kind, number))
     return found

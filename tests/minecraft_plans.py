@@ -23,14 +23,14 @@ TO_DIAMOND = (
 )
 
 
-def started(task_id: str = "MT8/diamond/0", **options: object) -> Minecraft:
+def start_task(task_id: str = "MT8/diamond/0", **options: object) -> Minecraft:
     """Return an environment at the start of a task."""
     environment = Minecraft(MinecraftOptions.model_validate(options))
     environment.reset(Minecraft.tasks(Selection(ids=(task_id,)), environment.options)[0])
     return environment
 
 
-def walk(environment: Minecraft, actions: Iterable[Action]) -> list[Observation]:
+def act_all(environment: Minecraft, actions: Iterable[Action]) -> list[Observation]:
     """Take one action after the other."""
     return [environment.act(action) for action in actions]
 

@@ -33,7 +33,7 @@ from planbook.report import report_runs
 from planbook.runs import Entry, Run
 from planbook.sandbox import Sandbox
 from tests.browser import need_browser
-from tests.rows import Book, new_run
+from tests.rows import EpisodeWriter, new_run
 
 HOSTILE = (
     "</script></pre></details><script>document.title = 'taken'</script><img src=x onerror=\"document.title='taken'\">"
@@ -115,7 +115,7 @@ def many_endings(folder: Path, outcomes: Sequence[Outcome], kind: str = "fetch")
     """Return a run with these outcomes, whose episodes were not played; NOT_RUN stands for no outcome."""
     run = new_run(folder, *[kind] * len(outcomes), planner="procedures")
     for entry, outcome in zip(run.entries(), outcomes, strict=True):
-        Book(run, entry.path).end(None if outcome is Outcome.NOT_RUN else outcome)
+        EpisodeWriter(run, entry.path).end(None if outcome is Outcome.NOT_RUN else outcome)
     return run
 
 

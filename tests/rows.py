@@ -25,7 +25,7 @@ def fetch(number: int) -> Task:
     return Task(id=f"fetch/{number}", env="toy", split="all", type="fetch", goal="put it there", seed=number)
 
 
-def ask(
+def request_body(
     role: str,
     model: str,
     template: str,
@@ -49,7 +49,7 @@ def ask(
     }
 
 
-def written(folder: Path, endings: Endings, repeats: int = 1, env: str = "toy", **asked: Any) -> Path:
+def write_run(folder: Path, endings: Endings, repeats: int = 1, env: str = "toy", **asked: Any) -> Path:
     """Write a run with these outcomes; None means no ending. The first episodes of all tasks come before repeats."""
     tasks = [fetch(number).model_copy(update={"env": env}) for number in range(len(endings) // repeats)]
     config = Config(**{"planner": "procedures", "env": "toy", "actions": 9, "repeats": repeats} | asked)
@@ -73,7 +73,7 @@ def summary_of(run: Run) -> Summary:
     return summarise(list(read_run(run).episodes.values()), 1.0, str(run.folder))
 
 
-class Book:
+class EpisodeWriter:
     """Writes the events of one episode as a strategy would."""
 
     def __init__(self, run: Run, path: str) -> None:

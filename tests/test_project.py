@@ -16,7 +16,7 @@ import pytest
 from packaging.requirements import Requirement
 
 from planbook import PACKAGES
-from tests.command import Forking
+from tests.command import ForkServer
 from tests.shelf import write_shelf
 
 ROOT = Path(__file__).parents[1]
@@ -148,7 +148,7 @@ def test_the_core_works_in_a_project_that_has_modules_of_the_same_names(core: Pa
     alone = {"PATH": "/usr/bin:/bin", "PYTHONSAFEPATH": "1"}
     done = subprocess.run([core, "-m", "planbook", "envs"], cwd=tmp_path, env=alone, capture_output=True, text=True)
     assert "seccomp" in done.stdout, done.stderr
-    planbook = Forking(core, alone)
+    planbook = ForkServer(core, alone)
 
     def run(line: str, code: int = 0) -> str:
         done = planbook.run(*line.split(), cwd=tmp_path, env=alone)

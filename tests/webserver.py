@@ -152,7 +152,7 @@ def serving() -> Iterator[str]:
         server.server_close()
 
 
-def at(base: str, path: str, **options: object) -> Web:
+def open_page(base: str, path: str, **options: object) -> Web:
     """Return an environment that has begun on a page of the server."""
     environment = Web(WebOptions.model_validate({"start": base + path, **options}))
     environment.reset(Web.select(Selection(), environment.options)[0])
@@ -164,7 +164,7 @@ def act(environment: Web, name: str, *args: str | int | bool) -> Observation:
     return environment.act(Action(name, args))
 
 
-def number(environment: Web, name: str, role: str = "") -> int:
+def element_number(environment: Web, name: str, role: str = "") -> int:
     """Return the number of the first element with this name."""
     found = environment.find(role, name)
     assert isinstance(found, list), name
@@ -175,4 +175,4 @@ def number(environment: Web, name: str, role: str = "") -> int:
 
 def click(environment: Web, name: str) -> Observation:
     """Click on the first element with this name."""
-    return act(environment, "click", number(environment, name))
+    return act(environment, "click", element_number(environment, name))

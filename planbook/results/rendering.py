@@ -53,11 +53,10 @@ def claim_lines(figures: ClaimCounts) -> Iterable[str]:
     right = figures.claimed_and_solved + figures.denied_and_not
     made = right + len(figures.false)
     none = figures.unclaimed_and_solved + figures.unclaimed_and_not
-    unplayed = f"; without a verdict {figures.unplayed}" if figures.unplayed else ""
+    unplayed = f"; {figures.unplayed} without a verdict" if figures.unplayed else ""
     yield (
-        f"Claims about whole tasks, against the verdict: {made} made, {right} right; claimed solved and not "
-        f"{figures.claimed_and_not}, claimed failed and solved {figures.denied_and_solved}; no claim {none}"
-        f"{unplayed}."
+        f"Claims about whole tasks: {made} made, {right} right; {figures.claimed_and_not} claimed solved but not solved, "
+        f"{figures.denied_and_solved} claimed failed but solved; {none} without a claim{unplayed}."
     )
     if figures.false:
         yield f"False claims: {listed((f'{claim.task} (claimed {claim.claim})' for claim in figures.false), SHOWN)}."

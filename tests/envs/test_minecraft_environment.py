@@ -7,11 +7,11 @@ import pytest
 
 from planbook.envs import Action
 from planbook.envs.minecraft import Minecraft
-from tests.minecraft_plans import TO_DIAMOND, do, started, walk
+from tests.minecraft_plans import TO_DIAMOND, do, start_task, act_all
 
 
 def test_a_diamond_is_obtained_from_nothing_by_its_milestones() -> None:
-    environment = started()
+    environment = start_task()
     assert environment.task is not None
     milestones = Minecraft.milestones_of(environment.task)
     assert set(milestones) == set(
@@ -19,7 +19,7 @@ def test_a_diamond_is_obtained_from_nothing_by_its_milestones() -> None:
         "iron_pickaxe diamond".split()
     )
     *before, to_diamond = TO_DIAMOND
-    assert all(each.accepted and not each.terminated for each in walk(environment, before))
+    assert all(each.accepted and not each.terminated for each in act_all(environment, before))
     assert environment.milestones() == milestones[:-1]
     assert environment.verdict().score == pytest.approx(11 / 12)
     ticks = list(environment.player.first_held.values())
@@ -67,8 +67,8 @@ REFUSALS: list[tuple[int, tuple[Any, ...], str]] = [
 
 @pytest.mark.parametrize(("done", "call", "reason"), REFUSALS)
 def test_a_refusal_gives_the_reason_and_takes_no_time(done: int, call: tuple[Any, ...], reason: str) -> None:
-    environment = started()
-    walk(environment, TO_DIAMOND[:done])
+    environment = start_task()
+    act_all(environment, TO_DIAMOND[:done])
     before = environment.state()
     name, *args = call
     goal = Action(name, tuple(args))
@@ -81,7 +81,7 @@ def test_a_refusal_gives_the_reason_and_takes_no_time(done: int, call: tuple[Any
 
 
 def test_a_terse_refusal_gives_no_reason() -> None:
-    environment = started(terse=True)
+    environment = start_task(terse=True)
     refused = do(environment, "craft", {"planks": 4}, {"log": 1})
     assert refused.text.startswith(f"It failed. Biome: {environment.biome()}. Inventory: ")
     assert "log" not in refused.text
@@ -89,8 +89,8 @@ def test_a_terse_refusal_gives_no_reason() -> None:
 
 
 def test_equipment_must_be_held_wearable_and_worn() -> None:
-    environment = started("MT5/leather_boots/0")
-    walk(environment, TO_DIAMOND[:4])
+    environment = start_task("MT5/leather_boots/0")
+    act_all(environment, TO_DIAMOND[:4])
     assert "cannot be equipped" in do(environment, "equip", "log").text
     assert "you hold no leather_boots" in do(environment, "equip", "leather_boots").text
     assert "takes the name of one item" in environment.act(Action("equip", ({"log": 1},))).text
@@ -103,7 +103,7 @@ def test_equipment_must_be_held_wearable_and_worn() -> None:
 
 
 def test_a_goal_states_its_effects() -> None:
-    environment = started()
+    environment = start_task()
     assert environment.inventory() == {}
     assert do(environment, "mine", {"birch_log": 2}, "axe").text == "You mine 2 log from birch_tree. Inventory: 2 log."
     assert do(environment, "kill", {"mutton": 2}).text == "You kill 2 sheep. Inventory: 2 log, 2 wool, 2 mutton."
@@ -112,7 +112,7 @@ def test_a_goal_states_its_effects() -> None:
 
 
 def test_the_axe_given_at_the_start_is_not_a_wooden_axe() -> None:
-    environment = started("MT2/wooden_axe/0")
+    environment = start_task("MT2/wooden_axe/0")
     assert do(environment, "mine", {"log": 3}, "axe").accepted
     assert not environment.verdict().solved
 
@@ -120,8 +120,8 @@ def test_the_axe_given_at_the_start_is_not_a_wooden_axe() -> None:
 def test_a_better_pickaxe_is_quicker() -> None:
     ticks = []
     for tool in ("wooden_pickaxe", "stone_pickaxe"):
-        environment = started()
-        walk(environment, TO_DIAMOND[:8])
+        environment = start_task()
+        act_all(environment, TO_DIAMOND[:8])
         before = environment.player.spot.tick
         assert do(environment, "mine", {"cobblestone": 5}, tool).accepted
         ticks.append(environment.player.spot.tick - before)
@@ -129,7 +129,7 @@ def test_a_better_pickaxe_is_quicker() -> None:
 
 
 def test_an_episode_is_truncated_when_its_time_is_over() -> None:
-    environment = started("MT1/planks/0", ticks=100)
+    environment = start_task("MT1/planks/0", ticks=100)
     late = do(environment, "mine", {"oak_log": 5})
     assert late.truncated
     assert not late.accepted
@@ -139,8 +139,8 @@ def test_an_episode_is_truncated_when_its_time_is_over() -> None:
 
 
 def test_a_goal_fails_at_its_time_limit() -> None:
-    environment = started(time_limits=True)
-    walk(environment, TO_DIAMOND[:9])
+    environment = start_task(time_limits=True)
+    act_all(environment, TO_DIAMOND[:9])
     before = environment.player.spot
     late = do(environment, "smelt", {"coal": 4}, {"log": 4})
     assert "not enough material" in late.text
@@ -153,20 +153,20 @@ def test_a_goal_fails_at_its_time_limit() -> None:
 def test_chances_are_those_of_table_18_and_repeat_in_a_replay() -> None:
     hits = []
     for seed in range(150):
-        first = do(started(f"MT1/planks/{seed}", chances=True), "mine", {"oak_log": 1})
-        assert first == do(started(f"MT1/planks/{seed}", chances=True), "mine", {"oak_log": 1})
+        first = do(start_task(f"MT1/planks/{seed}", chances=True), "mine", {"oak_log": 1})
+        assert first == do(start_task(f"MT1/planks/{seed}", chances=True), "mine", {"oak_log": 1})
         hits.append(first.accepted)
         assert first.accepted or first.text.startswith("In vain: bad luck: you did not mine 1 log")
     assert 0.30 < sum(hits) / len(hits) < 0.48
 
 
 def test_chances_are_drawn_anew_for_each_goal() -> None:
-    environment = started(chances=True, ticks=10**6)
+    environment = start_task(chances=True, ticks=10**6)
     assert {do(environment, "mine", {"dirt": 1}).accepted for _ in range(20)} == {True, False}
 
 
 def test_the_first_observation_is_the_scene_the_state_and_the_goal() -> None:
-    environment = started("MT2/stone_sword/0")
+    environment = start_task("MT2/stone_sword/0")
     assert environment.task is not None
     first = environment.reset(environment.task).text
     assert first == f"{environment.scene()} {environment.state()} Your task is to: obtain 1 stone_sword."
@@ -176,7 +176,7 @@ def test_the_first_observation_is_the_scene_the_state_and_the_goal() -> None:
 
 
 def test_the_state_and_the_queries_agree_on_what_is_in_sight() -> None:
-    environment = started()
+    environment = start_task()
     do(environment, "mine", {"log": 1})
     words = environment.sees()
     assert words["oak_tree"] == "next to you"
@@ -186,21 +186,21 @@ def test_the_state_and_the_queries_agree_on_what_is_in_sight() -> None:
 
 
 def test_a_snapshot_takes_less_than_a_millisecond_and_is_complete() -> None:
-    environment = started()
-    walk(environment, TO_DIAMOND[:6])
+    environment = start_task()
+    act_all(environment, TO_DIAMOND[:6])
     snapshot, state = environment.snapshot(), environment.state()
-    rest = walk(environment, TO_DIAMOND[6:])
+    rest = act_all(environment, TO_DIAMOND[6:])
     start = time.process_time()
     for _ in range(100):
         environment.restore(snapshot)
         environment.snapshot()
     assert (time.process_time() - start) / 200 < 0.001
     assert environment.state() == state
-    assert walk(environment, TO_DIAMOND[6:]) == rest
+    assert act_all(environment, TO_DIAMOND[6:]) == rest
 
 
 def test_versions_state_the_recipes_the_deviation_and_the_options() -> None:
-    versions = started(terse=True).versions()
+    versions = start_task(terse=True).versions()
     assert versions["recipes"] == "Minecraft 1.11.2, from minedojo 0.1"
     assert "quartz" in versions["deviation"]
     assert versions["terse"] == "True"

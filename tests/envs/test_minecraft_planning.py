@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from planbook.envs import Action, Selection
 from planbook.envs.minecraft import Minecraft, MinecraftOptions
 from planbook.envs.minecraft.tasks import parallel_goals
-from tests.minecraft_plans import TO_DIAMOND, started, walk
+from tests.minecraft_plans import TO_DIAMOND, start_task, act_all
 
 COUNTS = st.integers(1, 5)
 GATHERED = st.sampled_from(
@@ -36,8 +36,8 @@ ORDERS = ("fixed", "random", "nearest")
 
 @given(actions=st.lists(GOALS, max_size=8), done=st.integers(0, len(TO_DIAMOND) - 1), limits=st.booleans())
 def test_the_horizon_is_the_ticks_that_a_goal_takes(actions: list[Action], done: int, limits: bool) -> None:
-    environment = started(ticks=10**7, time_limits=limits)
-    walk(environment, TO_DIAMOND[:done])
+    environment = start_task(ticks=10**7, time_limits=limits)
+    act_all(environment, TO_DIAMOND[:done])
     for goal in actions:
         if environment.ended:
             break
@@ -65,7 +65,7 @@ KINDS = {**dict.fromkeys(TEXTS, str), **dict.fromkeys(NUMBERS, float)}
 
 
 def test_a_goal_is_open_if_the_stated_materials_and_tool_are_held() -> None:
-    environment = started()
+    environment = start_task()
     bucket = Action("craft", ({"bucket": 1}, {"planks": 3}, None))
     stone = Action("mine", ({"cobblestone": 1}, "wooden_pickaxe"))
     assert not environment.goals.is_open(bucket)
@@ -78,13 +78,13 @@ def test_a_goal_is_open_if_the_stated_materials_and_tool_are_held() -> None:
 
 
 def test_the_horizon_does_not_depend_on_luck() -> None:
-    environment, plain = started(chances=True), started()
+    environment, plain = start_task(chances=True), start_task()
     goal = Action("mine", ({"log": 2}, None))
     assert environment.goals.horizon(goal) == plain.goals.horizon(goal) < 600
 
 
 def test_routes_are_the_other_sources_and_recipes_of_an_item() -> None:
-    goals = started().goals
+    goals = start_task().goals
     log = goals.routes(Action("mine", ({"log": 3}, None)))
     assert [dict(each.args[0]) for each in log if isinstance(each.args[0], dict)] == [
         {name: 3} for name in ("log", "birch_log", "acacia_log", "spruce_log", "jungle_log", "dark_oak_log")
@@ -105,7 +105,7 @@ def test_routes_are_the_other_sources_and_recipes_of_an_item() -> None:
 
 def test_every_possible_route_gives_the_wanted_items() -> None:
     for number in range(6):
-        environment = started(f"MT8/diamond/{number}")
+        environment = start_task(f"MT8/diamond/{number}")
         for route in environment.goals.routes(Action("mine", ({"log": 2}, None))):
             assert not environment.goals.refusal(route)
             if isfinite(environment.goals.horizon(route)):
@@ -115,7 +115,7 @@ def test_every_possible_route_gives_the_wanted_items() -> None:
 
 
 def test_materials_are_those_that_the_plan_states() -> None:
-    goals = started().goals
+    goals = start_task().goals
     assert goals.materials(Action("craft", ({"stick": 6}, {"planks": 9}, None))) == {"planks": 9}
     assert goals.materials(Action("smelt", ({"iron_ingot": 2}, {"iron_ore": 2}, "furnace"))) == {"iron_ore": 2}
     assert goals.materials(Action("craft", ({"stick": 6}, {"log": 1}, None))) == {"log": 1}
@@ -124,7 +124,7 @@ def test_materials_are_those_that_the_plan_states() -> None:
 
 
 def test_a_goal_is_multiplied_with_its_materials() -> None:
-    goals = started().goals
+    goals = start_task().goals
     planks, boots = Action("craft", ({"planks": 4}, {"log": 1}, None)), Action("equip", ("leather_boots",))
     assert goals.times(planks, 12) == Action("craft", ({"planks": 12}, {"log": 3}, None))
     assert goals.times(planks, 5) == Action("craft", ({"planks": 5}, {"log": 2}, None))
@@ -134,19 +134,19 @@ def test_a_goal_is_multiplied_with_its_materials() -> None:
 
 
 def test_a_gathered_item_is_also_named_by_its_source() -> None:
-    goals = started().goals
+    goals = start_task().goals
     assert goals.names(Action("kill", ({"mutton": 1}, None))) == ("sheep",)
     assert goals.names(Action("mine", ({"cobblestone": 1}, "wooden_pickaxe"))) == ("stone",)
     assert goals.names(Action("craft", ({"wool": 1}, {"string": 4}, None))) == ()
 
 
 def test_features_distinguish_seen_remembered_and_unknown_sources() -> None:
-    environment = started()
+    environment = start_task()
     oak = Action("mine", ({"log": 1}, None))
-    walk(environment, TO_DIAMOND[:5])
+    act_all(environment, TO_DIAMOND[:5])
     seen = environment.goals.features(oak)
     assert (seen["seen"], seen["since_seen"], seen["source"]) == ("next to you", 0.0, "oak_tree")
-    walk(environment, TO_DIAMOND[5:6])
+    act_all(environment, TO_DIAMOND[5:6])
     below = environment.goals.features(oak)
     assert below["seen"] == "unseen"
     assert below["depth"] == environment.player.spot.depth > 0

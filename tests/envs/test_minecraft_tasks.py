@@ -7,7 +7,7 @@ import pytest
 from planbook.envs import BadSelection, Selection
 from planbook.envs.minecraft import Minecraft, MinecraftOptions
 from planbook.envs.minecraft.tasks import ALIASES, CANDIDATES, GROUPS, parallel_goals, wanted_items
-from tests.minecraft_plans import started
+from tests.minecraft_plans import start_task
 
 
 def test_the_splits_have_the_tasks_of_the_paper() -> None:
@@ -61,7 +61,7 @@ def test_parallel_tasks_draw_from_all_candidates() -> None:
 
 
 def test_a_parallel_task_is_solved_when_all_its_items_are_held() -> None:
-    environment = started("parallel_3/1")
+    environment = start_task("parallel_3/1")
     assert environment.task is not None
     first, second, third = parallel_goals(environment.task)
     assert not environment.act(third).terminated
@@ -75,5 +75,5 @@ def test_a_parallel_task_is_solved_when_all_its_items_are_held() -> None:
 def test_an_option_sets_the_length_of_episodes() -> None:
     options = MinecraftOptions(ticks=700)
     assert Minecraft.tasks(Selection(split="parallel"), options)[0].params["ticks"] == 700
-    assert "700 left" in started("MT8/diamond/0", ticks=700).state()
-    assert "12000 left" in started("MT8/diamond/0").state()
+    assert "700 left" in start_task("MT8/diamond/0", ticks=700).state()
+    assert "12000 left" in start_task("MT8/diamond/0").state()

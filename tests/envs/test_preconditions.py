@@ -17,7 +17,7 @@ from planbook.envs.tabletop import Tabletop
 from planbook.envs.textcraft import Textcraft
 from planbook.envs.toy import Toy
 from planbook.manuals import ProcedureLibrary
-from tests.dry_plans import Call, Writer, carried_out, followed, wrongly_told
+from tests.dry_plans import Call, PlanWriter, run_for_real, dry_run_of, wrong_reports
 
 HOLDING, OPENED = Fact("holding"), Fact("opened", ("box",))
 REAL = bool(os.environ.get("ALFWORLD_DATA"))
@@ -60,7 +60,7 @@ def test_a_violation_names_the_lines_that_caused_it() -> None:
 def test_unknown_kinds_ids_and_receptacles_are_impossible() -> None:
     (task,) = Alfworld.select(Selection(split="generated", types=("pick_and_place",), limit=1))
     plan = "agent.examine('zebra_1')\nagent.examine('zebra')\nagent.go_to('sofa_77')\n"
-    messages = [fault.message for fault in followed(Alfworld, _declared(Alfworld, task), plan).faults]
+    messages = [fault.message for fault in dry_run_of(Alfworld, _declared(Alfworld, task), plan).faults]
     assert messages == [
         "examine('zebra_1') cannot succeed: nothing is called zebra_1: there is no such kind of object",
         "examine('zebra') cannot succeed: 'zebra' is no id, such as desk_1",
@@ -153,9 +153,9 @@ def test_faults_found_in_random_plans_are_refused_by_the_environment(
     for number in range(PLANS):
         task = tasks[number % len(tasks)]
         call, words = actions(task)
-        plan = Writer(Random(number), call, words).plan()
-        run = followed(environment, _declared(environment, task, options), plan)
-        assert not wrongly_told(plan, run, carried_out(environment(options), task, plan)), number
+        plan = PlanWriter(Random(number), call, words).plan()
+        run = dry_run_of(environment, _declared(environment, task, options), plan)
+        assert not wrong_reports(plan, run, run_for_real(environment(options), task, plan)), number
         faults += len(run.faults)
     assert faults > PLANS / 2, "the dry runs found too few faults"
 
@@ -172,9 +172,9 @@ def test_faults_found_in_a_plan_are_refused_by_textworld() -> None:
     call, _ = _household(task)
     environment = Alfworld(AlfworldOptions(engine="textworld"))
     plan = "".join(f"{call(Random(number), ())}\n" for number in range(15))
-    run = followed(Alfworld, _declared(Alfworld, task), plan)
+    run = dry_run_of(Alfworld, _declared(Alfworld, task), plan)
     assert run.faults
-    assert not wrongly_told(plan, run, carried_out(environment, task, plan))
+    assert not wrong_reports(plan, run, run_for_real(environment, task, plan))
     environment.close()
 
 
@@ -187,14 +187,14 @@ def test_no_fault_is_found_in_procedures_that_solve_tasks(environment: type[Envi
         assert procedure is not None
         observation = environment().reset(task).text
         shown = {**task.model_dump(mode="json", include={"params", "type"}), "observation": observation}
-        run = followed(
+        run = dry_run_of(
             environment,
             _declared(environment, task),
             f"{procedure.code}\nsolve(agent, task)\n",
             helpers=procedure.helpers,
             task=shown,
         )
-        assert run.followed, procedure.name
+        assert run.dry_run_of, procedure.name
         assert run.calls, procedure.name
         assert [str(fault) for fault in run.faults] == []
 
@@ -208,5 +208,5 @@ def test_the_places_of_things_are_not_declared() -> None:
     plan = "".join(
         f"agent.go_to({place!r})\nagent.open({place!r})\nagent.take_from({thing!r}, {place!r})\n" for place in places
     )
-    faults = followed(Alfworld, _declared(Alfworld, task), plan).faults
+    faults = dry_run_of(Alfworld, _declared(Alfworld, task), plan).faults
     assert not [fault for fault in faults if "take_from" in fault.message and "not in or on" in fault.message]

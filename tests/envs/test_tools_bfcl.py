@@ -10,7 +10,7 @@ import pytest
 
 from planbook.api import PlayedRun
 from tests.command import ROOT
-from tests.flows import here
+from tests.flows import invoke
 
 pytestmark = pytest.mark.deep
 TOOLS = ROOT / "examples" / "tools"
@@ -40,7 +40,7 @@ def solved(folder: Path, left_out: int, count: int) -> dict[str, bool]:
     """Play ``count`` tasks, and return which were solved."""
     importlib.import_module("bfcl").write_tasks(folder / "tasks.json", count)
     options = ("--env", f"module:{TOOLS}/bfcl.py:Apis", "-o", f"tasks={folder}/tasks.json", "--out", folder / "run")
-    played = here("run", *options, "--planner", f"{TRUTH}:truth", "--planner-option", f"left_out={left_out}")
+    played = invoke("run", *options, "--planner", f"{TRUTH}:truth", "--planner-option", f"left_out={left_out}")
     assert played.returncode == 0, played.printed
     return {row["task"]: row["solved"] for row in PlayedRun.read(folder / "run").episodes}
 

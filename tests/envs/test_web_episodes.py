@@ -14,14 +14,14 @@ from planbook.planner import Episode, EpisodeSettings, MemoryJournal
 from planbook.planner.types import FeedbackKind
 from planbook.sandbox import Sandbox
 from tests.browser import kill_browser
-from tests.webserver import Pages, act, at, click, number
+from tests.webserver import Pages, act, open_page, click, element_number
 
 pytestmark = pytest.mark.browser
 
 
 @pytest.fixture
 def web(base: str) -> Iterator[Web]:
-    environment = at(base, "/")
+    environment = open_page(base, "/")
     yield environment
     environment.close()
 
@@ -29,7 +29,7 @@ def web(base: str) -> Iterator[Web]:
 def test_a_restored_snapshot_has_its_page_scrolling_history_notes_and_numbers(web: Web) -> None:
     act(web, "goto", "/two")
     act(web, "goto", "/tall")
-    deep = number(web, "deep")
+    deep = element_number(web, "deep")
     here = act(web, "scroll", "down")
     act(web, "note_down", "a note")
     snapshot, offered = web.snapshot(), web.possible_actions()
@@ -41,7 +41,7 @@ def test_a_restored_snapshot_has_its_page_scrolling_history_notes_and_numbers(we
     assert back.text == here.text
     assert web.possible_actions() == offered
     assert web.state().endswith("Noted down:\n- a note")
-    assert number(web, "deep") == deep
+    assert element_number(web, "deep") == deep
     assert "Title: 'Second'" in act(web, "go_back").text
     assert "Title: 'Home'" in act(web, "go_back").text
     assert "no page to go back to" in act(web, "go_back").text
@@ -81,14 +81,14 @@ def test_a_restored_snapshot_has_its_tabs(web: Web) -> None:
 
 
 def test_an_episode_starts_without_cookies_storage_and_history(base: str) -> None:
-    environment = at(base, "/store")
+    environment = open_page(base, "/store")
     assert "'new bare'" in environment.scene()
     assert "'old a=1'" in act(environment, "goto", "/store").text
     assert environment.task is not None
     environment.reset(environment.task)
     assert "'new bare'" in environment.scene()
     assert "no page to go back to" in act(environment, "go_back").text
-    other = at(base, "/store")
+    other = open_page(base, "/store")
     assert "'new bare'" in other.scene()
     environment.close()
     other.close()
@@ -105,7 +105,7 @@ def test_stop_ends_the_episode_and_a_task_without_checks_stays_unsolved(web: Web
 
 def test_an_unreachable_start_breaks_the_environment(base: str) -> None:
     with pytest.raises(EnvironmentBroken, match="cannot be opened"):
-        at("http://127.0.0.1:1", "/")
+        open_page("http://127.0.0.1:1", "/")
 
 
 def test_a_start_and_a_task_file_exclude_each_other(base: str) -> None:
@@ -133,7 +133,7 @@ def test_text_of_a_page_cannot_call_actions(web: Web) -> None:
 
 @pytest.mark.deep
 def test_a_dead_browser_breaks_the_episode_and_is_replaced(base: str) -> None:
-    environment = at(base, "/")
+    environment = open_page(base, "/")
     first = chromium.shared()
     kill_browser()
     for _ in range(2):

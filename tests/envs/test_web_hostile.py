@@ -5,21 +5,21 @@ from collections.abc import Iterator
 import pytest
 
 from planbook.envs.web import Web
-from tests.webserver import Pages, act, at, click, serving
+from tests.webserver import Pages, act, open_page, click, serving
 
 pytestmark = pytest.mark.browser
 
 
 @pytest.fixture
 def web(base: str) -> Iterator[Web]:
-    environment = at(base, "/links")
+    environment = open_page(base, "/links")
     yield environment
     environment.close()
 
 
 @pytest.mark.deep
 def test_a_page_that_never_loads_is_refused(base: str) -> None:
-    environment = at(base, "/links", patience=2)
+    environment = open_page(base, "/links", patience=2)
     for seen in (click(environment, "slow"), act(environment, "goto", "/slow")):
         assert "Nothing happens: the page did not load within 2 seconds." in seen.text
         assert not seen.accepted
@@ -28,7 +28,7 @@ def test_a_page_that_never_loads_is_refused(base: str) -> None:
 
 
 def test_an_endless_script_costs_only_its_tab(base: str) -> None:
-    environment = at(base, "/two", patience=2)
+    environment = open_page(base, "/two", patience=2)
     act(environment, "goto", "/links")
     lost = click(environment, "loop")
     assert "The tab was lost and replaced by an empty one: the page did not answer for 2 seconds." in lost.text
@@ -80,7 +80,7 @@ def test_a_tab_that_its_opener_closes_did_not_crash(web: Web) -> None:
 
 @pytest.mark.deep
 def test_endless_dialogs_cost_the_tab(base: str) -> None:
-    environment = at(base, "/dialogs", patience=2)
+    environment = open_page(base, "/dialogs", patience=2)
     seen = click(environment, "endless")
     assert "A dialog (alert) said 'again'; it was closed. (3 times)" in seen.text
     assert "The tab was lost" in seen.text
@@ -165,7 +165,7 @@ def test_a_server_without_a_response_is_reported(web: Web) -> None:
 
 @pytest.mark.deep
 def test_a_lost_background_tab_and_a_failed_restore_are_reported(base: str) -> None:
-    environment = at(base, "/two", patience=2)
+    environment = open_page(base, "/two", patience=2)
     snapshot = environment.snapshot()
     act(environment, "new_tab")
     act(environment, "goto", "/once")

@@ -12,14 +12,14 @@ from selenium.webdriver.common.by import By
 from planbook.envs.browser import chromium
 from planbook.envs.types import Observation
 from planbook.envs.web import Web
-from tests.webserver import Pages, act, at, click, number, serving
+from tests.webserver import Pages, act, open_page, click, element_number, serving
 
 pytestmark = pytest.mark.browser
 
 
 @pytest.fixture(scope="module")
 def web(base: str) -> Iterator[Web]:
-    environment = at(base, "/")
+    environment = open_page(base, "/")
     yield environment
     environment.close()
 
@@ -50,13 +50,13 @@ def test_a_page_is_shown_as_its_accessibility_tree(web: Web, base: str) -> None:
 def test_fields_boxes_and_lists_can_be_filled_in(web: Web) -> None:
     on(web, "/")
     assert "checked=true" in click(web, "agree").text
-    assert "value='Small'" in act(web, "select", number(web, "size"), "small").text
-    assert "value='2024-05-31'" in act(web, "type", number(web, "day"), "2024-05-31", False).text
-    by_label = act(web, "type", number(web, "date", "text"), "2024-06-01", False)
+    assert "value='Small'" in act(web, "select", element_number(web, "size"), "small").text
+    assert "value='2024-05-31'" in act(web, "type", element_number(web, "day"), "2024-05-31", False).text
+    by_label = act(web, "type", element_number(web, "date", "text"), "2024-06-01", False)
     assert "date 'Due date' value='2024-06-01'" in by_label.text
-    assert "value='two lines'" in act(web, "type", number(web, "long"), "two\nlines").text
-    assert "value='••'" in act(web, "type", number(web, "secret"), "pw", False).text
-    found = act(web, "type", number(web, "query"), "new \u00e9 words")
+    assert "value='two lines'" in act(web, "type", element_number(web, "long"), "two\nlines").text
+    assert "value='••'" in act(web, "type", element_number(web, "secret"), "pw", False).text
+    found = act(web, "type", element_number(web, "query"), "new \u00e9 words")
     assert "'q=new+%C3%A9+words'" in found.text
     assert not found.lasting
 
@@ -78,7 +78,7 @@ def test_fields_boxes_and_lists_can_be_filled_in(web: Web) -> None:
 )
 def test_a_refusal_gives_the_reason(web: Web, name: str, action: str, more: tuple[str, ...], reason: str) -> None:
     on(web, "/")
-    seen = act(web, action, number(web, name), *more)
+    seen = act(web, action, element_number(web, name), *more)
     assert not seen.accepted
     assert seen.text.startswith("Nothing happens: ")
     assert reason in seen.text.split("\n")[0]
@@ -86,7 +86,7 @@ def test_a_refusal_gives_the_reason(web: Web, name: str, action: str, more: tupl
 
 def test_a_number_of_another_page_is_refused(web: Web) -> None:
     on(web, "/")
-    press = number(web, "press")
+    press = element_number(web, "press")
     on(web, "/two")
     assert "is on a page that was left" in act(web, "click", press).text
     assert "there is no element [12345]" in act(web, "click", 12345).text
@@ -99,26 +99,26 @@ def test_a_covered_element_is_refused_with_what_covers_it(web: Web) -> None:
 
 def test_elements_keep_their_numbers(web: Web) -> None:
     on(web, "/changing")
-    first, second = number(web, "A", "button"), number(web, "B", "button")
+    first, second = element_number(web, "A", "button"), element_number(web, "B", "button")
     click(web, "add")
-    assert number(web, "new", "button") not in (first, second)
-    assert (number(web, "A", "button"), number(web, "B", "button")) == (first, second)
+    assert element_number(web, "new", "button") not in (first, second)
+    assert (element_number(web, "A", "button"), element_number(web, "B", "button")) == (first, second)
     click(web, "drop")
     assert "there" in act(web, "click", second).text or not web._last.accepted
     on(web, "/two")
     on(web, "/changing")
-    assert (number(web, "A", "button"), number(web, "B", "button")) == (first, second)
+    assert (element_number(web, "A", "button"), element_number(web, "B", "button")) == (first, second)
 
 
 def test_scrolling_shows_elements_out_of_view(web: Web) -> None:
     seen = on(web, "/tall")
     assert re.search(r"In view \(0 px above, \d{4} px below\):", seen.text)
     assert "Deep" not in seen.text
-    deep = number(web, "deep")
+    deep = element_number(web, "deep")
     assert "Deep" in act(web, "click", deep).text
     assert "there is nothing further down" in act(web, "scroll", "down").text
     assert act(web, "scroll", "up").accepted
-    assert number(web, "deep") == deep
+    assert element_number(web, "deep") == deep
 
 
 def test_frames_and_shadow_trees_belong_to_the_page(web: Web) -> None:
@@ -132,14 +132,14 @@ def test_frames_and_shadow_trees_belong_to_the_page(web: Web) -> None:
 def test_clicks_in_a_padded_and_scaled_frame_reach_their_element(web: Web) -> None:
     for name, title in (("one", "1"), ("two", "2"), ("closed", "3")):
         on(web, "/inset")
-        assert f"Title: '{title}'" in act(web, "click", number(web, name, "button")).text
+        assert f"Title: '{title}'" in act(web, "click", element_number(web, name, "button")).text
 
 
 def test_clicks_in_a_frame_of_another_origin_are_refused(base: str) -> None:
     with serving() as other:
         hosts = tuple(address.removeprefix("http://") for address in (base, other))
-        environment = at(base, f"/inset?{other}/two", allowed=hosts)
-        seen = act(environment, "click", number(environment, "home", "link"))
+        environment = open_page(base, f"/inset?{other}/two", allowed=hosts)
+        seen = act(environment, "click", element_number(environment, "home", "link"))
         environment.close()
     assert "is in a frame of another origin" in seen.text
     assert "Title: 'Inset'" in seen.text
@@ -147,11 +147,11 @@ def test_clicks_in_a_frame_of_another_origin_are_refused(base: str) -> None:
 
 def test_a_page_of_one_text_shows_it(web: Web) -> None:
     assert "text 'Your order number is 4711.'" in on(web, "/sentence").text
-    assert number(web, "4711")
+    assert element_number(web, "4711")
 
 
 def test_a_frame_of_another_site_is_not_read(base: str) -> None:
-    environment = at(base, "/frames", allowed=("localhost",))
+    environment = open_page(base, "/frames", allowed=("localhost",))
     assert re.search(r"iframe 'foreign' unread$", environment.scene(), re.MULTILINE)
     environment.close()
 
@@ -207,18 +207,18 @@ def test_possible_actions_leave_out_disabled_elements(web: Web) -> None:
 
 @pytest.mark.deep
 def test_a_page_of_ten_megabytes_is_cut_to_its_view(base: str) -> None:
-    environment = at(base, "/two", patience=60)
+    environment = open_page(base, "/two", patience=60)
     seen = act(environment, "goto", "/big")
     assert "link 'Link 3'" in seen.text
     assert "find sees only what is in view" in seen.text
     assert len(seen.text) < 12_500
     assert "link 'Link 3'" not in act(environment, "scroll", "down").text
-    assert "Title: 'Missing'" in act(environment, "click", number(environment, "link", "link")).text
+    assert "Title: 'Missing'" in act(environment, "click", element_number(environment, "link", "link")).text
     environment.close()
 
 
 def test_the_character_limit_of_a_page_is_shown(base: str) -> None:
-    environment = at(base, "/", characters=200)
+    environment = open_page(base, "/", characters=200)
     assert re.search(r"\(\d+ more lines in view are left out: the limit is 200 characters\)", environment.scene())
     environment.close()
 

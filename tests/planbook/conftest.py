@@ -6,14 +6,14 @@ from typing import Any
 import pytest
 
 from tests.executing import TASKS, command, episodes_of
-from tests.flows import BUILD, here
+from tests.flows import BUILD, invoke
 
 
 @pytest.fixture(scope="session")
 def undisturbed(tmp_path_factory: pytest.TempPathFactory) -> list[tuple[Any, ...]]:
     """Return the episodes of a run on the mortal toy environment in which no process is killed."""
     folder = tmp_path_factory.mktemp("undisturbed")
-    assert here(*command(folder, *TASKS)).returncode == 0
+    assert invoke(*command(folder, *TASKS)).returncode == 0
     return episodes_of(folder)
 
 
@@ -21,5 +21,5 @@ def undisturbed(tmp_path_factory: pytest.TempPathFactory) -> list[tuple[Any, ...
 def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Return the folder of a building run on the toy environment, two tasks of each type; tests must not change it."""
     folder = tmp_path_factory.mktemp("built") / "run"
-    assert here(*BUILD, "--tasks-per-type", 2, "--out", folder).returncode == 0
+    assert invoke(*BUILD, "--tasks-per-type", 2, "--out", folder).returncode == 0
     return folder

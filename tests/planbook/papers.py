@@ -20,7 +20,7 @@ from planbook.results.table import read_run
 from planbook.runs import Entry, Run
 from planbook.terminal.printing import print_parts
 from tests.command import ROOT
-from tests.rows import ask
+from tests.rows import request_body
 
 AUTOMANUAL, ADAPT, DEPS, AGENTKIT, ADVOCATE = publications()
 ENVIRONMENTS = ROOT / "tests" / "paper_environments.py"
@@ -102,7 +102,7 @@ def compare(
     path = folder / f"run {len(list(folder.iterdir()))}"
     with closing(Run.create(path, config, tasks)) as run:
         if model:
-            run.store.put("task/0", "ask", 0, ask("planner", "openai:x", "t", served=model))
+            run.store.put("task/0", "ask", 0, request_body("planner", "openai:x", "t", served=model))
         for entry in run.entries():
             events(run, entry)
             run.store.put(entry.path, "outcome", 0, ending(entry).model_dump(mode="json"))

@@ -16,7 +16,7 @@ from planbook.planner.journal import Body, EventKind, MemoryJournal
 from planbook.runs import Entry, Run
 from planbook.sandbox import Sandbox
 from planbook.workers import EpisodeWorker, open_model
-from tests.flows import command_of, here
+from tests.flows import command_of, invoke
 from tests.planbook.recorded_episodes import EPISODES
 
 Event = tuple[str, EventKind, int, Body]
@@ -37,7 +37,7 @@ class HostDied(BaseException):
 def config_of(name: str) -> Config:
     """Return the configuration of a recording, read from a run without calls."""
     with TemporaryDirectory() as folder:
-        here(*command_of(name), "--model", f"recorded:{name}", "--budget", "calls=0", "--out", Path(folder) / "run")
+        invoke(*command_of(name), "--model", f"recorded:{name}", "--budget", "calls=0", "--out", Path(folder) / "run")
         with closing(Run.open(Path(folder) / "run")) as run:
             return run.config
 

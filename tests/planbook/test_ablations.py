@@ -7,7 +7,7 @@ import pytest
 
 from planbook.knowledge import ABLATIONS
 from planbook.rules.types import RuleType
-from tests.flows import BUILD, asks, events, here, prompt, scripted
+from tests.flows import BUILD, asks, events, invoke, prompt, scripted
 
 THOUGHTS = ("The boxes are box_", "It is in another box.", "I looked into one box only.")
 """What the scripted planner writes beside its code."""
@@ -26,12 +26,12 @@ class Ablated:
         self.build, self.test = folder / "build", folder / "test"
         left_out = [word for name in without for word in ("--without", name)]
         command = (*BUILD, "--tasks-per-type", 3, "--no-procedures", *left_out, "--json")
-        self.finished = here(*command, "--out", self.build)
+        self.finished = invoke(*command, "--out", self.build)
         assert self.finished.returncode == 0, self.finished.printed
         if "rules" not in without:
-            assert here("formulate", self.build).returncode == 0
+            assert invoke("formulate", self.build).returncode == 0
         command = ("test", "--env", "toy", "--library", self.build, "--model", scripted(), *left_out)
-        tested = here(*command, "--seeds", "1000-1001", "--out", self.test)
+        tested = invoke(*command, "--seeds", "1000-1001", "--out", self.test)
         assert tested.returncode == 0, tested.printed
 
     def prompts(self, role: str = "", template: str = "") -> list[str]:
@@ -41,7 +41,7 @@ class Ablated:
         return self.prompts("planner", "automanual/task")
 
     def rules(self) -> list[dict[str, object]]:
-        rules: list[dict[str, object]] = here("rules", self.build, "--json").result["rules"]
+        rules: list[dict[str, object]] = invoke("rules", self.build, "--json").result["rules"]
         return rules
 
 
@@ -125,7 +125,7 @@ def test_without_types_no_prompt_names_a_type_of_rules(tmp_path: Path) -> None:
 
 def test_without_helpers_a_manual_is_shown_without_its_helpers(tmp_path: Path, whole: Ablated) -> None:
     command = ("test", "--env", "toy", "--library", whole.build, "--model", scripted(), "--without", "helpers")
-    assert here(*command, "--seeds", "1000", "--out", tmp_path / "run").returncode == 0
+    assert invoke(*command, "--seeds", "1000", "--out", tmp_path / "run").returncode == 0
     plans = asks(tmp_path / "run", "planner", "automanual/task")
     assert_absent([prompt(each) for each in plans], "Useful Helper Method")
     assert_absent([each["messages"][-1]["content"].split(EARLIER_CODE)[0] for each in plans], "def find_box")
@@ -143,7 +143,7 @@ def test_without_cooperation_and_libraries_prompts_have_no_thoughts_cited_rules_
 
 
 def test_an_unknown_part_is_refused_with_the_list_of_parts(tmp_path: Path) -> None:
-    refused = here(*BUILD, "--without", "everything", "--out", tmp_path / "run")
+    refused = invoke(*BUILD, "--without", "everything", "--out", tmp_path / "run")
     assert refused.returncode == 2
     assert "--without everything: there is no such part; the parts are" in refused.printed
     assert all(f"{name}: {meaning}" in refused.printed for name, meaning in ABLATIONS.items())

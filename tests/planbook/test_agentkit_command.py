@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from planbook.config import Config, effective_options
-from tests.flows import Finished, here
+from tests.flows import Finished, invoke
 from tests.reported import Page
 
 GRAPH = """
@@ -35,7 +35,7 @@ def play(folder: Path, *more: str, graph: str = "mine.yaml") -> Finished:
     task = ("--planner", "agentkit", "--env", "toy", "--task", "fetch/0")
     graph = str(folder / graph) if graph.endswith(".yaml") else graph
     options = ("--planner-option", f"graph={graph}", "--planner-option", "steps=2")
-    return here("run", *task, *options, "--out", folder / "run", *more)
+    return invoke("run", *task, *options, "--out", folder / "run", *more)
 
 
 def test_a_graph_from_a_file_asks_the_roles_that_it_names(folder: Path) -> None:
@@ -43,7 +43,7 @@ def test_a_graph_from_a_file_asks_the_roles_that_it_names(folder: Path) -> None:
     finished = play(folder, "--model", models[0], "--model", models[1], "--json")
     assert finished.returncode == 0, finished.printed
     assert (finished.result["model_calls"], finished.result["mean_actions"]) == (4, 2.0)
-    assert here("report", folder / "run").returncode == 0
+    assert invoke("report", folder / "run").returncode == 0
     page = Page(folder / "run" / "report.html")
     (prompts,) = (table for table in page.all("table") if table.strip().startswith("by prompt"))
     assert "look2" in prompts.replace(" ", "").replace("\n", "")

@@ -9,7 +9,7 @@ from planbook.commands.preflight import missing_demonstrations
 from planbook.config import Config
 from planbook.errors import BadArgument
 from planbook.workers import check_roles
-from tests.flows import here
+from tests.flows import invoke
 
 MODEL = "recorded:deps-tabletop"
 ENVIRONMENT = """
@@ -95,5 +95,5 @@ def test_a_demonstration_may_come_from_the_runs_library(tmp_path: Path) -> None:
 def test_a_run_reports_missing_demonstrations_once(tmp_path: Path) -> None:
     (tmp_path / "mine.py").write_text(ENVIRONMENT)
     options = ("--model", "recorded:react-textcraft", "--split", "all:2", "--json", "--out", tmp_path / "run")
-    finished = here("run", "--planner", "react", "--env", f"{tmp_path / 'mine.py'}:Mine", *options)
+    finished = invoke("run", "--planner", "react", "--env", f"{tmp_path / 'mine.py'}:Mine", *options)
     assert finished.printed.count("mine has no demonstrations for react; none are shown") == 1

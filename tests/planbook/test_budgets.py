@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from tests.flows import BUILD, asks, events, files, here, history, scripted
+from tests.flows import BUILD, asks, events, files, invoke, history, scripted
 from tests.openai_server import serving
 from tests.toy_script import served_answer
 
@@ -19,7 +19,7 @@ SMALL = (*BUILD, "--types", "fetch", "--tasks-per-type", 4)
 def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A building run without a budget."""
     folder = tmp_path_factory.mktemp("whole") / "run"
-    assert here(*SMALL, "--out", folder).returncode == 0
+    assert invoke(*SMALL, "--out", folder).returncode == 0
     return folder
 
 
@@ -38,7 +38,7 @@ def test_all_roles_share_one_budget_and_a_part_is_kept_for_the_manual(tmp_path: 
     roles = ("planner", "builder", "consolidator", "formulator")
     models = [word for role in roles for word in ("--model", f"{role}={scripted()}")]
     command = ("build", "--env", "toy", "--types", "fetch", "--tasks-per-type", 4, *models)
-    stopped = here(*command, "--budget", "calls=10", "--json", "--out", folder)
+    stopped = invoke(*command, "--budget", "calls=10", "--json", "--out", folder)
     assert stopped.returncode == 4
     assert "the budget of 10 calls is used up (1 call kept for the manual)" in stopped.printed
     assert "The manual was written with the 10% of the budget kept for it." in stopped.printed
@@ -59,7 +59,7 @@ def test_a_budget_ends_the_run_with_a_table_and_a_larger_one_gives_the_whole_run
     tmp_path: Path, whole: Path, name: str, limit: int
 ) -> None:
     folder = tmp_path / "run"
-    stopped = here(*SMALL, "--budget", f"{name}={limit}", "--budget", "formulator=0", "--json", "--out", folder)
+    stopped = invoke(*SMALL, "--budget", f"{name}={limit}", "--budget", "formulator=0", "--json", "--out", folder)
     assert stopped.returncode == 4, stopped.printed
     assert f"the budget of {limit:,} {name.removesuffix('s') if limit == 1 else name}" in stopped.printed
     assert f"Resume with: planbook run --resume {folder} --budget {name}={2 * limit}" in stopped.printed
@@ -72,11 +72,11 @@ def test_a_budget_ends_the_run_with_a_table_and_a_larger_one_gives_the_whole_run
         assert limit - 10_000 < used <= limit, "a call reserves the most that it may take"
     else:
         assert used == limit
-    again = here("build", "--resume", folder, "--json")
+    again = invoke("build", "--resume", folder, "--json")
     assert again.returncode == 4
     assert spent(folder)[name] == used, "the budget is kept, and nothing more is asked or done"
     assert again.result["model_calls"] == spent(folder)["calls"]
-    resumed = here("run", "--resume", folder, "--budget", f"{name}={10**9}")
+    resumed = invoke("run", "--resume", folder, "--budget", f"{name}={10**9}")
     assert resumed.returncode == 0
     printed = re.findall(r"Episode (\d+), fetch", stopped.printed + again.printed + resumed.printed)
     assert printed == ["0", "1", "2", "3"], "each episode is printed once, with what had been spent by then"
@@ -87,24 +87,24 @@ def test_a_budget_ends_the_run_with_a_table_and_a_larger_one_gives_the_whole_run
 def test_formulating_spends_the_runs_budget(tmp_path: Path, whole: Path) -> None:
     folder = tmp_path / "run"
     calls = spent(whole)["calls"]
-    assert here(*SMALL, "--budget", f"calls={calls}", "--budget", "formulator=0", "--out", folder).returncode == 0
-    stopped = here("formulate", folder, "--json")
+    assert invoke(*SMALL, "--budget", f"calls={calls}", "--budget", "formulator=0", "--out", folder).returncode == 0
+    stopped = invoke("formulate", folder, "--json")
     assert (stopped.returncode, stopped.result["manuals"]) == (4, [])
     assert f"the budget of {calls} calls is used up" in stopped.printed
     assert "Written: no manual" in stopped.printed
-    finished = here("formulate", folder, "--budget", f"calls={calls + 1}", "--json")
+    finished = invoke("formulate", folder, "--budget", f"calls={calls + 1}", "--json")
     assert (finished.returncode, finished.result["model_calls"]) == (0, calls + 1)
 
 
 def test_seconds_of_all_invocations_are_added(tmp_path: Path, whole: Path) -> None:
     folder = tmp_path / "run"
-    stopped = here(*SMALL, "--budget", "seconds=0.02", "--out", folder)
+    stopped = invoke(*SMALL, "--budget", "seconds=0.02", "--out", folder)
     assert stopped.returncode == 4
     assert "the budget of 0.02 seconds is used up" in stopped.printed
     before = history(folder)
-    assert here("run", "--resume", folder).returncode == 4
+    assert invoke("run", "--resume", folder).returncode == 4
     assert history(folder) == before
-    assert here("run", "--resume", folder, "--budget", "seconds=1000").returncode == 0
+    assert invoke("run", "--resume", folder, "--budget", "seconds=1000").returncode == 0
     assert history(folder) == history(whole)
 
 
@@ -121,7 +121,7 @@ def test_a_limit_of_money_for_a_model_without_a_price_is_refused(
         ("--model", f"recorded:{tmp_path / 'tape'}+{unpriced}"),
         ("--model", unpriced, "--prices", prices),
     ):
-        refused = here("build", "--env", "toy", *options, "--budget", "money=5", "--out", tmp_path / "run")
+        refused = invoke("build", "--env", "toy", *options, "--budget", "money=5", "--out", tmp_path / "run")
         assert refused.returncode == 2
         assert "nobody-knows has no price, so --budget money=5" in refused.printed
         assert "--prices FILE" in refused.printed
@@ -135,21 +135,21 @@ def test_a_run_keeps_its_price_table(tmp_path: Path, monkeypatch: pytest.MonkeyP
     with serving(served_answer) as server:
         monkeypatch.setenv("OPENAI_BASE_URL", server.url)
         monkeypatch.setenv("OPENAI_API_KEY", "unused")
-        assert here(*play, "--prices", prices, "--budget", "money=9", "--out", folder).returncode == 4
+        assert invoke(*play, "--prices", prices, "--budget", "money=9", "--out", folder).returncode == 4
         prices.unlink()
         asked = len(server.requests)
-        resumed = here("run", "--resume", folder)
+        resumed = invoke("run", "--resume", folder)
         assert (resumed.returncode, len(server.requests)) == (4, asked), resumed.printed
         assert "other inputs" not in resumed.printed
-        assert here(*play, "--budget", "money=9", "--out", folder).returncode == 4, (
+        assert invoke(*play, "--budget", "money=9", "--out", folder).returncode == 4, (
             "the same command, with the run's prices"
         )
-        finished = here("run", "--resume", folder, "--budget", "money=1000", "--json")
-        again = here("rerun", folder, "--json", "--out", tmp_path / "again")
+        finished = invoke("run", "--resume", folder, "--budget", "money=1000", "--json")
+        again = invoke("rerun", folder, "--json", "--out", tmp_path / "again")
     tokens = spent(folder)["tokens"]
     assert finished.result["money"] == pytest.approx(tokens / 1000)
     for command in ("stats", "report"):
-        (row,) = here(command, folder, "--json").result["rows" if command == "stats" else "runs"]
+        (row,) = invoke(command, folder, "--json").result["rows" if command == "stats" else "runs"]
         assert row["money"] == pytest.approx(tokens / 1000)
     assert again.result["differed"] == []
-    assert here("stats", tmp_path / "again", "--json").result["rows"][0]["money"] > 0
+    assert invoke("stats", tmp_path / "again", "--json").result["rows"][0]["money"] > 0

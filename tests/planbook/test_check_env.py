@@ -7,7 +7,7 @@ import pytest
 
 from planbook import errors
 from tests.command import ROOT
-from tests.flows import Finished, here
+from tests.flows import Finished, invoke
 
 SOUND = '''
 import random
@@ -64,7 +64,7 @@ class Doors(Environment):
 
 def check(file: Path, text: str) -> Finished:
     file.write_text(text)
-    return here("check-env", file, "--json")
+    return invoke("check-env", file, "--json")
 
 
 def test_a_sound_environment_has_no_mistakes(tmp_path: Path) -> None:
@@ -213,7 +213,7 @@ def test_a_judge_that_raises_whatever_is_done_is_a_mistake(tmp_path: Path) -> No
         "- {id: b, goal: g, judge: {assert: agent.open_door('left')}}\n"
         "- {id: c, goal: g, judge: {assert: 'assert agent.doors() == 2'}}\n"
     )
-    found = here("check-env", f"module:{tmp_path}/doors.py", "-o", f"tasks={tmp_path}/tasks.yaml", "--json")
+    found = invoke("check-env", f"module:{tmp_path}/doors.py", "-o", f"tasks={tmp_path}/tasks.yaml", "--json")
     (line,) = found.result["mistakes"]
     assert line.startswith(
         "tasks.yaml:2: the assertion raised KeyError: 'lefft', and does not hold. It also raised after"
@@ -226,14 +226,14 @@ def test_standard_output_has_only_the_json_if_tools_print(tmp_path: Path) -> Non
         "@query()\ndef doors() -> int:\n    print('called')\n    return 1\n"
     )
     (tmp_path / "tasks.yaml").write_text("tasks: [{id: a, goal: g, judge: {assert: agent.doors() == 1}}]")
-    found = here("check-env", f"module:{tmp_path}/doors.py", "-o", f"tasks={tmp_path}/tasks.yaml", "--json")
+    found = invoke("check-env", f"module:{tmp_path}/doors.py", "-o", f"tasks={tmp_path}/tasks.yaml", "--json")
     assert json.loads(found.stdout) == found.result
     assert {"loaded", "called"} <= {*found.stderr.split()}
 
 
 @pytest.mark.parametrize("env", ["toy", "tabletop", "minecraft", "textcraft", "shopping"])
 def test_shipped_environments_have_no_mistakes(env: str) -> None:
-    checked = here("check-env", env, "--json")
+    checked = invoke("check-env", env, "--json")
     assert (checked.returncode, checked.result["mistakes"]) == (errors.OK, []), checked.printed
 
 

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from tests.flows import here
+from tests.flows import invoke
 from tests.shelf import write_shelf
 
 PLAN = """\
@@ -46,7 +46,7 @@ def fetch_two(agent, task):
 def test_each_line_that_cannot_succeed_is_reported_with_its_reason(tmp_path: Path) -> None:
     plan = tmp_path / "plan.py"
     plan.write_text(PLAN)
-    finished = here("check", plan, "--env", "alfworld", "--task", "generated/pick_heat_then_place/1", "--json")
+    finished = invoke("check", plan, "--env", "alfworld", "--task", "generated/pick_heat_then_place/1", "--json")
     assert finished.returncode == 2
     assert (
         f"{plan}:3: cannot-succeed: go_to('moon_3') cannot succeed: there is no receptacle moon_3" in finished.printed
@@ -62,7 +62,7 @@ def test_each_line_that_cannot_succeed_is_reported_with_its_reason(tmp_path: Pat
 def test_an_environment_without_preconditions_is_reported(tmp_path: Path) -> None:
     write_shelf(tmp_path)
     (tmp_path / "plan.py").write_text("agent.look()\n")
-    checked = here("check", tmp_path / "plan.py", "--env", tmp_path / "shelf.py", "--task", "look/0")
+    checked = invoke("check", tmp_path / "plan.py", "--env", tmp_path / "shelf.py", "--task", "look/0")
     assert checked.returncode == 0
     assert "dry run on look/0: shelf declares no preconditions of its actions" in checked.printed
 
@@ -71,11 +71,11 @@ def test_all_procedures_of_a_module_are_checked_with_the_lines_of_the_file(tmp_p
     module = tmp_path / "toy" / "procedures" / "both.py"
     module.parent.mkdir(parents=True)
     module.write_text(MODULE)
-    faults = here("check", module, "--env", "toy", "--json").result["faults"]
+    faults = invoke("check", module, "--env", "toy", "--json").result["faults"]
     lines = MODULE.splitlines()
     assert [lines[fault["line"] - 1].strip() for fault in faults] == ["agent.opne(PLACES)", "return PLACE"]
     module.write_text(MODULE.replace("opne", "open").replace("PLACE\n", "PLACES\n"))
-    assert here("check", module, "--env", "toy", "--json").result["faults"] == []
-    refused = here("exec", module, "--env", "toy")
+    assert invoke("check", module, "--env", "toy", "--json").result["faults"] == []
+    refused = invoke("exec", module, "--env", "toy")
     assert refused.returncode == 2
     assert "holds 2 procedures" in refused.stderr

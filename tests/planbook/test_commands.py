@@ -11,7 +11,7 @@ import pytest
 from planbook.commands.demo import BUILDING, PLANNER_DEMOS, Demo
 from planbook.settings import Settings
 from tests.command import ROOT, planbook, result
-from tests.flows import events, here
+from tests.flows import events, invoke
 from tests.shelf import write_shelf
 
 
@@ -46,7 +46,7 @@ def test_every_run_of_the_demo_has_its_own_folder(tmp_path: Path, monkeypatch: p
 
 def test_limits_and_the_seed_are_kept_and_recorded(tmp_path: Path) -> None:
     command = "run --env toy --actions 2 --limit wall_seconds=3 --seed 7 --jobs 2 --json --out".split()
-    summary = here(*command, tmp_path / "run").result
+    summary = invoke(*command, tmp_path / "run").result
     assert (set(summary["failures"]), summary["mean_actions"]) == ({"out_of_budget"}, 2.0)
     config = json.loads((tmp_path / "run" / "run.json").read_text())["config"]
     assert (config["actions"], config["limits"]["wall_seconds"], config["seed"]) == (2, 3.0, 7)
@@ -56,7 +56,7 @@ def test_the_seed_decides_the_random_numbers_of_plans(tmp_path: Path) -> None:
     (tmp_path / "dice.py").write_text("import random\nprint(random.random())\n")
 
     def printed(seed: int, run: Path) -> str:
-        here("exec", tmp_path / "dice.py", "--env", "toy", "--task", "fetch/0", "--seed", seed, "--out", run)
+        invoke("exec", tmp_path / "dice.py", "--env", "toy", "--task", "fetch/0", "--seed", seed, "--out", run)
         return str(bodies(run, "cell")[0]["feedback"]["output"])
 
     assert printed(1, tmp_path / "a") == printed(1, tmp_path / "b") != printed(2, tmp_path / "c")
@@ -67,7 +67,7 @@ def test_procedures_come_from_the_library_option(tmp_path: Path) -> None:
     procedure = tmp_path / "mine" / "toy" / "procedures" / "fetch.py"
     procedure.write_text(procedure.read_text().replace("    for thing", "    print('my own')\n    for thing"))
     command = ("run", "--env", "toy", "--types", "fetch", "--library", tmp_path / "mine", "--out", tmp_path / "run")
-    assert here(*command).returncode == 0
+    assert invoke(*command).returncode == 0
     assert {cell["feedback"]["output"] for cell in bodies(tmp_path / "run", "cell")} == {"my own\n"}
 
 

@@ -19,8 +19,8 @@ from planbook.results.table import read_folder
 from planbook.runs import Run
 from planbook.spending import prices_from, spent_so_far
 from planbook.terminal.printing import print_parts
-from tests.flows import here, refusal
-from tests.rows import BROKEN, FAILED, SOLVED, fetch, toy_run, written
+from tests.flows import invoke, refusal
+from tests.rows import BROKEN, FAILED, SOLVED, fetch, toy_run, write_run
 
 FREE = prices_from(None)
 PLAN = "for box in boxes:\n    agent.open(box)\n" * 17
@@ -162,15 +162,15 @@ def test_p_of_measures_is_corrected_over_all_comparisons(tmp_path: Path) -> None
 def test_the_result_says_whether_a_difference_may_be_noise(
     tmp_path: Path, first: list[Outcome], second: list[Outcome], result: str
 ) -> None:
-    found = compared(written(tmp_path / "one", first), written(tmp_path / "two", second))
+    found = compared(write_run(tmp_path / "one", first), write_run(tmp_path / "two", second))
     assert list(result_lines(found, "B")) == [result]
     assert found.measures == {}, "scores of 0 and 1 say no more than solved or not"
 
 
 def test_with_repeats_signs_are_flipped_over_tasks(tmp_path: Path) -> None:
     """Two tasks that always go one way are two units, whatever McNemar's test finds in twelve pairs."""
-    first = written(tmp_path / "one", [FAILED] * 12, repeats=6)
-    found = compared(first, written(tmp_path / "two", [SOLVED] * 12, repeats=6))
+    first = write_run(tmp_path / "one", [FAILED] * 12, repeats=6)
+    found = compared(first, write_run(tmp_path / "two", [SOLVED] * 12, repeats=6))
     assert (found.overall.tasks, found.overall.pairs) == (2, 12)
     assert found.overall.p == pytest.approx(0.5)
     assert not found.overall.is_significant
@@ -184,8 +184,8 @@ def test_with_repeats_signs_are_flipped_over_tasks(tmp_path: Path) -> None:
 def test_repeats_that_all_agree_have_the_interval_of_their_tasks(tmp_path: Path, tasks: int, outcome: Outcome) -> None:
     def interval(repeats: int) -> tuple[float, float]:
         folder, count = tmp_path / str(repeats), tasks * repeats
-        first = written(folder / "one", [FAILED] * count, repeats)
-        overall = compared(first, written(folder / "two", [outcome] * count, repeats)).overall
+        first = write_run(folder / "one", [FAILED] * count, repeats)
+        overall = compared(first, write_run(folder / "two", [outcome] * count, repeats)).overall
         return overall.low, overall.high
 
     low, high = interval(1)
@@ -195,26 +195,26 @@ def test_repeats_that_all_agree_have_the_interval_of_their_tasks(tmp_path: Path,
 
 def test_a_run_with_two_episodes_of_a_repeat_is_refused(tmp_path: Path, stored: Path) -> None:
     toy_run(tmp_path / "random", "random", 8)
-    here("export", stored, tmp_path / "random", "--out", tmp_path / "both.jsonl")
-    here("import", tmp_path / "both.jsonl", "--out", tmp_path / "both")
+    invoke("export", stored, tmp_path / "random", "--out", tmp_path / "both.jsonl")
+    invoke("import", tmp_path / "both.jsonl", "--out", tmp_path / "both")
     assert "both has two episodes of fetch/0, from different runs" in refusal("compare", stored, tmp_path / "both")
 
 
 def test_the_time_of_imported_episodes_is_not_compared(tmp_path: Path, stored: Path) -> None:
-    here("export", stored, "--out", tmp_path / "one.jsonl")
-    here("import", tmp_path / "one.jsonl", "--out", tmp_path / "one")
+    invoke("export", stored, "--out", tmp_path / "one.jsonl")
+    invoke("import", tmp_path / "one.jsonl", "--out", tmp_path / "one")
     assert compared(stored, tmp_path / "one").costs.keys() == {"actions"}
 
 
 def test_repeats_that_only_one_run_has_are_in_no_pair(tmp_path: Path) -> None:
-    found = compared(written(tmp_path / "one", [SOLVED] * 6, repeats=2), written(tmp_path / "two", [FAILED] * 3))
+    found = compared(write_run(tmp_path / "one", [SOLVED] * 6, repeats=2), write_run(tmp_path / "two", [FAILED] * 3))
     assert found.overall.pairs == 3
     assert found.only_first == ("fetch/0 (repeat 1)", "fetch/1 (repeat 1)", "fetch/2 (repeat 1)")
 
 
 def test_broken_and_not_run_episodes_are_counted_and_may_change_the_result(tmp_path: Path) -> None:
-    first = written(tmp_path / "one", [SOLVED] * 10)
-    second = written(tmp_path / "two", [SOLVED] * 3 + [BROKEN] * 4 + [None] * 3)
+    first = write_run(tmp_path / "one", [SOLVED] * 10)
+    second = write_run(tmp_path / "two", [SOLVED] * 3 + [BROKEN] * 4 + [None] * 3)
     found = compared(first, second)
     assert (found.second.broken, found.second.not_run) == (4, 3)
     assert found.overall.lost == 7
@@ -229,15 +229,15 @@ def test_broken_and_not_run_episodes_are_counted_and_may_change_the_result(tmp_p
 
 
 def test_a_comparison_without_any_played_pair_says_so(tmp_path: Path) -> None:
-    first, second = written(tmp_path / "one", [BROKEN] * 2), written(tmp_path / "two", [None, SOLVED])
+    first, second = write_run(tmp_path / "one", [BROKEN] * 2), write_run(tmp_path / "two", [None, SOLVED])
     text = printed(compared(first, second))
     assert "Counted as not solved: 2 broken and 0 not run in A, 0 broken and 1 not run in B" in text
     assert "Without these pairs: none is left." in text
 
 
 def test_runs_of_other_environments_or_tasks_are_refused(tmp_path: Path) -> None:
-    first = written(tmp_path / "one", [SOLVED])
-    other = written(tmp_path / "two", [SOLVED], env="textcraft")
+    first = write_run(tmp_path / "one", [SOLVED])
+    other = write_run(tmp_path / "two", [SOLVED], env="textcraft")
     with pytest.raises(
         errors.BadArgument, match=r"plays toy and .* plays textcraft; only runs of the same environment"
     ):
@@ -247,12 +247,12 @@ def test_runs_of_other_environments_or_tasks_are_refused(tmp_path: Path) -> None
         pass
     with pytest.raises(errors.BadArgument, match="no task in common"):
         compared(first, later)
-    assert here("compare", first, first).returncode == errors.BAD_INPUT
+    assert invoke("compare", first, first).returncode == errors.BAD_INPUT
 
 
 def test_building_runs_and_contradictions_are_warned_of(tmp_path: Path) -> None:
-    first = written(tmp_path / "one", [SOLVED, FAILED], learning=LearningSettings())
-    second = written(tmp_path / "two", [SOLVED, FAILED])
+    first = write_run(tmp_path / "one", [SOLVED, FAILED], learning=LearningSettings())
+    second = write_run(tmp_path / "two", [SOLVED, FAILED])
     with closing(Run.open(first, to_play=True)) as run:
         run.store.put("task/1/restart/1", "outcome", 0, Ending(outcome=SOLVED).model_dump(mode="json"))
     building, contradiction = compared(first, second).warnings
@@ -264,7 +264,7 @@ def test_building_runs_and_contradictions_are_warned_of(tmp_path: Path) -> None:
 
 def test_several_runs_are_compared_with_the_first_and_p_is_corrected(tmp_path: Path) -> None:
     solved = {"one": 0, "two": 6, "three": 2}
-    folders = [written(tmp_path / name, [SOLVED] * n + [FAILED] * (8 - n)) for name, n in solved.items()]
+    folders = [write_run(tmp_path / name, [SOLVED] * n + [FAILED] * (8 - n)) for name, n in solved.items()]
     two, three = compare_all([read_folder(folder, FREE) for folder in folders])
     assert (two.overall.p, two.overall.p_corrected) == pytest.approx((2 / 64, 4 / 64))
     assert not two.overall.is_significant
@@ -279,8 +279,8 @@ def test_tables_fit_a_narrow_terminal(stored: Path, asked: Path) -> None:
 
 
 def test_a_long_setting_is_shortened(tmp_path: Path) -> None:
-    written(tmp_path / "a", [SOLVED])
-    written(tmp_path / "b", [FAILED], planner_options={"code": PLAN})
+    write_run(tmp_path / "a", [SOLVED])
+    write_run(tmp_path / "b", [FAILED], planner_options={"code": PLAN})
     text = printed(compared(tmp_path / "a", tmp_path / "b"), width=200)
     (line,) = (line for line in text.splitlines() if "planner_options.code" in line)
     assert "in B: for box in boxes: agent.open(box) for box in boxes: ... (646 characters, SHA-256 " in line

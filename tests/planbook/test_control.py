@@ -24,7 +24,7 @@ from planbook.workers.driver import create_job
 from planbook.workers.worker import work
 from tests.executing import wait_until
 from tests.openai_server import Refusal, serving
-from tests.slow_script import TAKES
+from tests.slow_script import ANSWER_SECONDS
 from tests.toy_script import served_answer
 from tests.watched import count
 
@@ -79,9 +79,9 @@ def test_in_a_pause_nothing_is_asked_or_done_and_no_time_is_counted(
         wait_until(lambda: count(folder, "ask") > 2)
         request(folder, 0, "pause")
         wait_until(lambda: count(folder, "sitting") == 2)
-        time.sleep(4 * TAKES)  # calls under way are answered
+        time.sleep(4 * ANSWER_SECONDS)  # calls under way are answered
         before = count(folder, ("ask", "act", "outcome"))
-        time.sleep(4 * TAKES)
+        time.sleep(4 * ANSWER_SECONDS)
         assert count(folder, ("ask", "act", "outcome")) == before
         request(folder, 1, "go on")
     assert codes == [errors.OK]
@@ -90,7 +90,7 @@ def test_in_a_pause_nothing_is_asked_or_done_and_no_time_is_counted(
         sittings = list(run.store.events(kind="sitting"))
     assert count(folder, "outcome") == 12
     paused = sittings[2].at - sittings[1].at
-    assert paused > 8 * TAKES
+    assert paused > 8 * ANSWER_SECONDS
     assert spent.seconds == pytest.approx(sittings[-1].at - sittings[0].at - paused, abs=0.3)
     printed = re.search(r"([\d.]+) s in this invocation", capfd.readouterr().out)
     assert printed
@@ -149,7 +149,7 @@ def test_episodes_in_other_processes_are_paused_and_stopped(tmp_path: Path) -> N
         wait_until(lambda: count(folder, "sitting") == 2)
         time.sleep(1)  # other processes look into the store only now and then
         before = count(folder, ("ask", "act", "outcome"))
-        time.sleep(4 * TAKES)
+        time.sleep(4 * ANSWER_SECONDS)
         assert count(folder, ("ask", "act", "outcome")) == before
         request(folder, 1, "stop")
     assert codes == [errors.INTERRUPTED]

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from tests.command import planbook
-from tests.flows import saying
+from tests.flows import write_scripted_model
 from tests.shelf import write_shelf
 
 PLAN = "print(agent.look())\nprint(agent.look())\nprint(agent.look())\n"
@@ -73,7 +73,7 @@ def test_other_ids_may_be_a_difference(recorded: Path, things: str, ids: str) ->
 
 def test_recorded_replies_answer_the_model_until_the_verdict(recorded: Path) -> None:
     write_shelf(recorded, looks=2)
-    model = saying(recorded, "```python\nprint(agent.look())\nprint(agent.look())\n```")
+    model = write_scripted_model(recorded, "```python\nprint(agent.look())\nprint(agent.look())\n```")
     command = ("run", "--env", "shelf.py", "--task", "look/0", "--planner", "react", "--model", model)
     done = planbook(*command, "--out", "asked", cwd=recorded)
     assert done.returncode == 0, done.stderr

@@ -7,7 +7,7 @@ import pytest
 
 from planbook.learning.postconditions import Reading, postcondition
 from tests.command import ROOT
-from tests.flows import Finished, asks, events, here
+from tests.flows import Finished, asks, events, invoke
 
 DRIFTING = ROOT / "tests" / "drifting.py"
 BUILD = ("build", "--env", f"{DRIFTING}:Drifting", "--types", "fetch,found", "--model", f"scripted:{DRIFTING}:answer")
@@ -15,7 +15,7 @@ LEARNING = ("--libraries-only", "--procedures-first", "--solved-after", 99, "--t
 
 
 def build(run: Path, *arguments: object) -> Finished:
-    finished = here(*BUILD, *LEARNING, "--out", run, "-o", f"run={run}", *arguments)
+    finished = invoke(*BUILD, *LEARNING, "--out", run, "-o", f"run={run}", *arguments)
     assert finished.returncode == 0, finished.stderr
     return finished
 
@@ -33,7 +33,7 @@ def test_a_procedure_is_repaired_after_the_first_task_that_it_fails(change: str,
     assert result["solved"] == 10, "the planner carries on where the procedure fails"
     assert [result["matches"][each]["count"] for each in ("matched", "wrong", "solved_after")] == [9, 1, 1]
     assert versions(run) == [*[(1, 0)] * 6, *[(2, 1)] * 4]
-    assert here("report", run, "--out", tmp_path / "report.html").returncode == 0
+    assert invoke("report", run, "--out", tmp_path / "report.html").returncode == 0
     report = (tmp_path / "report.html").read_text()
     assert "goals and found types" in report
     assert "2 versions of procedures published, 1 of them repairs" in report
@@ -54,7 +54,7 @@ def test_a_repair_of_a_librarys_procedure_is_verified_on_the_librarys_tasks(tmp_
     printed = build(second, "-o", "after=0", "--seeds", "3-4", "--library", first / "learnt").printed
     assert versions(second) == [(2, 1)] * 2
     assert "1 found type; 1 version of procedures published, 1 of them repairs" in printed
-    assert here("report", second, "--out", tmp_path / "report.html").returncode == 0
+    assert invoke("report", second, "--out", tmp_path / "report.html").returncode == 0
     assert "1 version of procedures published, 1 of them repairs" in (tmp_path / "report.html").read_text()
     bodies: list[Any] = [event.body for event in events(second, "task") if "/verification" in event.scope]
     assert {body["task"]["id"] for body in bodies} >= {"fetch/0", "fetch/1", "fetch/2"}

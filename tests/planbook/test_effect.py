@@ -13,7 +13,7 @@ from planbook.results.rows import Result
 from planbook.results.statistics import benjamini_hochberg, permutation_tails
 from planbook.results.table import RunResults
 from planbook.runs import Entry
-from tests.flows import asks, here, scripted
+from tests.flows import asks, invoke, scripted
 from tests.planbook.planted import FIRST_SEED, NEEDED, NEEDING, RULES, TASKS, write_library
 
 PLANTED = f"scripted:{Path(__file__).with_name('planted.py')}:answer"
@@ -26,7 +26,7 @@ def test_rules_that_cost_thirty_points_are_found_and_others_are_not(tmp_path: Pa
     write_library(tmp_path / "library")
     tasks = ("--env", "toy", "--types", "fetch", "--seeds", SEEDS, "--without", "retrieval")
     planning = ("--planner-option", "replans=0", "--model", PLANTED, "--out", tmp_path / "runs")
-    finished = here("effect", tmp_path / "library", *tasks, *planning, "--json")
+    finished = invoke("effect", tmp_path / "library", *tasks, *planning, "--json")
     assert finished.returncode == 0, finished.printed
     assert finished.result["finished"]
     assert set(finished.result["runs"]) == {"all", *PARTS}
@@ -115,7 +115,7 @@ def test_corrected_p_values_are_those_of_benjamini_and_hochberg() -> None:
 
 def test_only_tasks_whose_prompts_have_a_part_are_played(built: Path, tmp_path: Path) -> None:
     options = ("--planner", "procedures", "--seeds", "0-3", "--json", "--out", tmp_path)
-    found = here("effect", built, "--parts", "skill:fetch,rule_0", *options)
+    found = invoke("effect", built, "--parts", "skill:fetch,rule_0", *options)
     assert found.returncode == 0, found.printed
     skill, rule = found.result["parts"]
     assert (skill["part"], skill["affected"], skill["solved"]) == ("skill:fetch", 4, 0)
@@ -125,17 +125,17 @@ def test_only_tasks_whose_prompts_have_a_part_are_played(built: Path, tmp_path: 
 
 def test_skills_of_a_learned_library_can_be_left_out(built: Path, tmp_path: Path) -> None:
     options = ("--planner", "procedures", "--seeds", "0-3", "--json", "--out", tmp_path / "effect")
-    found = here("effect", built / "learnt", "--env", "toy", "--parts", "skill:fetch", *options)
+    found = invoke("effect", built / "learnt", "--env", "toy", "--parts", "skill:fetch", *options)
     assert found.returncode == 0, found.printed
     assert (found.result["parts"][0]["affected"], found.result["parts"][0]["solved"]) == (4, 0)
     fork = ("fork", tmp_path / "effect" / "all", 0, "--at", 0, "--json", "--without")
-    assert here(*fork, "skill:fetch").result["totals"]["solved_after"] == 0
-    assert "--without skill:none: there is no such rule or skill" in here(*fork, "skill:none").printed
+    assert invoke(*fork, "skill:fetch").result["totals"]["solved_after"] == 0
+    assert "--without skill:none: there is no such rule or skill" in invoke(*fork, "skill:none").printed
 
 
 def test_all_runs_share_one_budget(built: Path, tmp_path: Path) -> None:
     command = ("effect", built, "--model", scripted(), "--seeds", "0-1", "--json", "--out", tmp_path)
-    found = here(*command, "--budget", "calls=9")
+    found = invoke(*command, "--budget", "calls=9")
     assert found.returncode == OUT_OF_BUDGET, found.printed
     assert not found.result["finished"]
     assert sum(len(asks(Path(folder))) for folder in tmp_path.iterdir()) == 9
@@ -143,6 +143,6 @@ def test_all_runs_share_one_budget(built: Path, tmp_path: Path) -> None:
 
 
 def test_without_a_model_the_effect_is_refused(built: Path) -> None:
-    refused = here("effect", built)
+    refused = invoke("effect", built)
     assert refused.returncode == 2
     assert f"was built with {scripted()}); or measure the procedures alone" in refused.printed

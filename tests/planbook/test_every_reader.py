@@ -16,7 +16,7 @@ from planbook.watching.followed_run import FollowedRun, RunControl
 from planbook.watching.pages import Pages
 from tests.command import ROOT, planbook
 from tests.executing import wait_until
-from tests.flows import BUILD, here, scripted
+from tests.flows import BUILD, invoke, scripted
 
 if TYPE_CHECKING:
     from tests.postgres import Server
@@ -28,7 +28,7 @@ FILES = ROOT / "tests" / "blackbox" / "files"
 
 def run(*arguments: object, out: Path, code: int = errors.OK) -> Path:
     """Run a command that writes to ``out``, and return that."""
-    finished = here(*arguments, "--out", out)
+    finished = invoke(*arguments, "--out", out)
     assert finished.returncode == code, finished.printed
     return out
 
@@ -150,7 +150,7 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, Path]:
 def test_a_command_works_or_says_what_to_do(kind: str, reader: str, runs: Mapping[str, Path], tmp_path: Path) -> None:
     if reader == "compare":
         shutil.copytree(runs[kind], tmp_path / "beside")
-    finished = here(*READERS[reader](runs[kind], tmp_path))
+    finished = invoke(*READERS[reader](runs[kind], tmp_path))
     refused = KINDS[kind].get(reader)
     if refused is None:
         assert finished.returncode == errors.OK, finished.printed
@@ -192,7 +192,7 @@ def test_reading_a_run_of_a_stranger_executes_nothing_that_it_names(runs: Mappin
             store.execute("UPDATE event SET body = json_set(body, '$.task.env', ?) WHERE kind = 'task'", (env,))
         for name, reader in READERS.items():
             if name not in ("replay", "rerun"):
-                finished = here(*reader(folder, tmp_path))
+                finished = invoke(*reader(folder, tmp_path))
                 assert "Traceback" not in finished.printed, finished.printed
                 assert not executed.exists(), (name, env)
         with watching(folder) as (_, pages):
@@ -201,18 +201,18 @@ def test_reading_a_run_of_a_stranger_executes_nothing_that_it_names(runs: Mappin
         (copy := tmp_path / "out.jsonl").unlink()
         for out in (copy, tmp_path / "imported" / str(number)):
             command = ("export", folder, "--out", out) if out == copy else ("import", copy, "--out", out)
-            assert here(*command).returncode == errors.OK
-        assert here("report", out).returncode == errors.OK
+            assert invoke(*command).returncode == errors.OK
+        assert invoke("report", out).returncode == errors.OK
         for source in (copy, out):
-            assert "name it with --env" in here("build", "--from", source, "--model", scripted()).printed
-        assert here("run", "--env", "toy", "--library", folder, "--planner", "procedures").returncode != errors.BROKEN
+            assert "name it with --env" in invoke("build", "--from", source, "--model", scripted()).printed
+        assert invoke("run", "--env", "toy", "--library", folder, "--planner", "procedures").returncode != errors.BROKEN
         assert not executed.exists(), env
 
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_run_can_be_watched_if_it_can_be_read(kind: str, runs: Mapping[str, Path]) -> None:
     if refused := KINDS[kind].get("compare"):
-        finished = here("watch", runs[kind], "--no-browser")
+        finished = invoke("watch", runs[kind], "--no-browser")
         assert (finished.returncode, finished.stderr.count("\n")) == (errors.BAD_INPUT, 1), finished.printed
         assert refused.message in finished.printed
         return
@@ -257,18 +257,18 @@ def test_a_run_in_postgresql_is_read_with_the_password_of_libpq(
     assert played.returncode == errors.OK, played.stderr
     shutil.copytree(folder, tmp_path / "beside")
     for command in (("show", folder, 0), ("watch", folder, "--no-browser")):
-        refused = here(*command)
+        refused = invoke(*command)
         assert refused.returncode == errors.BAD_INPUT, refused.printed
         assert "it asks for a password: set PGPASSWORD, or write it into ~/.pgpass" in refused.printed
     secret = tmp_path / "pgpass"
     secret.write_text(f"127.0.0.1:{postgres.port}:*:*:{postgres.password}\n")
     secret.chmod(0o600)
     monkeypatch.setenv("PGPASSFILE", str(secret))
-    assert here("show", folder, 0).returncode == errors.OK
+    assert invoke("show", folder, 0).returncode == errors.OK
     monkeypatch.setenv("PGPASSFILE", "/nowhere")
     monkeypatch.setenv("PGPASSWORD", postgres.password)
     for reader in ("show", "stats", "compare", "export", "report", "replay", "rerun"):
-        finished = here(*READERS[reader](folder, tmp_path))
+        finished = invoke(*READERS[reader](folder, tmp_path))
         assert finished.returncode == errors.OK, finished.printed
     with watching(folder) as (_, pages):
         assert pages.document(1)
@@ -285,11 +285,11 @@ def test_a_server_elsewhere_that_only_run_json_names_is_not_connected_to(
     place = {"url": f"postgresql://someone@{url}", "schema": "planbook"}
     (folder / "run.json").write_text(json.dumps({**file, "store": place}))
     for reader in ("show", "report", "export", "replay"):
-        refused = here(*READERS[reader](folder, tmp_path))
+        refused = invoke(*READERS[reader](folder, tmp_path))
         assert refused.returncode == errors.BAD_INPUT
         assert "if you trust it, set PGHOST=0.0.0.0" in refused.printed
     monkeypatch.setenv("PGHOST", "0.0.0.0")
-    assert "cannot be reached" in here("show", folder, 0).printed
+    assert "cannot be reached" in invoke("show", folder, 0).printed
 
 
 @pytest.mark.deep

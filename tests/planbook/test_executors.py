@@ -13,7 +13,7 @@ from planbook.planner import Body
 from planbook.runs import Run
 from planbook.workers import check_reachable, local_pool
 from tests.executing import TASKS, alive, children, command, episodes_of, kill, processes, start, wait_until
-from tests.flows import Finished, asks, events, here, scripted
+from tests.flows import Finished, asks, events, invoke, scripted
 
 PROCESSES = ("--executor", "processes")
 SLOW = {"pause": 0.3}
@@ -22,7 +22,7 @@ Episodes = list[tuple[Any, ...]]
 
 
 def play(folder: Path, *more: object, **options: object) -> Finished:
-    return here(*command(folder, *PROCESSES, *TASKS, *more, **options))
+    return invoke(*command(folder, *PROCESSES, *TASKS, *more, **options))
 
 
 def lives_of(folder: Path, task: str = "fetch_two-3") -> int:
@@ -45,7 +45,7 @@ def test_an_episode_whose_process_dies_continues_in_another(tmp_path: Path, undi
     assert played.returncode == 0, played.printed
     assert episodes_of(tmp_path) == undisturbed
     assert lives_of(tmp_path) == 2
-    refused = here("replay", tmp_path / "run", *PROCESSES)
+    refused = invoke("replay", tmp_path / "run", *PROCESSES)
     assert refused.returncode == 2
     assert "a RUN is replayed in threads" in refused.printed
 
@@ -53,7 +53,7 @@ def test_an_episode_whose_process_dies_continues_in_another(tmp_path: Path, undi
 def test_calls_and_tokens_of_a_lost_worker_are_counted_once(tmp_path: Path) -> None:
     models = ("--model", scripted(), "--planner", "automanual", *PROCESSES, "--types", "fetch", "--json")
     arguments = command(tmp_path, *models, deadly="fetch/3", deaths=1)
-    finished = here("run", *arguments[1:])
+    finished = invoke("run", *arguments[1:])
     assert finished.returncode == 0, finished.printed
     usage = [each["reply"]["usage"] for each in asks(tmp_path / "run")]
     assert finished.result["model_calls"] == len(usage)
@@ -68,7 +68,7 @@ def test_an_episode_that_kills_three_processes_is_broken(tmp_path: Path) -> None
     broken: list[Body] = [row.body for row in events(tmp_path / "run", "outcome") if row.body["outcome"] == "broken"]
     assert broken[0]["message"] == "3 worker processes in a row ended while they played this episode"
     assert lives_of(tmp_path) == 3
-    again = here("run", "--resume", tmp_path / "run", *PROCESSES, "--json")
+    again = invoke("run", "--resume", tmp_path / "run", *PROCESSES, "--json")
     assert again.result["failures"] == {"broken": 1}
 
 
@@ -106,7 +106,7 @@ def test_a_killed_driver_ends_its_workers_and_the_run_can_be_resumed(tmp_path: P
     kill(driver.pid)
     driver.communicate(timeout=60)
     wait_until(lambda: not any(map(alive, below)), 10)
-    assert here("run", "--resume", tmp_path / "run", *PROCESSES, "--jobs", 12).returncode == 0
+    assert invoke("run", "--resume", tmp_path / "run", *PROCESSES, "--jobs", 12).returncode == 0
     assert episodes_of(tmp_path) == undisturbed
 
 
@@ -119,26 +119,26 @@ def test_ctrl_c_ends_every_process_and_the_run_can_be_resumed(tmp_path: Path, un
     assert "Traceback" not in printed
     assert "Stopped. Resume with: planbook run --resume" in printed
     assert not any(map(alive, processes(tmp_path)))
-    assert here("run", "--resume", tmp_path / "run", "--jobs", 12).returncode == 0
+    assert invoke("run", "--resume", tmp_path / "run", "--jobs", 12).returncode == 0
     assert episodes_of(tmp_path) == undisturbed
 
 
 @pytest.mark.deep
 def test_all_processes_share_one_budget(tmp_path: Path, undisturbed: Episodes) -> None:
     arguments = command(tmp_path, *PROCESSES, *TASKS, "--budget", "actions=20", **SLOW)
-    stopped = here("run", "--planner", "procedures", *arguments[1:])
+    stopped = invoke("run", "--planner", "procedures", *arguments[1:])
     assert stopped.returncode == 4, stopped.printed
     assert "the budget of 20 actions is used up" in stopped.printed
     acts: list[Any] = [event.body for event in events(tmp_path / "run", "act")]
     assert 20 <= sum(act["counted"] for act in acts) <= 20 + 4 * 6, "four episodes check the budget now and then"
-    assert here("run", "--resume", tmp_path / "run", *PROCESSES).returncode == 4
-    assert here("run", "--resume", tmp_path / "run", *PROCESSES, "--budget", "actions=10000").returncode == 0
+    assert invoke("run", "--resume", tmp_path / "run", *PROCESSES).returncode == 4
+    assert invoke("run", "--resume", tmp_path / "run", *PROCESSES, "--budget", "actions=10000").returncode == 0
     assert episodes_of(tmp_path) == undisturbed, "every action was counted once"
 
 
 def test_an_error_in_a_worker_process_is_one_line(tmp_path: Path) -> None:
     run = ("run", "--env", "toy", "--planner", "automanual", *PROCESSES, "--jobs", 2)
-    failed = here(*run, "--model", "exchange:/dev/null/x", "--out", tmp_path / "run")
+    failed = invoke(*run, "--model", "exchange:/dev/null/x", "--out", tmp_path / "run")
     assert failed.returncode != 0
     assert failed.stderr.count("planbook: ") == 1
 
@@ -146,18 +146,18 @@ def test_an_error_in_a_worker_process_is_one_line(tmp_path: Path) -> None:
 @pytest.mark.parametrize("executor", ["processes", "ray"])
 def test_building_and_recording_need_a_single_process(tmp_path: Path, executor: str) -> None:
     options = ("--executor", executor, "--out", tmp_path / "run")
-    building = here("build", "--env", "toy", "--model", scripted(), *options)
+    building = invoke("build", "--env", "toy", "--model", scripted(), *options)
     assert building.returncode == 2
     assert f"--executor {executor}: building learns from one episode after another" in building.printed
     model = f"recorded:{tmp_path / 'tape'}+{scripted()}"
-    recording = here("run", "--env", "toy", "--planner", "automanual", "--model", model, *options)
+    recording = invoke("run", "--env", "toy", "--planner", "automanual", "--model", model, *options)
     assert recording.returncode == 2
     assert "writes its recording from one process" in recording.printed
     assert not (tmp_path / "run").exists()
 
 
 def test_a_run_in_a_file_cannot_be_played_on_several_machines(tmp_path: Path) -> None:
-    assert here("replay", "--env", "toy", "--task", "fetch/1", "--out", tmp_path / "run").returncode == 0
+    assert invoke("replay", "--env", "toy", "--task", "fetch/1", "--out", tmp_path / "run").returncode == 0
     with closing(Run.open(tmp_path / "run")) as run, local_pool(1) as places:
         check_reachable(run, places)
         with pytest.raises(BadArgument, match="the Ray cluster has 3 machines; keep the run in PostgreSQL"):

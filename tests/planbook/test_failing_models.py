@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from planbook.planner.models import openai_api
-from tests.flows import BUILD, Finished, asks, events, files, here, history, prompt, scripted, table
+from tests.flows import BUILD, Finished, asks, events, files, invoke, history, prompt, scripted, table
 from tests.openai_server import Refusal, Server, serving
 from tests.toy_script import served_answer
 
@@ -54,16 +54,16 @@ def test_a_failing_server_stops_the_run_and_a_resumed_run_asks_nothing_twice(
     folder = tmp_path / "run"
     command = (*SERVED, "--out", folder)
     if answered:
-        assert here(*command, "--budget", f"calls={answered}").returncode == 4
+        assert invoke(*command, "--budget", f"calls={answered}").returncode == 4
     server.troubles += [trouble] * 50
-    failed = here(*command, "--budget", "calls=1000")
+    failed = invoke(*command, "--budget", "calls=1000")
     assert_one_line(failed, 3, *messages, f"resume with: planbook run --resume {folder}")
     assert len(asks(folder)) == answered
     server.troubles.clear()
     before = len(server.requests)
-    assert here("run", "--resume", folder).returncode == 0
+    assert invoke("run", "--resume", folder).returncode == 0
     assert len(server.requests) - before == len(asks(folder)) - answered
-    here(*BUILD, *SMALL, "--out", tmp_path / "undisturbed")
+    invoke(*BUILD, *SMALL, "--out", tmp_path / "undisturbed")
     assert rules(folder) == rules(tmp_path / "undisturbed")
 
 
@@ -73,7 +73,7 @@ def rules(folder: Path) -> str:
 
 def test_unusable_plans_fail_every_task_and_the_builder_learns_from_them(tmp_path: Path) -> None:
     model = ("--model", f"planner={scripted('rubbish')}", "--tasks-per-type", 2)
-    finished = here(*BUILD, *model, "--json", "--out", tmp_path / "run")
+    finished = invoke(*BUILD, *model, "--json", "--out", tmp_path / "run")
     assert finished.returncode == 0, finished.printed
     summary = finished.result
     assert (summary["tasks"], summary["solved"], summary["failures"]) == (4, 0, {"parse": 4})
@@ -85,11 +85,11 @@ def test_unusable_plans_fail_every_task_and_the_builder_learns_from_them(tmp_pat
 def test_unusable_edits_and_procedures_change_no_rule_and_are_reported(tmp_path: Path) -> None:
     folder = tmp_path / "run"
     models = ("--model", f"builder={scripted('rubbish')}", "--model", f"planner={scripted('no_procedure')}")
-    finished = here(*BUILD, "--types", "fetch", "--tasks-per-type", 2, *models, "--json", "--out", folder)
+    finished = invoke(*BUILD, "--types", "fetch", "--tasks-per-type", 2, *models, "--json", "--out", folder)
     assert (finished.returncode, finished.result["solved"]) == (0, 2), finished.printed
     assert finished.printed.count("Not learned: episode ") == 2
     assert "the builder gave no usable reply to builder/classify" in finished.printed
-    found = here("rules", folder, "--json").result
+    found = invoke("rules", folder, "--json").result
     assert (found["changes"], [rule["id"] for rule in found["rules"]]) == (0, ["rule_0", "rule_1", "rule_2"])
     assert "0 procedures" in finished.printed
     assert not (folder / "learnt" / "toy" / "procedures").exists()
@@ -99,14 +99,14 @@ def test_unusable_replies_of_the_consolidator_and_the_formulator_change_nothing(
     folder = tmp_path / "run"
     manual = folder / "learnt" / "toy" / "manual.md"
     consolidator = ("--model", f"consolidator={scripted('rubbish')}", "--max-rules", 1)
-    assert here(*BUILD, *SMALL, *consolidator, "--out", folder).returncode == 0
+    assert invoke(*BUILD, *SMALL, *consolidator, "--out", folder).returncode == 0
     assert asks(folder, "consolidator")
-    assert "consolidator" not in here("rules", folder, "log").stdout
-    failed = here("formulate", folder, "--model", f"formulator={scripted('rubbish')}")
+    assert "consolidator" not in invoke("rules", folder, "log").stdout
+    failed = invoke("formulate", folder, "--model", f"formulator={scripted('rubbish')}")
     assert_one_line(failed, 2, "the formulator gave no usable reply to formulate")
     assert not manual.exists()
     assert len(asks(folder, "formulator")) == 3
-    assert here("formulate", folder).returncode == 0
+    assert invoke("formulate", folder).returncode == 0
     assert manual.exists()
     assert len(asks(folder, "formulator")) == 4
 
@@ -117,8 +117,8 @@ def recorded(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
     folder = tmp_path_factory.mktemp("recorded")
     recording = folder / "recording.jsonl"
     model = f"recorded:{recording}+{scripted()}"
-    assert here("build", "--env", "toy", "--model", model, "--out", folder / "run").returncode == 0
-    assert here("formulate", folder / "run").returncode == 0
+    assert invoke("build", "--env", "toy", "--model", model, "--out", folder / "run").returncode == 0
+    assert invoke("formulate", folder / "run").returncode == 0
     return recording, folder / "run"
 
 
@@ -126,13 +126,13 @@ def test_a_recording_replays_the_whole_build_without_a_live_call(tmp_path: Path,
     recording, run = recorded
     before = recording.read_text()
     again = tmp_path / "run"
-    finished = here("build", "--env", "toy", "--model", f"recorded:{recording}", "--json", "--out", again)
+    finished = invoke("build", "--env", "toy", "--model", f"recorded:{recording}", "--json", "--out", again)
     assert finished.returncode == 0, finished.printed
     assert finished.result["replayed_calls"] == finished.result["model_calls"] == 23
-    assert here("formulate", again).returncode == 0
+    assert invoke("formulate", again).returncode == 0
     assert files(again / "learnt") == files(run / "learnt")
     assert recording.read_text() == before
-    live, replayed = (table(here("run", "--resume", each, "--json").result) for each in (run, again))
+    live, replayed = (table(invoke("run", "--resume", each, "--json").result) for each in (run, again))
     assert {**live, "replayed_calls": 24} == replayed
     assert without_replies(history(again)) == without_replies(history(run))
 
@@ -151,8 +151,8 @@ def test_a_prompt_without_a_recorded_reply_is_named_and_can_be_recorded_later(
     lines[place] = lines[place].replace(key, "0" * 64).replace(data, "0" * 64)
     recording.write_text("".join(lines))
     command = ("build", "--env", "toy", "--model", f"recorded:{recording}", "--out", folder)
-    assert_one_line(here(*command), 3, "has no answer to this prompt of builder: builder/carry_on.j2", "+MODEL")
+    assert_one_line(invoke(*command), 3, "has no answer to this prompt of builder: builder/carry_on.j2", "+MODEL")
     assert len(asks(folder)) == place - 1, "the first line is the header"
     recording.write_text(recorded[0].read_text())
-    assert here(*command).returncode == 0
+    assert invoke(*command).returncode == 0
     assert rules(folder) == rules(recorded[1])

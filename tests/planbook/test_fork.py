@@ -11,9 +11,9 @@ from planbook.envs import Action, Observation, Task
 from planbook.planner import Step, Trajectory
 from planbook.planner.trajectory import Rewind, Round
 from tests.command import ROOT
-from tests.flows import asks, events, here, prompt, refusal, scripted
+from tests.flows import asks, events, invoke, prompt, refusal, scripted
 from tests.reading import reading
-from tests.rows import BROKEN, written
+from tests.rows import BROKEN, write_run
 
 TASK = Task(id="t", env="toy", split="all", type="fetch", goal="")
 NOTES = ROOT / "examples" / "tools" / "notes"
@@ -31,7 +31,7 @@ def played(built: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Episodes of a planner that knows the rules of the building run and corrects its plans."""
     folder = tmp_path_factory.mktemp("played") / "run"
     test = ("test", "--env", "toy", "--seeds", "0-5", "--library", built, "--after", 1, "--model", scripted())
-    assert here(*test, "--out", folder).returncode == 0
+    assert invoke(*test, "--out", folder).returncode == 0
     return folder
 
 
@@ -42,7 +42,7 @@ def plan(tmp_path: Path) -> Path:
 
 
 def fork(run: Path, episode: int, at: int, *options: object) -> Any:
-    forked = here("fork", run, episode, "--at", at, *options, "--json")
+    forked = invoke("fork", run, episode, "--at", at, *options, "--json")
     assert forked.returncode == 0, forked.printed
     return forked.result
 
@@ -65,14 +65,14 @@ def test_a_plan_goes_on_from_the_chosen_action(played: Path, plan: Path, tmp_pat
 
 
 def test_a_plan_goes_on_in_an_episode_that_broke_before_its_first_round(tmp_path: Path, plan: Path) -> None:
-    forked = fork(written(tmp_path / "run", [BROKEN]), 0, 0, "--plan", plan, "--out", tmp_path / "branch")
+    forked = fork(write_run(tmp_path / "run", [BROKEN]), 0, 0, "--plan", plan, "--out", tmp_path / "branch")
     assert actions(tmp_path / "branch")
     assert forked["totals"]["by_way"]["not compared"] == 1
 
 
 def test_no_plan_goes_on_from_the_action_that_ended_the_episode(tmp_path: Path, plan: Path) -> None:
     run = tmp_path / "run"
-    here("exec", plan, "--env", "toy", "--types", "fetch", "--seeds", 0, "--out", run)
+    invoke("exec", plan, "--env", "toy", "--types", "fetch", "--seeds", 0, "--out", run)
     last = len(actions(run))
     message = f"--at {last}: action {last} ended the episode, so the plan would never run; give a smaller number"
     assert message in refusal("fork", run, 0, "--at", last, "--plan", plan).replace("\n", " ")
@@ -84,9 +84,9 @@ def test_no_plan_goes_on_from_the_action_that_ended_the_episode(tmp_path: Path, 
 def test_long_actions_of_branches_are_wrapped(tmp_path: Path) -> None:
     (tmp_path / "plan.py").write_text(f"agent.put({'long ' * 60!r})\n")
     run = tmp_path / "run"
-    here("exec", tmp_path / "plan.py", "--env", "toy", "--types", "fetch", "--seeds", 0, "--out", run)
+    invoke("exec", tmp_path / "plan.py", "--env", "toy", "--types", "fetch", "--seeds", 0, "--out", run)
     fork(run, 0, 0, "--plan", tmp_path / "plan.py")
-    here("report", run, "--out", tmp_path / "page.html")
+    invoke("report", run, "--out", tmp_path / "page.html")
     with reading() as reader:
         reader.open((tmp_path / "page.html").as_uri())
         assert reader.ask("return document.querySelector('table.branches').scrollWidth <= innerWidth")
@@ -96,10 +96,10 @@ def test_actions_without_effect_are_repeated_and_counted(tmp_path: Path) -> None
     (tmp_path / "plan.py").write_text('agent.put("apple")\nagent.open("box_1")\nagent.take("apple", "box_1")\n')
     (tmp_path / "then.py").write_text('agent.put("apple")\n')
     run = tmp_path / "run"
-    here("exec", tmp_path / "plan.py", "--env", "toy", "--types", "fetch", "--seeds", 0, "--out", run)
-    branch = here("fork", run, 0, "--at", 3, "--plan", tmp_path / "then.py", "--json").result["run"]
+    invoke("exec", tmp_path / "plan.py", "--env", "toy", "--types", "fetch", "--seeds", 0, "--out", run)
+    branch = invoke("fork", run, 0, "--at", 3, "--plan", tmp_path / "then.py", "--json").result["run"]
     assert actions(Path(branch))[:3] == actions(run)
-    here("report", run, "--out", tmp_path / "page.html")
+    invoke("report", run, "--out", tmp_path / "page.html")
     page = (tmp_path / "page.html").read_text()
     assert "1 to 3" in page
     assert "direct success after 4 actions" in page
@@ -108,8 +108,8 @@ def test_actions_without_effect_are_repeated_and_counted(tmp_path: Path) -> None
 def test_the_same_actions_with_another_outcome_are_not_the_same(tmp_path: Path) -> None:
     (tmp_path / "wrong.py").write_text('agent.open("box_1")\nraise ValueError\n')
     (tmp_path / "nothing.py").write_text("print(1)\n")
-    here("exec", tmp_path / "wrong.py", "--env", "toy", "--types", "fetch", "--seeds", 0, "--out", tmp_path / "run")
-    finished = here("fork", tmp_path / "run", 0, "--at", 1, "--plan", tmp_path / "nothing.py", "--json")
+    invoke("exec", tmp_path / "wrong.py", "--env", "toy", "--types", "fetch", "--seeds", 0, "--out", tmp_path / "run")
+    finished = invoke("fork", tmp_path / "run", 0, "--at", 1, "--plan", tmp_path / "nothing.py", "--json")
     assert actions(Path(finished.result["run"])) == actions(tmp_path / "run")
     assert "another outcome: failure (raised), now failure (unfinished)" in finished.printed
 
@@ -118,8 +118,8 @@ def test_an_action_that_failed_fails_again_without_ending_the_plan(tmp_path: Pat
     (tmp_path / "plan.py").write_text("try:\n    agent.remove(9)\nexcept RuntimeError:\n    pass\n")
     (tmp_path / "then.py").write_text("print(1)\n")
     notes = ("--env", f"module:{NOTES}.py:Notes", "-o", f"tasks={NOTES}.yaml", "--task", "count/1")
-    here("exec", tmp_path / "plan.py", *notes, "--out", tmp_path / "run")
-    finished = here("fork", tmp_path / "run", 0, "--at", 1, "--plan", tmp_path / "then.py", "--out", tmp_path / "b")
+    invoke("exec", tmp_path / "plan.py", *notes, "--out", tmp_path / "run")
+    finished = invoke("fork", tmp_path / "run", 0, "--at", 1, "--plan", tmp_path / "then.py", "--out", tmp_path / "b")
     assert finished.returncode == 0, finished.printed
     assert actions(tmp_path / "b") == actions(tmp_path / "run")
     assert len(events(tmp_path / "b", "cell", "task/0")) == 2
@@ -137,7 +137,7 @@ def test_a_plan_diverges_after_the_actions_that_it_repeats(tmp_path: Path) -> No
     run, then = tmp_path / "run", tmp_path / "then.py"
     then.write_text("agent.open('box_5')\n")
     toy = ("--env", "toy", "--types", "fetch", "--seeds", 0, "--model", f"scripted:{__file__}:open_in_turn")
-    here("run", *toy, "--planner", "try-again", "--out", run)
+    invoke("run", *toy, "--planner", "try-again", "--out", run)
     second = next(number for number, act in enumerate(events(run, "act", "task/0")) if act.scope == "task/0/round/1")
     assert actions(run)[0] != actions(run)[second]
     (compared,) = fork(run, 0, second + 1, "--plan", then)["episodes"]
@@ -194,7 +194,7 @@ def test_without_a_rule_prompts_lack_it_and_earlier_replies_are_kept(
 @pytest.mark.deep
 def test_a_branch_can_be_repeated_and_forked(played: Path, plan: Path, tmp_path: Path) -> None:
     fork(played, 0, 1, "--plan", plan, "--out", tmp_path / "b")
-    again = here("rerun", tmp_path / "b", "--out", tmp_path / "again", "--json")
+    again = invoke("rerun", tmp_path / "b", "--out", tmp_path / "again", "--json")
     assert again.returncode == 0, again.printed
     assert again.result["totals"]["by_way"]["the same"] == 1
     fork(tmp_path / "b", 0, 2, "--out", tmp_path / "c")
@@ -206,7 +206,7 @@ def test_branches_stand_beside_the_episode_in_the_report(played: Path, plan: Pat
     assert Path(forked) == played / "branches" / "0-at-2"
     assert Path(fork(played, 0, 2)["run"]) == played / "branches" / "0-at-2-2"
     for run in (played, forked):
-        here("report", run, "--out", tmp_path / "page.html")
+        invoke("report", run, "--out", tmp_path / "page.html")
         page = (tmp_path / "page.html").read_text()
         assert "(episode 0), and" in page
         assert "at 2: --plan search.py" in page
@@ -222,15 +222,15 @@ def test_branches_stand_beside_the_episode_in_the_report(played: Path, plan: Pat
     ],
 )
 def test_unknown_episodes_and_parts_are_refused(played: Path, arguments: tuple[object, ...], message: str) -> None:
-    refused = here("fork", played, *arguments)
+    refused = invoke("fork", played, *arguments)
     assert refused.returncode == 2
     assert message in refused.printed
 
 
 def test_an_episode_that_has_not_ended_is_refused(tmp_path: Path) -> None:
     run = tmp_path / "run"
-    assert here("run", "--env", "toy", "--split", "all:3", "--budget", "actions=1", "--out", run).returncode == 4
-    refused = here("fork", run, 2, "--at", 0)
+    assert invoke("run", "--env", "toy", "--split", "all:3", "--budget", "actions=1", "--out", run).returncode == 4
+    refused = invoke("fork", run, 2, "--at", 0)
     assert refused.returncode == 2
     assert f"(episode 2) has not ended; resume its run: planbook run --resume {run}" in refused.printed
 

@@ -10,7 +10,7 @@ from planbook.results.matches import count_matches
 from planbook.results.rows import NOT_PLAYED
 from planbook.results.table import read_folder
 from tests.command import ROOT
-from tests.flows import Finished, events, here
+from tests.flows import Finished, events, invoke
 
 HOUSE = ("--env", "alfworld", "--json")
 BUILD = ("build", *HOUSE, "--split", "generated:12", "--seeds", "0-9", "--types", "found")
@@ -20,14 +20,14 @@ MODEL = ("--model", "scripted:tests/household_script.py:answer")
 @pytest.fixture(scope="module")
 def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("found") / "run"
-    finished = here(*BUILD, *MODEL, "--libraries-only", "--solved-after", 9, "--out", folder)
+    finished = invoke(*BUILD, *MODEL, "--libraries-only", "--solved-after", 9, "--out", folder)
     assert finished.returncode == 0, finished.stderr
     assert "versions of procedures published" in finished.printed
     return folder
 
 
 def play(library: Path, out: Path, *arguments: object) -> Finished:
-    finished = here("test", *HOUSE, "--library", library, "--model", "none", "--out", out, *arguments)
+    finished = invoke("test", *HOUSE, "--library", library, "--model", "none", "--out", out, *arguments)
     assert finished.returncode == 0, finished.stderr
     return finished
 
@@ -94,7 +94,7 @@ def test_other_wordings_replace_the_goals(built: Path, tested: Finished, tmp_pat
 def test_a_wrong_file_of_goals_is_refused(text: str, message: str, tmp_path: Path) -> None:
     goals = tmp_path / "goals.jsonl"
     goals.write_text(text)
-    refused = here("test", *HOUSE, "--goals", goals)
+    refused = invoke("test", *HOUSE, "--goals", goals)
     assert refused.returncode == 2
     assert message in refused.stderr
 
@@ -104,15 +104,15 @@ def test_goals_of_a_shop_are_matched_without_a_model(tmp_path: Path) -> None:
     """`docs/learning.md` measures the same on more goals."""
     model = ("--model", f"scripted:{ROOT}/tests/found_script.py:shopping_written")
     found = ("--env", "shopping", "--split", "dev:12", "--types", "found", "--libraries-only", "--solved-after", "99")
-    assert here("build", *found, *model, "--out", tmp_path / "built").returncode == 0
+    assert invoke("build", *found, *model, "--out", tmp_path / "built").returncode == 0
     testing = ("--env", "shopping", "--split", "test:12", "--library", tmp_path / "built", "--model", "none", "--json")
-    result = here("test", *testing, "--out", tmp_path / "tested").result
+    result = invoke("test", *testing, "--out", tmp_path / "tested").result
     assert result["solved"] == result["matches"]["matched"]["count"] >= 6
     assert result["matches"]["wrong"]["count"] == 0
 
 
 def test_found_types_exclude_rules_per_type_and_exported_skills(built: Path) -> None:
-    per_type, exported = here(*BUILD, *MODEL, "--per-type"), here("skills", "export", built)
+    per_type, exported = invoke(*BUILD, *MODEL, "--per-type"), invoke("skills", "export", built)
     assert (per_type.returncode, exported.returncode) == (2, 2)
     assert "leave it out with --types found" in per_type.stderr
     assert "its params are matched from goals" in exported.printed

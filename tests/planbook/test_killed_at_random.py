@@ -14,7 +14,7 @@ import pytest
 
 from tests.executing import command as replay_command
 from tests.executing import episodes_of
-from tests.killing import SANDBOXED, SEED, RandomKills, number_of_kills, survive_in_all
+from tests.killing import SANDBOX_WORKER, SEED, RandomKills, number_of_kills, survive_in_all
 from tests.openai_server import Messages, Server, serving
 from tests.postgres import Server as Postgres
 from tests.toy_script import served_answer
@@ -84,7 +84,7 @@ def survive(
     def check(played: RandomKills) -> None:
         assert episodes_of(played.output.parent) == undisturbed.history, played.report()
         assert "Traceback" not in played.output.read_text(), played.report()
-        repeated = JOBS * sum(blow.what != SANDBOXED for blow in played.blows)
+        repeated = JOBS * sum(blow.what != SANDBOX_WORKER for blow in played.blows)
         assert undisturbed.calls <= len(model.requests) <= undisturbed.calls + repeated, played.report()
 
     runs = survive_in_all(kills, begin, check)
@@ -132,7 +132,7 @@ def cluster(model: Server) -> Iterator[str]:
 
 @pytest.mark.deep
 def test_a_run_on_a_ray_cluster_survives(tmp_path: Path, model: Server, undisturbed: Undisturbed, cluster: str) -> None:
-    kinds, env = frozenset({"actor", "zygote", SANDBOXED}), {"RAY_ADDRESS": cluster}
+    kinds, env = frozenset({"actor", "zygote", SANDBOX_WORKER}), {"RAY_ADDRESS": cluster}
     more: dict[str, Any] = {"env": env, "more": [os.getpid()], "more_kinds": kinds}
     survive(tmp_path, "ray", number_of_kills(12), model, undisturbed, **more)
 

@@ -16,7 +16,7 @@ import pytest
 
 from planbook.runs import Entry
 from planbook.sandbox import Sandbox
-from tests.killing import HOWS, DeadlySandbox, How, Reaper
+from tests.killing import KILL_MOMENTS, DeadlySandbox, KillMoment, Reaper
 from tests.planbook.recorded_episodes import EPISODES
 from tests.planbook.replayed_episodes import LONG, USUAL, Life, MortalJournal, Recorded, recorded
 
@@ -77,11 +77,11 @@ def played(episodes: Recorded, deadly: DeadlySandbox, entry: Entry, reaper: Reap
     return episodes.live(deadly, entry, MortalJournal())
 
 
-def moments() -> list[Callable[[int], How]]:
+def moments() -> list[Callable[[int], KillMoment]]:
     """Return functions from the number of a call to how its worker dies."""
     if ALL["sandbox worker"]:
-        return [lambda number, how=how: how for how in HOWS]  # type: ignore[misc]
-    return [lambda number: HOWS[number % len(HOWS)]]
+        return [lambda number, how=how: how for how in KILL_MOMENTS]  # type: ignore[misc]
+    return [lambda number: KILL_MOMENTS[number % len(KILL_MOMENTS)]]
 
 
 def check_hosts(episodes: Recorded, sandbox: Sandbox, entry: Entry, *, every_event: bool) -> None:

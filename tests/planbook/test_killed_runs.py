@@ -18,8 +18,8 @@ import pytest
 
 from planbook.planner.rendered import digest
 from tests.command import ROOT
-from tests.flows import BUILD, asks, command_of, events, files, here, history, scripted, table
-from tests.killing import KILLED, lives
+from tests.flows import BUILD, asks, command_of, events, files, invoke, history, scripted, table
+from tests.killing import KILLED, run_until_survived
 from tests.openai_server import Completion, Messages, Server, serving
 from tests.toy_script import served_answer
 
@@ -114,7 +114,7 @@ def undisturbed(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     """The folder of each run when its process is not killed."""
     folders = {name: tmp_path_factory.mktemp(name) / "run" for name in RUNS}
     for name, folder in folders.items():
-        assert here(*RUNS[name], "--out", folder).returncode == 0
+        assert invoke(*RUNS[name], "--out", folder).returncode == 0
     return folders
 
 
@@ -130,11 +130,11 @@ def test_a_run_that_is_killed_again_and_again_ends_as_an_undisturbed_one(
     """Each process is killed after ``every`` new events of a kind ("" is any), until there are no more."""
     folder = tmp_path / "run"
     found = [event for event in events(undisturbed[name]) if event.scope != "run" and kind in ("", event.kind)]
-    codes = lives([[kind, every]] * (len(found) + 1), *RUNS[name], "--out", folder)
+    codes = run_until_survived([[kind, every]] * (len(found) + 1), *RUNS[name], "--out", folder)
     assert codes == [KILLED] * (len(found) // every) + [0]
     assert history(folder) == history(undisturbed[name])
     assert files(folder / "learnt") == files(undisturbed[name] / "learnt")
-    tables = [table(here("run", "--resume", each, "--json").result) for each in (folder, undisturbed[name])]
+    tables = [table(invoke("run", "--resume", each, "--json").result) for each in (folder, undisturbed[name])]
     assert tables[0] == tables[1]
 
 
@@ -151,14 +151,14 @@ def test_a_kill_in_the_middle_of_a_request_repeats_only_that_request(
 
     with serving(answer) as server:
         command = [*("openai:served" if word == scripted() else word for word in RUNS["build"]), "--out", folder]
-        assert lives([["pid", str(pid)]] * 6, *command, url=server.url) == [KILLED] * 5 + [0]
+        assert run_until_survived([["pid", str(pid)]] * 6, *command, url=server.url) == [KILLED] * 5 + [0]
         prompts = [request["messages"][-1]["content"] for request in server.requests]
     for number in reversed(killed_at):
         assert prompts[number - 1] == prompts[number], "the interrupted request is sent again, before any other"
         del prompts[number]
     assert prompts == [asked["messages"][-1]["content"] for asked in asks(undisturbed["build"])]
     assert learned(folder) == learned(undisturbed["build"])
-    summary = here("run", "--resume", folder, "--json").result
+    summary = invoke("run", "--resume", folder, "--json").result
     assert summary["model_calls"] == len(prompts), "requests without a reply are not counted"
 
 
@@ -171,14 +171,14 @@ def learned(folder: Path) -> dict[str, str]:
 def test_killed_formulating_does_not_ask_again(tmp_path: Path, undisturbed: dict[str, Path]) -> None:
     folder = tmp_path / "run"
     shutil.copytree(undisturbed["build"], folder)
-    assert lives([["ask", 1], ["", 0]], "formulate", folder) == [KILLED, 0]
+    assert run_until_survived([["ask", 1], ["", 0]], "formulate", folder) == [KILLED, 0]
     assert len(asks(folder, "formulator")) == 1
     assert (folder / "learnt" / "toy" / "manual.md").exists()
 
 
 def recorded_replies(name: str, folder: Path) -> dict[str, str]:
     """Return the replies of a recording by their conversations."""
-    assert here(*command_of(name), "--model", f"recorded:{name}", "--out", folder).returncode == 0
+    assert invoke(*command_of(name), "--model", f"recorded:{name}", "--out", folder).returncode == 0
     return {conversation(each["messages"]): each["reply"]["text"] for each in asks(folder)}
 
 
@@ -214,11 +214,11 @@ def test_a_recorded_run_that_is_killed_pays_for_no_reply_twice(
     replies, command = recorded_replies(name, tmp_path / "recorded"), (*command_of(name), "--model", "openai:served")
     with serving_replies(replies) as server:
         monkeypatch.setenv("OPENAI_BASE_URL", server.url)
-        assert here(*command, "--out", tmp_path / "undisturbed").returncode == 0
+        assert invoke(*command, "--out", tmp_path / "undisturbed").returncode == 0
         once = sent(server)
     pid = tmp_path / "pid"
     with serving_replies(replies, 3, pid) as server:
         kills: list[list[object]] = [["ask", 2], ["pid", str(pid)], ["act", 1], ["", 0]]
-        assert lives(kills, *command, "--out", tmp_path / "killed", url=server.url) == [KILLED] * 3 + [0]
+        assert run_until_survived(kills, *command, "--out", tmp_path / "killed", url=server.url) == [KILLED] * 3 + [0]
         assert sent(server) == once + Counter([conversation(server.requests[2]["messages"])])
     assert history(tmp_path / "killed") == history(tmp_path / "undisturbed")

@@ -14,7 +14,7 @@ from planbook.results.learning_cost import BuildingState, cost_line, state_after
 from planbook.results.table import read_run
 from planbook.runs import Run
 from planbook.spending import prices_from, spent_so_far
-from tests.flows import BUILD, here, refusal, scripted
+from tests.flows import BUILD, invoke, refusal, scripted
 from tests.openai_server import serving
 from tests.toy_script import served_answer
 
@@ -26,7 +26,7 @@ SMALL = ("--tasks-per-type", 2, "--solved-after", 1)
 def library(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A building run of four tasks, two of each type; the second of each type is left out."""
     folder = tmp_path_factory.mktemp("curves") / "built"
-    built = here(*BUILD, *SMALL, "--out", folder)
+    built = invoke(*BUILD, *SMALL, "--out", folder)
     assert built.returncode == 0, built.printed
     return folder
 
@@ -35,7 +35,7 @@ def library(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def curve(library: Path, tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:
     """The folder of a learning curve, and its table as it was printed."""
     folder = tmp_path_factory.mktemp("curves") / "curve"
-    finished = here("test", *TOY, "--library", library, "--model", "none", "--after", "4,0,1", "--out", folder)
+    finished = invoke("test", *TOY, "--library", library, "--model", "none", "--after", "4,0,1", "--out", folder)
     assert finished.returncode == 0, finished.printed
     return folder, finished.stdout
 
@@ -43,7 +43,7 @@ def curve(library: Path, tmp_path_factory: pytest.TempPathFactory) -> tuple[Path
 def test_each_number_of_building_tasks_has_its_own_run(curve: tuple[Path, str], library: Path) -> None:
     folder, _ = curve
     command = ("test", *TOY, "--library", library, "--model", "none", "--after", "0,1,4", "--out", folder, "--json")
-    found = here(*command).result
+    found = invoke(*command).result
     assert [point["after"] for point in found["curve"]] == [0, 1, 4]
     assert {path.name for path in folder.iterdir()} == {"after-0", "after-1", "after-4"}
     none, one, every = (point["summary"] for point in found["curve"])
@@ -56,7 +56,7 @@ def test_each_number_of_building_tasks_has_its_own_run(curve: tuple[Path, str], 
 
 
 def test_a_type_that_has_not_learned_yet_has_its_initial_knowledge(tmp_path: Path) -> None:
-    assert here(*BUILD, *SMALL, "--per-type", "--out", tmp_path / "run").returncode == 0
+    assert invoke(*BUILD, *SMALL, "--per-type", "--out", tmp_path / "run").returncode == 0
     with closing(Run.open(tmp_path / "run")) as run:
         begun, one, later = learned_in(run, 0), learned_in(run, 1), learned_in(run)
     assert begun.keys() == one.keys() == later.keys() == {"fetch", "fetch_two"}
@@ -64,7 +64,7 @@ def test_a_type_that_has_not_learned_yet_has_its_initial_knowledge(tmp_path: Pat
 
 
 def test_a_curve_has_the_cost_of_building_at_each_point(curve: tuple[Path, str], library: Path) -> None:
-    cost = here("cost", library, "--json").result
+    cost = invoke("cost", library, "--json").result
     rows = [[cell.strip() for cell in line.strip("│").split("│")] for line in curve[1].splitlines() if "│" in line]
     built = {row[0]: row[-4:] for row in rows if len(row) == 9}
     assert built["0"] == ["0", "0", "0", "0"]
@@ -82,10 +82,12 @@ def test_the_money_of_a_curve_is_computed_from_the_given_prices(
         monkeypatch.setenv("OPENAI_BASE_URL", server.url)
         monkeypatch.setenv("OPENAI_API_KEY", "unused")
         model = ("--model", "openai:served", "--types", "fetch", "--tasks-per-type", 1)
-        assert here("build", *TOY, *model, "--out", built).returncode == 0
+        assert invoke("build", *TOY, *model, "--out", built).returncode == 0
     options = ("--library", built, "--model", "none", "--after", "0,1", "--seeds", "0", "--out", tmp_path / "curve")
-    point = here("test", *TOY, *options, "--prices", prices, "--json").result["curve"][1]
-    assert point["until_then"]["money"] == here("cost", built, "--prices", prices, "--json").result["after"][0]["money"]
+    point = invoke("test", *TOY, *options, "--prices", prices, "--json").result["curve"][1]
+    assert (
+        point["until_then"]["money"] == invoke("cost", built, "--prices", prices, "--json").result["after"][0]["money"]
+    )
     assert point["until_then"]["money"] == pytest.approx(point["until_then"]["tokens"] / 1000)
 
 
@@ -117,11 +119,11 @@ def test_the_cost_of_building_is_what_the_run_spent(library: Path) -> None:
 
 def test_formulating_is_counted_separately(library: Path, tmp_path: Path) -> None:
     run = shutil.copytree(library, tmp_path / "run")  # the other tests of this file read the library
-    before = here("cost", run, "--json").result
-    formulated = here("formulate", run)
+    before = invoke("cost", run, "--json").result
+    formulated = invoke("formulate", run)
     assert formulated.returncode == 0
     assert "No success process seems to cover: fetch_two." in formulated.printed
-    finished = here("cost", run, "--json")
+    finished = invoke("cost", run, "--json")
     after = finished.result
     assert after["after"] == before["after"]
     assert (before["formulating_calls"], after["formulating_calls"]) == (0, 1)
@@ -132,11 +134,11 @@ def test_formulating_is_counted_separately(library: Path, tmp_path: Path) -> Non
 def test_the_same_command_continues_a_stopped_curve(library: Path, tmp_path: Path) -> None:
     tasks = ("--types", "fetch", "--seeds", "0-2", "--library", library, "--after", "0,4")
     command = ("test", *TOY, "--model", scripted(), *tasks, "--out", tmp_path / "curve", "--json")
-    stopped = here(*command, "--budget", "calls=1")
+    stopped = invoke(*command, "--budget", "calls=1")
     assert stopped.returncode == 4
     assert [(point["after"], point["interval"]) for point in stopped.result["curve"]] == [(0, None)]
     assert f"Not finished at 0 building tasks; the same command with --out {tmp_path / 'curve'}" in stopped.printed
-    finished = here(*command, "--budget", "calls=99")
+    finished = invoke(*command, "--budget", "calls=99")
     assert finished.returncode == 0
     points = [point["summary"] for point in finished.result["curve"]]
     assert [(point["tasks"], "not_run" in point["failures"]) for point in points] == [(3, False), (3, False)]
@@ -166,12 +168,12 @@ def test_the_report_draws_the_tests_of_one_library_as_one_line(curve: tuple[Path
 
 
 def test_coverage_names_types_without_rules_and_rules_that_are_never_cited(library: Path) -> None:
-    finished = here("rules", library, "coverage", "--json")
+    finished = invoke("rules", library, "coverage", "--json")
     found = finished.result["coverage"]
     assert found["missing"] == ["fetch_two"]
     assert "rule_0" not in found["never_cited"]
     assert "Without a success process: fetch_two." in finished.printed
-    built = here(*BUILD, *SMALL, "--out", library)
+    built = invoke(*BUILD, *SMALL, "--out", library)
     assert "No success process seems to cover: fetch_two." in built.printed
     assert f"Never cited: {', '.join(found['never_cited'])}." in built.printed
     assert "Procedures for 2 of 2 task types" in built.printed

@@ -12,7 +12,7 @@ import pytest
 
 from planbook.planner.models import openai_api
 from tests.command import ROOT
-from tests.flows import asks, events, here, scripted
+from tests.flows import asks, events, invoke, scripted
 from tests.openai_server import Refusal, Server, Silence, serving
 from tests.toy_script import served_answer
 
@@ -30,7 +30,7 @@ def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[Server]:
 
 def test_retries_are_shown_as_they_happen(tmp_path: Path, server: Server) -> None:
     server.troubles += [Refusal(503, "out of order"), Refusal(429, headers={"Retry-After": "0.1"})]
-    finished = here(*SERVED, "--out", tmp_path / "run")
+    finished = invoke(*SERVED, "--out", tmp_path / "run")
     assert finished.returncode == 0, finished.printed
     assert f"openai:served at {server.url}" in finished.printed
     assert "out of order" in finished.printed
@@ -56,7 +56,7 @@ def test_each_failure_has_its_own_advice(
     tmp_path: Path, server: Server, trouble: Refusal | Silence, requests: int, message: str, advice: str
 ) -> None:
     server.troubles += [trouble] * 30
-    failed = here(*SERVED, "--timeout", "idle=0.3", "--out", tmp_path / "run")
+    failed = invoke(*SERVED, "--timeout", "idle=0.3", "--out", tmp_path / "run")
     assert failed.returncode == 3
     assert message in failed.printed
     assert advice in failed.printed
@@ -66,7 +66,7 @@ def test_each_failure_has_its_own_advice(
 def test_a_server_that_is_down_is_named(tmp_path: Path, server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
     with serving(served_answer) as stopped:
         monkeypatch.setenv("OPENAI_BASE_URL", stopped.url)
-    failed = here(*SERVED, "--out", tmp_path / "run")
+    failed = invoke(*SERVED, "--out", tmp_path / "run")
     assert failed.returncode == 3
     assert f"at {stopped.url} cannot be reached after 7 requests: " in failed.printed
     assert "OPENAI_BASE_URL names its host and port" in failed.printed
@@ -75,16 +75,16 @@ def test_a_server_that_is_down_is_named(tmp_path: Path, server: Server, monkeypa
 def test_a_resumed_run_keeps_its_timeouts_unless_others_are_given(tmp_path: Path, server: Server) -> None:
     folder = tmp_path / "run"
     server.troubles += [Silence(1.5)] * 4
-    assert here(*SERVED, "--timeout", "idle=0.2", "--out", folder).returncode == 3
-    assert here("run", "--resume", folder).returncode == 3
+    assert invoke(*SERVED, "--timeout", "idle=0.2", "--out", folder).returncode == 3
+    assert invoke("run", "--resume", folder).returncode == 3
     assert len(server.requests) == 4
     server.troubles += [Silence(0.5)]
-    assert here("run", "--resume", folder, "--timeout", "idle=30").returncode == 0
+    assert invoke("run", "--resume", folder, "--timeout", "idle=30").returncode == 0
 
 
 @pytest.mark.parametrize("given", ["idle", "idle=0", "wait=3"])
 def test_an_invalid_timeout_is_refused(tmp_path: Path, given: str) -> None:
-    refused = here(*SERVED, "--timeout", given, "--out", tmp_path / "run")
+    refused = invoke(*SERVED, "--timeout", given, "--out", tmp_path / "run")
     assert refused.returncode == 2
     assert "--timeout" in refused.printed
 
@@ -94,7 +94,7 @@ def test_the_budget_of_seconds_ends_a_call_in_flight(tmp_path: Path, server: Ser
     server.troubles += [Silence(60)]
     for seconds in (1, 4, 16):
         started = time.monotonic()
-        stopped = here(*SERVED, "--budget", f"seconds={seconds}", "--out", tmp_path / f"run of {seconds}")
+        stopped = invoke(*SERVED, "--budget", f"seconds={seconds}", "--out", tmp_path / f"run of {seconds}")
         assert stopped.returncode == 4
         assert f"the budget of {seconds} second" in stopped.printed
         suggested = re.search(r"--budget seconds=(\d+)", stopped.printed)
@@ -126,11 +126,11 @@ def test_concurrent_calls_stay_within_the_budget(tmp_path: Path) -> None:
     """A call takes about 6,000 tokens, so the last four at once would go beyond the budget."""
     folder, tokens = tmp_path / "run", 30_000
     played = ("run", "--env", "toy", "--planner", "automanual", "--model", scripted(), "--seeds", "0-9")
-    stopped = here(*played, "--jobs", 4, "--budget", f"tokens={tokens}", "--json", "--out", folder)
+    stopped = invoke(*played, "--jobs", 4, "--budget", f"tokens={tokens}", "--json", "--out", folder)
     assert stopped.returncode == 4, stopped.printed
     assert "--budget tokens=60000" in stopped.printed
     used = sum(each["reply"]["usage"]["prompt"] + each["reply"]["usage"]["completion"] for each in asks(folder))
     assert tokens - 10_000 < used <= tokens
     assert stopped.result["tokens"] == used
-    assert here("run", "--resume", folder, "--budget", "tokens=1000000").returncode == 0
+    assert invoke("run", "--resume", folder, "--budget", "tokens=1000000").returncode == 0
     assert len(events(folder, "outcome")) == 20

@@ -9,7 +9,7 @@ import pytest
 from planbook.config import Config
 from planbook.runs import with_current_paths, without_folders
 from tests.command import ROOT, planbook
-from tests.flows import here
+from tests.flows import invoke
 
 LIGHTS = (ROOT / "README.md").read_text().split("# lights.py\n")[1].split("```")[0]
 METHOD = '''
@@ -29,7 +29,7 @@ def moved(tmp_path: Path) -> Path:
     (first / "mine").mkdir(parents=True)
     (first / "mine" / "lights.py").write_text(LIGHTS)
     (first / "press.py").write_text(METHOD)
-    played = here(*command(first), "--task", "lamp/1", "--out", first / "runs" / "r")
+    played = invoke(*command(first), "--task", "lamp/1", "--out", first / "runs" / "r")
     assert played.returncode == 0, played.printed
     first.rename(now)
     return now
@@ -40,11 +40,11 @@ def command(folder: Path) -> tuple[object, ...]:
 
 
 def test_a_moved_run_can_be_replayed_continued_and_rerun(moved: Path) -> None:
-    replayed = here("replay", moved / "runs" / "r", "--json")
+    replayed = invoke("replay", moved / "runs" / "r", "--json")
     assert (replayed.returncode, replayed.result["by_sameness"]["same"]) == (0, 1), replayed.printed
-    again = here(*command(moved), "--task", "lamp/1", "--out", moved / "runs" / "r", "--json")
+    again = invoke(*command(moved), "--task", "lamp/1", "--out", moved / "runs" / "r", "--json")
     assert (again.returncode, again.result["solved"]) == (0, 1), again.printed
-    repeated = here("rerun", moved / "runs" / "r", "--out", moved / "runs" / "again")
+    repeated = invoke("rerun", moved / "runs" / "r", "--out", moved / "runs" / "again")
     assert repeated.returncode == 0, repeated.printed
 
 
@@ -53,7 +53,7 @@ def test_a_file_that_changed_is_neither_executed_nor_taken_for_the_moved_one(mov
     with (moved / changed).open("a") as file:
         file.write(f"\nopen({str(moved / 'executed')!r}, 'w')\n")
     for command in (("run", "--resume"), ("replay",), ("rerun",)):
-        refused = here(*command, moved / "runs" / "r")
+        refused = invoke(*command, moved / "runs" / "r")
         assert refused.returncode == 2
         assert (
             f"first/{changed}, which is missing, and there is no unchanged copy beside the run; put it back"
@@ -71,7 +71,7 @@ def test_a_moved_file_of_mcp_servers_is_found(tmp_path: Path) -> None:
     tasks = [{"id": "one", "goal": "List the files.", "judge": {"answer": 1}}]
     (tmp_path / "tasks.json").write_text(json.dumps({"tasks": tasks}))
     env = ("--env", f"mcp:{first / 'servers.json'}", "-o", f"tasks={tmp_path / 'tasks.json'}")
-    played = here("exec", first / "plan.py", *env, "--out", first / "run")
+    played = invoke("exec", first / "plan.py", *env, "--out", first / "run")
     assert played.returncode == 0, played.printed
     first.rename(now)
     replayed = planbook("replay", now / "run")
@@ -87,10 +87,10 @@ def test_a_missing_file_is_named(moved: Path) -> None:
 
 def test_exports_and_tables_name_no_folder(moved: Path) -> None:
     file = moved / "r.jsonl"
-    assert here("export", moved / "runs" / "r", "--out", file).returncode == 0
+    assert invoke("export", moved / "runs" / "r", "--out", file).returncode == 0
     assert json.loads(file.read_text().splitlines()[0])["run"]["config"]["env"] == "lights.py"
     assert str(moved.parent) not in file.read_text()
-    assert "env=lights.py " in here("stats", moved / "runs" / "r", "--by", "env").stdout
+    assert "env=lights.py " in invoke("stats", moved / "runs" / "r", "--by", "env").stdout
 
 
 def test_a_recording_and_the_model_behind_it_are_found_again(tmp_path: Path) -> None:

@@ -6,7 +6,7 @@ import pytest
 
 from planbook import errors
 from tests.command import ROOT, planbook
-from tests.flows import asks, events, here, saying, scripted
+from tests.flows import asks, events, invoke, write_scripted_model, scripted
 
 OWN = ROOT / "tests" / "own_environments"
 
@@ -19,7 +19,7 @@ def line_of(file: str, text: str) -> str:
 def test_a_fault_of_the_environment_breaks_the_episode_and_is_located(tmp_path: Path) -> None:
     (tmp_path / "push.py").write_text("print(agent.push('north'))\n")
     run = tmp_path / "run"
-    played = here("exec", tmp_path / "push.py", "--env", OWN / "broken.py", "--out", run, "--json")
+    played = invoke("exec", tmp_path / "push.py", "--env", OWN / "broken.py", "--out", run, "--json")
     assert played.returncode == errors.BROKEN, played.printed
     assert (played.result["solved"], played.result["failures"]) == (1, {"broken": 4})
     first = {task: message.partition("\n")[0] for task, message in played.result["broken_messages"].items()}
@@ -30,17 +30,17 @@ def test_a_fault_of_the_environment_breaks_the_episode_and_is_located(tmp_path: 
         "exits": f"the environment raised SystemExit: 3 ({line_of('broken.py', 'sys.exit')})",
         "fails with the argument": f"the environment raised KeyError: 'northwest' ({line_of('broken.py', 'way + ')})",
     }
-    shown = here("show", run, "raises")
+    shown = invoke("show", run, "raises")
     assert 'beside.py", line' in shown.printed
     assert "return beside.half(0)" in shown.printed
-    assert here("report", run, "--out", tmp_path / "report.html").returncode == 0
+    assert invoke("report", run, "--out", tmp_path / "report.html").returncode == 0
     assert "return beside.half(0)" in (tmp_path / "report.html").read_text()
 
 
 def test_a_model_does_not_see_faults_of_the_environment(tmp_path: Path) -> None:
-    model = saying(tmp_path, "```python\nagent.push('north')\n```")
+    model = write_scripted_model(tmp_path, "```python\nagent.push('north')\n```")
     given = ("--env", OWN / "broken.py", "--types", "returns a number", "--model", model)
-    played = here("run", "--planner", "automanual", *given, "--out", tmp_path / "run", "--json")
+    played = invoke("run", "--planner", "automanual", *given, "--out", tmp_path / "run", "--json")
     assert (played.returncode, played.result["failures"]) == (errors.BROKEN, {"broken": 1})
     assert len(asks(tmp_path / "run")) == 1
     assert "A door that may be broken." in asks(tmp_path / "run")[0]["messages"][0]["content"], "its docstring"
@@ -90,7 +90,7 @@ def test_a_mistake_in_an_environment_is_reported_in_one_line(
     folder = tmp_path / "mistaken"
     folder.mkdir()
     (folder / "own.py").write_text(SOUND.replace(written, instead, 1))
-    finished = here("exec", tmp_path / "go.py", "--env", folder / "own.py", "--out", tmp_path / "run")
+    finished = invoke("exec", tmp_path / "go.py", "--env", folder / "own.py", "--out", tmp_path / "run")
     assert finished.returncode == errors.BAD_INPUT
     assert message in finished.printed
     assert "Traceback" not in finished.printed
@@ -100,17 +100,17 @@ def test_plans_may_import_the_packages_that_an_environment_offers(tmp_path: Path
     (tmp_path / "sums.py").write_text(f"{SOUND}\n    modules = ('numpy',)\n")
     plan = tmp_path / "plan.py"
     plan.write_text("import numpy\nprint('total', numpy.arange(4).sum())\n")
-    played = here("exec", plan, "--env", tmp_path / "sums.py", "--out", tmp_path / "run", "--json")
+    played = invoke("exec", plan, "--env", tmp_path / "sums.py", "--out", tmp_path / "run", "--json")
     assert played.returncode == errors.OK, played.printed
-    assert "total 6" in here("show", tmp_path / "run", 0).printed
+    assert "total 6" in invoke("show", tmp_path / "run", 0).printed
     (tmp_path / "bare.py").write_text(SOUND)
-    assert "there is no module `numpy`" in here("check", plan, "--env", tmp_path / "bare.py").printed
+    assert "there is no module `numpy`" in invoke("check", plan, "--env", tmp_path / "bare.py").printed
 
 
 def test_wrong_answers_are_false_claims(tmp_path: Path) -> None:
     (tmp_path / "two.py").write_text("agent.answer(2)\n")
     run = tmp_path / "run"
-    played = here("exec", tmp_path / "two.py", "--env", OWN / "quiz.py", "--out", run, "--json")
+    played = invoke("exec", tmp_path / "two.py", "--env", OWN / "quiz.py", "--out", run, "--json")
     assert played.returncode == 0, played.printed
     claims = played.result["claims"]
     assert (claims["claimed_and_solved"], claims["claimed_and_not"]) == (1, 2)
@@ -143,7 +143,7 @@ def test_an_environment_that_breaks_during_verification_is_created_again(
     """The second reset begins the verification, which is repeated at most twice, in a new environment each time."""
     (tmp_path / "fragile.py").write_text(BREAKS.replace("{dies}", str(dies)))
     command = ("build", "--env", f"{tmp_path / 'fragile.py'}:Fragile", "--model", scripted(), "--types", "fetch")
-    finished = here(*command, "--tasks-per-type", 3, "--json", "--out", tmp_path / "run")
+    finished = invoke(*command, "--tasks-per-type", 3, "--json", "--out", tmp_path / "run")
     assert finished.returncode == 0, finished.printed
     assert finished.result["solved"] == 3
     first = [e for e in events(tmp_path / "run", "outcome", "learn/0") if "/verification/0/" in e.scope]
@@ -159,6 +159,6 @@ def test_an_environment_that_fails_to_close_does_not_end_the_run(tmp_path: Path)
         "    def close(self):\n        raise ValueError('the door is stuck')\n"
     )
     (tmp_path / "plan.py").write_text("agent.open('box_1')\n")
-    played = here("exec", tmp_path / "plan.py", "--env", file, "--seeds", "0-1", "--out", tmp_path / "run", "--json")
+    played = invoke("exec", tmp_path / "plan.py", "--env", file, "--seeds", "0-1", "--out", tmp_path / "run", "--json")
     assert (played.returncode, played.result["tasks"]) == (errors.OK, 4), played.printed
     assert "own could not be closed: ValueError: the door is stuck" in played.printed

@@ -12,7 +12,7 @@ import pytest
 
 from planbook import errors
 from tests.command import ROOT, planbook, result
-from tests.flows import here
+from tests.flows import invoke
 
 OWN = ROOT / "tests" / "own_methods"
 TASKS = ("--env", "toy", "--split", "all:4", "--types", "fetch")
@@ -30,14 +30,14 @@ def started(path: Path, *arguments: object) -> Played:
 
 def test_a_method_of_a_file_is_played_like_any_other(tmp_path: Path) -> None:
     one, other = tmp_path / "one", tmp_path / "other"
-    played = here("run", "--planner", REFINE, *TASKS, *MODEL, "--out", one, "--json")
+    played = invoke("run", "--planner", REFINE, *TASKS, *MODEL, "--out", one, "--json")
     assert played.returncode == 0, played.printed
     assert (played.result["solved"], played.result["model_calls"]) == (4, 8)
     made_of = json.loads((one / "run.json").read_text())["made_of"]["prompts"]
     assert "the method's file refine.py" in made_of
 
     given = ("--planner-option", "times=2", "--executor", "processes", "--jobs", "2")
-    again = here("run", "--planner", REFINE, *TASKS, *MODEL, *given, "--out", other, "--json")
+    again = invoke("run", "--planner", REFINE, *TASKS, *MODEL, *given, "--out", other, "--json")
     assert again.returncode == 0, again.printed
     assert (again.result["solved"], again.result["model_calls"]) == (4, 12)
     for command in (
@@ -50,9 +50,9 @@ def test_a_method_of_a_file_is_played_like_any_other(tmp_path: Path) -> None:
         ("export", one, "--out", tmp_path / "one.jsonl"),
         ("planners", REFINE),
     ):
-        finished = here(*command)
+        finished = invoke(*command)
         assert finished.returncode == 0, (command, finished.printed)
-    shown = here("show", one, 1).printed
+    shown = invoke("show", one, 1).printed
     assert "draft 0" in shown
     assert re.search(r"lines: \d", shown)
     assert "critic was asked refine.j2" in shown
@@ -60,16 +60,16 @@ def test_a_method_of_a_file_is_played_like_any_other(tmp_path: Path) -> None:
 
 def test_a_method_defines_its_own_records_and_figures(tmp_path: Path) -> None:
     run, file = tmp_path / "run", tmp_path / "run.jsonl"
-    played = here("run", "--planner", REFINE, *TASKS, *MODEL, "--out", run, "--json")
+    played = invoke("run", "--planner", REFINE, *TASKS, *MODEL, "--out", run, "--json")
     assert played.result["drafts"]["drafts"] == 4
     assert "Revised: 4 drafts of " in played.printed
-    assert here("export", run, "--out", file).returncode == 0
+    assert invoke("export", run, "--out", file).returncode == 0
     for line in file.read_text().splitlines():
         (span,) = json.loads(line)["spans"]
         assert (span["name"], span["title"], span["data"]["number"]) == ("draft", "draft 0", 0)
         assert span["order"] < span["end"]
-    assert here("import", file, "--out", tmp_path / "again").returncode == 0
-    assert "draft 0" in here("show", tmp_path / "again", 1).printed
+    assert invoke("import", file, "--out", tmp_path / "again").returncode == 0
+    assert "draft 0" in invoke("show", tmp_path / "again", 1).printed
 
 
 def test_changed_options_of_a_method_are_reported_before_playing(tmp_path: Path) -> None:
@@ -133,7 +133,7 @@ method = Method(once, Options, "ask once", ("planner",), templates=PROMPTS.files
 def test_a_run_can_be_read_without_its_method(tmp_path: Path) -> None:
     method = Path(shutil.copy(ROOT / "examples" / "refine.py", tmp_path))
     run = tmp_path / "run"
-    assert here("run", "--planner", method, *TASKS, *MODEL, "--out", run).returncode == 0
+    assert invoke("run", "--planner", method, *TASKS, *MODEL, "--out", run).returncode == 0
     method.unlink()
     for command in (("report", run, "--out", tmp_path / "r.html"), ("show", run, 1), ("stats", run)):
         finished = planbook(*command)
@@ -155,7 +155,7 @@ def test_a_run_can_be_read_without_its_method(tmp_path: Path) -> None:
 def test_a_mistake_in_a_method_is_reported_in_one_line(file: str, message: str, tmp_path: Path) -> None:
     shutil.copy(OWN / "faulty.py", tmp_path)
     (tmp_path / "method.py").write_text("import nothing_of_that_name\n")
-    finished = here("run", "--planner", tmp_path / file, *TASKS, "--out", tmp_path / "run")
+    finished = invoke("run", "--planner", tmp_path / file, *TASKS, "--out", tmp_path / "run")
     assert finished.returncode == errors.BAD_INPUT
     assert message in finished.printed
     assert "Traceback" not in finished.printed
@@ -186,10 +186,10 @@ def note(episode, options):
 method = Method(note, Options, "notes", spans=(Noted,), figures=(Notes,))
 """)
     run = tmp_path / "run"
-    played = here("run", "--planner", tmp_path / "noting.py", *TASKS, "--out", run, "--json")
+    played = invoke("run", "--planner", tmp_path / "noting.py", *TASKS, "--out", run, "--json")
     assert played.returncode == 0, played.printed
     assert (played.result["notes"], played.result["graph"]) == ({"answers": ["seen"] * 4}, None)
-    assert here("show", run, 1).returncode == 0
+    assert invoke("show", run, 1).returncode == 0
 
 
 @pytest.mark.deep

@@ -12,7 +12,7 @@ from planbook.papers.settings import paper_settings, settings_of_papers
 from planbook.planner import METHODS
 from planbook.planner.roles import DEFAULT_ROLE
 from planbook.settings import Settings
-from tests.flows import here, scripted
+from tests.flows import invoke, scripted
 
 OWN = """
 from pydantic import BaseModel
@@ -65,7 +65,7 @@ def test_building_has_its_own_settings(planner: str, env: str, split: str) -> No
 def test_given_options_take_precedence_over_the_papers(tmp_path: Path) -> None:
     run = "run --planner deps --env tabletop --split test:1 --model recorded:deps-tabletop".split()
     given = "--paper --planner-option rounds=2 --actions 9 --sampling temperature=0 --json".split()
-    done = here(*run, *given, "--out", tmp_path / "run")
+    done = invoke(*run, *given, "--out", tmp_path / "run")
     assert done.returncode == 0, done.printed
     assert "Settings of DEPS: planner: rounds=" in done.stderr
     assert "Differences from DEPS's setting" in done.stderr
@@ -90,7 +90,7 @@ def test_a_method_that_no_paper_played_there_is_refused(planner: str, message: s
 def test_a_build_takes_the_papers_learning_settings(tmp_path: Path) -> None:
     (tmp_path / "own.py").write_text(OWN)
     given = ("--env", f"{tmp_path / 'own.py'}:Own", "--split", "all:1", "--max-rules", 5, "--paper")
-    done = here("build", *given, "--model", scripted(), "--out", tmp_path / "run")
+    done = invoke("build", *given, "--model", scripted(), "--out", tmp_path / "run")
     assert done.returncode == 0, done.printed
     learning = json.loads((tmp_path / "run" / "run.json").read_text())["config"]["learning"]
     assert (learning["max_rules"], learning["start"][0], learning["libraries_only"]) == (5, "search-engine", True)

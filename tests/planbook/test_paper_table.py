@@ -20,7 +20,7 @@ from planbook.runs import Entry, Run
 from tests.command import planbook, result
 from tests.flows import events
 from tests.planbook.papers import ALFWORLD_TASKS, AUTOMANUAL, Comparison, compare, solved_if, table
-from tests.rows import ask
+from tests.rows import request_body
 
 TEST_MODELS = ("GPT-3.5-turbo", "GPT-4-turbo")
 GPT_4 = "gpt-4-1106-preview"
@@ -65,7 +65,7 @@ def built(folder: Path, *, formulated: bool = True, model: str = GPT_4, **change
     task = Task(id="pick_and_place/0", env="alfworld", split="s", type="pick_and_place", goal="g")
     state = initial_state(config, EVERYTHING)
     with closing(Run.create(path, config, [task])) as run:
-        run.store.put("learn/0/builder", "ask", 0, ask("planner", "openai:x", "t", served=model))
+        run.store.put("learn/0/builder", "ask", 0, request_body("planner", "openai:x", "t", served=model))
         run.store.put("learn/0", "learnt", 0, state.model_dump(mode="json"))
         if formulated:
             rules = [rule.id for rule in state.knowledge.rules]

@@ -14,7 +14,7 @@ from planbook.planner.models.tokens import estimate_prompt
 from planbook.planner.models.types import Message
 from planbook.rules.memory import LearnedMemory
 from planbook.runs import Run
-from tests.flows import asks, command_of, here, saying
+from tests.flows import asks, command_of, invoke, write_scripted_model
 
 GOLDEN = Path(__file__).with_name("planner_prompt.md")
 """The prompt of the task generated/pick_cool_then_place/1; write it again after an intended change."""
@@ -28,11 +28,16 @@ COOL = "pick_cool_then_place"
 def prompts(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
     """The messages of the first request of one episode for each type."""
     folder = tmp_path_factory.mktemp("prompts")
-    model = ("--model", saying(folder, "### Code\n```python\nagent.look()\n```"), "--planner-option", "replans=0")
+    model = (
+        "--model",
+        write_scripted_model(folder, "### Code\n```python\nagent.look()\n```"),
+        "--planner-option",
+        "replans=0",
+    )
     found = {}
     for kind in (*TYPES, COOL):
         task = ("--env", "alfworld", "--split", "generated", "--task", f"generated/{kind}/1", "--library", "learnt")
-        assert here("run", "--planner", "automanual", *task, *model, "--out", folder / kind).returncode == 0
+        assert invoke("run", "--planner", "automanual", *task, *model, "--out", folder / kind).returncode == 0
         found[kind] = asks(folder / kind)[0]["messages"]
     return found
 
@@ -58,7 +63,7 @@ def test_the_prompt_is_the_golden_one(prompts: dict[str, Any]) -> None:
 def test_the_chosen_rules_include_those_that_recorded_planners_cited(tmp_path: Path) -> None:
     """Measured on the recording that needs neither downloaded games nor a browser: 24 of 25."""
     name = "alfworld-generated"
-    here(*command_of(name), "--model", f"recorded:{name}", "--no-procedures", "--out", tmp_path / "run")
+    invoke(*command_of(name), "--model", f"recorded:{name}", "--no-procedures", "--out", tmp_path / "run")
     cited = found = 0
     with closing(Run.open(tmp_path / "run")) as built:
         for entry in built.entries():

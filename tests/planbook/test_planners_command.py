@@ -7,7 +7,7 @@ from planbook.envs import known_environments, load_environment
 from planbook.option_values import describe_values
 from planbook.planner import METHODS
 from tests.command import planbook, result
-from tests.flows import here
+from tests.flows import invoke
 
 
 def test_all_methods_are_listed() -> None:
@@ -20,7 +20,7 @@ def test_all_methods_are_listed() -> None:
 
 
 def test_an_empty_name_lists_all_methods() -> None:
-    assert here("planners", "").printed == here("planners").printed
+    assert invoke("planners", "").printed == invoke("planners").printed
 
 
 def test_a_method_is_listed_with_its_options_and_demonstrations() -> None:
@@ -77,4 +77,4 @@ def test_an_environment_is_listed_with_the_values_of_its_options() -> None:
 @pytest.mark.parametrize("arguments", [("envs", "--env", "web"), ("planners", "adapt")])
 def test_nothing_is_cut_in_a_narrow_terminal(arguments: tuple[str, ...], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("planbook.console.PLAIN_WIDTH", 60)
-    assert "\N{HORIZONTAL ELLIPSIS}" not in here(*arguments).printed
+    assert "\N{HORIZONTAL ELLIPSIS}" not in invoke(*arguments).printed

@@ -15,7 +15,7 @@ from planbook.envs import MissingRequirement
 from planbook.workers import cluster as watched
 from tests.command import ROOT
 from tests.executing import TASKS, alive, children, command, episodes_of, kill, processes, start, wait_until
-from tests.flows import here
+from tests.flows import invoke
 from tests.postgres import Server
 
 ray = pytest.importorskip("ray")
@@ -40,13 +40,13 @@ def playing(folder: Path, *more: object, pause: float = 0.4) -> "subprocess.Pope
 
 def resumed(folder: Path, *more: object) -> list[tuple[Any, ...]]:
     """Resume a run, and return its episodes."""
-    assert here("run", "--resume", folder / "run", *more).returncode == 0
+    assert invoke("run", "--resume", folder / "run", *more).returncode == 0
     return episodes_of(folder)
 
 
 @pytest.mark.usefixtures("cluster")
 def test_a_cluster_plays_the_same_episodes_as_threads(tmp_path: Path, undisturbed: list[tuple[Any, ...]]) -> None:
-    finished = here(*command(tmp_path, *RAY, *TASKS, pause=0.4))
+    finished = invoke(*command(tmp_path, *RAY, *TASKS, pause=0.4))
     assert finished.returncode == 0, finished.printed
     assert episodes_of(tmp_path) == undisturbed
     assert len(processes(tmp_path)) == 2
@@ -60,14 +60,14 @@ def test_a_worker_that_dies_is_replaced(
 ) -> None:
     monkeypatch.setenv("PGPASSWORD", postgres.password)
     store = ("--store", postgres.url) if kept == "PostgreSQL" else ()
-    finished = here(*command(tmp_path, *RAY, *store, *TASKS, deadly="fetch_two/3", deaths=1))
+    finished = invoke(*command(tmp_path, *RAY, *store, *TASKS, deadly="fetch_two/3", deaths=1))
     assert finished.returncode == 0, finished.printed
     assert episodes_of(tmp_path) == undisturbed
 
 
 @pytest.mark.usefixtures("cluster")
 def test_an_episode_that_kills_three_workers_is_broken(tmp_path: Path) -> None:
-    finished = here(*command(tmp_path, *RAY, *TASKS, "--json", deadly="fetch_two/3", deaths=99))
+    finished = invoke(*command(tmp_path, *RAY, *TASKS, "--json", deadly="fetch_two/3", deaths=99))
     assert finished.returncode == 1, finished.printed
     assert (finished.result["solved"], finished.result["failures"]) == (11, {"broken": 1})
 
@@ -141,7 +141,7 @@ def test_an_address_without_a_cluster_is_reported_before_the_run_begins(
                 watched.check_address(address)
     monkeypatch.setenv("RAY_ADDRESS", "127.0.0.1:9")
     monkeypatch.setattr(ray, "is_initialized", lambda: False)
-    wrong = here(*command(tmp_path, *RAY, *TASKS))
+    wrong = invoke(*command(tmp_path, *RAY, *TASKS))
     assert wrong.returncode == 3
     assert "no Ray cluster answers at 127.0.0.1:9" in wrong.printed
     assert not (tmp_path / "run").exists()

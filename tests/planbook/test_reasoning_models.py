@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from planbook.planner.streaming import NOT_RUN
-from tests.flows import asks, events, here, saying
+from tests.flows import asks, events, invoke, write_scripted_model
 
 DRAFT, PLAN = "agent.open('box_2')", "agent.open('box_1')"
 THOUGHT = f"Maybe:\n```python\n{DRAFT}\n```\nNo, that is wrong."
@@ -26,10 +26,10 @@ WAYS = [("<think>", ()), ("<think>", ("--stream",)), ("\n<think>\n", ()), ("", (
 @pytest.mark.parametrize("planner", ["automanual", "react"])
 def test_code_in_thoughts_is_not_run(planner: str, stream: tuple[str, ...], opening: str, tmp_path: Path) -> None:
     text = f"{opening}{THOUGHT}\n</think>\n{REPLY}"
-    model = ("--model", saying(tmp_path, text), "--out", tmp_path / "run")
+    model = ("--model", write_scripted_model(tmp_path, text), "--out", tmp_path / "run")
     given = ("--planner", planner, "--env", "toy", "--split", "all:1", "--planner-option")
     option = "replans=1" if planner == "automanual" else "iterations=2"
-    played = here("run", *given, option, *stream, *model)
+    played = invoke("run", *given, option, *stream, *model)
     assert played.returncode == 0, played.printed
     assert opened(tmp_path / "run") == {"['box_1']"}
     for ask in asks(tmp_path / "run"):
@@ -39,7 +39,9 @@ def test_code_in_thoughts_is_not_run(planner: str, stream: tuple[str, ...], open
 
 def test_an_unfinished_thought_is_no_plan(tmp_path: Path) -> None:
     given = ("--planner", "automanual", "--env", "toy", "--split", "all:1", "--json")
-    played = here("run", *given, "--model", saying(tmp_path, f"<think>{THOUGHT}"), "--out", tmp_path / "run")
+    played = invoke(
+        "run", *given, "--model", write_scripted_model(tmp_path, f"<think>{THOUGHT}"), "--out", tmp_path / "run"
+    )
     assert played.returncode == 0, played.printed
     assert played.result["failures"] == {"parse": 1}
     assert opened(tmp_path / "run") == set()
@@ -63,14 +65,14 @@ def test_code_that_was_not_run_is_marked_in_the_conversation(tmp_path: Path) -> 
     (tmp_path / "model.py").write_text(f"replies = {[FIRST, SECOND, SECOND, SECOND]!r}\n")
     out = tmp_path / "run"
     given = ("--split", "all:1", "--model", f"scripted:{tmp_path}/model.py:replies", "--out", out)
-    played = here("run", "--planner", "automanual", "--env", "toy", *given)
+    played = invoke("run", "--planner", "automanual", "--env", "toy", *given)
     assert played.returncode == 0, played.printed
     kept = [each["content"] for each in asks(out)[1]["messages"] if each["role"] == "assistant"]
     assert len(kept) == 1
     assert kept[0].replace(f"{NOT_RUN}\n", "") == FIRST
     assert kept[0].index("assert") < kept[0].index(NOT_RUN) < kept[0].index("[Step 2] fetch it")
 
-    exported = here("export", out, "--format", "chat", "--out", tmp_path / "x.chat")
+    exported = invoke("export", out, "--format", "chat", "--out", tmp_path / "x.chat")
     assert exported.returncode == 0, exported.printed
     assert len((tmp_path / "x.chat").read_text().splitlines()) == 1, "one conversation"
     assert NOT_RUN not in (tmp_path / "x.chat").read_text()

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from planbook.planner import METHODS
-from tests.flows import command_of, here
+from tests.flows import command_of, invoke
 from tests.golden import golden, held, play
 from tests.planbook.recorded_episodes import EPISODES
 
@@ -33,7 +33,7 @@ def test_a_recorded_run_equals_its_golden_file(name: str, tmp_path: Path) -> Non
     assert (result["solved"], result["tasks"], result["model_calls"]) == EPISODES[name]
     assert result["replayed_calls"] == result["model_calls"]
     assert golden(out) == held(name)
-    assert here("replay", out, "--json").result["by_sameness"]["same"] == result["tasks"]
+    assert invoke("replay", out, "--json").result["by_sameness"]["same"] == result["tasks"]
 
 
 def test_every_method_with_a_model_is_recorded() -> None:

@@ -12,7 +12,7 @@ from planbook.envs import load_environment
 from planbook.envs.alfworld import tasks
 from planbook.manuals import SHIPPED, parse, read_knowledge
 from tests.browser import need_browser
-from tests.flows import here
+from tests.flows import invoke
 from tests.golden import FOLDER, WRITTEN, golden, held, play
 from tests.planbook.recorded_episodes import EPISODES, ON_PAGES
 
@@ -58,7 +58,7 @@ def test_six_generated_tasks_teach_procedures_for_unseen_scenes(tmp_path: Path) 
     assert golden(tmp_path / "built") == held("alfworld-generated")
     unseen = ("--split", "generated:120", "--seeds", "2000-2019")
     library = ("--library", tmp_path / "built", "--model", "none", "--out", tmp_path / "test", "--json")
-    tested = here("test", "--env", "alfworld", *unseen, *library).result
+    tested = invoke("test", "--env", "alfworld", *unseen, *library).result
     assert (tested["tasks"], tested["model_calls"]) == (120, 0)
     assert tested["solved"] >= 0.95 * 120
 
@@ -91,7 +91,7 @@ def test_a_shipped_manual_reads_back_as_its_rules(name: str) -> None:
 
 def test_the_alfworld_library_solves_unseen_scenes(tmp_path: Path) -> None:
     unseen = ("--split", "generated:60", "--seeds", "3000-3009")
-    tested = here("test", "--env", "alfworld", *unseen, "--model", "none", "--out", tmp_path, "--json").result
+    tested = invoke("test", "--env", "alfworld", *unseen, "--model", "none", "--out", tmp_path, "--json").result
     assert (tested["tasks"], tested["model_calls"]) == (60, 0)
     assert tested["solved"] >= 57
 

@@ -9,7 +9,7 @@ from planbook.envs.browser import chromium
 from planbook.errors import BadArgument
 from planbook.settings import Settings
 from tests.command import planbook
-from tests.flows import here
+from tests.flows import invoke
 
 BETWEEN = """
 from pydantic import BaseModel, model_validator
@@ -68,14 +68,14 @@ def test_an_unknown_option_gets_a_suggestion_only_if_one_is_near() -> None:
 
 
 def test_a_script_without_a_function_is_named_as_it_was_given() -> None:
-    refused = here("run", "--env", "toy", "--planner", "react", "--model", "scripted:foo.py")
+    refused = invoke("run", "--env", "toy", "--planner", "react", "--model", "scripted:foo.py")
     assert refused.returncode == 3
     assert "scripted:foo.py does not name a function in a file" in refused.printed
 
 
 def test_a_task_file_must_be_json(tmp_path: Path) -> None:
     (tmp_path / "w.py").write_text("import os\n")
-    finished = here("run", "--env", "web", "-o", f"tasks={tmp_path / 'w.py'}")
+    finished = invoke("run", "--env", "web", "-o", f"tasks={tmp_path / 'w.py'}")
     assert finished.returncode == 2
     assert "is not JSON (line 1: Expecting value); it must hold a list of tasks" in finished.printed
 

@@ -3,13 +3,13 @@
 from pathlib import Path
 from typing import Any
 
-from tests.flows import asks, events, here, prompt, scripted
+from tests.flows import asks, events, invoke, prompt, scripted
 
 
 def built(folder: Path, model: str, *options: object, tasks: int = 3) -> str:
     """Build on tasks of one type; return the code of the type's procedure."""
     command = ("--types", "fetch", "--tasks-per-type", tasks, "--model", scripted(model), "--out", folder)
-    finished = here("build", "--env", "toy", *command, *options)
+    finished = invoke("build", "--env", "toy", *command, *options)
     assert finished.returncode == 0, finished.printed
     state: Any = events(folder, "learnt", f"learn/{tasks - 1}")[-1].body
     code: str = state["knowledge"]["procedures"]["fetch"]["code"]

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from planbook import errors
-from tests.command import ROOT, Forking, result
+from tests.command import ROOT, ForkServer, result
 from tests.flows import command_of
 
 NAME = "adapt-textcraft-stepwise"
@@ -32,7 +32,7 @@ def tree(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def planbook(tree: Path) -> Planbook:
     """Commands of that copy."""
     env = os.environ | {"PYTHONPATH": str(tree), "PYTHONSAFEPATH": "1"}
-    return partial(Forking(env=env).run, cwd=tree, env=env)
+    return partial(ForkServer(env=env).run, cwd=tree, env=env)
 
 
 @pytest.fixture

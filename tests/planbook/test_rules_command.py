@@ -10,7 +10,7 @@ from planbook.knowledge import KnowledgeState
 from planbook.rules import Citation, History, Knowledge, Rule, RuleBook, count_evidence
 from planbook.rules.edits import Batch, ChangedRule, RuleChange, UpdateRule
 from planbook.rules.obedience import Obedience
-from tests.flows import BUILD, asks, events, here, prompt, scripted
+from tests.flows import BUILD, asks, events, invoke, prompt, scripted
 
 SMALL = (*BUILD, "--no-procedures")
 
@@ -19,7 +19,7 @@ SMALL = (*BUILD, "--no-procedures")
 def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A building run, which tests must not change."""
     folder = tmp_path_factory.mktemp("built") / "run"
-    assert here(*SMALL, "--out", folder).returncode == 0
+    assert invoke(*SMALL, "--out", folder).returncode == 0
     return folder
 
 
@@ -31,24 +31,24 @@ def run(tmp_path: Path, built: Path) -> Path:
 
 
 def ids(folder: Path) -> list[str]:
-    return [rule["id"] for rule in here("rules", folder, "--json").result["rules"]]
+    return [rule["id"] for rule in invoke("rules", folder, "--json").result["rules"]]
 
 
 def test_rules_are_shown_with_their_evidence(built: Path) -> None:
-    shown = here("rules", built).stdout
+    shown = invoke("rules", built).stdout
     assert "rule_3 (Corrected Error)\n  When a thing is looked for, look into every box." in shown
     assert "rule    type" in shown
-    one = here("rules", built, "show", "rule_3").stdout
+    one = invoke("rules", built, "show", "rule_3").stdout
     assert one.startswith("rule_3 (Corrected Error)")
     assert "rule_0" not in one
-    found = here("rules", built, "--json").result
+    found = invoke("rules", built, "--json").result
     assert found["evidence"]["rule_0"]["cited"] == 6
-    assert found["changes"] == len(here("rules", built, "log").stdout.splitlines()) == 6
+    assert found["changes"] == len(invoke("rules", built, "log").stdout.splitlines()) == 6
 
 
 def test_differences_between_states_are_shown(built: Path) -> None:
     def diff(*states: str) -> str:
-        return here("rules", built, "diff", *states).stdout
+        return invoke("rules", built, "diff", *states).stdout
 
     assert diff("0..1").count("+rule_3 (Corrected Error)") == 1
     assert diff("1") == diff("0..1")
@@ -58,45 +58,45 @@ def test_differences_between_states_are_shown(built: Path) -> None:
 
 
 def test_after_an_undo_tests_manuals_and_files_have_the_earlier_rules(run: Path, tmp_path: Path) -> None:
-    assert here("formulate", run).returncode == 0
-    undone = here("rules", run, "undo", 1)
+    assert invoke("formulate", run).returncode == 0
+    undone = invoke("rules", run, "undo", 1)
     assert undone.returncode == 0
     assert undone.stdout.splitlines()[-1] == "   7  user: went back to the rules before change 1"
     assert ids(run) == ["rule_0", "rule_1", "rule_2"]
     assert "rule_3" not in (run / "learnt" / "toy" / "rules.json").read_text()
     assert not (run / "learnt" / "toy" / "manual.md").exists()
     command = ("test", "--env", "toy", "--types", "fetch", "--library", run, "--model", scripted(), "--out")
-    assert here(*command, tmp_path / "listed").returncode == 0
-    assert here("formulate", run).returncode == 0
-    assert here(*command, tmp_path / "manual").returncode == 0
+    assert invoke(*command, tmp_path / "listed").returncode == 0
+    assert invoke("formulate", run).returncode == 0
+    assert invoke(*command, tmp_path / "manual").returncode == 0
     for folder in (tmp_path / "listed", tmp_path / "manual"):
         assert "look into every box" not in prompt(asks(folder, "planner", "automanual/task")[0])
     assert "# Manual of the toy world" in prompt(asks(tmp_path / "manual", "planner", "automanual/task")[0])
 
 
 def test_an_undo_can_be_undone(run: Path) -> None:
-    before = here("rules", run, "--json").result
-    here("rules", run, "undo", 1)
-    again = here("rules", run, "undo", 1)
+    before = invoke("rules", run, "--json").result
+    invoke("rules", run, "undo", 1)
+    again = invoke("rules", run, "undo", 1)
     assert again.returncode == 2
     assert "undoing change 1 changes nothing" in again.printed
-    assert here("rules", run, "undo", before["changes"] + 1).returncode == 0
-    assert here("rules", run, "--json").result["rules"] == before["rules"]
+    assert invoke("rules", run, "undo", before["changes"] + 1).returncode == 0
+    assert invoke("rules", run, "--json").result["rules"] == before["rules"]
 
 
 def test_building_continues_from_the_rules_after_an_undo(tmp_path: Path) -> None:
     folder = tmp_path / "run"
     command = (*SMALL, "--json", "--out", folder)
-    assert here(*command, "--budget", "calls=8").returncode == 4
+    assert invoke(*command, "--budget", "calls=8").returncode == 4
     assert "rule_3" in ids(folder)
     calls = len(asks(folder))
-    assert here("rules", folder, "undo", 1).returncode == 0
-    finished = here(*command, "--budget", "calls=1000")
+    assert invoke("rules", folder, "undo", 1).returncode == 0
+    finished = invoke(*command, "--budget", "calls=1000")
     assert finished.returncode == 0, finished.printed
     later = [prompt(each) for each in asks(folder)[calls:] if each["template"] == "automanual/task.j2"]
     assert later
     assert "## rule_3" not in later[0]
-    log = here("rules", folder, "log").stdout.splitlines()
+    log = invoke("rules", folder, "log").stdout.splitlines()
     assert [line for line in log if "user: went back to the rules before change 1" in line]
     assert "rule_3" not in ids(folder)
 
@@ -108,24 +108,24 @@ def test_a_build_interrupted_before_an_undo_asks_again(tmp_path: Path) -> None:
     number = next(
         number
         for number in range(6, 20)
-        if here(*command, "--budget", f"calls={number}").returncode == 4
+        if invoke(*command, "--budget", f"calls={number}").returncode == 4
         and asks(folder)[-1]["template"] == "builder/classify.j2"
         and len(events(folder, "learnt", "learn")) > 0
     )
-    assert here("rules", folder, "undo", 1).returncode == 0
-    finished = here(*command, "--budget", "calls=1000")
+    assert invoke("rules", folder, "undo", 1).returncode == 0
+    finished = invoke(*command, "--budget", "calls=1000")
     assert finished.returncode == 0, finished.printed
     again = [each for each in asks(folder)[number:] if each["template"] == "builder/classify.j2"]
     assert "look into every box" not in prompt(again[0]).split("# The episode")[0]
-    once_more = here("run", "--resume", folder, "--json")
+    once_more = invoke("run", "--resume", folder, "--json")
     assert once_more.result["model_calls"] == finished.result["model_calls"]
 
 
 def test_a_rule_with_a_check_that_nobody_obeys_is_dropped(tmp_path: Path) -> None:
     more = ("--no-procedures", "--checks", "--solved-after", "9", "--out", tmp_path / "run")
-    built = here("build", "--env", "toy", "--model", scripted("checking"), *more)
+    built = invoke("build", "--env", "toy", "--model", scripted("checking"), *more)
     assert built.returncode == 0, built.printed
-    changes = here("rules", tmp_path / "run", "log").stdout
+    changes = invoke("rules", tmp_path / "run", "log").stdout
     assert "consolidator" in changes
     assert "rule_3" not in ids(tmp_path / "run")
     states: list[Any] = [event.body for event in events(tmp_path / "run", "learnt", "learn")]

@@ -8,7 +8,7 @@ import pytest
 from planbook import errors
 from planbook.runs import Run
 from tests.command import ROOT
-from tests.flows import here, saying
+from tests.flows import invoke, write_scripted_model
 
 CELLAR = ("--env", ROOT / "tests" / "own_environments" / "cellar.py")
 GET = "```python\nagent.get()\n```"
@@ -33,16 +33,18 @@ def test_no_task_of_another_split_seed_or_type_is_played(
     chosen: tuple[str, ...], played: list[str], tmp_path: Path
 ) -> None:
     (tmp_path / "get.py").write_text("agent.get()\n")
-    finished = here("exec", tmp_path / "get.py", *CELLAR, *chosen, "--out", tmp_path / "run", "--json")
+    finished = invoke("exec", tmp_path / "get.py", *CELLAR, *chosen, "--out", tmp_path / "run", "--json")
     assert finished.returncode == 0, finished.printed
     assert tasks_of(tmp_path / "run") == played
 
 
 def test_building_and_testing_play_different_tasks(tmp_path: Path) -> None:
-    model = ("--model", saying(tmp_path, GET))
-    assert here("build", *CELLAR, "--split", "train", *model, "--out", tmp_path / "built").returncode == 0
+    model = ("--model", write_scripted_model(tmp_path, GET))
+    assert invoke("build", *CELLAR, "--split", "train", *model, "--out", tmp_path / "built").returncode == 0
     assert {task.partition("/")[0] for task in tasks_of(tmp_path / "built")} == {"train"}
-    tested = here("test", *CELLAR, "--split", "test", *model, "--library", tmp_path / "built", "--out", tmp_path / "t")
+    tested = invoke(
+        "test", *CELLAR, "--split", "test", *model, "--library", tmp_path / "built", "--out", tmp_path / "t"
+    )
     assert tested.returncode == 0, tested.printed
     assert {task.partition("/")[0] for task in tasks_of(tmp_path / "t")} == {"test"}
 
@@ -51,14 +53,14 @@ def test_an_environment_with_fixed_tasks_is_built_on_all_of_them(tmp_path: Path)
     """The README's own environment, under the README's main command."""
     example = (ROOT / "README.md").read_text().split("# lights.py\n")[1].split("```")[0]
     (tmp_path / "lights.py").write_text(example)
-    model = ("--model", saying(tmp_path, GET))
-    built = here("build", "--env", tmp_path / "lights.py", *model, "--out", tmp_path / "run", "--json")
+    model = ("--model", write_scripted_model(tmp_path, GET))
+    built = invoke("build", "--env", tmp_path / "lights.py", *model, "--out", tmp_path / "run", "--json")
     assert built.returncode == 0, built.printed
     assert tasks_of(tmp_path / "run") == ["lamp/1", "lamp/2", "lamp/3"]
 
 
 def test_a_selection_without_tasks_is_refused(tmp_path: Path) -> None:
     (tmp_path / "get.py").write_text("agent.get()\n")
-    finished = here("exec", tmp_path / "get.py", *CELLAR, "--seeds", "9", "--out", tmp_path / "run")
+    finished = invoke("exec", tmp_path / "get.py", *CELLAR, "--seeds", "9", "--out", tmp_path / "run")
     assert finished.returncode == errors.BAD_INPUT
     assert "none is of the seeds asked for; the first seed is 1" in finished.printed

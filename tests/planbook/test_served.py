@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from tests.command import HERE, ROOT
-from tests.flows import asks, here, scripted, table
+from tests.flows import asks, invoke, scripted, table
 from tests.openai_server import Server, serving
 from tests.toy_script import served_answer
 
@@ -49,7 +49,7 @@ def test_build_formulate_and_test_with_a_served_model(tmp_path: Path) -> None:
         usage = [each["reply"]["usage"] for each in asks(run)]
         assert not any(each["estimated"] for each in usage)
     assert {path.name for path in tmp_path.iterdir()} == {"runs"}
-    local = here("build", "--env", "toy", "--model", scripted(), *SMALL, "--json", "--out", tmp_path / "local").result
+    local = invoke("build", "--env", "toy", "--model", scripted(), *SMALL, "--json", "--out", tmp_path / "local").result
     assert solved(built) == solved(local)
 
 
@@ -89,5 +89,5 @@ def test_a_run_can_be_resumed_after_ctrl_c_during_a_request(
         assert summary["tasks"] == 4
         assert summary["failures"]["not_run"] > 0
         assert "Resume with: planbook run --resume" in errors
-        assert here("run", "--resume", tmp_path / "run").returncode == 0
+        assert invoke("run", "--resume", tmp_path / "run").returncode == 0
         assert len(server.requests) <= len(asks(tmp_path / "run")) + 1

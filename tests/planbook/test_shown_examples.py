@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from planbook.planner import Message, Sampling
-from tests.flows import asks, here
+from tests.flows import asks, invoke
 
 NOTE = "The examples may contain more actions in a reply."
 
@@ -43,7 +43,7 @@ def test_without_such_examples_longer_ones_are_shown_with_a_note(tmp_path: Path)
 def _prompt(folder: Path, chosen: Sequence[str], demonstrations: str) -> str:
     options = [f"--planner-option={each}" for each in ("actions_per_reply=1", f"demonstrations={demonstrations}")]
     model = f"scripted:{__file__}:{waits.__name__}"
-    here("run", "--planner", "react", "--env", *chosen, *options, "--model", model, "--out", folder / "run")
+    invoke("run", "--planner", "react", "--env", *chosen, *options, "--model", model, "--out", folder / "run")
     text = asks(folder / "run")[0]["messages"][0]["content"]
     assert isinstance(text, str)
     return text

@@ -8,7 +8,7 @@ import pytest
 
 from planbook.planner import Message, Sampling
 from planbook.planner.models.tokens import estimate_prompt
-from tests.flows import asks, here
+from tests.flows import asks, invoke
 
 CONTEXT, REPLY = 4096, 500
 
@@ -32,7 +32,7 @@ def test_the_prompts_of_adapt_fit_four_thousand_tokens(environment: str, actions
     given = f"--planner adapt --env {environment} --split {split} --model scripted:{__file__}:{environment}".split()
     options = f"--sampling context={CONTEXT} --sampling max_tokens={REPLY} --planner-option d_max=2".split()
     stepwise = ["--planner-option", f"actions_per_reply={actions}"] if actions else []
-    done = here("run", *given, *options, *stepwise, "--out", tmp_path / "run")
+    done = invoke("run", *given, *options, *stepwise, "--out", tmp_path / "run")
     assert done.returncode == 0, done.printed
     asked = asks(tmp_path / "run")
     assert {each["role"] for each in asked} == {"executor", "planner"}

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from tests.flows import BUILD, Finished, asks, events, files, here, history, refusal, scripted, table
+from tests.flows import BUILD, Finished, asks, events, files, invoke, history, refusal, scripted, table
 
 Built = tuple[Path, Finished]
 
@@ -16,9 +16,9 @@ Built = tuple[Path, Finished]
 def built(tmp_path_factory: pytest.TempPathFactory) -> Built:
     """A building run with its manual, which tests must not change."""
     folder = tmp_path_factory.mktemp("built") / "run"
-    finished = here(*BUILD, "--json", "--out", folder)
+    finished = invoke(*BUILD, "--json", "--out", folder)
     assert finished.returncode == 0, finished.stderr
-    assert here("formulate", folder).returncode == 0
+    assert invoke("formulate", folder).returncode == 0
     return folder, finished
 
 
@@ -33,7 +33,7 @@ def tested(built: Built) -> Built:
 
 def run_test(library: Path, folder: Path, *more: object) -> Finished:
     """Test with a library."""
-    finished = here("test", "--env", "toy", "--library", library, *more, "--json", "--out", folder)
+    finished = invoke("test", "--env", "toy", "--library", library, *more, "--json", "--out", folder)
     assert finished.returncode == 0, finished.stderr
     return finished
 
@@ -77,7 +77,7 @@ def test_learned_knowledge_is_written_to_the_folder_of_the_run(built: Built) -> 
         "example.md", "manual.md", "world.md", "rules.json", "skills.json",
         "procedures/fetch.py", "procedures/fetch_two.py",
     }  # fmt: skip
-    shown = here("rules", folder, "show", "--json").result
+    shown = invoke("rules", folder, "show", "--json").result
     assert [rule["id"] for rule in shown["rules"]] == ["rule_0", "rule_1", "rule_2", "rule_3"]
     manual = (home / "manual.md").read_text()
     assert all(rule["content"] in manual for rule in shown["rules"])
@@ -86,13 +86,13 @@ def test_learned_knowledge_is_written_to_the_folder_of_the_run(built: Built) -> 
 
 def test_the_seed_determines_the_run(tmp_path: Path, built: Built) -> None:
     folder, finished = built
-    again = here(*BUILD, "--json", "--out", tmp_path / "again")
+    again = invoke(*BUILD, "--json", "--out", tmp_path / "again")
     assert table(again.result) == table(finished.result)
-    assert here("formulate", tmp_path / "again").returncode == 0
+    assert invoke("formulate", tmp_path / "again").returncode == 0
     assert files(tmp_path / "again" / "learnt") == files(folder / "learnt")
     assert history(tmp_path / "again") == history(folder)
     other = ("--seed", 1, "--no-procedures", "--tasks-per-type", 1, "--out", tmp_path / "other")
-    assert here(*BUILD, *other).returncode == 0
+    assert invoke(*BUILD, *other).returncode == 0
     assert not task_ids(folder) & task_ids(tmp_path / "other")
 
 
@@ -154,12 +154,12 @@ def test_a_shortened_manual_is_written_beside_the_whole_one(tmp_path: Path, buil
     shutil.copytree(built[0], folder)
     home = folder / "learnt" / "toy"
     whole = (home / "manual.md").read_text()
-    short = here("formulate", folder, "--tokens", 400, "--json")
+    short = invoke("formulate", folder, "--tokens", 400, "--json")
     assert short.returncode == 0, short.printed
     assert short.result["manuals"] == [str(home / "manual.md"), str(home / "manual.short.md")]
     assert "[left out for length]" in (home / "manual.short.md").read_text()
     assert (home / "manual.md").read_text() == whole
-    assert here("formulate", folder).returncode == 0
+    assert invoke("formulate", folder).returncode == 0
     assert not (home / "manual.short.md").exists()
     assert len(asks(folder)) == len(asks(built[0])), "formulating again asks no model"
 
@@ -174,32 +174,32 @@ def test_a_shortened_manual_is_written_beside_the_whole_one(tmp_path: Path, buil
 def test_only_a_building_run_with_rules_can_be_formulated(
     command: tuple[object, ...], message: str, tmp_path: Path
 ) -> None:
-    here(*command, "--out", tmp_path / "run")
-    refused = here("formulate", tmp_path / "run")
+    invoke(*command, "--out", tmp_path / "run")
+    refused = invoke("formulate", tmp_path / "run")
     assert refused.returncode == 2
     assert message in refused.printed
 
 
 def test_building_runs_and_test_runs_are_replayed_without_a_model(built: Built, tested: Built) -> None:
     folder, finished = built
-    replayed = here("replay", folder, "--json")
+    replayed = invoke("replay", folder, "--json")
     assert replayed.returncode == 0, replayed.printed
     assert replayed.result["by_sameness"]["same"] == finished.result["tasks"] == 6
     assert replayed.result["by_sameness"]["not compared"] == 6, "left out"
-    replayed = here("replay", tested[0], "--json")
+    replayed = invoke("replay", tested[0], "--json")
     assert (replayed.returncode, replayed.result["by_sameness"]["same"]) == (0, 12)
 
 
 def test_rules_can_be_kept_by_type(tmp_path: Path) -> None:
     folder = tmp_path / "run"
-    finished = here(*BUILD, "--per-type", "--no-procedures", "--json", "--out", folder)
+    finished = invoke(*BUILD, "--per-type", "--no-procedures", "--json", "--out", folder)
     assert finished.returncode == 0, finished.stderr
-    assert here("formulate", folder).returncode == 0
+    assert invoke("formulate", folder).returncode == 0
     assert {path.name for path in (folder / "learnt").iterdir()} == {"fetch", "fetch_two"}
     home = folder / "learnt" / "fetch" / "toy"
     assert (home / "manual.md").exists()
     assert not (home / "procedures").exists()
-    one, two = (here("rules", folder, "log", "--group", group, "--json").result for group in ("fetch", "fetch_two"))
+    one, two = (invoke("rules", folder, "log", "--group", group, "--json").result for group in ("fetch", "fetch_two"))
     of_type = {index(event.scope): event.body["task"]["type"] for event in events(folder, "task", "task")}  # type: ignore[index, call-overload]
     for group, shown in (("fetch", one), ("fetch_two", two)):
         places = [line.split(" at learn/")[1].split("/")[0] for line in shown["text"].splitlines()]
@@ -214,12 +214,12 @@ def index(scope: str) -> int:
 @pytest.mark.deep
 def test_libraries_can_grow_while_rules_stay(tmp_path: Path) -> None:
     first, second = tmp_path / "first", tmp_path / "second"
-    here(*BUILD, "--types", "fetch", "--no-procedures", "--json", "--out", first)
-    known = here("rules", first, "--json").result["rules"]
+    invoke(*BUILD, "--types", "fetch", "--no-procedures", "--json", "--out", first)
+    known = invoke("rules", first, "--json").result["rules"]
     planner = ("--model", "none", "--model", f"planner={scripted()}", "--max-rules", "1")
     more = ("--types", "fetch_two", "--library", first, "--libraries-only", "--out", second)
-    assert here("build", "--env", "toy", *planner, *more).returncode == 0
-    assert here("rules", second, "--json").result["rules"] == known
+    assert invoke("build", "--env", "toy", *planner, *more).returncode == 0
+    assert invoke("rules", second, "--json").result["rules"] == known
     assert {event.body["role"] for event in events(second, "ask")} == {"planner"}
     skills = (second / "learnt" / "toy" / "skills.json").read_text()
     assert '"fetch"' in skills
@@ -228,21 +228,21 @@ def test_libraries_can_grow_while_rules_stay(tmp_path: Path) -> None:
 
 def test_building_continues_from_an_earlier_run(tmp_path: Path) -> None:
     first, second = tmp_path / "first", tmp_path / "second"
-    here(*BUILD, "--types", "fetch", "--json", "--out", first)
+    invoke(*BUILD, "--types", "fetch", "--json", "--out", first)
     more = (*BUILD, "--types", "fetch_two", "--library", first, "--json", "--out", second)
-    built = here(*more).result
-    known = here("rules", second, "--json").result["rules"]
-    ids = [rule["id"] for rule in here("rules", first, "--json").result["rules"]]
+    built = invoke(*more).result
+    known = invoke("rules", second, "--json").result["rules"]
+    ids = [rule["id"] for rule in invoke("rules", first, "--json").result["rules"]]
     assert [rule["id"] for rule in known][: len(ids)] == ids
-    here("rules", first, "undo", "1")
-    again = here(*more).result
+    invoke("rules", first, "undo", "1")
+    again = invoke(*more).result
     assert (again["solved"], again["model_calls"]) == (built["solved"], built["model_calls"])
-    assert here("rules", second, "--json").result["rules"] == known
+    assert invoke("rules", second, "--json").result["rules"] == known
 
 
 @pytest.mark.parametrize("given", ["all:0", "nowhere:2"])
 def test_invalid_tasks_for_verification_are_refused_before_the_run(tmp_path: Path, given: str) -> None:
-    refused = here(*BUILD, "--verify", given, "--out", tmp_path / "run")
+    refused = invoke(*BUILD, "--verify", given, "--out", tmp_path / "run")
     assert refused.returncode == 2
     assert f"--verify {given}" in refused.printed
     assert not (tmp_path / "run").exists()
@@ -251,7 +251,7 @@ def test_invalid_tasks_for_verification_are_refused_before_the_run(tmp_path: Pat
 def test_a_procedure_is_verified_on_more_tasks(tmp_path: Path) -> None:
     folder = tmp_path / "run"
     command = (*BUILD, "--types", "fetch", "--tasks-per-type", 1, "--verify", "all:3", "--out", folder)
-    assert here(*command).returncode == 0
+    assert invoke(*command).returncode == 0
     played = [event for event in events(folder, "outcome", "learn") if "/verification/0/" in event.scope]
     assert len(played) == 1 + 3
 
@@ -268,7 +268,7 @@ def test_a_build_has_no_one_or_several_starts(tmp_path: Path) -> None:
     rule = '{"id": "rule_0", "type": "Special Mechanism", "content": "Mine: look."}'
     start = write_start(tmp_path / "mine", f"[{rule}]")
     for name, given in (("none", ""), ("several", f"fetch,{start}"), ("own", start)):
-        finished = here(*command, "--start", given, "--out", tmp_path / name)
+        finished = invoke(*command, "--start", given, "--out", tmp_path / name)
         assert finished.returncode == 0, finished.printed
     none, several, mine = (asks(tmp_path / name)[0]["messages"] for name in ("none", "several", "own"))
     assert "# An example" not in none[0]["content"]
@@ -276,7 +276,7 @@ def test_a_build_has_no_one_or_several_starts(tmp_path: Path) -> None:
     assert "An example of my own." in several[0]["content"]
     assert "## rule_3 (Special Mechanism)\n\nMine: look." in several[1]["content"], "numbered on after the other start"
     assert "## rule_0 (Special Mechanism)\n\nMine: look." in mine[1]["content"]
-    refused = here(*command, "--start", "nowhere", "--out", tmp_path / "refused")
+    refused = invoke(*command, "--start", "nowhere", "--out", tmp_path / "refused")
     assert refused.returncode == 2
     assert "no start 'nowhere': toy has fetch" in refused.printed
 
@@ -284,19 +284,19 @@ def test_a_build_has_no_one_or_several_starts(tmp_path: Path) -> None:
 def test_the_consolidator_is_asked_above_a_number_of_rules(tmp_path: Path) -> None:
     folder = tmp_path / "run"
     command = (*BUILD, "--no-procedures", "--model", f"consolidator={scripted('never_done')}", "--max-rules", 3)
-    finished = here(*command, "--json", "--out", folder)
+    finished = invoke(*command, "--json", "--out", folder)
     assert finished.returncode == 0, finished.printed
     asked = [event.scope for event in events(folder, "ask", "learn") if "/consolidator/" in event.scope]
     assert asked
     assert max(map(asked.count, asked)) == 4, "this model never stops by itself"
-    log = here("rules", folder, "log").stdout
+    log = invoke("rules", folder, "log").stdout
     assert "consolidator" in log
     assert "deleted rule_3" in log
-    assert "rule_3" not in [rule["id"] for rule in here("rules", folder, "--json").result["rules"]]
+    assert "rule_3" not in [rule["id"] for rule in invoke("rules", folder, "--json").result["rules"]]
 
 
 def test_concurrent_offline_building_begins_once(tmp_path: Path) -> None:
-    built = here(*BUILD, "--without", "online", "--jobs", "4", "--no-procedures", "--json", "--out", tmp_path / "run")
+    built = invoke(*BUILD, "--without", "online", "--jobs", "4", "--no-procedures", "--json", "--out", tmp_path / "run")
     assert built.returncode == 0, built.printed
     assert built.result["left_out"] == 0
     assert [event.scope for event in events(tmp_path / "run", "learnt", "beginning")] == ["beginning/all"]
@@ -304,15 +304,15 @@ def test_concurrent_offline_building_begins_once(tmp_path: Path) -> None:
 
 def test_a_building_run_can_be_read_in_a_read_only_folder(tmp_path: Path) -> None:
     folder = tmp_path / "run"
-    assert here(*BUILD, "--types", "fetch", "--tasks-per-type", 1, "--no-procedures", "--out", folder).returncode == 0
+    assert invoke(*BUILD, "--types", "fetch", "--tasks-per-type", 1, "--no-procedures", "--out", folder).returncode == 0
     before = {path.name: path.read_bytes() for path in folder.iterdir() if path.is_file()}
     for path in (*folder.rglob("*"), folder):
         path.chmod(0o555 if path.is_dir() else 0o444)
     try:
         if os.access(folder, os.W_OK):
             pytest.skip("this user may write everywhere")
-        assert "rule_0" in here("rules", folder, "show").stdout
-        assert here("cost", folder).returncode == 0
+        assert "rule_0" in invoke("rules", folder, "show").stdout
+        assert invoke("cost", folder).returncode == 0
         assert {path.name: path.read_bytes() for path in folder.iterdir() if path.is_file()} == before
     finally:
         for path in (folder, *folder.rglob("*")):
@@ -321,33 +321,35 @@ def test_a_building_run_can_be_read_in_a_read_only_folder(tmp_path: Path) -> Non
 
 def test_a_procedure_is_verified_on_each_new_task_of_its_type(tmp_path: Path) -> None:
     folder = tmp_path / "run"
-    finished = here(*BUILD, "--types", "fetch", "--solved-after", 9, "--json", "--out", folder)
+    finished = invoke(*BUILD, "--types", "fetch", "--solved-after", 9, "--json", "--out", folder)
     tried = {event.body["task"]["id"] for event in events(folder, "task", "learn")}  # type: ignore[index, call-overload]
     assert len(tried) == finished.result["solved"] == 6
 
 
 def test_rules_are_built_from_episodes_of_any_planner(tmp_path: Path) -> None:
     folder = tmp_path / "run"
-    built = here(*BUILD, "--planner", "procedures", "--tasks-per-type", 2, "--no-procedures", "--json", "--out", folder)
+    built = invoke(
+        *BUILD, "--planner", "procedures", "--tasks-per-type", 2, "--no-procedures", "--json", "--out", folder
+    )
     assert built.returncode == 0, built.printed
     assert built.result["solved"] == built.result["tasks"] == 4
     assert {event.scope.split("/")[0] for event in events(folder, "ask")} == {"learn"}
     assert '"fetch_two"' in (folder / "learnt" / "toy" / "skills.json").read_text()
-    assert here("rules", folder, "log").stdout.count("builder at learn/") == 4
+    assert invoke("rules", folder, "log").stdout.count("builder at learn/") == 4
 
 
 def test_too_many_rules_are_reported(tmp_path: Path) -> None:
-    printed = here(*BUILD, "--max-rules", 1, "--out", tmp_path / "run").printed
+    printed = invoke(*BUILD, "--max-rules", 1, "--out", tmp_path / "run").printed
     assert "more than --max-rules: success processes and helper methods are never deleted" in printed
 
 
 @pytest.mark.deep
 def test_the_examples_of_a_library_and_of_a_start_are_shown(tmp_path: Path) -> None:
     first, start = tmp_path / "first", write_start(tmp_path / "mine", "[]")
-    assert here(*BUILD, "--types", "fetch", "--tasks-per-type", 1, "--out", first).returncode == 0
+    assert invoke(*BUILD, "--types", "fetch", "--tasks-per-type", 1, "--out", first).returncode == 0
     again = ("--types", "fetch", "--tasks-per-type", 1, "--library", first, "--start", f"fetch,{start}")
     for name, more in (("rules", ()), ("libraries", ("--libraries-only",))):
-        finished = here(*BUILD, *again, *more, "--out", tmp_path / name)
+        finished = invoke(*BUILD, *again, *more, "--out", tmp_path / name)
         assert finished.returncode == 0, finished.printed
         system = asks(tmp_path / name)[0]["messages"][0]["content"]
         assert system.count("An example of my own.") == 1

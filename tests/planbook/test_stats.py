@@ -14,15 +14,15 @@ from planbook.results.table import read_folder
 from planbook.runs import Run
 from planbook.spending import prices_from
 from tests.command import planbook
-from tests.flows import here, scripted
-from tests.rows import BROKEN, FAILED, SOLVED, toy_run, written
+from tests.flows import invoke, scripted
+from tests.rows import BROKEN, FAILED, SOLVED, toy_run, write_run
 
 FREE = prices_from(None)
 PLAN = "for box in boxes:\n    agent.open(box)\n" * 17
 
 
 def stats(*arguments: object) -> tuple[int, Any, str]:
-    finished = here("stats", *arguments, "--json")
+    finished = invoke("stats", *arguments, "--json")
     return finished.returncode, finished.result, finished.printed
 
 
@@ -41,9 +41,9 @@ def test_stats_has_a_row_for_each_run_below_a_folder(tmp_path: Path) -> None:
 
 
 def test_stats_groups_runs_by_settings_with_spread_and_repeats(tmp_path: Path) -> None:
-    written(tmp_path / "a", [SOLVED, FAILED, SOLVED, SOLVED], repeats=2, seed=1)
-    written(tmp_path / "b", [FAILED, FAILED, FAILED, FAILED], repeats=2, seed=2)
-    written(tmp_path / "c", [SOLVED, BROKEN, None, FAILED], repeats=2, planner="naive")
+    write_run(tmp_path / "a", [SOLVED, FAILED, SOLVED, SOLVED], repeats=2, seed=1)
+    write_run(tmp_path / "b", [FAILED, FAILED, FAILED, FAILED], repeats=2, seed=2)
+    write_run(tmp_path / "c", [SOLVED, BROKEN, None, FAILED], repeats=2, planner="naive")
     code, found, printed = stats(tmp_path, "--by", "planner,env")
     assert code == errors.OK
     stored, naive = found["rows"]
@@ -58,26 +58,26 @@ def test_stats_groups_runs_by_settings_with_spread_and_repeats(tmp_path: Path) -
 
 
 def test_stats_names_the_settings_in_which_pooled_runs_differ(tmp_path: Path) -> None:
-    written(tmp_path / "a", [SOLVED], seed=1)
-    written(tmp_path / "b", [FAILED], seed=2, actions=20, planner_options={"code": PLAN})
+    write_run(tmp_path / "a", [SOLVED], seed=1)
+    write_run(tmp_path / "b", [FAILED], seed=2, actions=20, planner_options={"code": PLAN})
     _, found, printed = stats(tmp_path, "--by", "planner")
     assert found["rows"][0]["differ"] == ["actions", "planner_options.code"]
     assert "the runs are pooled, and differ in actions, planner_options.code" in printed
 
 
 def test_stats_selects_runs_by_settings(tmp_path: Path) -> None:
-    written(tmp_path / "a", [SOLVED], seed=1)
-    written(tmp_path / "b", [FAILED], planner="naive", models={"default": "openai:small"})
+    write_run(tmp_path / "a", [SOLVED], seed=1)
+    write_run(tmp_path / "b", [FAILED], planner="naive", models={"default": "openai:small"})
     _, found, _ = stats(tmp_path, "--where", "env=toy,planner=naive", "--by", "default")
     assert [row["name"] for row in found["rows"]] == ["models.default=openai:small"]
     assert found["left_out"] == 1
-    assert "planner is one of naive, procedures" in here("stats", tmp_path, "--where", "planner=adapt").printed
-    assert "did you mean planner" in here("stats", tmp_path, "--by", "planer").printed
-    assert "write NAME=VALUE" in here("stats", tmp_path, "--where", "planner").printed
+    assert "planner is one of naive, procedures" in invoke("stats", tmp_path, "--where", "planner=adapt").printed
+    assert "did you mean planner" in invoke("stats", tmp_path, "--by", "planer").printed
+    assert "write NAME=VALUE" in invoke("stats", tmp_path, "--where", "planner").printed
 
 
 def test_stats_names_unreadable_folders_and_reads_the_others(tmp_path: Path) -> None:
-    good, bad, empty = written(tmp_path / "good", [SOLVED]), tmp_path / "bad", tmp_path / "empty"
+    good, bad, empty = write_run(tmp_path / "good", [SOLVED]), tmp_path / "bad", tmp_path / "empty"
     bad.mkdir()
     empty.mkdir()
     (bad / "run.json").write_text("{")
@@ -90,7 +90,7 @@ def test_stats_names_unreadable_folders_and_reads_the_others(tmp_path: Path) -> 
 
 
 def test_stats_marks_building_runs_and_reports_contradictory_outcomes(tmp_path: Path) -> None:
-    folder = written(tmp_path / "built", [SOLVED, FAILED], learning=LearningSettings())
+    folder = write_run(tmp_path / "built", [SOLVED, FAILED], learning=LearningSettings())
     with closing(Run.open(folder, to_play=True)) as run:
         run.store.put("task/1/restart/1", "outcome", 0, Ending(outcome=SOLVED).model_dump(mode="json"))
         run.store.put("task/7", "outcome", 0, Ending(outcome=FAILED, cause="x").model_dump(mode="json"))
@@ -108,7 +108,7 @@ def test_stats_marks_building_runs_and_reports_contradictory_outcomes(tmp_path: 
 
 
 def built(folder: Path, *arguments: object) -> Path:
-    finished = here("build", *arguments, "--model", scripted(), "--out", folder)
+    finished = invoke("build", *arguments, "--model", scripted(), "--out", folder)
     assert finished.returncode == 0, finished.printed
     return folder
 
@@ -116,10 +116,10 @@ def built(folder: Path, *arguments: object) -> Path:
 def test_stats_and_cost_agree_and_do_not_count_copied_episodes_twice(tmp_path: Path) -> None:
     first = built(tmp_path / "first", "--env", "toy", "--types", "fetch", "--tasks-per-type", 3)
     copied = built(tmp_path / "copied", "--from", first)
-    assert here("formulate", first, "--model", scripted()).returncode == 0
+    assert invoke("formulate", first, "--model", scripted()).returncode == 0
     for folder in (first, copied):
-        (row,) = here("stats", folder, "--json").result["rows"]
-        cost = here("cost", folder, "--json").result
+        (row,) = invoke("stats", folder, "--json").result["rows"]
+        cost = invoke("cost", folder, "--json").result
         last, more = cost["after"][-1], (cost["formulating_calls"], cost["formulating_tokens"])
         assert (row["calls"], row["tokens"]) == (last["calls"] + more[0], last["tokens"] + more[1])
         assert row["per_solved"]["actions"] == pytest.approx(last["actions"] / row["solved"], abs=1e-6)

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from tests import stepwise_script
-from tests.flows import command_of, events, here, saying
+from tests.flows import command_of, events, invoke, write_scripted_model
 
 STEPWISE = f"scripted:{Path(stepwise_script.__file__)}:answer"
 COMMAND = ("run", "--planner", "automanual", "--env", "toy", "--seeds", "0-2", "--model", STEPWISE)
@@ -18,7 +18,7 @@ COMMAND = ("run", "--planner", "automanual", "--env", "toy", "--seeds", "0-2", "
 def streamed(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A run that streamed, some of whose plans failed."""
     out = tmp_path_factory.mktemp("streamed") / "run"
-    played = here(*COMMAND, "--stream", "--out", out, "--json")
+    played = invoke(*COMMAND, "--stream", "--out", out, "--json")
     assert played.returncode == 0, played.printed
     assert played.result["mean_error_steps"] > 0
     stopped, calls = played.result["stopped_replies"], played.result["model_calls"]
@@ -33,7 +33,7 @@ def events_of(folder: Path, *kinds: str) -> list[Any]:
 
 
 def test_streaming_changes_no_action_and_no_outcome(streamed: Path, tmp_path: Path) -> None:
-    waited = here(*COMMAND, "--out", tmp_path / "run")
+    waited = invoke(*COMMAND, "--out", tmp_path / "run")
     assert waited.returncode == 0, waited.printed
     assert "Streamed: " not in waited.printed
     assert events_of(streamed, "act", "outcome") == events_of(tmp_path / "run", "act", "outcome")
@@ -48,23 +48,23 @@ def test_received_text_is_recorded_before_the_actions_that_it_caused(streamed: P
 
 
 def test_a_streamed_run_is_replayed_exactly(streamed: Path) -> None:
-    again = here("replay", streamed, "--json")
+    again = invoke("replay", streamed, "--json")
     assert again.result["by_sameness"]["same"] == 6, again.printed
 
 
 def test_show_and_report_mark_stopped_replies(streamed: Path) -> None:
-    shown = here("show", streamed, "0")
+    shown = invoke("show", streamed, "0")
     assert "; the reply was stopped)" in shown.printed
     assert shown.printed.index("was asked") < shown.printed.index("Cell 0")
-    reported = here("report", streamed)
+    reported = invoke("report", streamed)
     assert reported.returncode == 0, reported.printed
 
 
 def test_a_streamed_run_can_be_exported_and_imported(streamed: Path, tmp_path: Path) -> None:
-    assert here("export", streamed, "--out", tmp_path / "episodes.jsonl").returncode == 0
-    imported = here("import", tmp_path / "episodes.jsonl", "--out", tmp_path / "imported")
+    assert invoke("export", streamed, "--out", tmp_path / "episodes.jsonl").returncode == 0
+    imported = invoke("import", tmp_path / "episodes.jsonl", "--out", tmp_path / "imported")
     assert imported.returncode == 0, imported.printed
-    assert here("show", tmp_path / "imported", "0").returncode == 0
+    assert invoke("show", tmp_path / "imported", "0").returncode == 0
     first, copy = (
         sorted(events_of(folder, "act", "cell", "ask", "outcome"), key=lambda event: event[:3])
         for folder in (streamed, tmp_path / "imported")
@@ -75,11 +75,11 @@ def test_a_streamed_run_can_be_exported_and_imported(streamed: Path, tmp_path: P
 def test_an_episode_killed_during_a_reply_restarts_after_another_reply(tmp_path: Path) -> None:
     folder = tmp_path / "run"
     command = ("run", "--planner", "automanual", "--env", "toy", "--task", "fetch/0", "--stream", "--json")
-    model = ("--model", saying(tmp_path, f"```python\n{OPENING}\n```"), "--out", folder)
-    assert here(*command, *model).returncode == 0
+    model = ("--model", write_scripted_model(tmp_path, f"```python\n{OPENING}\n```"), "--out", folder)
+    assert invoke(*command, *model).returncode == 0
     kill_after_first_action(folder)
-    saying(tmp_path, f"```python\n{SOLVING}\n```")
-    resumed = here(*command, *model)
+    write_scripted_model(tmp_path, f"```python\n{SOLVING}\n```")
+    resumed = invoke(*command, *model)
     assert (resumed.returncode, resumed.result["solved"]) == (0, 1), resumed.printed
     assert resumed.result["model_calls"] == 2, "the first reply was paid for, too"
 
@@ -109,7 +109,7 @@ def kill_after_first_action(folder: Path) -> None:
 )
 def test_a_recorded_run_has_the_same_actions_when_streamed(name: str, tmp_path: Path) -> None:
     for folder, stream in (("waited", ()), ("streamed", ("--stream",))):
-        played = here(*command_of(name), "--model", f"recorded:{name}", *stream, "--out", tmp_path / folder)
+        played = invoke(*command_of(name), "--model", f"recorded:{name}", *stream, "--out", tmp_path / folder)
         assert played.returncode == 0, played.printed
     streamed, waited = (events_of(tmp_path / name, "act", "outcome") for name in ("streamed", "waited"))
     assert streamed == waited

@@ -17,7 +17,7 @@ from planbook.console import console, right_aligned
 from planbook.writing import write_atomically
 from tests.browser import need_browser
 from tests.command import ROOT, planbook, result
-from tests.flows import BUILD, here, saying
+from tests.flows import BUILD, invoke, write_scripted_model
 from tests.shelf import write_shelf
 
 EXEC = "exec plan.py --env shelf.py --task look/0".split()
@@ -58,7 +58,7 @@ def test_no_file_can_steer_the_terminal(tmp_path: Path) -> None:
     config = {"planner": "react", "env": "toy", "actions": 1}
     (run / "run.json").write_text(json.dumps({"config": config, "begun": "", "versions": {"\x1b[31m": 1}}))
     for command in (("check", plan, "--env", "toy"), ("graph", "check", graph), ("show", run, "0")):
-        refused = here(*command)
+        refused = invoke(*command)
         assert refused.returncode == 2
         assert "\\x1b[31m" in refused.printed
         assert "\x1b" not in refused.printed
@@ -136,9 +136,9 @@ def test_a_table_that_is_too_wide_is_printed_as_a_list() -> None:
     ],
 )
 def test_the_end_of_a_run_shows_the_cause_of_a_failure(tmp_path: Path, code: str, cause: str, message: str) -> None:
-    model = ("--planner", "automanual", "--model", saying(tmp_path, f"```python\n{code}\n```"))
+    model = ("--planner", "automanual", "--model", write_scripted_model(tmp_path, f"```python\n{code}\n```"))
     task = ("--env", "toy", "--task", "fetch/0", "--limit", "wall_seconds=0.5")
-    played = here("run", *task, *model, "--out", tmp_path / "run")
+    played = invoke("run", *task, *model, "--out", tmp_path / "run")
     assert f"Not solved, by cause: {cause} 1." in played.printed
     assert f"For example fetch/0: {message}" in played.printed
     assert f"To see why: planbook show {tmp_path / 'run'} failed" in played.printed
@@ -193,11 +193,11 @@ def test_a_run_without_a_browser_can_be_resumed(tmp_path: Path, monkeypatch: pyt
 
 
 def test_build_and_show_number_episodes_alike(tmp_path: Path) -> None:
-    built = here(*BUILD, "--types", "fetch", "--tasks-per-type", 2, "--out", tmp_path / "run")
+    built = invoke(*BUILD, "--types", "fetch", "--tasks-per-type", 2, "--out", tmp_path / "run")
     numbers = re.findall(r"Episode (\d+), (\S+):", built.printed)
     assert [number for number, _ in numbers] == ["0", "1"]
     for number, task in numbers:
-        assert here("show", tmp_path / "run", number).stdout.startswith(f"{task}  episode {number}")
+        assert invoke("show", tmp_path / "run", number).stdout.startswith(f"{task}  episode {number}")
 
 
 @pytest.mark.parametrize("ending", [pytest.param(">/dev/full", marks=pytest.mark.deep), "--json >/dev/full"])

@@ -9,7 +9,7 @@ import pytest
 from pydantic import JsonValue
 
 from tests.command import ROOT
-from tests.flows import here
+from tests.flows import invoke
 
 EXAMPLES = ROOT / "examples" / "tools"
 MODEL = ("--model", f"scripted:{ROOT}/tests/tools_script.py:answer")
@@ -46,11 +46,11 @@ def tasks_file(folder: Path, kind: str, goal: str, judge: str, params: list[dict
 
 def assert_learned(env: Sequence[str], folder: Path, building: str, testing: str, tasks: int) -> None:
     """Build on the tasks of one selection, and solve those of another without a model."""
-    built = here("build", *env, *building.split(), *MODEL, "--out", folder / "built", "--json")
+    built = invoke("build", *env, *building.split(), *MODEL, "--out", folder / "built", "--json")
     assert built.returncode == 0, built.printed
     assert built.result["solved"] == built.result["tasks"] > 1, built.printed
     library = ("--library", folder / "built", "--out", folder / "tested", "--json")
-    tested = here("test", *env, *testing.split(), *library)
+    tested = invoke("test", *env, *testing.split(), *library)
     assert tested.returncode == 0, tested.printed
     assert (tested.result["solved"], tested.result["tasks"]) == (tasks, tasks), tested.printed
     assert tested.result["model_calls"] == 0
@@ -60,7 +60,7 @@ def test_functions_of_a_module_are_learned(tmp_path: Path) -> None:
     goal = "Remove every note that has the word {word!r}."
     env = ("--env", f"module:{EXAMPLES}/notes.py:Notes", *tasks_file(tmp_path, "tidy", goal, REMOVED, NOTES))
     assert_learned(env, tmp_path, "", "--split test", 2)
-    unknown = here("test", *env, "--types", "tidi", "--out", tmp_path / "none")
+    unknown = invoke("test", *env, "--types", "tidi", "--out", tmp_path / "none")
     assert "has no task type tidi; did you mean tidy?" in unknown.printed
 
 

@@ -7,7 +7,7 @@ import pytest
 from planbook.envs import Environment, load_environment
 from planbook.planner import action_docs
 from planbook.planner.agent import ActionDocs
-from tests.flows import asks, events, here, prompt, saying
+from tests.flows import asks, events, invoke, prompt, write_scripted_model
 
 THINGS = [f"{colour}_{thing}" for colour in ("red", "blue", "old") for thing in ("door", "lamp", "boat", "tent")]
 VERBS = ("open", "paint", "sell", "weigh", "describe")
@@ -76,8 +76,8 @@ def test_few_tools_are_all_listed_without_a_search(tmp_path: Path) -> None:
 
 def test_a_plan_finds_unlisted_tools(many: str, tmp_path: Path) -> None:
     given = ("--env", many, "-o", f"tasks={tmp_path}/tasks.yaml", "-o", "listed_tokens=300", "--planner", "automanual")
-    model = ("--model", saying(tmp_path, f"### Understanding\nMany.\n### Code\n```python\n{PLAN}```"))
-    played = here("run", *given, *model, "--out", tmp_path / "run", "--json")
+    model = ("--model", write_scripted_model(tmp_path, f"### Understanding\nMany.\n### Code\n```python\n{PLAN}```"))
+    played = invoke("run", *given, *model, "--out", tmp_path / "run", "--json")
     assert (played.returncode, played.result["solved"]) == (0, 1), played.printed
     asked = prompt(asks(tmp_path / "run")[0])
     assert "agent.weigh_blue_boat(" in asked

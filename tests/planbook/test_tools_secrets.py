@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.envs.test_tools_mcp import SECRET, UNRULY, named, serving_http
-from tests.flows import asks, here, prompt, saying
+from tests.flows import asks, invoke, prompt, write_scripted_model
 
 PLAN = """
 for call in [agent.bad.secret, agent.bad.tell, agent.bad.fail, lambda: agent.bad.odd_name("x")]:
@@ -41,14 +41,14 @@ def test_a_variable_in_a_command_is_recorded_by_its_name(tmp_path: Path, monkeyp
 
 def _run(folder: Path, env: str, plan: str = PLAN) -> None:
     (folder / "tasks.yaml").write_text(TASKS)
-    model = saying(folder, f"### Understanding\nIt answers.\n### Code\n```python\n{plan}```")
+    model = write_scripted_model(folder, f"### Understanding\nIt answers.\n### Code\n```python\n{plan}```")
     given = ("--env", env, "-o", f"tasks={folder}/tasks.yaml", "-o", "timeout=20", "--planner", "automanual")
-    played = here("run", *given, "--model", model, "--out", folder / "run", "--json")
+    played = invoke("run", *given, "--model", model, "--out", folder / "run", "--json")
     assert played.returncode == 0, played.printed
     prompts = "\n".join(map(prompt, asks(folder / "run")))
     assert "the key is ***" in prompts
     assert "Key ***." in prompts
-    here("report", folder / "run", "--out", folder / "run" / "report.html")
+    invoke("report", folder / "run", "--out", folder / "run" / "report.html")
     files = [path for path in (folder / "run").rglob("*") if path.is_file()]
     assert {"run.json", "run.db", "report.html"} <= {path.name for path in files}
     assert [path for path in files if SECRET.encode() in path.read_bytes()] == []

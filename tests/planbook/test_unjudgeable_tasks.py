@@ -7,7 +7,7 @@ import pytest
 from pydantic import JsonValue
 
 from tests.browser import need_browser
-from tests.flows import here
+from tests.flows import invoke
 
 pytestmark = pytest.mark.browser
 
@@ -38,13 +38,13 @@ def test_tasks_that_cannot_be_judged_are_counted(tmp_path: Path) -> None:
     )
     folder = tmp_path / "run"
     command = ("exec", plan, "--env", "web", "-o", f"tasks={tasks}", "--split", "look_up")
-    played = here(*command, "--out", folder, "--json")
+    played = invoke(*command, "--out", folder, "--json")
     assert (played.returncode, played.result["solved"], played.result["tasks"]) == (0, 1, 1), played.printed
     fuzzy, login = played.result["unjudgeable"].items()
     assert ("judged by a language model" in fuzzy[0], fuzzy[1]) == (True, 2)
     assert ("logins=FOLDER" in login[0], login[1]) == (True, 1)
     assert "nothing here can judge them: 3 more tasks of the selection." in played.printed
     assert json.loads((folder / "run.json").read_text())["unjudgeable"] == played.result["unjudgeable"]
-    assert here("report", folder, "--out", tmp_path / "report.html").returncode == 0
+    assert invoke("report", folder, "--out", tmp_path / "report.html").returncode == 0
     page = (tmp_path / "report.html").read_text()
     assert "Not played and not counted, as nothing here can judge them: 3 more tasks of the selection." in page

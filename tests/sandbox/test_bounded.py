@@ -14,7 +14,7 @@ from planbook.planner.models.tokens import estimate_tokens
 from planbook.sandbox import bound_names, check, closest, read_reply
 from planbook.sandbox.answers import Answers, function_specs
 from planbook.sandbox.policy.compiler import NO_CONTEXT, CompileRequest, precompile
-from tests.dry_plans import followed
+from tests.dry_plans import dry_run_of
 from tests.sandbox.fuzz.size import MEGABYTES, READERS, SECONDS, megabytes_of, seconds_of
 
 pytestmark = pytest.mark.deep
@@ -113,7 +113,7 @@ def test_a_plan_is_dry_run_within_a_second(kind: str) -> None:
     environment.reset(task)
     known = Toy.preconditions(task)
     assert known is not None
-    bounded(lambda: followed(Toy, known, PLANS[kind]))
+    bounded(lambda: dry_run_of(Toy, known, PLANS[kind]))
 
 
 def test_guesses_at_misspelt_names_are_cached() -> None:

@@ -13,7 +13,7 @@ import pytest
 from planbook.envs import Action, Selection, Task
 from planbook.envs.toy import THINGS, Toy
 from planbook.sandbox import DryRun
-from tests.dry_plans import Call, Writer, carried_out, followed, wrongly_told
+from tests.dry_plans import Call, PlanWriter, run_for_real, dry_run_of, wrong_reports
 from tests.sandbox.plans import HERE, sections
 
 PLANS = int(os.environ.get("PLANBOOK_DRY_RUNS", "40"))
@@ -25,7 +25,7 @@ def task_of(number: int) -> Task:
 
 
 def dry_run(plan: str) -> DryRun:
-    return followed(Toy, Toy.preconditions(task_of(0)), plan)
+    return dry_run_of(Toy, Toy.preconditions(task_of(0)), plan)
 
 
 def plans(table: str) -> Iterator[Any]:
@@ -39,7 +39,7 @@ def plans(table: str) -> Iterator[Any]:
 def test_calls_that_cannot_succeed_are_reported_and_no_others(plan: str, lines: list[int]) -> None:
     run = dry_run(plan)
     assert [fault.line for fault in run.faults] == lines
-    assert not wrongly_told(plan, run, carried_out(Toy(), task_of(0), plan))
+    assert not wrong_reports(plan, run, run_for_real(Toy(), task_of(0), plan))
 
 
 def test_a_fault_says_why_the_call_cannot_succeed_and_since_which_line() -> None:
@@ -65,7 +65,7 @@ def test_a_call_that_fails_for_several_callers_is_reported_once() -> None:
 def test_a_plan_that_is_too_long_to_follow_has_no_faults() -> None:
     loops = "".join(f"{'    ' * depth}for a_{depth} in range(50):\n" for depth in range(4))
     run = dry_run(f"agent.put('pen')\n{loops}{'    ' * 4}agent.open('box_1')\n")
-    assert (run.followed, run.faults) == (False, ())
+    assert (run.dry_run_of, run.faults) == (False, ())
 
 
 def likely_calls(task: Task) -> tuple[Call, list[str]]:
@@ -89,8 +89,8 @@ def test_no_fault_is_contradicted_by_the_environment() -> None:
     for number in range(PLANS):
         task = task_of(number % 7)
         call, words = likely_calls(task)
-        plan = Writer(Random(number), call, words).plan()
-        run = followed(Toy, Toy.preconditions(task), plan)
-        assert not wrongly_told(plan, run, carried_out(Toy(), task, plan)), number
+        plan = PlanWriter(Random(number), call, words).plan()
+        run = dry_run_of(Toy, Toy.preconditions(task), plan)
+        assert not wrong_reports(plan, run, run_for_real(Toy(), task, plan)), number
         faults += len(run.faults)
     assert faults > PLANS, "the dry runs found too few faults to be a test"

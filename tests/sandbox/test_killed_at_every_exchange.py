@@ -19,8 +19,8 @@ from pydantic import JsonValue
 
 from planbook.sandbox import CellResult, Limits, RebuildDiverged, Sandbox, Session, WorkersKilled
 from planbook.sandbox.process import MAX_KILLS
-from tests.executing import children, kernel_tells
-from tests.killing import HOWS, How, Reaper, kill_worker, look, worker_of
+from tests.executing import children, kernel_reports_kills
+from tests.killing import KILL_MOMENTS, KillMoment, Reaper, kill_worker, look, worker_of
 from tests.sandbox.given import World
 from tests.sandbox.plans import fault_of
 
@@ -97,20 +97,20 @@ ALL_KINDS = [snippet.format(2) for snippet in SNIPPETS]
 @example(cells=ALL_KINDS, deaths=dict.fromkeys(range(100), "sent"))
 @example(cells=ALL_KINDS, deaths=dict.fromkeys(range(100), "computing"))
 @example(cells=ALL_KINDS, deaths=dict.fromkeys(range(100), "between"))
-@given(cells=CELLS, deaths=st.dictionaries(st.integers(0, 20), st.sampled_from(HOWS), min_size=1, max_size=6))
+@given(cells=CELLS, deaths=st.dictionaries(st.integers(0, 20), st.sampled_from(KILL_MOMENTS), min_size=1, max_size=6))
 def test_whenever_workers_are_killed_the_session_stays_the_same(
-    sandbox: Sandbox, cells: list[str], deaths: dict[int, How]
+    sandbox: Sandbox, cells: list[str], deaths: dict[int, KillMoment]
 ) -> None:
     assert played(sandbox, Reaper(deaths.get), cells) == played(sandbox, Reaper(), cells)
 
 
 every_how = pytest.mark.parametrize(
-    "how", [pytest.param(how, marks=[pytest.mark.deep] * (how != "computing")) for how in HOWS]
+    "how", [pytest.param(how, marks=[pytest.mark.deep] * (how != "computing")) for how in KILL_MOMENTS]
 )
 
 
 @every_how
-def test_a_plan_finishes_although_every_call_costs_a_worker(sandbox: Sandbox, how: How) -> None:
+def test_a_plan_finishes_although_every_call_costs_a_worker(sandbox: Sandbox, how: KillMoment) -> None:
     cells = [
         "numbers = [world.add(k) for k in range(12)]\nfor k in range(6_000_000):\n    pass\nprint(numbers)",
         "print(sum(map(world.add, range(12))))",
@@ -122,7 +122,7 @@ def test_a_plan_finishes_although_every_call_costs_a_worker(sandbox: Sandbox, ho
 
 def test_a_session_whose_workers_are_killed_can_be_rewound(sandbox: Sandbox) -> None:
     left = []
-    for deaths in (Reaper(), Reaper(lambda number: HOWS[number % len(HOWS)])):
+    for deaths in (Reaper(), Reaper(lambda number: KILL_MOMENTS[number % len(KILL_MOMENTS)])):
         world = World()
         with deaths.open(sandbox.session, world.functions(), attributes=world.attributes) as session:
             session.run("import random\nx = [world.add(1), random.random()]")
@@ -153,7 +153,7 @@ def nested(sandbox: Sandbox, reaper: Reaper, depth: int) -> list[object]:
 
 
 @every_how
-def test_plans_inside_plans_are_killed_on_every_level(sandbox: Sandbox, how: How) -> None:
+def test_plans_inside_plans_are_killed_on_every_level(sandbox: Sandbox, how: KillMoment) -> None:
     assert nested(sandbox, Reaper(lambda number: how), 2) == nested(sandbox, Reaper(), 2)
 
 
@@ -196,7 +196,7 @@ def test_workers_killed_while_they_are_rebuilt_are_replaced(sandbox: Sandbox) ->
     with sandbox.session({}) as session:
         session.run("import random\nfor k in range(2_000_000):\n    pass\nkept = [k, random.random()]")
         expected = session.run("kept").value
-        hunter = Hunter(session, MAX_KILLS if kernel_tells() else 2)
+        hunter = Hunter(session, MAX_KILLS if kernel_reports_kills() else 2)
         kill_worker(session)
         hunter.start()
         assert session.run("kept").value == expected
@@ -247,7 +247,7 @@ def test_a_cell_whose_workers_are_killed_at_the_same_place_is_given_up(sandbox: 
     world, opened = World(), list[Session]()
     with sandbox.session({"world.add": world.add}, on_wait=strikes(opened, [], often)) as session:
         opened.append(session)
-        if not kernel_tells() and often > 1:
+        if not kernel_reports_kills() and often > 1:
             assert fault_of(session, LONG).type == "crashed"
         elif often == MAX_KILLS:
             with pytest.raises(WorkersKilled, match="5 workers in a row were killed from outside at the same place of"):
@@ -260,7 +260,7 @@ def test_a_cell_whose_workers_are_killed_at_the_same_place_is_given_up(sandbox: 
 
 def test_a_plan_that_ends_its_workers_is_at_fault_even_if_others_were_killed(unguarded: Sandbox) -> None:
     world = World()
-    deaths: dict[int, How] = {0: "asked"}
+    deaths: dict[int, KillMoment] = {0: "asked"}
     with Reaper(deaths.get).open(unguarded.session, {"add": world.add}) as session:
         fault = fault_of(session, "import posix as os\nprint('so far')\nadd(1)\nos._exit(0)")
         assert (fault.type, session.output, world.number) == ("crashed", "so far\n", 1)
@@ -303,7 +303,7 @@ def test_zygotes_killed_while_a_plan_computes_are_no_fault_of_the_plan() -> None
 def test_a_running_cell_that_diverges_makes_no_more_calls(numbered: Sandbox, odd: str) -> None:
     """Its worker is killed at the second call, so the third is not carried out."""
     world = World()
-    deaths: dict[int, How] = {1: "answered"}
+    deaths: dict[int, KillMoment] = {1: "answered"}
     with Reaper(deaths.get).open(numbered.session, {"add": world.add}) as session:
         code = f"import posix as os\nif add(0) == 0:\n    process = {worker_of(session)}\n{odd}\nadd(100)"
         with pytest.raises(RebuildDiverged, match=r"cell 1 \(cell\): "):
@@ -334,8 +334,8 @@ order = [box.number for box in boxes]
 
 def test_an_order_by_addresses_is_restored_or_reported(sandbox: Sandbox) -> None:
     """The order of a set of objects without a hash of their own may differ between workers."""
-    for how in HOWS:
-        deaths: dict[int, How] = {1: how}
+    for how in KILL_MOMENTS:
+        deaths: dict[int, KillMoment] = {1: how}
         with Reaper(deaths.get).open(sandbox.session, {"tell": lambda text: text}, seed=how) as session:
             try:
                 before = session.run(f"{BY_ADDRESS}\nprint(order)\norder").value

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.flows import BUILD, command_of, here
+from tests.flows import BUILD, command_of, invoke
 
 METHODS = (
     "adapt-textcraft-stepwise",
@@ -21,8 +21,8 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     """Return folders of runs by name: ``METHODS``, and ``toy``, a building run that leaves out half of its episodes."""
     home = tmp_path_factory.mktemp("runs")
     for name in METHODS:
-        played = here(*command_of(name), "--model", f"recorded:{name}", "--out", home / name)
+        played = invoke(*command_of(name), "--model", f"recorded:{name}", "--out", home / name)
         assert played.returncode == 0, played.printed
-    built = here(*BUILD, "--out", home / "toy")
+    built = invoke(*BUILD, "--out", home / "toy")
     assert built.returncode == 0, built.printed
     return {folder.name: folder for folder in home.iterdir()}

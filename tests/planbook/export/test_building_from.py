@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from planbook.learning.copying import read_source
-from tests.flows import BUILD, Finished, asks, events, files, here, history, refusal, scripted, table
-from tests.killing import KILLED, lives
+from tests.flows import BUILD, Finished, asks, events, files, invoke, history, refusal, scripted, table
+from tests.killing import KILLED, run_until_survived
 from tests.planbook.export.test_importing import FOREIGN, written
 
 MODEL = ("--model", scripted())
@@ -18,12 +18,12 @@ MODEL = ("--model", scripted())
 def played(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A building run with three episodes to learn from."""
     folder = tmp_path_factory.mktemp("played") / "run"
-    assert here(*BUILD, "--types", "fetch", "--tasks-per-type", "3", "--out", folder).returncode == 0
+    assert invoke(*BUILD, "--types", "fetch", "--tasks-per-type", "3", "--out", folder).returncode == 0
     return folder
 
 
 def build(*arguments: object) -> Finished:
-    finished = here("build", *arguments, *MODEL, "--json")
+    finished = invoke("build", *arguments, *MODEL, "--json")
     assert finished.returncode == 0, finished.printed
     return finished
 
@@ -37,9 +37,9 @@ def test_the_episodes_of_a_building_run_teach_the_same_again(form: str, played: 
     source = played
     if form != "run":
         source = tmp_path / "x.file"
-        here("export", played, "--format", "jsonl" if form == "imported" else form, "--out", source)
+        invoke("export", played, "--format", "jsonl" if form == "imported" else form, "--out", source)
     if form == "imported":
-        here("import", source, "--out", tmp_path / "imported")
+        invoke("import", source, "--out", tmp_path / "imported")
         source = tmp_path / "imported"
     build("--from", source, "--out", tmp_path / "built")
     assert files(tmp_path / "built" / "learnt") == files(played / "learnt")
@@ -51,11 +51,11 @@ def test_the_episodes_of_a_building_run_teach_the_same_again(form: str, played: 
 @pytest.mark.deep
 def test_a_recorded_build_learns_the_same_rules_from_an_imported_copy_of_its_episodes(tmp_path: Path) -> None:
     how = ("--tasks-per-type", 1, "--verify", "generated:10", "--model", "recorded:alfworld-generated")
-    built = here("build", "--env", "alfworld", "--split", "generated", *how, "--out", tmp_path / "built")
+    built = invoke("build", "--env", "alfworld", "--split", "generated", *how, "--out", tmp_path / "built")
     assert built.returncode == 0, built.printed
-    here("export", tmp_path / "built", "--format", "parquet", "--out", tmp_path / "x.parquet")
-    here("import", tmp_path / "x.parquet", "--out", tmp_path / "imported")
-    again = here("build", "--from", tmp_path / "imported", *how, "--out", tmp_path / "again", "--json")
+    invoke("export", tmp_path / "built", "--format", "parquet", "--out", tmp_path / "x.parquet")
+    invoke("import", tmp_path / "x.parquet", "--out", tmp_path / "imported")
+    again = invoke("build", "--from", tmp_path / "imported", *how, "--out", tmp_path / "again", "--json")
     assert again.returncode == 0, again.printed
     assert files(tmp_path / "again" / "learnt") == files(tmp_path / "built" / "learnt")
     assert history(tmp_path / "again") == history(tmp_path / "built")
@@ -68,10 +68,10 @@ def test_the_model_calls_of_copied_episodes_are_not_counted(played: Path, tmp_pa
     copied = [each for each in requests if each["template"].startswith(("automanual/task", "automanual/feedback"))]
     assert copied
     assert result["model_calls"] == len(requests) - len(copied)
-    assert table(here("run", "--resume", tmp_path / "built", "--json").result) == table(result)
-    cost = here("cost", tmp_path / "built", "--json").result
+    assert table(invoke("run", "--resume", tmp_path / "built", "--json").result) == table(result)
+    cost = invoke("cost", tmp_path / "built", "--json").result
     assert cost["after"][-1]["calls"] == result["model_calls"]
-    report = here("report", tmp_path / "built", "--out", tmp_path / "x.html", "--json").result
+    report = invoke("report", tmp_path / "built", "--out", tmp_path / "x.html", "--json").result
     assert report["runs"][0]["model_calls"] == result["model_calls"]
 
 
@@ -87,7 +87,7 @@ def test_episodes_are_chosen_by_type_and_left_out_when_a_type_was_solved_often(
 
 
 def test_the_planner_is_that_of_the_episodes_unless_they_differ(played: Path, tmp_path: Path) -> None:
-    here("run", "--planner", "random", "--env", "toy", "--split", "all:2", "--out", tmp_path / "random")
+    invoke("run", "--planner", "random", "--env", "toy", "--split", "all:2", "--out", tmp_path / "random")
     both = ("--from", tmp_path / "random", "--from", played, "--no-procedures", "--out", tmp_path / "built")
     assert build(*both).result["tasks"] == 5
     assert [given["episodes"] for given in config(tmp_path / "built")["learning"]["given"]] == [2, 3]
@@ -105,21 +105,21 @@ def test_a_killed_building_run_learns_the_same_when_it_is_resumed(
     kind: str, number: int, played: Path, tmp_path: Path
 ) -> None:
     command = ["build", "--from", played, *MODEL, "--out", tmp_path / "built"]
-    assert lives([[kind, number], [kind, number], ["", 0]], *command)[0] == KILLED
+    assert run_until_survived([[kind, number], [kind, number], ["", 0]], *command)[0] == KILLED
     assert history(tmp_path / "built") == history(played)
     assert files(tmp_path / "built" / "learnt") == files(played / "learnt")
 
 
 def test_a_run_is_not_resumed_while_its_source_is_changed(played: Path, tmp_path: Path) -> None:
     source, run = tmp_path / "x.jsonl", tmp_path / "built"
-    here("export", played, "--out", source)
-    assert here("build", "--from", source, *MODEL, "--budget", "calls=3", "--out", run).returncode == 4
+    invoke("export", played, "--out", source)
+    assert invoke("build", "--from", source, *MODEL, "--budget", "calls=3", "--out", run).returncode == 4
     original = source.read_text()
     written(source, *original.splitlines()[:-1])
     printed = refusal("run", "--resume", run, "--budget", "calls=100")
     assert "has other episodes than when this building run began" in printed
     source.write_text(original)
-    assert here("run", "--resume", run, "--budget", "calls=100").returncode == 0
+    assert invoke("run", "--resume", run, "--budget", "calls=100").returncode == 0
     assert files(run / "learnt") == files(played / "learnt")
 
 

@@ -9,7 +9,7 @@ import pytest
 from planbook.export.exporting import conversations_of
 from planbook.export.files import parse_episode
 from planbook.planner import Message
-from tests.flows import BUILD, asks, here, scripted
+from tests.flows import BUILD, asks, invoke, scripted
 from tests.planbook.export.conftest import METHODS
 
 
@@ -28,7 +28,7 @@ def check(line: str) -> list[dict[str, str]]:
 
 
 def conversations(*arguments: object, out: Path) -> list[list[dict[str, str]]]:
-    exported = here("export", *arguments, "--format", "chat", "--out", out)
+    exported = invoke("export", *arguments, "--format", "chat", "--out", out)
     assert exported.returncode == 0, exported.printed
     return [check(line) for line in out.read_text().splitlines()]
 
@@ -56,15 +56,15 @@ def test_conversations_are_chosen_by_role_and_success(runs: dict[str, Path], tmp
 
 
 def test_a_run_without_models_has_no_conversations(tmp_path: Path) -> None:
-    assert here("replay", "--env", "toy", "--seeds", "0", "--out", tmp_path / "run").returncode == 0
-    printed = here("export", tmp_path / "run", "--format", "chat", "--out", tmp_path / "x.jsonl")
+    assert invoke("replay", "--env", "toy", "--seeds", "0", "--out", tmp_path / "run").returncode == 0
+    printed = invoke("export", tmp_path / "run", "--format", "chat", "--out", tmp_path / "x.jsonl")
     assert printed.returncode == 0
     assert "no model was asked in them" in printed.printed
     assert "left out" not in printed.printed
 
 
 def play(model: str, folder: Path) -> None:
-    here("run", "--planner", "automanual", "--env", "toy", "--split", "all:1", "--model", model, "--out", folder)
+    invoke("run", "--planner", "automanual", "--env", "toy", "--split", "all:1", "--model", model, "--out", folder)
 
 
 UNUSABLE_ONCE = """from tests.toy_script import answer, rubbish
@@ -100,8 +100,8 @@ def test_a_conversation_without_a_usable_reply_is_not_written(tmp_path: Path) ->
 
 
 def test_a_growing_conversation_is_written_once_and_another_sample_by_itself(tmp_path: Path) -> None:
-    here(*BUILD, "--types", "fetch", "--tasks-per-type", 1, "--no-procedures", "--out", tmp_path / "run")
-    here("export", tmp_path / "run", "--out", tmp_path / "x.jsonl")
+    invoke(*BUILD, "--types", "fetch", "--tasks-per-type", 1, "--no-procedures", "--out", tmp_path / "run")
+    invoke("export", tmp_path / "run", "--out", tmp_path / "x.jsonl")
     trajectory = parse_episode((tmp_path / "x.jsonl").read_text().splitlines()[0])
     assert len(trajectory.calls) == 2
     (grown,) = conversations_of(trajectory)

@@ -16,7 +16,7 @@ from planbook.planner import read_trajectory, rows_of
 from planbook.planner.spans import spans_in
 from planbook.runs import Run, last_path, recorded_endings
 from tests.command import planbook
-from tests.flows import BUILD, here, refusal
+from tests.flows import BUILD, invoke, refusal
 from tests.planbook.export.conftest import METHODS
 
 
@@ -50,21 +50,21 @@ def test_episodes_are_the_same_after_an_import_from_either_format(
 ) -> None:
     other = {"jsonl": "parquet", "parquet": "jsonl"}
     for form in other:
-        exported = here("export", runs[name], "--all", "--out", tmp_path / f"first.{form}", "--json")
+        exported = invoke("export", runs[name], "--all", "--out", tmp_path / f"first.{form}", "--json")
         assert exported.result["form"] == form, "the ending of the file sets the format"
-        imported = here("import", tmp_path / f"first.{form}", "--out", tmp_path / form, "--json")
+        imported = invoke("import", tmp_path / f"first.{form}", "--out", tmp_path / form, "--json")
         assert imported.returncode == 0, imported.printed
         assert imported.result["episodes"] == exported.result["episodes"] > 0
     for form in other:
         again = tmp_path / f"again.{form}"
-        assert here("export", tmp_path / other[form], "--all", "--out", again).returncode == 0
+        assert invoke("export", tmp_path / other[form], "--all", "--out", again).returncode == 0
         assert again.read_bytes() == (tmp_path / f"first.{form}").read_bytes()
 
 
 def test_every_line_is_valid_by_the_schema_that_is_printed(runs: dict[str, Path], tmp_path: Path) -> None:
-    schema = json.loads(here("export", "--schema").stdout)
+    schema = json.loads(invoke("export", "--schema").stdout)
     validator = jsonschema.Draft202012Validator(schema)
-    here("export", *runs.values(), "--all", "--out", tmp_path / "all.jsonl")
+    invoke("export", *runs.values(), "--all", "--out", tmp_path / "all.jsonl")
     for line in lines(tmp_path / "all.jsonl"):
         assert list(validator.iter_errors(line)) == []
         assert line["schema"] == "planbook.trajectory/2"
@@ -74,7 +74,7 @@ def test_every_line_is_valid_by_the_schema_that_is_printed(runs: dict[str, Path]
 
 
 def test_other_readers_find_typed_columns_in_parquet(runs: dict[str, Path], tmp_path: Path) -> None:
-    here("export", runs["deps-minecraft-chances"], "--format", "parquet", "--out", tmp_path / "x.parquet")
+    invoke("export", runs["deps-minecraft-chances"], "--format", "parquet", "--out", tmp_path / "x.parquet")
     table = parquet.read_table(tmp_path / "x.parquet")
     assert table.schema.metadata[b"schema"] == b"planbook.trajectory/2"
     assert (table.num_rows, sum(table.column("solved").to_pylist())) == (4, 2)
@@ -88,12 +88,12 @@ def test_other_readers_find_typed_columns_in_parquet(runs: dict[str, Path], tmp_
 
 def test_episodes_that_are_left_out_are_counted(runs: dict[str, Path], tmp_path: Path) -> None:
     out = tmp_path / "x.jsonl"
-    result = here("export", runs["toy"], "--out", out, "--json").result
+    result = invoke("export", runs["toy"], "--out", out, "--json").result
     assert (result["episodes"], result["task_only"]) == (6, {"NOT_RUN": 6})
     assert len(lines(out)) == 12
-    result = here("export", runs["toy"], "--out", out, "--json", "--types", "fetch", "--all").result
+    result = invoke("export", runs["toy"], "--out", out, "--json", "--types", "fetch", "--all").result
     assert (result["episodes"], result["left_out"]) == (6, {"of other types": 6})
-    printed = here("export", runs["deps-minecraft-chances"], "--solved", "--out", out).printed
+    printed = invoke("export", runs["deps-minecraft-chances"], "--solved", "--out", out).printed
     assert "2 episodes" in printed
     assert "left out: 2 not solved" in printed
     assert all(line["ending"]["verdict"]["solved"] for line in lines(out))
@@ -102,11 +102,11 @@ def test_episodes_that_are_left_out_are_counted(runs: dict[str, Path], tmp_path:
 @pytest.mark.parametrize("form", ["jsonl", "parquet"])
 def test_unplayed_tasks_still_count_after_an_import(form: str, tmp_path: Path) -> None:
     run, out, again = tmp_path / "run", tmp_path / f"x.{form}", tmp_path / "again"
-    here(*BUILD, "--no-procedures", "--types", "fetch", "--budget", "calls=5", "--out", run)
-    result = here("export", run, "--out", out, "--json").result
+    invoke(*BUILD, "--no-procedures", "--types", "fetch", "--budget", "calls=5", "--out", run)
+    result = invoke("export", run, "--out", out, "--json").result
     assert result["task_only"]["unfinished"] == 6 - result["episodes"] > 0
-    assert here("import", out, "--out", again, "--json").result["episodes"] == 6
-    before, after = (here("stats", folder, "--json").result["rows"][0] for folder in (run, again))
+    assert invoke("import", out, "--out", again, "--json").result["episodes"] == 6
+    before, after = (invoke("stats", folder, "--json").result["rows"][0] for folder in (run, again))
     names = ("tasks", "solved", "not_run", "left_out")
     assert [after[name] for name in names] == [before[name] for name in names]
     assert before["tasks"] == 6
@@ -114,8 +114,8 @@ def test_unplayed_tasks_still_count_after_an_import(form: str, tmp_path: Path) -
 
 def test_an_export_without_prompts_keeps_the_replies(runs: dict[str, Path], tmp_path: Path) -> None:
     whole, short = tmp_path / "whole.jsonl", tmp_path / "short.jsonl"
-    here("export", runs["adapt-textcraft-stepwise"], "--out", whole)
-    here("export", runs["adapt-textcraft-stepwise"], "--without-prompts", "--out", short)
+    invoke("export", runs["adapt-textcraft-stepwise"], "--out", whole)
+    invoke("export", runs["adapt-textcraft-stepwise"], "--without-prompts", "--out", short)
     for long, line in zip(lines(whole), lines(short), strict=True):
         assert all(call["messages"] == [] for call in line["calls"])
         assert [call["reply"] for call in line["calls"]] == [call["reply"] for call in long["calls"]]
@@ -123,7 +123,7 @@ def test_an_export_without_prompts_keeps_the_replies(runs: dict[str, Path], tmp_
 
 
 def test_standard_output_has_only_the_lines(runs: dict[str, Path], tmp_path: Path) -> None:
-    here("export", runs["toy"], "--out", tmp_path / "x.jsonl")
+    invoke("export", runs["toy"], "--out", tmp_path / "x.jsonl")
     printed = planbook("export", runs["toy"])
     assert printed.returncode == 0
     assert printed.stdout == (tmp_path / "x.jsonl").read_text()

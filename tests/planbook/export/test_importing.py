@@ -11,7 +11,7 @@ import pytest
 from pyarrow import parquet
 
 from planbook.export.files import MAX_EPISODE_BYTES
-from tests.flows import events, here, refusal, table
+from tests.flows import events, invoke, refusal, table
 from tests.reported import Page
 
 FOREIGN: dict[str, Any] = {
@@ -67,30 +67,30 @@ def test_episodes_of_an_unknown_environment_and_planner_are_read(tmp_path: Path)
     )
     failed["repeat"] = 1
     path = written(tmp_path / "x.jsonl", FOREIGN, failed)
-    imported = here("import", path, "--out", tmp_path / "run", "--json").result
+    imported = invoke("import", path, "--out", tmp_path / "run", "--json").result
     assert (imported["episodes"], imported["solved"], imported["worlds"]) == (2, 1, ["elsewhere"])
     run_file = json.loads((tmp_path / "run" / "run.json").read_text())
     assert run_file["imported"]["files"] == [
         {"name": "x.jsonl", "sha256": hashlib.sha256(path.read_bytes()).hexdigest(), "episodes": 2}
     ]
     assert (run_file["config"]["planner"], run_file["config"]["env"]) == ("somebody's own", "elsewhere")
-    assert here("report", tmp_path / "run", "--out", tmp_path / "x.html").returncode == 0
+    assert invoke("report", tmp_path / "run", "--out", tmp_path / "x.html").returncode == 0
     assert any("agent.tidy()" in code for code in Page(tmp_path / "x.html").all("pre"))
-    assert here("export", tmp_path / "run", "--out", tmp_path / "again.jsonl").returncode == 0
-    assert here("import", tmp_path / "again.jsonl", "--out", tmp_path / "again").returncode == 0
-    here("export", tmp_path / "again", "--out", tmp_path / "third.jsonl")
+    assert invoke("export", tmp_path / "run", "--out", tmp_path / "again.jsonl").returncode == 0
+    assert invoke("import", tmp_path / "again.jsonl", "--out", tmp_path / "again").returncode == 0
+    invoke("export", tmp_path / "again", "--out", tmp_path / "third.jsonl")
     assert (tmp_path / "third.jsonl").read_bytes() == (tmp_path / "again.jsonl").read_bytes()
 
 
 def test_an_imported_run_keeps_the_settings_and_figures_of_its_own_run(runs: dict[str, Path], tmp_path: Path) -> None:
     folders = (runs["deps-minecraft-chances"], tmp_path / "run")
-    here("export", folders[0], "--out", tmp_path / "x.jsonl")
-    here("import", tmp_path / "x.jsonl", "--out", folders[1])
+    invoke("export", folders[0], "--out", tmp_path / "x.jsonl")
+    invoke("import", tmp_path / "x.jsonl", "--out", folders[1])
     original, imported = (json.loads((folder / "run.json").read_text()) for folder in folders)
     assert imported["config"] == original["config"]
     assert imported["imported"]["origins"][0]["facts"]["versions"] == original["versions"]
     before, after = (
-        here("report", folder, "--out", tmp_path / "x.html", "--json").result["runs"][0] for folder in folders
+        invoke("report", folder, "--out", tmp_path / "x.html", "--json").result["runs"][0] for folder in folders
     )
     assert table(after) == table(before)
 
@@ -99,16 +99,16 @@ def test_episodes_of_several_runs_keep_their_own_facts(runs: dict[str, Path], tm
     names = ("adapt-textcraft-stepwise", "deps-minecraft-chances", "reflexion-textcraft")
     paths = [tmp_path / f"{name}.jsonl" for name in names]
     for name, path in zip(names, paths, strict=True):
-        here("export", runs[name], "--out", path)
-    assert here("import", *paths, "--out", tmp_path / "run").returncode == 0
-    here("export", tmp_path / "run", "--out", tmp_path / "all.jsonl")
+        invoke("export", runs[name], "--out", path)
+    assert invoke("import", *paths, "--out", tmp_path / "run").returncode == 0
+    invoke("export", tmp_path / "run", "--out", tmp_path / "all.jsonl")
     assert (tmp_path / "all.jsonl").read_bytes() == b"".join(path.read_bytes() for path in paths)
     assert json.loads((tmp_path / "run" / "run.json").read_text())["config"]["planner"] == "several"
-    assert here("report", tmp_path / "run", "--out", tmp_path / "x.html").returncode == 0
+    assert invoke("report", tmp_path / "run", "--out", tmp_path / "x.html").returncode == 0
 
 
 def test_an_imported_run_cannot_be_played(tmp_path: Path) -> None:
-    here("import", written(tmp_path / "x.jsonl", FOREIGN), "--out", tmp_path / "run")
+    invoke("import", written(tmp_path / "x.jsonl", FOREIGN), "--out", tmp_path / "run")
     before = (tmp_path / "run" / "run.json").read_text(), events(tmp_path / "run")
     for command in ("run --resume", "build --resume", "formulate"):
         assert "was imported" in refusal(*command.split(), tmp_path / "run")
@@ -117,8 +117,8 @@ def test_an_imported_run_cannot_be_played(tmp_path: Path) -> None:
 
 
 def test_an_imported_run_of_a_known_environment_cannot_be_repeated(runs: dict[str, Path], tmp_path: Path) -> None:
-    here("export", runs["toy"], "--out", tmp_path / "x.jsonl")
-    here("import", tmp_path / "x.jsonl", "--out", tmp_path / "run")
+    invoke("export", runs["toy"], "--out", tmp_path / "x.jsonl")
+    invoke("import", tmp_path / "x.jsonl", "--out", tmp_path / "run")
     assert "were played elsewhere" in refusal("replay", tmp_path / "run")
     assert "exported from" in refusal("rerun", tmp_path / "run", "--out", tmp_path / "again")
 
@@ -216,15 +216,15 @@ def test_other_or_broken_parquet_is_refused(tmp_path: Path) -> None:
 
 
 def test_parquet_written_by_another_tool_is_read(runs: dict[str, Path], tmp_path: Path) -> None:
-    here("export", runs["toy"], "--format", "parquet", "--out", tmp_path / "x.parquet")
+    invoke("export", runs["toy"], "--format", "parquet", "--out", tmp_path / "x.parquet")
     rows = parquet.read_table(tmp_path / "x.parquet").to_pylist()
     parquet.write_table(pyarrow.Table.from_pylist(rows[1:3]), tmp_path / "y.parquet", compression="snappy")
-    assert here("import", tmp_path / "y.parquet", "--out", tmp_path / "run", "--json").result["episodes"] == 2
+    assert invoke("import", tmp_path / "y.parquet", "--out", tmp_path / "run", "--json").result["episodes"] == 2
 
 
 def test_an_existing_folder_is_left_unchanged(tmp_path: Path) -> None:
     path = written(tmp_path / "x.jsonl", FOREIGN)
-    assert here("import", path, "--out", tmp_path / "run").returncode == 0
+    assert invoke("import", path, "--out", tmp_path / "run").returncode == 0
     before = events(tmp_path / "run")
     assert "exists already" in refusal("import", path, "--out", tmp_path / "run")
     assert events(tmp_path / "run") == before
@@ -236,9 +236,9 @@ def test_a_folder_is_named_after_its_only_run(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     for name in ("adapt-textcraft-stepwise", "deps-minecraft-chances"):
-        here("export", runs[name], "--out", f"{name}.jsonl")
-    assert here("import", "adapt-textcraft-stepwise.jsonl").returncode == 0
-    assert here("import", "adapt-textcraft-stepwise.jsonl", "deps-minecraft-chances.jsonl").returncode == 0
+        invoke("export", runs[name], "--out", f"{name}.jsonl")
+    assert invoke("import", "adapt-textcraft-stepwise.jsonl").returncode == 0
+    assert invoke("import", "adapt-textcraft-stepwise.jsonl", "deps-minecraft-chances.jsonl").returncode == 0
     names = {folder.name.split("-", 2)[2] for folder in Path("runs").iterdir()}
     assert names == {"imported-textcraft-adapt", "imported"}
 
@@ -248,7 +248,7 @@ def test_a_file_cannot_name_a_folder_elsewhere(tmp_path: Path, monkeypatch: pyte
     monkeypatch.chdir(tmp_path / "here")
     for planner in ("../../../elsewhere", "x/../../../elsewhere", 300 * "x", "two\nlines"):
         written(Path("a.jsonl"), {**FOREIGN, "run": {"planner": planner}})
-        folder = Path(here("import", "a.jsonl", "--json").result["run"])
+        folder = Path(invoke("import", "a.jsonl", "--json").result["run"])
         assert folder.parent == Path("runs")
         assert folder.name.isprintable()
     assert [each.name for each in tmp_path.iterdir()] == ["here"]

@@ -14,20 +14,20 @@ from planbook.export.skills import read_evidence, verified_skill
 from planbook.planner import Ending, Outcome
 from planbook.runs import Run
 from tests.command import ROOT, planbook
-from tests.flows import BUILD, Finished, files, here, refusal, scripted
+from tests.flows import BUILD, Finished, files, invoke, refusal, scripted
 
 
 @pytest.fixture(scope="module")
 def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("built") / "run"
-    assert here(*BUILD, "--tasks-per-type", 2, "--verify", "all:2", "--out", folder).returncode == 0
+    assert invoke(*BUILD, "--tasks-per-type", 2, "--verify", "all:2", "--out", folder).returncode == 0
     return folder
 
 
 @pytest.fixture(scope="module")
 def exported(built: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("skills")
-    assert here("skills", "export", built, "--out", folder).returncode == 0
+    assert invoke("skills", "export", built, "--out", folder).returncode == 0
     return folder
 
 
@@ -47,7 +47,7 @@ def change(folder: Path, **facts: Any) -> None:
 
 
 def verify(folder: Path) -> Finished:
-    return here("skills", "verify", folder, "--out", folder.parent / "again", "--json")
+    return invoke("skills", "verify", folder, "--out", folder.parent / "again", "--json")
 
 
 def test_the_reference_validator_accepts_every_skill(exported: Path) -> None:
@@ -110,7 +110,7 @@ def test_a_skill_is_not_verified_in_another_environment(skill: Path) -> None:
 
 def test_a_procedure_of_an_earlier_run_is_not_exported(built: Path, tmp_path: Path) -> None:
     grown = ("build", "--env", "toy", "--library", built, "--task", "fetch/3", "--libraries-only", "--no-procedures")
-    assert here(*grown, "--model", scripted(), "--out", tmp_path / "more").returncode == 0
+    assert invoke(*grown, "--model", scripted(), "--out", tmp_path / "more").returncode == 0
     assert "fetch: the run has no verification of it" in refusal("skills", "export", tmp_path / "more")
 
 
@@ -119,13 +119,13 @@ def test_a_verification_that_broke_before_its_episode_began_is_no_evidence(built
     with closing(Run.open(run, to_play=True)) as opened:
         broken = Ending(outcome=Outcome.BROKEN, cause="broken").model_dump(mode="json")
         opened.store.put("learn/0/procedure/0/verification/9/task/0", "outcome", 0, broken)
-    exported = here("skills", "export", run, "--json")
+    exported = invoke("skills", "export", run, "--json")
     assert exported.returncode == 0, exported.printed
     assert exported.result["skills"].keys() == {"toy-fetch", "toy-fetch-two"}
 
 
 def test_a_folder_that_is_no_skill_or_building_run_is_refused(tmp_path: Path) -> None:
-    here("run", "--env", "toy", "--split", "all:1", "--out", tmp_path / "run")
+    invoke("run", "--env", "toy", "--split", "all:1", "--out", tmp_path / "run")
     assert "is not a building run" in refusal("skills", "export", tmp_path / "run")
     assert "holds no skill" in refusal("skills", "verify", tmp_path / "run")
     broken = tmp_path / "broken"
@@ -144,8 +144,8 @@ def test_a_skill_for_an_environment_in_a_file_can_be_moved_with_it(tmp_path: Pat
     (home / "tasks.json").write_text(json.dumps({"tasks": tasks}))
     env = ("--env", f"module:{home}/notes.py:Notes", "-o", f"tasks={home}/tasks.json")
     model = f"scripted:{home}/model.py:answer"
-    assert here("build", *env, "--model", model, "--out", tmp_path / "run").returncode == 0
-    assert here("skills", "export", tmp_path / "run").returncode == 0
+    assert invoke("build", *env, "--model", model, "--out", tmp_path / "run").returncode == 0
+    assert invoke("skills", "export", tmp_path / "run").returncode == 0
     (skill,) = (tmp_path / "run" / "skills").iterdir()
     assert not [text for text in files(skill).values() if re.search(rf"{tmp_path}|{ROOT}|my files|[^/]files/", text)]
     lines = (skill / "SKILL.md").read_text().splitlines()
@@ -156,15 +156,15 @@ def test_a_skill_for_an_environment_in_a_file_can_be_moved_with_it(tmp_path: Pat
     assert "module:notes.py:Notes, whose code would run on this machine; name it" in refusal("skills", "verify", skill)
     assert "with the option tasks=tasks.json, which may name code" in refusal("skills", "verify", skill, *env[:2])
     assert [planbook(*each, cwd=skill).returncode for each in commands] == [0, 0]
-    elsewhere = here("skills", "verify", skill, *env, "--out", tmp_path / "again")
+    elsewhere = invoke("skills", "verify", skill, *env, "--out", tmp_path / "again")
     assert "2 of 2 tasks solved; every verdict is as recorded" in elsewhere.printed
 
 
 def test_the_command_that_verifies_a_skill_names_the_options_of_its_environment(tmp_path: Path) -> None:
     how = "--env alfworld -o paper_docs=true --split generated --seeds 0 --types pick_and_place".split()
     model = f"scripted:{ROOT}/tests/household_script.py:answer"
-    assert here("build", *how, "--model", model, "--out", tmp_path / "run").returncode == 0
-    assert here("skills", "export", tmp_path / "run", "--out", tmp_path).returncode == 0
+    assert invoke("build", *how, "--model", model, "--out", tmp_path / "run").returncode == 0
+    assert invoke("skills", "export", tmp_path / "run", "--out", tmp_path).returncode == 0
     found = evidence(tmp_path / "alfworld-pick-and-place")
     assert found["verify"] == "planbook skills verify . --env alfworld -o paper_docs=true"
 
@@ -184,7 +184,7 @@ def test_a_task_that_was_not_played_has_no_verdict(skill: Path, tmp_path: Path) 
     change(skill, tasks=tasks)
     ids = [each["task"]["id"] for each in tasks]
     chosen = [word for id in ids for word in ("--task", id)]
-    played = here(
+    played = invoke(
         "run",
         "--env",
         "toy",

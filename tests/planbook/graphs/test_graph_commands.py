@@ -14,7 +14,7 @@ import pytest
 from planbook.runs import Run
 from tests.command import ROOT, planbook
 from tests.executing import start, wait_until
-from tests.flows import Finished, here, refusal
+from tests.flows import Finished, invoke, refusal
 
 DRIVE = ROOT / "tests" / "planner" / "graph" / "drive.yaml"
 SCRIPT = '''
@@ -49,7 +49,7 @@ def script(tmp_path: Path) -> str:
 
 
 def run(script: str, out: Path, *more: object) -> Finished:
-    return here("graph", "run", DRIVE, "--model", script, "--set", "road=A bridge.", "--out", out, *more)
+    return invoke("graph", "run", DRIVE, "--model", script, "--set", "road=A bridge.", "--out", out, *more)
 
 
 def result(script: str, out: Path, *more: object) -> Any:
@@ -75,7 +75,7 @@ def answered(folder: Path) -> int:
 
 
 def test_check_lists_the_nodes_by_layer() -> None:
-    done = here("graph", "check", DRIVE)
+    done = invoke("graph", "check", DRIVE)
     assert done.returncode == 0
     assert done.stdout.splitlines() == [
         f"{DRIVE}: no faults; 7 nodes in 6 layers:",
@@ -89,29 +89,29 @@ def test_check_lists_the_nodes_by_layer() -> None:
 
 
 def test_the_example_in_the_format_is_a_graph_without_faults(tmp_path: Path) -> None:
-    text = here("graph", "format").stdout
+    text = invoke("graph", "format").stdout
     example = "".join(line.removeprefix("    ") for line in text.splitlines(True) if line.startswith("    "))
     (tmp_path / "example.yaml").write_text(example)
-    checked = here("graph", "check", tmp_path / "example.yaml")
+    checked = invoke("graph", "check", tmp_path / "example.yaml")
     assert checked.returncode == 0, checked.printed
     for key in ("compose", "is defined", "one of: a, b", 'db.plan | default("nothing yet")'):
         assert key in text
 
 
 def test_draw_writes_mermaid_and_svg(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    drawn = here("graph", "draw", DRIVE).stdout
+    drawn = invoke("graph", "draw", DRIVE).stdout
     assert drawn.startswith("flowchart TD\n")
-    assert here("graph", "draw", DRIVE, "--format", "mermaid", "--out", tmp_path / "d.txt").returncode == 0
+    assert invoke("graph", "draw", DRIVE, "--format", "mermaid", "--out", tmp_path / "d.txt").returncode == 0
     assert (tmp_path / "d.txt").read_text() == drawn
     assert "cannot be written" in refusal("graph", "draw", DRIVE, "--out", tmp_path / "none" / "x.mmd")
     (tmp_path / "dot").write_text("#!/bin/sh\necho '<svg/>'\n")
     (tmp_path / "dot").chmod(0o755)
     monkeypatch.setenv("PATH", str(tmp_path))
     for out, options in (("drive.svg", ()), ("x", ("--format", "svg"))):
-        assert here("graph", "draw", DRIVE, *options, "--out", tmp_path / out).returncode == 0
+        assert invoke("graph", "draw", DRIVE, *options, "--out", tmp_path / out).returncode == 0
         assert (tmp_path / out).read_text() == "<svg/>\n"
     (tmp_path / "dot").unlink()
-    without = here("graph", "draw", DRIVE, "--out", tmp_path / "y.svg")
+    without = invoke("graph", "draw", DRIVE, "--out", tmp_path / "y.svg")
     assert without.returncode != 0
     assert "Graphviz, which is not installed" in without.printed
     assert not (tmp_path / "y.svg").exists()
@@ -119,10 +119,10 @@ def test_draw_writes_mermaid_and_svg(tmp_path: Path, monkeypatch: pytest.MonkeyP
 
 def test_a_new_graph_has_no_faults_and_can_be_run(tmp_path: Path) -> None:
     path = tmp_path / "mine.yaml"
-    assert here("graph", "new", tmp_path / "mine").returncode == 0
+    assert invoke("graph", "new", tmp_path / "mine").returncode == 0
     text = path.read_text()
     assert f"planbook graph run {path} --set question=" in text
-    assert here("graph", "check", path).stdout.startswith(f"{path}: no faults; 6 nodes in 6 layers:")
+    assert invoke("graph", "check", path).stdout.startswith(f"{path}: no faults; 6 nodes in 6 layers:")
     (tmp_path / "parts.py").write_text(
         "def answer(messages, sampling):\n"
         "    prompt = messages[-1].content\n"
@@ -130,7 +130,7 @@ def test_a_new_graph_has_no_faults_and_can_be_run(tmp_path: Path) -> None:
         "    return 'Yes.' if 'yes or no' in prompt else f'So: {len(prompt)}'\n"
     )
     given = ("--set", "question=Why?", "--model", f"scripted:{tmp_path / 'parts.py'}:answer")
-    found = here("graph", "run", path, *given, "--out", tmp_path / "run", "--json").result
+    found = invoke("graph", "run", path, *given, "--out", tmp_path / "run", "--json").result
     assert found["problem"] == ""
     assert set(found["answers"]) == {"parts", "parts:1", "parts:2", "draft", "sound", "repair", "final"}
     path.write_text("mine")
@@ -152,7 +152,7 @@ def test_a_value_that_the_graph_does_not_use_is_refused(tmp_path: Path, script: 
     assert "nothing in plain uses x. It takes no values" in refusal(*given)
     plain.write_text("nodes:\n  a: {prompt: x, finish: mine.py:f}\n")
     (tmp_path / "mine.py").write_text("def f(finishing):\n    finishing.database.get('x')\n")
-    assert here(*given).returncode == 0, "a hook may use any value"
+    assert invoke(*given).returncode == 0, "a hook may use any value"
 
 
 def test_a_graph_that_plays_an_environment_is_refused_with_the_right_command(tmp_path: Path) -> None:
@@ -226,7 +226,7 @@ def test_a_run_that_failed_can_be_shown_and_asks_only_the_failed_node_again(tmp_
     (tmp_path / "risk").write_text("N/A")
     assert [run(script, tmp_path / "run").returncode for _ in range(2)] == [1, 1]
     assert calls(tmp_path) == 2 + 3 + 3, "users, signs, and twice the first item with its repairs"
-    shown = here("show", tmp_path / "run", 0).printed
+    shown = invoke("show", tmp_path / "run", 0).printed
     assert "has begun but not ended" in shown
     assert "users" in shown
     (tmp_path / "risk").write_text("Yes.")
@@ -250,7 +250,7 @@ def test_missing_or_faulty_arguments_are_named(tmp_path: Path, script: str) -> N
     given = ("graph", "run", DRIVE, "--model", script, "--out", tmp_path / "run")
     missing = "needs road (What is seen, in a sentence or two.): give it with --set road="
     assert missing in refusal(*given)
-    assert here(*given, "--input", f"road=@{tmp_path / 'road.txt'}").returncode == 0
+    assert invoke(*given, "--input", f"road=@{tmp_path / 'road.txt'}").returncode == 0
     assert "A ferry." in (tmp_path / "run" / "run.json").read_text()
     for wrong, message in (
         (("--input", "road=x"), "write PATH=@FILE"),
@@ -286,7 +286,7 @@ def test_a_folder_with_another_run_is_refused(tmp_path: Path, script: str) -> No
     copy, hooks = tmp_path / "drive.yaml", tmp_path / "mine.py"
     copy.write_text(DRIVE.read_text())
     given = ("graph", "run", copy, "--model", script, "--out", tmp_path / "run")
-    assert here(*given, "--set", "road=A bridge.").returncode == 0
+    assert invoke(*given, "--set", "road=A bridge.").returncode == 0
     other = refusal(*given, "--set", "road=A ferry.")
     assert "holds another run (other planner_options.given.road)" in other
     copy.write_text(f"# changed\n{DRIVE.read_text()}")
@@ -295,30 +295,30 @@ def test_a_folder_with_another_run_is_refused(tmp_path: Path, script: str) -> No
     copy.write_text("nodes:\n  a: {prompt: x, compose: mine.py:f}\n")
     hooks.write_text("def f(composing):\n    return 'once'\n")
     hooked = ("graph", "run", copy, "--model", script, "--out", tmp_path / "hooked")
-    assert here(*hooked).returncode == 0
+    assert invoke(*hooked).returncode == 0
     hooks.write_text("def f(composing):\n    return 'twice'\n")
     refused = planbook(*hooked)  # in another process, since a process executes a file only once
     assert "a hook has changed" in " ".join(refused.stderr.split())
-    here("run", "--env", "toy", "--seeds", "0", "--out", tmp_path / "episodes")
+    invoke("run", "--env", "toy", "--seeds", "0", "--out", tmp_path / "episodes")
     assert "holds another run (other planner" in run(script, tmp_path / "episodes").printed
 
 
 def test_other_commands_say_that_the_run_is_one_of_a_graph(tmp_path: Path, script: str) -> None:
     run(script, tmp_path / "run")
     for command in ("cost", "watch", "rules", "replay", "run --resume"):
-        printed = here(*command.split(), tmp_path / "run").printed
+        printed = invoke(*command.split(), tmp_path / "run").printed
         assert "holds passes of a prompt graph, without an environment" in printed
         assert "`planbook show` and `planbook report` show them" in printed
 
 
 def test_show_and_report_open_the_run_of_a_graph(tmp_path: Path, script: str) -> None:
     assert run(script, tmp_path / "run", "--passes", 2).returncode == 0
-    shown = here("show", tmp_path / "run", 0, "--prompts")
+    shown = invoke("show", tmp_path / "run", 0, "--prompts")
     assert shown.returncode == 0, shown.printed
     assert "\ntype graph, seed 0\n" in shown.stdout
     for message in ("Decides how to go on by what the road looks like.", "reroute", "brake", "The road: A bridge."):
         assert message in shown.stdout
-    spans = here("show", tmp_path / "run", "drive", "--json").result["spans"]
+    spans = invoke("show", tmp_path / "run", "drive", "--json").result["spans"]
     assert [span["data"]["node"] for span in spans][:4] == ["users", "signs", "users:1", "users:2"]
-    assert here("report", tmp_path / "run", "--out", tmp_path / "report.html").returncode == 0
+    assert invoke("report", tmp_path / "run", "--out", tmp_path / "report.html").returncode == 0
     assert "reroute" in (tmp_path / "report.html").read_text()

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from tests.flows import here
+from tests.flows import invoke
 
 SHIFTING = '''
 import os
@@ -59,5 +59,5 @@ def play_shifting(folder: Path) -> Path:
     """Play the three tasks of the environment above, and return the folder of the run."""
     (folder / "shifting.py").write_text(SHIFTING)
     (folder / "plan.py").write_text(PLAN)
-    here("exec", folder / "plan.py", "--env", folder / "shifting.py", "--out", folder / "run")
+    invoke("exec", folder / "plan.py", "--env", folder / "shifting.py", "--out", folder / "run")
     return folder / "run"

@@ -10,7 +10,7 @@ from planbook.results.table import read_run
 from planbook.runs import Run, last_path, recorded_endings
 from planbook.watching.followed_run import FollowedRun, RunControl
 from tests.executing import wait_until
-from tests.flows import events, here, refusal
+from tests.flows import events, invoke, refusal
 from tests.planbook.inputs.commands import play_shifting
 
 AGAIN = ("--again", "broken")
@@ -26,7 +26,7 @@ def broken(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def test_only_the_broken_episode_is_played_again_and_its_last_ending_counts(broken: Path) -> None:
-    resumed = here("run", "--resume", broken, *AGAIN)
+    resumed = invoke("run", "--resume", broken, *AGAIN)
     assert resumed.returncode == 0
     line = "Played again: look/1, which was broken (EnvironmentBroken: the shelf fell down); now direct success."
     assert line in resumed.printed
@@ -43,9 +43,9 @@ def test_only_the_broken_episode_is_played_again_and_its_last_ending_counts(brok
 
 def test_an_episode_that_breaks_twice_is_played_a_third_time(broken: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SHIFTING_BROKEN", "look/1")
-    assert here("run", "--resume", broken, *AGAIN).returncode == 1
+    assert invoke("run", "--resume", broken, *AGAIN).returncode == 1
     monkeypatch.delenv("SHIFTING_BROKEN")
-    assert here("run", "--resume", broken, *AGAIN).returncode == 0
+    assert invoke("run", "--resume", broken, *AGAIN).returncode == 0
     with closing(Run.open(broken)) as run:
         assert last_path(run, run.entries()[1]) == "task/1/restart/2"
 
@@ -56,7 +56,7 @@ def test_an_interrupted_second_play_is_resumed_without_again(broken: Path) -> No
         run.end_invocation()
         assert sorted(recorded_endings(run)) == [0, 2]
         assert read_run(run, "run").episodes[1].ending.outcome is Outcome.NOT_RUN
-    assert here("run", "--resume", broken).returncode == 0
+    assert invoke("run", "--resume", broken).returncode == 0
     with closing(Run.open(broken)) as run:
         assert sorted(recorded_endings(run)) == [0, 1, 2]
 
@@ -72,7 +72,7 @@ def test_a_run_that_is_watched_meanwhile_shows_the_last_ending_once(broken: Path
         following.catch_up()
         assert following.results.order == [0, 2]
         assert following.changed[1] > version
-        assert here("run", "--resume", broken).returncode == 0
+        assert invoke("run", "--resume", broken).returncode == 0
         following.catch_up()
         assert following.results.order == [0, 2, 1]
         assert following.results.episodes[1].ending.outcome is Outcome.DIRECT_SUCCESS

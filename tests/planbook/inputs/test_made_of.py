@@ -19,7 +19,7 @@ from planbook.planner.models.recordings import read_recording
 from planbook.runs import InputChange, Run, RunInputs, changed_versions, changes
 from planbook.runs import installed as versions_module
 from tests.command import planbook
-from tests.flows import events, here, refusal
+from tests.flows import events, invoke, refusal
 from tests.planbook.inputs.commands import play_shifting, recorded, rewrite
 from tests.shelf import write_shelf
 
@@ -55,13 +55,13 @@ def test_a_changed_game_is_noticed(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     game = json.dumps(generated.make("pick_and_place", 1).data)
     (home / GAME_FILE).write_text(game)
     run = tmp_path / "run"
-    assert here("run", "--env", "alfworld", "--split", "valid_seen", "--out", run, *FEW).returncode == 4
+    assert invoke("run", "--env", "alfworld", "--split", "valid_seen", "--out", run, *FEW).returncode == 4
     assert recorded(run)["made_of"]["data"].keys() == {"games"}
     (home / GAME_FILE).write_text(game + " ")
     printed = refusal("run", "--resume", run, *MORE)
     assert "data games: changed" in printed
     assert "planbook rerun" in printed.partition("--allow-changed")[0]
-    again = here("rerun", run, "--out", tmp_path / "again", *MORE)
+    again = invoke("rerun", run, "--out", tmp_path / "again", *MORE)
     assert again.returncode == 0
     assert "data games: changed" in again.printed
 
@@ -70,10 +70,10 @@ def test_a_changed_library_is_refused_until_it_is_allowed(tmp_path: Path) -> Non
     shutil.copytree(SHIPPED / "toy", tmp_path / "mine" / "toy")
     helper, run = tmp_path / "mine" / "toy" / "helpers" / "boxes.py", tmp_path / "run"
     original = helper.read_text()
-    assert here("run", "--env", "toy", "--library", tmp_path / "mine", "--out", run, *FEW).returncode == 4
+    assert invoke("run", "--env", "toy", "--library", tmp_path / "mine", "--out", run, *FEW).returncode == 4
 
     def resume(actions: int, *options: str) -> tuple[int, str]:
-        resumed = here("run", "--resume", run, *options, "--budget", f"actions={actions}")
+        resumed = invoke("run", "--resume", run, *options, "--budget", f"actions={actions}")
         return resumed.returncode, resumed.printed
 
     def refused(actions: int) -> bool:
@@ -100,7 +100,7 @@ def test_a_change_before_anything_was_played_is_only_reported(tmp_path: Path) ->
     tasks = chosen.environment.select(Selection())
     Run.create(tmp_path / "run", chosen, tasks, made_of=current_inputs(chosen, tasks)).close()
     write_shelf(tmp_path, "cup_1")
-    resumed = here("run", "--resume", tmp_path / "run")
+    resumed = invoke("run", "--resume", tmp_path / "run")
     assert resumed.returncode == 0
     assert "data the environment's file shelf.py: changed" in resumed.printed
 
@@ -129,12 +129,12 @@ def test_modules_that_a_file_of_tools_imports_are_inputs(tmp_path: Path) -> None
 
 
 def test_a_changed_version_is_only_reported(tmp_path: Path) -> None:
-    assert here("replay", "--env", "toy", "--out", tmp_path / "run").returncode == 0
+    assert invoke("replay", "--env", "toy", "--out", tmp_path / "run").returncode == 0
     rewrite(tmp_path / "run", lambda file: file["versions"].update(pydantic="1.0"))
-    resumed = here("run", "--resume", tmp_path / "run")
+    resumed = invoke("run", "--resume", tmp_path / "run")
     assert resumed.returncode == 0
     assert "This run began with other versions: pydantic 1.0, now 2." in resumed.printed
-    again = here("rerun", tmp_path / "run", "--out", tmp_path / "again")
+    again = invoke("rerun", tmp_path / "run", "--out", tmp_path / "again")
     assert again.returncode == 0
     assert "pydantic 1.0, now 2." in again.printed
 
@@ -149,14 +149,14 @@ def test_a_run_keeps_its_graph_file_and_a_changed_graph_is_another_run(tmp_path:
     script.write_text(MODEL)
     options = ("--planner-option", f"graph={graph}", "--planner-option", "steps=2", "--model", f"scripted:{script}:act")
     command = ("run", "--env", "toy", "--task", "fetch/0", "--planner", "agentkit", *options, "--out", run)
-    assert here(*command).returncode == 0
+    assert invoke(*command).returncode == 0
     assert recorded(run)["config"]["planner_options"]["text"] == GRAPH
     assert {"graph mine", "node.j2"} <= recorded(run)["made_of"]["prompts"].keys()
     graph.write_text(GRAPH.replace("next line", "next two lines"))
     assert "holds another run (other planner_options.text)" in refusal(*command)
     graph.unlink()
-    assert here("run", "--resume", run).returncode == 0
-    assert "1 the same" in here("rerun", run, "--out", tmp_path / "again").printed
+    assert invoke("run", "--resume", run).returncode == 0
+    assert "1 the same" in invoke("rerun", run, "--out", tmp_path / "again").printed
 
 
 def test_a_changed_template_is_noticed(tmp_path: Path) -> None:
@@ -164,7 +164,7 @@ def test_a_changed_template_is_noticed(tmp_path: Path) -> None:
     now = current_inputs(config("react"), Toy.tasks(Selection()))
     then = now.model_copy(update={"prompts": {**now.prompts, **other}})
     assert list(map(str, changes(then, now))) == ["prompt executor/task.j2: changed"]
-    assert here("run", "--env", "toy", "--out", tmp_path / "run", *FEW).returncode == 4
+    assert invoke("run", "--env", "toy", "--out", tmp_path / "run", *FEW).returncode == 4
     rewrite(tmp_path / "run", lambda file: file["made_of"].update(prompts=other))
     assert "prompt executor/task.j2: gone" in refusal("run", "--resume", tmp_path / "run", *MORE)
 
@@ -185,11 +185,11 @@ def test_demonstrations_starts_recordings_prices_and_seeds_are_inputs() -> None:
 
 
 def test_a_run_of_an_older_planbook_without_inputs_is_resumed(tmp_path: Path) -> None:
-    assert here("replay", "--env", "toy", "--out", tmp_path / "run").returncode == 0
+    assert invoke("replay", "--env", "toy", "--out", tmp_path / "run").returncode == 0
     for name in ("made_of", "rerun_of"):
         rewrite(tmp_path / "run", lambda file: file.pop(name))  # noqa: B023
     rewrite(tmp_path / "run", lambda file: file["versions"].pop(versions_module.CODE))
-    assert here("run", "--resume", tmp_path / "run").returncode == 0
+    assert invoke("run", "--resume", tmp_path / "run").returncode == 0
     assert changes(None, RunInputs(data={"games": "0"})) == []
 
 

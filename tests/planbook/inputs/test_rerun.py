@@ -8,7 +8,7 @@ import pytest
 
 from planbook.runs import Run
 from tests.command import planbook
-from tests.flows import BUILD, command_of, here, refusal, saying, scripted
+from tests.flows import BUILD, command_of, invoke, refusal, write_scripted_model, scripted
 from tests.planbook.inputs.commands import play_shifting, recorded, rewrite
 
 REPLY = "### Understanding\nBoxes.\n### Plan\n1. Look.\n### Code\n```python\nagent.open('box_1')\n```"
@@ -16,13 +16,13 @@ REACT = ("--env", "toy", "--planner", "react", "--planner-option", "iterations=1
 
 
 def play(command: str, *arguments: object, out: Path) -> None:
-    played = here(command, *arguments, "--out", out)
+    played = invoke(command, *arguments, "--out", out)
     assert played.returncode == 0, played.printed
 
 
 def rerun(first: Path, second: str, *options: object) -> Any:
     """Repeat a run in a folder beside it, and return the result."""
-    done = here("rerun", first, "--out", first.parent / second, *options, "--json")
+    done = invoke("rerun", first, "--out", first.parent / second, *options, "--json")
     assert done.returncode == 0, done.printed
     return done.result
 
@@ -64,7 +64,7 @@ def test_a_difference_is_reported_with_its_place_and_is_an_error(
 ) -> None:
     first = play_shifting(tmp_path)
     monkeypatch.setenv("SHIFTING", "nothing")
-    failed = here("rerun", first, "--out", tmp_path / "second")
+    failed = invoke("rerun", first, "--out", tmp_path / "second")
     assert failed.returncode == 1
     for message in (
         "look/0: another outcome: direct success, now failure (unfinished); they diverge at act 1 of round/0",
@@ -74,7 +74,7 @@ def test_a_difference_is_reported_with_its_place_and_is_an_error(
     ):
         assert message in failed.printed
     monkeypatch.setenv("SHIFTING", "a cup")
-    reworded = here("rerun", first, "--out", tmp_path / "third", "--json")
+    reworded = invoke("rerun", first, "--out", tmp_path / "third", "--json")
     assert reworded.returncode == 1
     totals = reworded.result["totals"]
     assert totals["by_way"]["the same outcome another way"] == 3
@@ -82,10 +82,10 @@ def test_a_difference_is_reported_with_its_place_and_is_an_error(
 
 
 def test_a_different_reply_of_a_model_is_no_error(tmp_path: Path) -> None:
-    model = saying(tmp_path, REPLY)
+    model = write_scripted_model(tmp_path, REPLY)
     play("run", *REACT, "--task", "fetch/0", "--model", model, out=tmp_path / "first")
-    saying(tmp_path, REPLY.replace("box_1", "box_2"))
-    again = here("rerun", tmp_path / "first", "--out", tmp_path / "second")
+    write_scripted_model(tmp_path, REPLY.replace("box_1", "box_2"))
+    again = invoke("rerun", tmp_path / "first", "--out", tmp_path / "second")
     assert again.returncode == 0
     assert f"model {model}: changed" in again.printed
     assert "they diverge at the reply to question 1 to the executor (executor/task.j2)" in again.printed
@@ -93,9 +93,9 @@ def test_a_different_reply_of_a_model_is_no_error(tmp_path: Path) -> None:
 
 
 def test_a_recorded_run_has_no_answer_to_another_prompt(tmp_path: Path) -> None:
-    play("run", *REACT, "--task", "fetch/0", "--model", saying(tmp_path, REPLY), out=tmp_path / "first")
+    play("run", *REACT, "--task", "fetch/0", "--model", write_scripted_model(tmp_path, REPLY), out=tmp_path / "first")
     model = ("--model", f"recorded:{tmp_path / 'first'}")
-    other = here("run", *REACT, "--task", "fetch/1", *model, "--out", tmp_path / "other")
+    other = invoke("run", *REACT, "--task", "fetch/1", *model, "--out", tmp_path / "other")
     assert other.returncode == 3
     assert "has no answer to this prompt" in other.printed
 
@@ -120,7 +120,7 @@ def test_a_run_that_cannot_be_repeated_is_refused(tmp_path: Path) -> None:
 
 
 def test_no_model_for_a_role_is_refused_if_the_model_for_all_roles_would_answer(tmp_path: Path) -> None:
-    play("run", *REACT, "--seeds", "0", "--model", saying(tmp_path, REPLY), out=tmp_path / "first")
+    play("run", *REACT, "--seeds", "0", "--model", write_scripted_model(tmp_path, REPLY), out=tmp_path / "first")
     role = ("--model", "planner=none", "--out", tmp_path / "second")
     for command in (("rerun", tmp_path / "first"), ("fork", tmp_path / "first", "0", "--at", "0")):
         message = refusal(*command, *role)
@@ -132,7 +132,7 @@ def test_no_model_for_a_role_is_refused_if_the_model_for_all_roles_would_answer(
 def test_the_budget_of_the_first_run_holds(tmp_path: Path) -> None:
     play("replay", "--env", "toy", "--split", "all:2", out=tmp_path / "first")
     rewrite(tmp_path / "first", lambda file: file["budget"].update(actions=1))
-    again = here("rerun", tmp_path / "first", "--out", tmp_path / "second")
+    again = invoke("rerun", tmp_path / "first", "--out", tmp_path / "second")
     assert again.returncode == 4
     assert f"2 episodes compared with those of {tmp_path / 'first'}: 2 not compared." in again.printed
 
@@ -155,17 +155,17 @@ def test_a_building_run_learns_the_same_again(tmp_path: Path) -> None:
     for number, name in enumerate(("first", "copied")):
         found = rerun(tmp_path / name, f"{number}", "--recorded")
         assert (same(found), found["learnt_the_same"]) == (2, True)
-    other = here("rerun", tmp_path / "first", "--model", scripted("no_procedure"), "--out", tmp_path / "third")
+    other = invoke("rerun", tmp_path / "first", "--model", scripted("no_procedure"), "--out", tmp_path / "third")
     assert other.returncode == 0
     assert "What was learned from them is different." in other.printed
 
 
 def test_rerun_and_report_say_that_a_run_is_still_played(tmp_path: Path) -> None:
     play("replay", "--env", "toy", "--types", "fetch", out=tmp_path / "first")
-    assert "still being played" not in here("report", tmp_path / "first").printed
+    assert "still being played" not in invoke("report", tmp_path / "first").printed
     with closing(Run.open(tmp_path / "first", to_play=True)):
-        again = here("rerun", tmp_path / "first", "--out", tmp_path / "second")
-        reported = here("report", tmp_path / "first")
+        again = invoke("rerun", tmp_path / "first", "--out", tmp_path / "second")
+        reported = invoke("report", tmp_path / "first")
     assert (again.returncode, reported.returncode) == (0, 0)
     message = "first is still being played; episodes that do not end in the meantime are not compared."
     assert message in again.printed

@@ -16,7 +16,7 @@ from planbook.runs import Run
 from planbook.wording import NO_FIGURE
 from tests import rows
 from tests.browser import need_browser
-from tests.flows import here
+from tests.flows import invoke
 from tests.reported import HOSTILE, asking_run, many_endings, written
 from tests.rows import BROKEN, FAILED, SOLVED
 
@@ -62,7 +62,7 @@ def test_bars_show_the_share_of_all_tasks_with_wilsons_interval(tmp_path: Path, 
 
 def test_no_interval_is_drawn_where_the_table_has_none(tmp_path: Path) -> None:
     command = ("run", "--env", "toy", "--seeds", "0-2", "--budget", "actions=50", "--out", tmp_path / "run")
-    assert here(*command).returncode == 4
+    assert invoke(*command).returncode == 4
     run = read(tmp_path / "run")
     chart = drawn(run)[SUCCESS]
     drawn_at = [name for name, bounds in zip(chart["names"], chart["series"][0]["bounds"], strict=True) if bounds]

@@ -16,9 +16,9 @@ from planbook.results.table import read_run
 from planbook.runs import Run
 from planbook.spending import Pricing, prices_from
 from planbook.wording import PRICE_UNKNOWN
-from tests.flows import here, refusal, scripted
+from tests.flows import invoke, refusal, scripted
 from tests.reported import Page, reported
-from tests.rows import SOLVED, Book, ask, new_run
+from tests.rows import SOLVED, EpisodeWriter, request_body, new_run
 
 PRICES = {"models": {"big": {"input": 10, "cached": 1, "output": 30}, "small": {"input": 1, "output": 2}}}
 """US dollars per million tokens."""
@@ -36,9 +36,9 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("costs") / "run"
     with closing(new_run(folder, *"aa", planner="automanual")) as run:
         for number, row in enumerate(ASKS):
-            run.store.put(row[0], "ask", number, ask(*row[1:]))
+            run.store.put(row[0], "ask", number, request_body(*row[1:]))
         for entry in run.entries():
-            Book(run, entry.path).end(SOLVED)
+            EpisodeWriter(run, entry.path).end(SOLVED)
     return folder
 
 
@@ -96,7 +96,7 @@ def test_the_cost_of_a_model_without_a_price_is_unknown(folder: Path, tmp_path: 
 
 def test_the_report_uses_the_price_table_of_the_command(folder: Path, prices: Path, tmp_path: Path) -> None:
     page = tmp_path / "page.html"
-    found = here("report", folder, "--out", page, "--prices", prices, "--json").result
+    found = invoke("report", folder, "--out", page, "--prices", prices, "--json").result
     assert found["runs"][0]["money"] == pytest.approx(sum(by_hand(1).values()))
     (section,) = Page(page).all("section", class_="cost")
     assert format_money(sum(by_hand(1).values())) in section
@@ -108,9 +108,9 @@ def test_the_report_uses_the_price_table_of_the_command(folder: Path, prices: Pa
 
 def test_estimated_tokens_are_marked_wherever_they_are_shown(tmp_path: Path) -> None:
     given = ("run", "--planner", "automanual", "--env", "toy", "--types", "fetch", "--seeds", 0, "--model", scripted())
-    printed = here(*given, "--out", tmp_path / "run").printed
+    printed = invoke(*given, "--out", tmp_path / "run").printed
     assert " completion tokens (estimated);" in printed
-    shown = here("show", tmp_path / "run", 0).printed
+    shown = invoke("show", tmp_path / "run", 0).printed
     assert " completion tokens (estimated), " in shown
     assert " tokens, estimated)" in shown
     page = reported(tmp_path / "run")

@@ -12,7 +12,7 @@ from planbook.rules import count_evidence
 from planbook.rules.book import NO_EVIDENCE
 from planbook.runs import Run
 from planbook.wording import counted
-from tests.flows import BUILD, events, here
+from tests.flows import BUILD, events, invoke
 from tests.reported import HIDDEN, HOSTILE, many_endings, reported
 from tests.rows import FAILED, SOLVED
 
@@ -53,8 +53,8 @@ def flat(tree: list[Any]) -> Iterator[list[Any]]:
 
 def test_a_building_run_shows_its_rules_with_evidence_and_change_log(tmp_path: Path) -> None:
     folder = tmp_path / "built"
-    assert here(*BUILD, "--tasks-per-type", 2, "--solved-after", 1, "--out", folder).returncode == 0
-    assert here("formulate", folder).returncode == 0
+    assert invoke(*BUILD, "--tasks-per-type", 2, "--solved-after", 1, "--out", folder).returncode == 0
+    assert invoke("formulate", folder).returncode == 0
     page = reported(folder)
     page.check()
     with closing(Run.open(folder)) as run:

@@ -20,7 +20,7 @@ from tests.browser import need_browser
 from tests.flows import events
 from tests.golden import play
 from tests.reported import HIDDEN, HOSTILE, Page, asking_run, reported, written
-from tests.rows import FAILED, SOLVED, Book, new_run, toy_run
+from tests.rows import FAILED, SOLVED, EpisodeWriter, new_run, toy_run
 
 SHAPE = """const [spans] = arguments;
 const shape = (list) => [...list.children].flatMap((item) => {
@@ -91,7 +91,7 @@ def test_every_branch_is_shown_with_its_status(tmp_path: Path) -> None:
 
 def test_hostile_spans_and_lasting_actions_are_shown(tmp_path: Path) -> None:
     with closing(new_run(tmp_path / "run", "a", planner="devils-advocate")) as run:
-        book, (entry,) = Book(run, "task/0"), run.entries()
+        book, (entry,) = EpisodeWriter(run, "task/0"), run.entries()
         scope, seen = f"{book.scope}/advocate/0", Observation("You put book on the table.", lasting=True)
         book.put(book.scope, "task", {"task": entry.task.model_dump(), "observation": {"text": "Boxes."}})
         step = Step(scope=scope, cell=0, line=1, action=Action("put", ("book",)), observation=seen)
@@ -139,7 +139,7 @@ def test_spans_of_planbook_0_1_are_shown(tmp_path: Path) -> None:
     tried: Any = {"goal": near, "chosen": near, "done": True, "candidates": [far, near], "predicted": [11.0, 10.0]}
     failed: Any = {"goal": "agent.mine('log')", "done": False, "reason": "no tree </pre><b>"}
     with closing(new_run(tmp_path / "run", "t", planner="deps")) as run:
-        book, (entry,) = Book(run, "task/0"), run.entries()
+        book, (entry,) = EpisodeWriter(run, "task/0"), run.entries()
         book.put(book.scope, "task", {"task": entry.task.model_dump(), "observation": {"text": "A wood."}})
         for body in (tried, failed):
             book.put(f"{book.scope}/plan/0", "goal", body)

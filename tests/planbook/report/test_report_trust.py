@@ -8,7 +8,7 @@ from planbook.envs import Selection
 from planbook.envs.toy import Toy
 from planbook.runs import CONFIG_FILE, Run
 from tests.command import ROOT
-from tests.flows import here
+from tests.flows import invoke
 from tests.reported import Page, many_endings, reported, written
 from tests.rows import SOLVED, toy_run
 
@@ -26,7 +26,7 @@ def claiming(folder: Path, answer: str) -> Path:
 
 def test_false_claims_are_counted_and_link_to_their_episodes(tmp_path: Path) -> None:
     page = reported(claiming(tmp_path / "run", "boastful"))
-    assert "4 made, 0 right; claimed solved and not 4" in page.all("section", class_="figures")[0]
+    assert "4 made, 0 right; 4 claimed solved but not solved" in page.all("section", class_="figures")[0]
     tasks = [task.id for task in Toy.tasks(Selection(seeds=(0, 1)))]
     assert f"Claims that are false: {', '.join(tasks)}" in trust(page)
     assert {f"#run-0-{number}" for number in range(len(tasks))} <= set(page.values("href"))
@@ -58,8 +58,8 @@ def test_changes_are_reported_with_the_time_of_the_resumption(tmp_path: Path) ->
 
 
 def test_an_imported_run_names_its_files_and_original_runs(tmp_path: Path) -> None:
-    here("export", claiming(tmp_path / "run", "modest"), "--out", tmp_path / "episodes.jsonl")
-    here("import", tmp_path / "episodes.jsonl", "--out", tmp_path / "imported")
+    invoke("export", claiming(tmp_path / "run", "modest"), "--out", tmp_path / "episodes.jsonl")
+    invoke("import", tmp_path / "episodes.jsonl", "--out", tmp_path / "imported")
     page = reported(tmp_path / "imported")
     assert "these episodes were not played here" in trust(page)
     facts = dict(zip(page.all("dt"), page.all("dd"), strict=True))

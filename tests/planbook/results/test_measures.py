@@ -18,7 +18,7 @@ from planbook.results.rendering import figure_parts, measure_lines, milestone_pa
 from planbook.results.summary import Summary, summarise
 from planbook.runs import Entry
 from planbook.terminal.printing import print_parts
-from tests.flows import Finished, here
+from tests.flows import Finished, invoke
 from tests.reported import Page
 from tests.rows import results
 
@@ -156,7 +156,7 @@ def test_a_run_reports_measures_and_milestones_everywhere(tmp_path: Path) -> Non
 
     def play(code: str, out: str) -> Finished:
         command = ("run", "--planner", "code", "--planner-option", f"code={code}", "--seeds", "0-2", "--types", "fetch")
-        return here(*command, "--env", f"{tmp_path / 'game.py'}:Game", "--json", "--out", tmp_path / out)
+        return invoke(*command, "--env", f"{tmp_path / 'game.py'}:Game", "--json", "--out", tmp_path / out)
 
     finished = play("agent.open('box_1')\nagent.open('box_2')", "run")
     found = finished.result
@@ -168,7 +168,7 @@ def test_a_run_reports_measures_and_milestones_everywhere(tmp_path: Path) -> Non
     assert finished.stderr.count("open a box") == 1
     nothing = play("agent.open('moon')", "nothing").result
     assert nothing["measures"]["fetch"]["reward"]["mean"] == 0.0, "an episode without any milestone is measured too"
-    here("report", tmp_path / "run")
+    invoke("report", tmp_path / "run")
     (reached,) = Page(tmp_path / "run" / "report.html").all("section", class_="figures")
     assert "reward" in reached
     assert f"Unlock score, over all of them: {found['unlock_score']:.2f} %." in reached

@@ -14,7 +14,7 @@ from planbook.report.charts import charts
 from planbook.results.learning_cost import LearningPayoff
 from planbook.results.table import read_run
 from planbook.runs import Run
-from tests.flows import BUILD, Finished, here, scripted
+from tests.flows import BUILD, Finished, invoke, scripted
 
 CHART = "Tokens per solved task so far, with learning"
 TEST = ("test", "--env", "toy", "--model", scripted(), "--procedures-first")
@@ -31,13 +31,13 @@ def home(built: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def curve(home: Path) -> Finished:
     """The result of the curve."""
-    finished = here(*TEST, "--library", home / "built", "--after", "0,2,4", "--out", home / "curve", "--json")
+    finished = invoke(*TEST, "--library", home / "built", "--after", "0,2,4", "--out", home / "curve", "--json")
     assert finished.returncode == 0, finished.printed
     return finished
 
 
 def paying(folder: Path) -> Any:
-    (row,) = here("stats", folder, "--json").result["rows"]
+    (row,) = invoke("stats", folder, "--json").result["rows"]
     return row.get("paying")
 
 
@@ -65,7 +65,7 @@ def test_there_is_no_break_even_without_two_costs_of_a_solved_task(solved: int, 
 
 def test_the_cost_of_a_solved_task_includes_learning(home: Path, curve: Finished) -> None:
     without, learned = curve.result["paying"]["0"], paying(home / "curve" / "after-4")
-    cost = here("cost", home / "built", "--json").result["after"][-1]
+    cost = invoke("cost", home / "built", "--json").result["after"][-1]
     assert (without["learning_calls"], without["learning_tokens"]) == (0, 0)
     assert (learned["learning_calls"], learned["learning_tokens"]) == (cost["calls"], cost["tokens"])
     each = learned["per_solved"]
@@ -76,7 +76,7 @@ def test_the_cost_of_a_solved_task_includes_learning(home: Path, curve: Finished
 
 def test_a_building_run_counts_learning_apart_from_playing(home: Path) -> None:
     built = paying(home / "built")
-    summary = here("stats", home / "built", "--json").result["rows"][0]
+    summary = invoke("stats", home / "built", "--json").result["rows"][0]
     assert 0 < built["learning_tokens"] < built["learning_tokens"] + built["tokens"] == summary["tokens"]
 
 
@@ -87,33 +87,33 @@ def test_test_stats_and_compare_report_the_break_even(home: Path, curve: Finishe
     line = f"the tokens of learning are saved after {learned['break_even']} solved tasks"
     assert line in curve.printed
     folder = home / "curve"
-    assert f"after-4: {line}, compared with after-0" in here("stats", folder).printed
-    assert f"B: {line}, compared with A" in here("compare", folder / "after-0", folder / "after-4").printed
+    assert f"after-4: {line}, compared with after-0" in invoke("stats", folder).printed
+    assert f"B: {line}, compared with A" in invoke("compare", folder / "after-0", folder / "after-4").printed
     other = ("--planner-option", "replans=0", "--after", 0, "--out", home / "other")
-    assert here(*TEST, "--library", home / "built", *other).returncode == 0
+    assert invoke(*TEST, "--library", home / "built", *other).returncode == 0
     compared = f"{line}, compared with curve/after-0"
-    assert compared in here("stats", home / "other", folder).printed, "a baseline has the same settings"
-    assert "learning are saved" not in here("compare", home / "other", folder / "after-4").printed
-    (pooled,) = here("stats", folder, "--by", "env", "--json").result["rows"]
+    assert compared in invoke("stats", home / "other", folder).printed, "a baseline has the same settings"
+    assert "learning are saved" not in invoke("compare", home / "other", folder / "after-4").printed
+    (pooled,) = invoke("stats", folder, "--by", "env", "--json").result["rows"]
     assert pooled["paying"]["learning_tokens"] == learned["learning_tokens"], "the six tasks include the first two"
-    rows = here("stats", home, "--json").result["rows"]
+    rows = invoke("stats", home, "--json").result["rows"]
     assert [row["paying"]["break_even"] for row in rows if row["building"]] == [None]
 
 
 def tokens(*folders: Path) -> int:
-    return sum(row["tokens"] for row in here("stats", *folders, "--json").result["rows"])
+    return sum(row["tokens"] for row in invoke("stats", *folders, "--json").result["rows"])
 
 
 @pytest.mark.usefixtures("curve")
 def test_learning_counts_once_in_a_group_and_no_baseline_has_learned(home: Path, tmp_path: Path) -> None:
     """One of the libraries was built on the other."""
     first, second, after_4 = home / "built", tmp_path / "second", home / "curve" / "after-4"
-    assert here(*BUILD, "--task", "fetch/7", "--library", first, "--out", second).returncode == 0
-    curve = here(*TEST, "--library", second, "--after", "0,1", "--out", tmp_path / "curve", "--json")
+    assert invoke(*BUILD, "--task", "fetch/7", "--library", first, "--out", second).returncode == 0
+    curve = invoke(*TEST, "--library", second, "--after", "0,1", "--out", tmp_path / "curve", "--json")
     after_1 = tmp_path / "curve" / "after-1"
-    (row,) = here("stats", "--by", "env", after_4, after_1, "--json").result["rows"]
+    (row,) = invoke("stats", "--by", "env", after_4, after_1, "--json").result["rows"]
     assert row["paying"]["learning_tokens"] == tokens(first, second)
-    (row,) = here("stats", "--by", "env", first, after_4, after_1, second, "--json").result["rows"]
+    (row,) = invoke("stats", "--by", "env", first, after_4, after_1, second, "--json").result["rows"]
     assert row["paying"]["tokens"] + row["paying"]["learning_tokens"] == row["tokens"]
     assert curve.result["paying"]["0"]["learning_tokens"] == tokens(first)
     assert [paying["beside"] for paying in curve.result["paying"].values()] == ["", ""]
@@ -122,18 +122,18 @@ def test_learning_counts_once_in_a_group_and_no_baseline_has_learned(home: Path,
 @pytest.mark.usefixtures("curve")
 def test_copied_episodes_have_no_break_even(home: Path, tmp_path: Path) -> None:
     played = home / "curve" / "after-0"
-    assert here("build", "--from", played, "--model", scripted(), "--out", tmp_path / "copied").returncode == 0
-    assert "are saved after" not in here("compare", played, tmp_path / "copied").printed
+    assert invoke("build", "--from", played, "--model", scripted(), "--out", tmp_path / "copied").returncode == 0
+    assert "are saved after" not in invoke("compare", played, tmp_path / "copied").printed
 
 
 def test_what_a_library_learns_after_a_test_has_begun_does_not_count(tmp_path: Path) -> None:
     library, tested = tmp_path / "built", tmp_path / "tested"
-    assert here(*BUILD, "--tasks-per-type", 2, "--budget", "calls=8", "--out", library).returncode == 4
-    spent, steps = tokens(library), here("cost", library, "--json").result["after"]
+    assert invoke(*BUILD, "--tasks-per-type", 2, "--budget", "calls=8", "--out", library).returncode == 4
+    spent, steps = tokens(library), invoke("cost", library, "--json").result["after"]
     assert spent > steps[-1]["tokens"], "learning from an episode was interrupted"
-    assert here("test", "--env", "toy", "--model", "none", "--library", library, "--out", tested).returncode == 0
+    assert invoke("test", "--env", "toy", "--model", "none", "--library", library, "--out", tested).returncode == 0
     assert paying(tested)["learning_tokens"] == spent
-    assert here("build", "--resume", library, "--budget", "calls=99").returncode == 0
+    assert invoke("build", "--resume", library, "--budget", "calls=99").returncode == 0
     assert tokens(library) > spent
     assert paying(tested)["learning_tokens"] == spent
 
@@ -143,8 +143,8 @@ def test_the_cost_of_learning_of_an_imported_run_is_unknown(
     home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(home)  # where a folder has the name of its library
-    here("export", home / "curve" / "after-4", "--out", tmp_path / "after-4.jsonl")
-    assert here("import", tmp_path / "after-4.jsonl", "--out", tmp_path / "imported").returncode == 0
+    invoke("export", home / "curve" / "after-4", "--out", tmp_path / "after-4.jsonl")
+    assert invoke("import", tmp_path / "after-4.jsonl", "--out", tmp_path / "imported").returncode == 0
     assert paying(tmp_path / "imported") is None
 
 
@@ -152,7 +152,7 @@ def test_the_cost_of_a_library_in_a_database_that_cannot_be_read_is_unknown(
     home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     library = Path(shutil.copytree(home / "built", tmp_path / "built"))
-    assert here(*TEST, "--library", library, "--after", 4, "--out", tmp_path / "tested").returncode == 0
+    assert invoke(*TEST, "--library", library, "--after", 4, "--out", tmp_path / "tested").returncode == 0
     assert paying(tmp_path / "tested")["learning_tokens"]
     file = library / "run.json"
     file.write_text(
@@ -166,10 +166,10 @@ def test_the_cost_of_a_library_in_a_database_that_cannot_be_read_is_unknown(
 
 @pytest.mark.usefixtures("curve")
 def test_run_and_report_show_the_cost_with_learning(home: Path, tmp_path: Path) -> None:
-    played = here(*TEST, "--library", home / "built", "--out", tmp_path / "run")
+    played = invoke(*TEST, "--library", home / "built", "--out", tmp_path / "run")
     assert "with learning (23 calls, " in played.printed
     folders = (tmp_path / "run", home / "curve" / "after-0")
-    here("report", *folders, "--out", tmp_path / "report.html")
+    invoke("report", *folders, "--out", tmp_path / "report.html")
     assert "with learning (23 calls, " in (tmp_path / "report.html").read_text()
     tables = []
     for folder in folders:
@@ -186,7 +186,7 @@ def test_run_and_report_show_the_cost_with_learning(home: Path, tmp_path: Path) 
 @pytest.mark.usefixtures("curve")
 def test_the_cost_of_learning_is_read_once_for_a_run_that_is_watched(home: Path, tmp_path: Path) -> None:
     shutil.copytree(home / "built", tmp_path / "built")
-    here(*TEST, "--library", tmp_path / "built", "--out", tmp_path / "run")
+    invoke(*TEST, "--library", tmp_path / "built", "--out", tmp_path / "run")
     with closing(Run.open(tmp_path / "run")) as run:
         table = read_run(run)
         before = table.payoff()
@@ -199,7 +199,7 @@ def test_the_cost_of_learning_is_read_once_for_a_run_that_is_watched(home: Path,
     "command", ["run --env toy --split all:2", "test --env alfworld --library learnt --split generated:1"]
 )
 def test_without_known_costs_of_learning_nothing_is_reported(command: str, tmp_path: Path) -> None:
-    played = here(*command.split(), "--out", tmp_path / "run")
+    played = invoke(*command.split(), "--out", tmp_path / "run")
     assert played.returncode == 0
     assert "with learning" not in played.printed
     assert paying(tmp_path / "run") is None

@@ -16,8 +16,8 @@ from planbook.runs import Run
 from planbook.watching.followed_run import FollowedRun
 from tests.command import ROOT, planbook
 from tests.executing import TASKS, command, kill, processes, start, wait_until
-from tests.flows import here, refusal, scripted
-from tests.killing import KILLED, lives
+from tests.flows import invoke, refusal, scripted
+from tests.killing import KILLED, run_until_survived
 from tests.postgres import Server
 
 PLAY = ("run", "--planner", "procedures", "--env", "toy")
@@ -30,7 +30,7 @@ def _password(postgres: Server, monkeypatch: pytest.MonkeyPatch) -> None:
 
 def killed_after(events: int, *arguments: object) -> None:
     """Run a command, and kill its process after so many new events."""
-    assert lives([["", events]], *arguments) == [KILLED]
+    assert run_until_survived([["", events]], *arguments) == [KILLED]
 
 
 def events(folder: Path) -> list[tuple[str, str, int, Body]]:
@@ -44,27 +44,27 @@ def test_processes_with_one_database_share_one_budget(tmp_path: Path, postgres: 
     folder, tokens = tmp_path / "run", 30_000
     arguments = ("run", "--env", "toy", "--planner", "automanual", "--model", scripted(), "--seeds", "0-9", "--jobs", 4)
     hosted = ("--executor", "processes", "--store", postgres.url, "--budget", f"tokens={tokens}")
-    stopped = here(*arguments, *hosted, "--json", "--out", folder)
+    stopped = invoke(*arguments, *hosted, "--json", "--out", folder)
     assert stopped.returncode == 4, stopped.printed
     assert tokens - 10_000 < stopped.result["tokens"] <= tokens
-    assert here("run", "--resume", folder, "--budget", "tokens=1000000", "--json").result["tasks"] == 20
+    assert invoke("run", "--resume", folder, "--budget", "tokens=1000000", "--json").result["tasks"] == 20
 
 
 @pytest.mark.deep
 def test_a_run_that_is_killed_three_times_ends_like_one_in_a_file(tmp_path: Path, postgres: Server) -> None:
     undisturbed, folder = tmp_path / "undisturbed", tmp_path / "run"
-    assert here(*PLAY, "--out", undisturbed).returncode == 0
+    assert invoke(*PLAY, "--out", undisturbed).returncode == 0
     killed_after(25, *PLAY, "--jobs", 2, "--out", folder, "--store", postgres.url)
     assert not (folder / "run.db").exists()
     assert len(events(folder)) >= 25
     killed_after(40, "run", "--resume", folder)
     killed_after(15, *PLAY, "--out", folder, "--store", postgres.url)
-    finished = here("run", "--resume", folder, "--json")
+    finished = invoke("run", "--resume", folder, "--json")
     assert (finished.returncode, finished.result["solved"]) == (0, 10), finished.stderr
     assert events(folder) == events(undisturbed)
-    assert here("replay", folder, "--json").result["by_sameness"]["same"] == 10
+    assert invoke("replay", folder, "--json").result["by_sameness"]["same"] == 10
     report = tmp_path / "report.html"
-    assert here("report", folder, "--out", report).returncode == 0
+    assert invoke("report", folder, "--out", report).returncode == 0
     assert "fetch_two" in report.read_text()
 
 
@@ -74,11 +74,11 @@ def test_the_folder_has_the_url_of_the_database_without_the_password(
     folder = tmp_path / "run"
     monkeypatch.delenv("PGPASSWORD")
     monkeypatch.setenv("PGPASSFILE", "/nowhere")
-    assert here(*PLAY, "--out", folder, "--store", postgres.url).returncode == 0
+    assert invoke(*PLAY, "--out", folder, "--store", postgres.url).returncode == 0
     written = json.loads((folder / "run.json").read_text())["store"]
     assert written["url"] == postgres.url_of("postgres", password="")
     assert written["schema"].startswith("planbook_20")
-    again = here(*PLAY, "--out", folder, "--store", postgres.url)
+    again = invoke(*PLAY, "--out", folder, "--store", postgres.url)
     assert again.returncode == 0, "the URL with the password is the same place"
     for arguments in (("run", "--resume", folder), ("report", folder, "--out", tmp_path / "report.html")):
         refused = planbook(*arguments)
@@ -101,8 +101,8 @@ def test_a_command_reads_its_own_run_with_the_password_in_the_url(
 
 def test_a_run_with_another_store_is_another_run(tmp_path: Path, postgres: Server) -> None:
     folder, elsewhere = tmp_path / "run", postgres.database()
-    assert here(*PLAY, "--out", folder, "--store", postgres.url).returncode == 0
-    assert here(*PLAY, "--out", tmp_path / "file").returncode == 0
+    assert invoke(*PLAY, "--out", folder, "--store", postgres.url).returncode == 0
+    assert invoke(*PLAY, "--out", tmp_path / "file").returncode == 0
     for out, store in ((folder, elsewhere), (tmp_path / "file", postgres.url)):
         assert "holds another run (other store)" in refusal(*PLAY, "--out", out, "--store", store)
 
@@ -110,7 +110,7 @@ def test_a_run_with_another_store_is_another_run(tmp_path: Path, postgres: Serve
 def test_a_player_on_another_machine_is_refused(tmp_path: Path, postgres: Server) -> None:
     """The lock of a copied folder says nothing; the lock of the database does."""
     folder, copy = tmp_path / "run", tmp_path / "copy"
-    assert here(*PLAY, "--out", folder, "--store", postgres.url).returncode == 0
+    assert invoke(*PLAY, "--out", folder, "--store", postgres.url).returncode == 0
     shutil.copytree(folder, copy)
     with closing(Run.open(folder, to_play=True)):
         with pytest.raises(BadRun, match="is being played by another process"):
@@ -141,14 +141,14 @@ def test_a_lost_server_ends_the_run_with_one_line(tmp_path: Path, postgres: Serv
     assert len(lines) == 1
     assert "nothing recorded so far is lost: resume the run when the database can be reached" in lines[0]
     assert "Traceback" not in printed
-    assert here("run", "--resume", folder, "--json").result["solved"] == 80
+    assert invoke("run", "--resume", folder, "--json").result["solved"] == 80
 
 
 @pytest.mark.deep
 def test_a_process_joins_a_run_and_loses_nothing_when_it_is_killed(tmp_path: Path, postgres: Server) -> None:
     """Three processes lease episodes; those of the killed process continue in another."""
     undisturbed, shared = tmp_path / "undisturbed", tmp_path / "shared"
-    assert here(*command(undisturbed, *TASKS)).returncode == 0
+    assert invoke(*command(undisturbed, *TASKS)).returncode == 0
     driver = start(command(shared, *TASKS, "--jobs", 1, "--json", "--store", postgres.url, pause=0.3))
     wait_until(lambda: processes(shared))
     copy = tmp_path / "elsewhere"
@@ -172,6 +172,6 @@ def test_a_process_joins_a_run_and_loses_nothing_when_it_is_killed(tmp_path: Pat
 
 
 def test_a_run_that_is_not_played_cannot_be_joined(tmp_path: Path) -> None:
-    assert here(*PLAY, "--out", tmp_path / "run").returncode == 0
+    assert invoke(*PLAY, "--out", tmp_path / "run").returncode == 0
     message = f"no process plays {tmp_path / 'run'}; resume it with: planbook run --resume"
     assert message in refusal("join", tmp_path / "run")

@@ -12,7 +12,7 @@ from planbook.report.episodes import episode_document
 from planbook.results.table import read_run
 from planbook.runs import Run
 from planbook.store import restart_scope
-from tests.flows import BUILD, here, refusal
+from tests.flows import BUILD, invoke, refusal
 from tests.golden import play
 from tests.reported import asking_run, many_endings, written
 from tests.rows import BROKEN, FAILED, SOLVED
@@ -21,7 +21,7 @@ UNPRINTABLE = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e]")
 
 
 def show(folder: Path, *arguments: object) -> str:
-    shown = here("show", folder, *arguments)
+    shown = invoke("show", folder, *arguments)
     assert shown.returncode == 0, shown.printed
     return shown.stdout
 
@@ -55,7 +55,7 @@ def test_steps_are_shown_below_their_code_with_its_lines(asking: Path) -> None:
 
 
 def test_a_procedure_is_shown_with_its_helpers(tmp_path: Path) -> None:
-    here("run", "--env", "toy", "--seeds", "0", "--out", tmp_path / "run")
+    invoke("run", "--env", "toy", "--seeds", "0", "--out", tmp_path / "run")
     printed = show(tmp_path / "run", "fetch_two/0")
     assert "  procedure: fetch_two.py: Put two things on the table." in printed
     assert "raise AssertionError(f" in printed
@@ -64,7 +64,7 @@ def test_a_procedure_is_shown_with_its_helpers(tmp_path: Path) -> None:
 
 
 def test_knowledge_is_shown_without_the_marks_of_its_blocks(tmp_path: Path) -> None:
-    here(*BUILD, "--task", "fetch/0", "--task", "fetch/1", "--out", tmp_path / "run")
+    invoke(*BUILD, "--task", "fetch/0", "--task", "fetch/1", "--out", tmp_path / "run")
     with closing(Run.open(tmp_path / "run")) as run:
         read = read_run(run)
         document = json.dumps(episode_document(read, read.episodes[1]))

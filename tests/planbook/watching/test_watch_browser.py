@@ -10,7 +10,7 @@ import pytest
 
 from tests.reading import OVERFLOW, Reader, reading
 from tests.reported import HOSTILE, asking_run, written
-from tests.slow_script import SLOWLY
+from tests.slow_script import SLOW_ANSWER_SECONDS
 from tests.watched import count, played, watched
 
 pytestmark = pytest.mark.browser
@@ -51,9 +51,9 @@ def test_steps_appear_at_once_and_buttons_control_the_run(reader: Reader, tmp_pa
         reader.wait("return document.querySelector('.episode[open] .outcome').textContent !== 'begun'")
         click(reader, "pause")
         wait_until(reader, "paused")
-        time.sleep(SLOWLY + 0.2)  # running requests are answered
+        time.sleep(SLOW_ANSWER_SECONDS + 0.2)  # running requests are answered
         before = count(folder, ("ask", "act"))
-        time.sleep(SLOWLY + 0.2)
+        time.sleep(SLOW_ANSWER_SECONDS + 0.2)
         assert count(folder, ("ask", "act")) == before
         click(reader, "go on")
         wait_until(reader, "playing")

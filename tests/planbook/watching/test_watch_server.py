@@ -19,7 +19,7 @@ from planbook.runs import Run
 from planbook.watching.followed_run import FollowedRun, RunControl
 from planbook.watching.pages import Pages
 from tests.executing import wait_until
-from tests.flows import BUILD, here
+from tests.flows import BUILD, invoke
 from tests.reported import asking_run, written
 from tests.watched import Watcher, count, played, watched
 
@@ -125,7 +125,7 @@ def test_a_store_that_cannot_be_read_is_reported_and_read_again_later(tmp_path: 
 
 def test_learned_rules_are_shown(tmp_path: Path) -> None:
     folder = tmp_path / "run"
-    assert here(*BUILD, "--types", "fetch", "--tasks-per-type", 2, "--out", folder).returncode == 0
+    assert invoke(*BUILD, "--types", "fetch", "--tasks-per-type", 2, "--out", folder).returncode == 0
     with closing(FollowedRun(folder)) as following:
         shown = json.dumps(Pages(following, RunControl(following)).news(0)[1]["sections"])
     assert "What was learned" in shown
@@ -179,10 +179,10 @@ def test_the_headers_forbid_everything_that_the_page_does_not_need(still: Watche
 
 def test_building_tasks_that_were_left_out_are_not_counted(tmp_path: Path) -> None:
     run = tmp_path / "run"
-    built = here(*BUILD, "--types", "fetch", "--tasks-per-type", "4", "--solved-after", "1", "--out", run, "--json")
+    built = invoke(*BUILD, "--types", "fetch", "--tasks-per-type", "4", "--solved-after", "1", "--out", run, "--json")
     assert built.returncode == 0, built.printed
     assert built.result["left_out"] > 0
-    assert here("report", run, "--out", tmp_path / "report.html").returncode == 0
+    assert invoke("report", run, "--out", tmp_path / "report.html").returncode == 0
     page = (tmp_path / "report.html").read_text()
     assert page.count(">skipped</span>") == built.result["left_out"]
     assert ">begun</span>" not in page

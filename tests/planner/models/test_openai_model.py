@@ -16,7 +16,7 @@ from planbook.planner.errors import ContextExceeded, EpisodeStopped, ModelRefuse
 from planbook.planner.models.openai_api import OpenAIModel
 from planbook.planner.models.tokens import estimated_usage
 from planbook.planner.models.waiting import MAX_TIMEOUT, Timeouts
-from tests.ear import Ear
+from tests.ear import PieceListener
 from tests.openai_server import Break, Refusal, Server, Silence, serving
 from tests.planner.models.served import ASK, KEY, TEXT, model
 
@@ -52,7 +52,7 @@ def test_refused_parameters_are_replaced_or_dropped_in_all_later_requests(
     server: Server, caplog: pytest.LogCaptureFixture
 ) -> None:
     server.refuses = frozenset({"temperature", "seed", "stop", "max_tokens", "stream_options", "stream"})
-    ear, asked, sampling = Ear(), model(server), Sampling(stop=("END",))
+    ear, asked, sampling = PieceListener(), model(server), Sampling(stop=("END",))
     reply = asked.complete(ASK, sampling, ear)
     assert (reply.text, ear.heard, reply.usage) == (TEXT, [TEXT], Usage(prompt=5, completion=4))
     assert asked.complete(ASK, sampling).text == TEXT

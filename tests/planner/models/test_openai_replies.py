@@ -7,7 +7,7 @@ import pytest
 from planbook.planner import Message, Sampling, Usage
 from planbook.planner.models.openai_replies import ReplyListener, read_stream
 from planbook.planner.models.tokens import estimated_usage
-from tests.ear import Ear
+from tests.ear import PieceListener
 from tests.openai_server import Break, Completion, Refusal, Server, serving
 from tests.planner.models.served import ASK, TEXT, model
 
@@ -24,7 +24,7 @@ from tests.planner.models.served import ASK, TEXT, model
 )
 def test_a_broken_stream_is_repeated_and_passed_on_once(server: Server, trouble: Break) -> None:
     server.troubles += [trouble]
-    ear = Ear()
+    ear = PieceListener()
     reply = model(server).complete(ASK, Sampling(), ear)
     assert (reply.text, ear.text, reply.finish) == (TEXT, TEXT, "stop")
     assert len(server.requests) == 2
@@ -32,7 +32,7 @@ def test_a_broken_stream_is_repeated_and_passed_on_once(server: Server, trouble:
 
 def test_a_repeated_stream_with_another_text_is_not_passed_on() -> None:
     texts = iter(["the first answer, cut off", "a second answer, whole"])
-    ear = Ear()
+    ear = PieceListener()
     with serving(lambda messages: next(texts)) as server:
         server.troubles += [Break(after=1)]
         reply = model(server).complete(ASK, Sampling(), ear)
@@ -131,7 +131,7 @@ def test_a_whole_answer_needs_no_finish_reason(server: Server) -> None:
 
 
 def test_a_listener_may_stop_the_stream() -> None:
-    ear = Ear(pieces=3)
+    ear = PieceListener(pieces=3)
     with serving(lambda messages: "word " * 400, pause=0.01) as server:
         reply = model(server).complete(ASK, Sampling(), ear)
     assert (reply.text, reply.finish) == ("word " * 4 + "word", "cut")
@@ -193,7 +193,10 @@ def test_a_refusal_has_no_half_surrogates() -> None:
 @pytest.mark.parametrize("name", ["reasoning_content", "reasoning"])
 @pytest.mark.parametrize("refuses", [frozenset(), frozenset({"stream"})])
 def test_the_reasoning_is_separate_from_the_reply(name: str, refuses: frozenset[str]) -> None:
-    completion, ear = Completion("agent.open('box_1')", reasoning="First, box_2? No.", reasoning_field=name), Ear()
+    completion, ear = (
+        Completion("agent.open('box_1')", reasoning="First, box_2? No.", reasoning_field=name),
+        PieceListener(),
+    )
     with serving(lambda messages: completion, refuses=refuses) as server:
         reply = model(server).complete(ASK, Sampling(), ear)
     assert (reply.text, reply.reasoning) == (completion.text, completion.reasoning)

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from planbook.planner import Message, OnText, RecordedModel, Reply, Sampling, ScriptedModel, Usage, read_recording
 from planbook.planner.errors import ModelError, ModelRefused, ModelUnavailable, NotRecorded, UnknownModel
 from planbook.planner.models.types import Finish, asking, request_key
-from tests.ear import Ear
+from tests.ear import PieceListener
 
 
 def say(*texts: str) -> list[Message]:
@@ -96,7 +96,7 @@ def test_recording_and_replay_cut_at_the_same_character(
     tmp_path_factory: pytest.TempPathFactory, text: str, pieces: int
 ) -> None:
     path = tmp_path_factory.mktemp("cut") / "a.jsonl"
-    live, again = Ear(pieces), Ear(pieces)
+    live, again = PieceListener(pieces), PieceListener(pieces)
     first = RecordedModel(path, ScriptedModel([text])).complete(say("a"), Sampling(), live)
     second = RecordedModel(path).complete(say("a"), Sampling(), again)
     assert (first.text, first.finish, live.heard) == (second.text, second.finish, again.heard)

@@ -7,7 +7,7 @@ import pytest
 from planbook.planner import Message, Model, Sampling, ScriptedModel
 from planbook.planner.errors import ContextExceeded, ModelRefused
 from planbook.planner.models.tokens import estimated_usage
-from tests.ear import Ear
+from tests.ear import PieceListener
 
 ASK = [Message(role="user", content="What now?")]
 
@@ -36,7 +36,7 @@ def test_threads_share_the_texts() -> None:
 
 def test_a_listener_gets_pieces_and_may_stop() -> None:
     text = "x" * 100
-    ear = Ear()
+    ear = PieceListener()
     assert ScriptedModel([text]).complete(ASK, Sampling(), ear).finish == "stop"
     assert ear.text == text
     assert len(ear.heard) > 3

@@ -9,7 +9,7 @@ from planbook.planner import Message, RecordedModel, Sampling
 from planbook.planner.errors import ContextExceeded
 from planbook.planner.models.openai_api import OpenAIModel
 from planbook.planner.models.tokens import estimate_prompt
-from tests.ear import Ear
+from tests.ear import PieceListener
 
 URL = os.environ.get("PLANBOOK_TEST_MODEL_URL", "")
 NAME = os.environ.get("PLANBOOK_TEST_MODEL_NAME", "small")
@@ -23,7 +23,7 @@ pytestmark = [pytest.mark.deep, pytest.mark.skipif(not URL, reason="PLANBOOK_TES
 
 def test_a_real_model_answers_is_cut_and_is_recorded(tmp_path: Path) -> None:
     model = OpenAIModel(NAME, base_url=URL, retries=1, extra_body={"cache_prompt": False})
-    ear = Ear()
+    ear = PieceListener()
     whole = model.complete(ASK, Sampling(max_tokens=200), ear)
     assert whole.finish in ("stop", "length")
     assert whole.text == ear.text
@@ -31,7 +31,7 @@ def test_a_real_model_answers_is_cut_and_is_recorded(tmp_path: Path) -> None:
     assert not whole.usage.estimated
     assert 0.6 * whole.usage.prompt < estimate_prompt(ASK) < 1.6 * whole.usage.prompt
 
-    cut = model.complete(ASK, Sampling(max_tokens=200), Ear(pieces=5))
+    cut = model.complete(ASK, Sampling(max_tokens=200), PieceListener(pieces=5))
     assert (cut.finish, cut.usage.estimated) == ("cut", True)
     assert whole.text.startswith(cut.text)
 

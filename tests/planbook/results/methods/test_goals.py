@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from planbook.planner.strategies.deps.pursuit import GoalFigures, GoalTried, rounds
-from tests.rows import FAILED, SOLVED, Book, new_run, summary_of
+from tests.rows import FAILED, SOLVED, EpisodeWriter, new_run, summary_of
 
 LOG, PICKAXE = "agent.mine({'log': 1}, None)", "agent.craft({'wooden_pickaxe': 1}, {'planks': 3}, 'crafting_table')"
 
@@ -19,7 +19,7 @@ def test_replans_and_goals_are_counted(tmp_path: Path) -> None:
     episodes = [(mended, SOLVED), ([goal(LOG), goal(PICKAXE, False)], FAILED), ([], FAILED)]
     with closing(new_run(tmp_path / "run", *"aab")) as run:
         for entry, (goals, outcome) in zip(run.entries(), episodes, strict=True):
-            book = Book(run, entry.path)
+            book = EpisodeWriter(run, entry.path)
             for body in goals:
                 book.put(f"{book.scope}/plan/0", "goal", body)
             book.end(outcome)
@@ -35,10 +35,10 @@ def test_replans_and_goals_are_counted(tmp_path: Path) -> None:
 def test_replans_are_those_of_played_episodes(tmp_path: Path) -> None:
     with closing(new_run(tmp_path / "run", *"ab")) as run:
         for entry, goals in zip(run.entries(), ([goal(LOG)], [goal(PICKAXE, False), goal(LOG)]), strict=True):
-            book = Book(run, entry.path)
+            book = EpisodeWriter(run, entry.path)
             for body in goals:
                 book.put(f"{book.scope}/plan/0", "goal", body)
-        Book(run, "task/0").end(SOLVED)
+        EpisodeWriter(run, "task/0").end(SOLVED)
         found = summary_of(run).methods["goals"]
     assert isinstance(found, GoalFigures)
     assert (found.mean_rounds, found.most_rounds, found.rounds) == (0, 0, {0: 1})

@@ -7,7 +7,7 @@ from planbook.planner.strategies.advocate.tree import SearchFigures
 from planbook.planner.strategies.agentkit import GraphFigures
 from planbook.runs import Run
 from tests.rows import BROKEN, FAILED, SOLVED, new_run, summary_of
-from tests.rows import Book as Book  # for other tests
+from tests.rows import EpisodeWriter as EpisodeWriter  # for other tests
 
 
 def searched(run: Run) -> SearchFigures:
@@ -21,7 +21,7 @@ def test_means_of_actions_and_revisions_leave_out_broken_episodes(tmp_path: Path
         for entry, (actions, outcome) in zip(
             run.entries(), [((3, 1, 5), FAILED), ((1,), SOLVED), ((3, 1, 5), BROKEN)], strict=False
         ):
-            book = Book(run, entry.path)
+            book = EpisodeWriter(run, entry.path)
             for number, count in enumerate(actions):
                 book.plan(number, count)
             book.end(outcome)
@@ -34,7 +34,7 @@ def test_success_by_round_is_cumulative_and_over_all_tasks(tmp_path: Path) -> No
         for entry, (rounds, outcome) in zip(
             run.entries(), [(1, SOLVED), (3, SOLVED), (3, SOLVED), (4, FAILED)], strict=False
         ):
-            book = Book(run, entry.path)
+            book = EpisodeWriter(run, entry.path)
             for number in range(rounds):
                 book.plan(number)
             book.end(outcome)
@@ -45,7 +45,7 @@ def test_success_by_round_is_cumulative_and_over_all_tasks(tmp_path: Path) -> No
 
 def test_branches_remedies_and_lasting_actions_are_counted(tmp_path: Path) -> None:
     with closing(new_run(tmp_path / "run", "a")) as run:
-        book = Book(run, "task/0")
+        book = EpisodeWriter(run, "task/0")
         book.plan(0, 4, lasting=2, lasting_gone_behind=1)
         fates = [(0, "kept"), (0, "turned back"), (1, "kept"), (1, "abandoned"), (2, "not tried"), (0, "not tried")]
         for idea, fate in fates:
@@ -63,7 +63,7 @@ def test_branches_remedies_and_lasting_actions_are_counted(tmp_path: Path) -> No
 
 def test_only_the_last_attempt_at_an_episode_counts(tmp_path: Path) -> None:
     with closing(new_run(tmp_path / "run", "a")) as run:
-        first, last = Book(run, "task/0"), Book(run, "task/0/restart/1")
+        first, last = EpisodeWriter(run, "task/0"), EpisodeWriter(run, "task/0/restart/1")
         for number, actions in enumerate((3, 1, 5)):
             first.plan(number, actions)
         last.plan(0, 1)
@@ -74,13 +74,13 @@ def test_only_the_last_attempt_at_an_episode_counts(tmp_path: Path) -> None:
 
 def test_a_run_without_spans_has_no_figures_of_methods(tmp_path: Path) -> None:
     with closing(new_run(tmp_path / "run", "a")) as run:
-        Book(run, "task/0").end(SOLVED)
+        EpisodeWriter(run, "task/0").end(SOLVED)
         assert summary_of(run).methods == {}
 
 
 def test_nodes_of_graphs_are_counted(tmp_path: Path) -> None:
     with closing(new_run(tmp_path / "run", *"aa")) as run:
-        book = Book(run, "task/0")
+        book = EpisodeWriter(run, "task/0")
         for number in range(2):
             for name in ("observe", "act"):
                 body = {"node": name, "number": number, "skipped": bool(number), "temporary": name == "act"}
@@ -88,7 +88,7 @@ def test_nodes_of_graphs_are_counted(tmp_path: Path) -> None:
             body = {"node": "rest", "number": number, "skipped": True, "answer": "instead"}
             book.put(f"{book.scope}/pass/{number}", "node", body)
         book.end(SOLVED)
-        unfinished = Book(run, "task/1")
+        unfinished = EpisodeWriter(run, "task/1")
         unfinished.put(f"{unfinished.scope}/pass/0", "node", {"node": "observe", "number": 0})
         methods = summary_of(run).methods
     assert methods == {"graph": GraphFigures(passes=3, answered=3, reused=2, temporary=2, skipped=2, mean_passes=2)}

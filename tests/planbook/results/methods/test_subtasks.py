@@ -9,9 +9,9 @@ import pytest
 from planbook.planner import Outcome
 from planbook.planner.strategies.adapt.executor import Audit, Claims, DecompositionFigures
 from tests.command import ROOT
-from tests.flows import here
+from tests.flows import invoke
 from tests.golden import play
-from tests.rows import BROKEN, FAILED, SOLVED, Book, new_run, summary_of
+from tests.rows import BROKEN, FAILED, SOLVED, EpisodeWriter, new_run, summary_of
 
 EXECUTOR, PLANNER = "executor", "planner"
 Claim = tuple[str, int, bool | None]
@@ -22,7 +22,7 @@ def figures(folder: Path, *episodes: tuple[str, Outcome | None, Sequence[Claim]]
     """Return the figures of a run with episodes of these types, outcomes and claims."""
     with closing(new_run(folder, *(kind for kind, _, _ in episodes))) as run:
         for entry, (_, outcome, claims) in zip(run.entries(), episodes, strict=True):
-            book = Book(run, entry.path)
+            book = EpisodeWriter(run, entry.path)
             for number, (by, depth, done) in enumerate(claims):
                 body = {"by": by, "text": f"part {number}", "depth": depth, "done": done, "note": ""}
                 book.put(f"{book.scope}/{by}/{number}", "subtask", body)
@@ -72,11 +72,11 @@ def test_a_run_prints_and_returns_the_figures(tmp_path: Path) -> None:
     deep = play("adapt-textcraft-stepwise", tmp_path / "deep")
     assert (deep["solved"], deep["subtasks"]["k_max"]) == (2, 2.5)
     assert deep["subtasks"]["audit"]["solved"] == {"done": 0, "failed": 0, "none": 2}
-    again = here("run", "--resume", tmp_path / "deep", "--json")
+    again = invoke("run", "--resume", tmp_path / "deep", "--json")
     assert "deepest level of a solved task (k_max): 2.50, by type depth_2 2.00, depth_3 3.00" in again.printed
     assert again.result["subtasks"] == deep["subtasks"]
     command = ("run", "--planner", "adapt", "--env", "toy", "--task", "fetch/0")
     model = ("--model", f"scripted:{ROOT}/tests/claiming.py:boastful")
-    boastful = here(*command, *model, "--json", "--out", tmp_path / "boastful")
+    boastful = invoke(*command, *model, "--json", "--out", tmp_path / "boastful")
     assert boastful.result["subtasks"]["audit"]["not_solved"]["done"] == 1
     assert "Solved as claimed 100.0%, as judged 0.0%;" in boastful.printed
