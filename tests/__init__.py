@@ -1,4 +1,4 @@
-"""The tests, in folders named after the packages that they test.
+"""The tests, in folders that are named after the packages that they test.
 
-This is a package since some other distributions install a top-level `tests` too.
+This folder is a package because some other distributions install a top-level `tests` too.
 """

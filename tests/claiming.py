@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 
 from planbook.planner import Message, Sampling
-from tests.planner.counsellors import NO, PLAN, YES, aligned, question
-from tests.planner.players import code
+from tests.planner.advocate_kit import NO, PLAN, YES, aligned, question
+from tests.planner.episode_kit import code
 
 
 def boastful(messages: Sequence[Message], sampling: Sampling) -> str:
@@ -18,7 +18,7 @@ def modest(messages: Sequence[Message], sampling: Sampling) -> str:
 
 
 def mines(messages: Sequence[Message], sampling: Sampling) -> str:
-    """Reply as a planner of goals whose plan is one action that can be done."""
+    """Reply as a planner of goals whose plan is one possible action."""
     return code("agent.mine({'log': 1})")
 
 
@@ -28,22 +28,22 @@ def mines_and_sings(messages: Sequence[Message], sampling: Sampling) -> str:
 
 
 def crafts(messages: Sequence[Message], sampling: Sampling) -> str:
-    """Reply as a planner of goals whose plan is one action that cannot be done."""
+    """Reply as a planner of goals whose plan is one impossible action."""
     return code("agent.craft({'pickaxe': 1}, {'planks': 3, 'stick': 2})")
 
 
 def mines_and_is_done(messages: Sequence[Message], sampling: Sampling) -> str:
-    """Reply with one goal, and then say that everything is done."""
+    """Reply with one goal. In the next reply, say that everything is done."""
     return "That is it.\nDONE" if len(messages) > 2 else mines(messages, sampling)
 
 
 def content(messages: Sequence[Message], sampling: Sampling) -> str:
-    """Reply as Devil's Advocate, which says that the task is complete before anything is done."""
+    """Reply as a model for Devil's Advocate that says that the task is complete before it has done anything."""
     return {"plan": PLAN, "task_done": YES}[question(messages)]
 
 
 def content_later(messages: Sequence[Message], sampling: Sampling) -> str:
-    """Reply as Devil's Advocate, which says that the task is complete once a box was opened."""
+    """Reply as a model for Devil's Advocate that says that the task is complete once a box has been opened."""
     opened = "You open box_1" in messages[-1].content
     return {
         "plan": PLAN,
@@ -56,6 +56,6 @@ def content_later(messages: Sequence[Message], sampling: Sampling) -> str:
 
 
 def never_content(messages: Sequence[Message], sampling: Sampling) -> str:
-    """Reply as Devil's Advocate, for which the task is never complete and every action is wrong."""
+    """Reply as a model for Devil's Advocate that says that the task is never complete and every action is wrong."""
     replies = {"plan": PLAN, "task_done": NO, "subtask_done": NO, "act": code("agent.open('box_1')"), "remedy": "NONE"}
     return {**replies, "align": aligned(verdict="NO")}[question(messages)]

@@ -1,4 +1,4 @@
-"""Run the command line in a separate process, as a user does."""
+"""Run the command line in a separate process, as users do."""
 
 import json
 import os
@@ -34,7 +34,7 @@ for line in sys.stdin:
 
 
 class ForkServer:
-    """Runs commands in children of one process that has imported planbook, which halves their time."""
+    """Forks a process for each command from one that has already imported planbook. This halves a command's time."""
 
     def __init__(self, python: object = sys.executable, env: Mapping[str, str] | None = None) -> None:
         self._python, self._env = str(python), env
@@ -47,29 +47,29 @@ class ForkServer:
         )
 
     def run(self, *arguments: object, cwd: Path, env: Mapping[str, str]) -> "subprocess.CompletedProcess[str]":
-        """Run one command in a folder, with these environment variables only."""
+        """Run one command in a folder, with only these environment variables."""
         words = [*map(str, arguments)]
         out, err = (Path(self._streams.name) / name for name in ("out", "err"))
-        given = {"out": str(out), "err": str(err), "cwd": str(cwd), "env": dict(env), "arguments": words}
+        request = {"out": str(out), "err": str(err), "cwd": str(cwd), "env": dict(env), "arguments": words}
         with self._lock:
             for stream in (out, err):
                 stream.write_text("")
-            asked, answered = self._process.stdin, self._process.stdout
-            assert asked is not None
-            assert answered is not None
-            asked.write(json.dumps(given) + "\n")
-            asked.flush()
-            code = int(answered.readline())
+            requests, exit_codes = self._process.stdin, self._process.stdout
+            assert requests is not None
+            assert exit_codes is not None
+            requests.write(json.dumps(request) + "\n")
+            requests.flush()
+            code = int(exit_codes.readline())
             return subprocess.CompletedProcess(["planbook", *words], code, out.read_text(), err.read_text())
 
 
-HERE = ForkServer()
-"""Runs this project's commands."""
+FORK_SERVER = ForkServer()
+"""Runs the commands of this project."""
 
 
 def planbook(*arguments: object, cwd: Path = ROOT) -> "subprocess.CompletedProcess[str]":
     """Run one command in a folder. Start-up time and terminals are tested in tests/blackbox/test_processes.py."""
-    return HERE.run(*arguments, cwd=cwd, env=os.environ | {"PYTHONPATH": str(ROOT)})
+    return FORK_SERVER.run(*arguments, cwd=cwd, env=os.environ | {"PYTHONPATH": str(ROOT)})
 
 
 def result(finished: "subprocess.CompletedProcess[str]") -> Any:

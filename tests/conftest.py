@@ -23,13 +23,13 @@ settings.register_profile(
 )
 settings.load_profile("planbook")
 
-# Bytecode is kept, by pytest and by the processes that tests start: compiling everything anew takes a third of a
-# command's time, and ten seconds in each pytest process.
+# Pytest and the processes that tests start keep their bytecode. Without it, they would compile everything again, which
+# takes a third of a command's time, and ten seconds in each pytest process.
 sys.dont_write_bytecode = False
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
-    # A process that a shell starts in the background ignores Ctrl-C, and so would the processes that tests start.
+    # A shell lets background processes ignore Ctrl-C, and the processes that tests start would inherit this.
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
@@ -56,7 +56,7 @@ def sandbox() -> Iterator[Sandbox]:
 
 @pytest.fixture(scope="session")
 def postgres() -> "Iterator[Server]":
-    """A real PostgreSQL server, one for each pytest process. Only its tests need psycopg."""
+    """A real PostgreSQL server, one for each pytest process. Only tests that use it need psycopg."""
     from tests.postgres import need_postgres, running
 
     with running(need_postgres()) as server:

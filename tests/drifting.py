@@ -1,5 +1,10 @@
-"""A toy environment that changes during a run, and a model that notices: ``-o change=renamed``, ``reworded`` or
-``sticky``."""
+"""A toy environment that changes during a run, and a scripted model that adapts to the change.
+
+- ``-o change=renamed``: boxes do not open any more; they have to be pulled.
+- ``-o change=reworded``: an observation says in other words what is in a box.
+- ``-o change=sticky``: things stick to the hand. An episode goes on until the agent leaves, and a thing has to be put
+  down twice after the change.
+"""
 
 import json
 import re
@@ -16,7 +21,7 @@ REFUSED, NEW_WORDS, HELD = "boxes do not open any more; pull them", "Inside: ", 
 
 
 class DriftOptions(BaseModel):
-    """What changes, and after how many tasks. ``run`` distinguishes runs in the same process."""
+    """What changes, and after how many tasks. ``run`` tells runs in the same process apart."""
 
     change: str = "renamed"
     after: int = 6
@@ -24,10 +29,7 @@ class DriftOptions(BaseModel):
 
 
 class Drifting(Toy):
-    """Boxes are opened until then, and pulled afterwards; or what is in them is worded otherwise; or things stick.
-
-    With the last, an episode goes on until the agent leaves, and a thing has to be put down twice after the change.
-    """
+    """The toy environment with the change that its options name."""
 
     name = "drifting"
     Options = DriftOptions
@@ -87,7 +89,7 @@ for box in boxes:
 
 
 def answer(messages: Sequence[Message], sampling: Sampling) -> str:
-    """Reply with the type of a goal, a plan, its continuation, or a procedure, adapted to the last change observed."""
+    """Reply with the type of a goal, a plan, its continuation, or a procedure, adapted to the change if it was seen."""
     conversation = "\n".join(message.content for message in messages)
     *_, thing = re.findall(r"put the (\w+) on the table", conversation)
     if "# Types of tasks that have a procedure" in messages[-1].content:

@@ -1,4 +1,7 @@
-"""Random plans for dry runs, and whether their calls are accepted when the plans are really run."""
+"""Random plans, their dry runs, and real runs to compare them with.
+
+A dry run evaluates a plan without acting and reports the calls that cannot succeed.
+"""
 
 import sys
 from collections import defaultdict
@@ -14,7 +17,10 @@ from planbook.sandbox import DryRun, dry_run
 
 
 class Recorder:
-    """An ``agent`` for plans that run in this process; ``accepted`` has the fate of each call, by line."""
+    """An ``agent`` for plans that run in this process. It records which calls the environment accepts.
+
+    ``accepted`` maps each line to a list with one item for each of its calls, in order.
+    """
 
     def __init__(self, environment: Environment) -> None:
         self._environment = environment
@@ -38,7 +44,7 @@ class Recorder:
 
 
 def run_for_real(environment: Environment, task: Task, plan: str) -> Mapping[int, Sequence[bool]]:
-    """Run a plan for real and return, by line, whether its calls were accepted, in order. Exceptions end the plan."""
+    """Run a plan in the environment, until an exception if there is one. Return ``Recorder.accepted``."""
     observation = environment.reset(task)
     agent = Recorder(environment)
     shown = type("Task", (), {"params": task.params, "observation": observation.text})
@@ -64,61 +70,61 @@ def dry_run_of(
 
 
 Call = Callable[[Random, Sequence[str]], str]
-"""Writes one random call; the names are variables that may be its arguments."""
+"""Writes one random call. Its arguments may be the variables with these names."""
 UNKNOWN_TESTS = ("len(seen) % 2", "len(seen) % 3 == 0", "'a' in seen", "'Nothing' in seen")
 KNOWN_TESTS = ("count > 1", "not picked", "len(picked) < 2", "agent.holding == 'nothing'", "picked or count")
 
 
 class PlanWriter:
-    """Writes plans at random: calls in branches, loops, functions and try, at most one on a line."""
+    """Writes random plans: calls in branches, loops, functions and try statements, at most one call on a line."""
 
-    def __init__(self, dice: Random, call: Call, words: Sequence[str]) -> None:
-        self._dice, self._call, self._words = dice, call, words
+    def __init__(self, rng: Random, call: Call, words: Sequence[str]) -> None:
+        self._rng, self._call, self._words = rng, call, words
         self._number = 0
 
     def plan(self) -> str:
         """Return a plan of about three dozen lines."""
-        lines = ["seen, count, picked = '', 0, []", *self._block((), self._dice.randint(4, 9), 0)]
+        lines = ["seen, count, picked = '', 0, []", *self._block((), self._rng.randint(4, 9), 0)]
         return "\n".join(lines) + "\n"
 
     def _block(self, names: tuple[str, ...], size: int, depth: int, loop: bool = False) -> list[str]:
         lines: list[str] = []
         for _ in range(size):
-            way = self._dice.choice(SIMPLE if depth > 2 else (*SIMPLE, *NESTED))
-            lines += way(self, names, depth)
-        if loop and self._dice.random() < 0.4:
-            lines += [f"if {self._test()}:", f"    {self._dice.choice(['break', 'continue'])}"]
+            write = self._rng.choice(SIMPLE if depth > 2 else (*SIMPLE, *NESTED))
+            lines += write(self, names, depth)
+        if loop and self._rng.random() < 0.4:
+            lines += [f"if {self._test()}:", f"    {self._rng.choice(['break', 'continue'])}"]
         return lines
 
     def _test(self) -> str:
-        return self._dice.choice((*UNKNOWN_TESTS, *KNOWN_TESTS))
+        return self._rng.choice((*UNKNOWN_TESTS, *KNOWN_TESTS))
 
     def _inner(self, names: tuple[str, ...], depth: int, loop: bool = False) -> list[str]:
-        return [f"    {line}" for line in self._block(names, self._dice.randint(1, 3), depth + 1, loop)]
+        return [f"    {line}" for line in self._block(names, self._rng.randint(1, 3), depth + 1, loop)]
 
     def _some(self) -> str:
-        return repr([self._dice.choice(self._words) for _ in range(self._dice.randint(1, 3))])
+        return repr([self._rng.choice(self._words) for _ in range(self._rng.randint(1, 3))])
 
     def _name(self) -> str:
         self._number += 1
         return f"each_{self._number}"
 
     def one_call(self, names: tuple[str, ...], depth: int) -> list[str]:
-        return [f"seen = {self._call(self._dice, names)}"]
+        return [f"seen = {self._call(self._rng, names)}"]
 
     def value(self, names: tuple[str, ...], depth: int) -> list[str]:
-        word = repr(self._dice.choice(self._words))
+        word = repr(self._rng.choice(self._words))
         return [
-            self._dice.choice(
+            self._rng.choice(
                 [f"picked.append({word})", "count += 1", f"picked = [{word}]", "picked = (picked + picked[:1])[:4]"]
             )
         ]
 
     def unseen(self, names: tuple[str, ...], depth: int) -> list[str]:
         name = self._name()
-        call = self._call(self._dice, (*names, name))
+        call = self._call(self._rng, (*names, name))
         return [
-            self._dice.choice(
+            self._rng.choice(
                 [
                     f"seen = str([{call} for {name} in {self._some()}])",
                     f"seen = str(any('a' in {call} for {name} in {self._some()}))",
@@ -131,31 +137,31 @@ class PlanWriter:
 
     def branch(self, names: tuple[str, ...], depth: int) -> list[str]:
         lines = [f"if {self._test()}:", *self._inner(names, depth)]
-        return [*lines, "else:", *self._inner(names, depth)] if self._dice.random() < 0.5 else lines
+        return [*lines, "else:", *self._inner(names, depth)] if self._rng.random() < 0.5 else lines
 
     def loop(self, names: tuple[str, ...], depth: int) -> list[str]:
         name = self._name()
-        over = self._dice.choice(
+        over = self._rng.choice(
             [self._some(), "list(picked)[:3]", "picked[:3]", "sorted(picked, key=len)[:3]", "seen.split()[:3]"]
         )
         return [f"for {name} in {over}:", *self._inner((*names, name), depth, loop=True)]
 
     def turns(self, names: tuple[str, ...], depth: int) -> list[str]:
         name = self._name()
-        test = self._dice.choice([f"{name} < 2", f"{name} < 3 and {self._dice.choice(UNKNOWN_TESTS)}"])
+        test = self._rng.choice([f"{name} < 2", f"{name} < 3 and {self._rng.choice(UNKNOWN_TESTS)}"])
         return [f"{name} = 0", f"while {test}:", f"    {name} += 1", *self._inner(names, depth, loop=True)]
 
     def caught(self, names: tuple[str, ...], depth: int) -> list[str]:
         lines = ["try:", *self._inner(names, depth), "    seen = [seen][len(seen) % 2]", *self._inner(names, depth)]
         lines += ["except IndexError:", *self._inner(names, depth)]
-        return [*lines, "finally:", *self._inner(names, depth)] if self._dice.random() < 0.4 else lines
+        return [*lines, "finally:", *self._inner(names, depth)] if self._rng.random() < 0.4 else lines
 
     def function(self, names: tuple[str, ...], depth: int) -> list[str]:
         name, given = self._name(), self._name()
-        leave = ["    if len(seen) % 2:", "        return seen"] if self._dice.random() < 0.4 else []
+        leave = ["    if len(seen) % 2:", "        return seen"] if self._rng.random() < 0.4 else []
         lines = [f"def {name}({given}, seen=''):", "    count, picked = 0, []", *leave, *self._inner((given,), depth)]
-        calls = [f"seen = str({name}({self._dice.choice(self._words)!r}))" for _ in range(self._dice.randint(0, 2))]
-        leak = [f"seen = str([*map({name}, {self._some()})])"] if self._dice.random() < 0.2 else []
+        calls = [f"seen = str({name}({self._rng.choice(self._words)!r}))" for _ in range(self._rng.randint(0, 2))]
+        leak = [f"seen = str([*map({name}, {self._some()})])"] if self._rng.random() < 0.2 else []
         return [*lines, *calls, *leak]
 
 
@@ -164,9 +170,9 @@ NESTED = (PlanWriter.branch, PlanWriter.loop, PlanWriter.turns, PlanWriter.caugh
 
 
 def wrong_reports(plan: str, run: DryRun, accepted: Mapping[int, Sequence[bool]]) -> list[str]:
-    """Return the reports of a dry run that are wrong, as the environment accepted a call on that line.
+    """Return the reports of a dry run that are wrong because the environment accepted a call on the reported line.
 
-    Reports on a call inside a function, as called from another line, are left out: the line alone does not identify it.
+    Reports on calls inside a function are not examined, because other callers of the function share the line.
     """
     reported = [fault for fault in run.faults if ", called in " not in fault.message]
     return [f"{fault}\n{plan}" for fault in reported if any(accepted.get(fault.line or 0, ()))]

@@ -19,7 +19,10 @@ ENVIRONMENT = f"{ROOT / 'tests' / 'mortal_toy.py'}:MortalToy"
 
 
 def command(folder: Path, *more: object, **options: object) -> list[str]:
-    """Return the command that plays procedures on the mortal toy environment; process ids go to ``folder``/begun."""
+    """Return the command that plays procedures in an environment that can kill its process, tests/mortal_toy.py.
+
+    Each episode writes the id of its process to a file in ``folder``/begun.
+    """
     begun = folder / "begun"
     begun.mkdir(parents=True, exist_ok=True)
     given = {"folder": begun, **options}
@@ -45,7 +48,7 @@ def processes(folder: Path) -> set[int]:
 
 
 def wait_until(condition: Callable[[], Any], seconds: float = 60.0, what: str = "it") -> Any:
-    """Wait until the condition returns something true, and return that. Fails after ``seconds``."""
+    """Wait until the condition returns something true, and return it. Fails after ``seconds``."""
     until = time.monotonic() + seconds
     while not (found := condition()):
         assert time.monotonic() < until, f"{what} did not happen"
@@ -63,7 +66,7 @@ def alive(process: int) -> bool:
 
 def children(process: int) -> list[int]:
     """Return the ids of a process's children."""
-    return [each.number for each in all_processes() if each.parent == process]
+    return [child.number for child in all_processes() if child.parent == process]
 
 
 class Process(NamedTuple):
@@ -87,7 +90,7 @@ def all_processes() -> list[Process]:
 
 
 def kernel_reports_kills() -> bool:
-    """Return whether the kernel reveals how a process ended that has been reaped already; Linux does since 6.15."""
+    """Return whether the kernel reports how a process ended even after it was reaped, as Linux does since 6.15."""
     child = os.fork()
     if child == 0:
         signal.pause()
@@ -100,7 +103,7 @@ def kernel_reports_kills() -> bool:
 
 
 def kill(process: int) -> None:
-    """Kill a process as the kernel does when memory runs out."""
+    """Kill a process, as the kernel does when memory runs out."""
     os.kill(process, signal.SIGKILL)
 
 

@@ -1,4 +1,4 @@
-"""Helpers for tests of the stages: commands in this process, the scripted model, and the contents of a run."""
+"""Helpers for tests of commands: run them in this process, with a scripted model, and read the runs that they write."""
 
 import json
 import sys
@@ -32,7 +32,7 @@ BUILD = ("build", "--env", "toy", "--model", scripted())
 
 
 class Finished(NamedTuple):
-    """What a command returned and printed, as for a process."""
+    """The exit code and the output of a command, like those of a process."""
 
     returncode: int
     stdout: str
@@ -50,13 +50,13 @@ class Finished(NamedTuple):
 
 
 def command_of(recording: str) -> list[str]:
-    """Return the command that the first line of a shipped recording names."""
+    """Return the arguments of the command that a shipped recording was made with."""
     words: str = json.loads((RECORDINGS / f"{recording}.jsonl").read_text().splitlines()[0])["command"]
     return words.split()
 
 
 def invoke(*arguments: object) -> Finished:
-    """Run one command in this process, which saves half a second. Unexpected exceptions are raised."""
+    """Run one command in this process, which saves half a second. Unexpected exceptions propagate."""
     stdout, stderr = StringIO(), StringIO()
     with (
         patch.object(sys, "argv", ["planbook", *map(str, arguments)]),
@@ -72,7 +72,7 @@ def invoke(*arguments: object) -> Finished:
 
 
 def refusal(*arguments: object) -> str:
-    """Run a command that has to be refused with exit code 2, and return what it printed."""
+    """Run a command that must be refused with exit code 2. Return its output."""
     refused = invoke(*arguments)
     assert refused.returncode == 2, refused.printed
     return refused.printed
@@ -87,9 +87,12 @@ def events(folder: Path, kind: Any = None, scope: str | None = None) -> list[Eve
 
 
 def asks(folder: Path, role: str = "", template: str = "") -> list[Any]:
-    """Return the recorded requests to models: of one role, or with templates whose names begin with ``template``."""
+    """Return the bodies of the recorded requests to models.
+
+    ``role`` selects the requests of one role, ``template`` those whose template's name begins with this text.
+    """
     bodies: list[Any] = [event.body for event in events(folder, "ask")]
-    return [each for each in bodies if role in ("", each["role"]) and each["template"].startswith(template)]
+    return [body for body in bodies if role in ("", body["role"]) and body["template"].startswith(template)]
 
 
 def prompt(asked: Any) -> str:
@@ -98,19 +101,19 @@ def prompt(asked: Any) -> str:
 
 
 def files(folder: Path) -> dict[str, str]:
-    """Return the text of every file below a folder, by path."""
+    """Return a dict that maps the path of every file below a folder to its text."""
     return {str(path.relative_to(folder)): path.read_text() for path in sorted(folder.rglob("*")) if path.is_file()}
 
 
 def history(folder: Path) -> list[tuple[Any, ...]]:
-    """Return a run's events without what differs when it is repeated: times, and the run's events about itself."""
+    """Return a run's events as they are when it is repeated: without times, and without events about the run itself."""
     return sorted(
         (e.scope, e.kind, e.n, _timeless(e.body)) for e in events(folder) if e.scope != "run" or e.kind == "task"
     )
 
 
-def table(summary: Any) -> dict[str, Any]:
-    """Return a summary without its time and the folder of its run."""
+def without_times(summary: Any) -> dict[str, Any]:
+    """Return a summary without its time and without the folder of its run."""
     return {name: value for name, value in summary.items() if name not in ("seconds", "run")}
 
 

@@ -1,8 +1,8 @@
 """Golden files: the prompts, actions and endings of each recording's episodes, in `tests/planbook/golden/NAME.txt`.
 
-Each prompt is one line: where it was sent, its role and template, its numbers of messages and characters, and its
-digest. Actions, observations and endings are text. After a change that is meant to change them, write the files again,
-and commit them with that change alone:
+Each prompt is one line: its scope, its role and template, the numbers of its messages and characters, and its digest.
+Actions, observations and endings are shown as text. After a change that is meant to affect them, write the files
+again, and commit them with that change and nothing else:
 
     python -m tests.golden
 
@@ -28,13 +28,13 @@ FOLDER = Path(__file__).parent / "planbook" / "golden"
 WRITTEN = (*EPISODES, "alfworld-generated")
 """The recordings that have a golden file: those that need neither a browser nor a download."""
 SHOWN = 200
-"""Maximum characters of an observation that are shown; its digest stands for the rest."""
+"""Maximum characters of an observation that are shown. A longer one is cut, and its digest is added."""
 CHANGING = ("name", "runs", "seconds", "per_solved")
 """Columns of `planbook stats` that differ from run to run."""
 
 
 def play(name: str, run: Path) -> Any:
-    """Play a recording into a folder, learning included, and return the command's result."""
+    """Play a recording, including its learning, and write the run to a folder. Return the command's result."""
     command = command_of(name)
     played = invoke(*command, "--model", f"recorded:{name}", "--out", run, "--json")
     assert played.returncode == 0, played.printed
@@ -44,13 +44,13 @@ def play(name: str, run: Path) -> Any:
     return played.result
 
 
-def held(name: str) -> str:
-    """Return the golden file of a recording."""
+def golden_text(name: str) -> str:
+    """Return the text of a recording's golden file."""
     return (FOLDER / f"{name}.txt").read_text(encoding="utf-8")
 
 
 def golden(run: Path) -> str:
-    """Return what the golden file of a run holds: its episodes, its prompts, its figures."""
+    """Return the text of the golden file for a run: its episodes, its prompts and its statistics."""
     episodes = [line for episode in _exported(run) for line in _episode(episode)]
     (row,) = invoke("stats", run, "--json").result["rows"]
     figures = {name: value for name, value in row.items() if name not in CHANGING}
@@ -73,7 +73,7 @@ def _exported(run: Path) -> list[Any]:
 
 
 def _asked(run: Path) -> list[tuple[str, Any]]:
-    """Return where each prompt of episodes and of learning was sent, and the body of its event."""
+    """Return the scope and the body of the event of each prompt, in episodes and in learning."""
     with closing(Run.open(run)) as opened:
         return [(event.scope, event.body) for event in opened.store.events(kind="ask")]
 
@@ -81,10 +81,10 @@ def _asked(run: Path) -> list[tuple[str, Any]]:
 def _episode(episode: Any) -> Iterator[str]:
     yield f"episode {episode['task']['id']} repeat {episode['repeat']}"
     events = []
-    for each in episode["rounds"]:
-        events.append((each["order"], f"  round {each['number']}: {_shown(each['observation'])}"))
-        events += [(step["order"], _step(step)) for step in each["steps"]]
-        events += [(cell["order"], f"  cell of {cell['source']}: {cell['feedback']['kind']}") for cell in each["cells"]]
+    for turn in episode["rounds"]:
+        events.append((turn["order"], f"  round {turn['number']}: {_shown(turn['observation'])}"))
+        events += [(step["order"], _step(step)) for step in turn["steps"]]
+        events += [(cell["order"], f"  cell of {cell['source']}: {cell['feedback']['kind']}") for cell in turn["cells"]]
     yield from (line for _, line in sorted(events))
     yield f"  ending {json.dumps({name: value for name, value in episode['ending'].items() if value != ''})}"
 

@@ -1,7 +1,7 @@
 """Helpers for tests that kill processes at chosen or random moments.
 
-- A sandbox worker, at chosen calls of a plan: ``DeadlySandbox`` with a ``Reaper``, in this process.
-- A host, right after chosen events of a run: ``run_until_survived``, one forked process after the other.
+- A sandbox worker, at chosen calls of a plan: a ``Reaper``, or a ``DeadlySandbox`` with one, in this process.
+- A host, right after chosen events of a run: ``run_until_survived``, which forks one process after the other.
 - Any process of a run, at random moments: ``RandomKills``. PLANBOOK_KILLS sets the number of kills that each such
   test survives, and PLANBOOK_KILLS_SEED chooses them:
 
@@ -32,11 +32,11 @@ from tests.command import ROOT
 from tests.executing import all_processes, kernel_reports_kills, kill
 
 KILLED, FAULT = -signal.SIGKILL, 99
-"""Exit codes of a process that was killed, and of one in which the command line returned without exiting."""
+"""Exit codes of a process that was killed, and of a process in which the command returned without exiting."""
 KillMoment = Literal["asked", "answered", "sent", "computing", "between"]
 KILL_MOMENTS: tuple[KillMoment, ...] = ("asked", "answered", "sent", "computing", "between")
-"""When the worker dies: before its call is carried out; after that but before it is answered; when the answer is sent
-but not yet read; some milliseconds after that; after the end of the cell that made the call."""
+"""When a worker is killed, in this order: before its call is carried out; after that, but before the call is answered;
+when the answer has been sent, but not read; a few milliseconds later; after the end of the cell that made the call."""
 CHANCE = "import random, time\nprint([random.random(), random.getrandbits(64), time.time()])"
 
 
@@ -44,12 +44,12 @@ CHANCE = "import random, time\nprint([random.random(), random.getrandbits(64), t
 
 
 def worker_of(session: Session) -> int:
-    """Return the process id of a session's worker; 0 if it has none now."""
+    """Return the process id of a session's worker, or 0 if it has none at present."""
     return session._worker._pid if session._worker is not None else 0
 
 
 def kill_worker(session: Session, how: signal.Signals = signal.SIGKILL) -> None:
-    """Kill a session's worker as the kernel does when memory runs out; it may be dead already."""
+    """Kill a session's worker, as the kernel does when memory runs out. The worker may be dead already."""
     if pid := worker_of(session):
         with suppress(ProcessLookupError):
             os.kill(pid, how)
@@ -57,14 +57,14 @@ def kill_worker(session: Session, how: signal.Signals = signal.SIGKILL) -> None:
 
 @dataclass
 class Reaper:
-    """Kills the workers of sessions. ``deaths`` says how a worker dies at a call, by its number from 0."""
+    """Kills the workers of sessions. ``deaths`` maps the number of a call, from 0, to when its worker is killed."""
 
     deaths: Callable[[int], KillMoment | None] = lambda number: None
-    carried: list[tuple[str, Any, Any]] = field(default_factory=list)
+    completed_calls: list[tuple[str, Any, Any]] = field(default_factory=list)
     """Every call that a host function carried out."""
-    left: list[str] = field(default_factory=list)
-    """The state of each session when it was closed: its names with their values, its next random numbers, its time."""
-    dead: int = 0
+    final_states: list[str] = field(default_factory=list)
+    """The state of each session when it was closed: its names and values, its next random numbers and its time."""
+    kill_count: int = 0
     _numbers: Iterable[int] = field(default_factory=count)
 
     def open(
@@ -82,12 +82,12 @@ class Reaper:
         return session
 
     def next(self) -> KillMoment | None:
-        """Return how the worker dies at the next call, if it does."""
+        """Return when the worker is killed at the next call, or None if it is not."""
         return self.deaths(next(iter(self._numbers)))
 
 
 class _DoomedSession:
-    """A session whose worker dies."""
+    """A session whose worker is killed."""
 
     def __init__(self, reaper: Reaper) -> None:
         self._reaper, self._names = reaper, dict[str, None]()
@@ -109,7 +109,7 @@ class _DoomedSession:
     def close(self) -> None:
         if not self._session._closed:
             self._how = None
-            self._reaper.left.append(self._run(look(self._names), "look").output)
+            self._reaper.final_states.append(self._run(state_code(self._names), "look").output)
         self._close()
 
     def wrap(self, name: str, function: Callable[..., object]) -> Callable[..., object]:
@@ -117,7 +117,7 @@ class _DoomedSession:
         def call(*args: JsonValue, **kwargs: JsonValue) -> object:
             how = self._how = self._reaper.next()
             self._die("asked")
-            self._reaper.carried.append((name, args, kwargs))
+            self._reaper.completed_calls.append((name, args, kwargs))
             try:
                 return function(*args, **kwargs)
             finally:
@@ -139,15 +139,15 @@ class _DoomedSession:
     def _die(self, *hows: KillMoment) -> None:
         if self._how in hows:
             self._how = None
-            self._reaper.dead += 1
+            self._reaper.kill_count += 1
             kill_worker(self._session)
 
 
 class DeadlySandbox(Sandbox):
-    """A sandbox whose sessions a reaper opens."""
+    """A sandbox in which a reaper opens the sessions."""
 
     def __init__(self, reaper: Reaper, **settings: Any) -> None:
-        self.reaper = Reaper()  # kills nothing: for the sandbox's self-test
+        self.reaper = Reaper()  # kills nothing while the sandbox tests itself
         super().__init__(**settings)
         self.reaper = reaper
 
@@ -156,8 +156,8 @@ class DeadlySandbox(Sandbox):
         return self.reaper.open(super().session, functions, **settings)
 
 
-def look(names: Iterable[str]) -> str:
-    """Return a cell that prints the values of names that exist, the next random numbers and the time."""
+def state_code(names: Iterable[str]) -> str:
+    """Return code that prints the values of those names that exist, the next random numbers and the time."""
     shown = (f"try:\n    print({name!r}, repr({name}))\nexcept NameError:\n    pass" for name in names)
     return "\n".join([*shown, CHANCE])
 
@@ -166,11 +166,11 @@ def look(names: Iterable[str]) -> str:
 
 
 def run_until_survived(kills: Sequence[Sequence[Any]], *arguments: object, url: str = "") -> list[int]:
-    """Run a command again and again until it is not killed; return the exit codes.
+    """Run a command again and again until it is not killed. Return the exit codes.
 
-    ``kills`` has a pair for each life: [kind, number] kills it right after its number-th new event of that kind ("" is
-    any kind, except for the run's own events), and number 0 lets it live; ["pid", FILE] writes the process id to the
-    file, so that the test can kill it. ``url`` is that of a model server.
+    ``kills`` has a pair for each process. [kind, number] kills it right after its number-th new event of that kind; ""
+    is any kind, except for the run's own events. Number 0 kills nothing. ["pid", FILE] writes the process id to the
+    file, so that the test can kill the process. ``url`` is the URL of a model server.
     """
     env = os.environ | ({"OPENAI_BASE_URL": url, "OPENAI_API_KEY": "key"} if url else {})
     command = [sys.executable, "-m", "tests.killing", json.dumps(kills), *map(str, arguments)]
@@ -227,13 +227,13 @@ def _forked(kills: list[Any], arguments: list[str]) -> list[int]:
 SEED = int(os.environ.get("PLANBOOK_KILLS_SEED", "0"))
 DRIVER, SANDBOX_WORKER = "driver", "sandbox worker"
 MAX_LOSSES = 2
-"""After this many losses the driver is the next victim: three workers that die in one episode count as its fault."""
+"""Losses after which the driver is the next victim. A third dead worker would count as the episode's fault."""
 MAX_SANDBOX_KILLS = MAX_KILLS - 1 if kernel_reports_kills() else 1
-"""Maximum number of a driver's sandbox workers to kill; more deaths at one place of a plan count as its fault."""
+"""Maximum number of a driver's sandbox workers to kill. More deaths at one place would count as the plan's fault."""
 EARLY = 0.2
-"""Share of drivers that may be killed while they start and have no other processes yet."""
+"""Share of drivers that may be killed while they start, before they have other processes."""
 PATIENCE_SECONDS = 150
-"""How long a driver may take to end after the last kill."""
+"""Maximum seconds that a driver may take to end after the last kill."""
 KINDS_BY_COMMAND: Mapping[str, str] = {
     "planbook.workers.processes": "worker",
     "planbook.sandbox.worker.zygote": "zygote",
@@ -246,16 +246,16 @@ KINDS_BY_COMMAND: Mapping[str, str] = {
     "dashboard": "dashboard",
     "postgres: ": "backend",
 }
-"""Kinds of processes by a part of their command lines; the first that matches counts."""
+"""Maps a part of a process's command line to the kind of the process. The first part that matches counts."""
 
 
 def number_of_kills(default: int) -> int:
-    """Return the number of kills that a test survives."""
+    """Return the number of kills that a test must survive."""
     return int(os.environ.get("PLANBOOK_KILLS", default))
 
 
 class Kill(NamedTuple):
-    """A kill: of which process, in which life of the driver (from 0), and how many seconds after that life began."""
+    """A kill: the kind and id of the process, the driver's number from 0, and the seconds since that driver started."""
 
     what: str
     process: int
@@ -268,16 +268,16 @@ class Kill(NamedTuple):
 
 @dataclass
 class RandomKills:
-    """A run, played by one driver after the other until one of them exits with 0.
+    """A run that one driver after the other plays until one of them exits with 0.
 
-    ``more`` are the root processes of other families, such as a cluster's or a database's; their processes of the kinds
-    ``more_kinds`` may be killed as well. After a process of a kind in ``waits`` was killed, drivers may fail without
-    being killed themselves, until it has recovered.
+    ``more`` are the root processes of other families, such as those of a cluster or a database. Their descendants of
+    the kinds in ``more_kinds`` may be killed as well. After a process of a kind in ``waits`` was killed, drivers may
+    fail without being killed themselves until that process has recovered.
     """
 
     command: Sequence[str]
     output: Path
-    dice: random.Random
+    rng: random.Random
     env: Mapping[str, str] = field(default_factory=dict)
     more: Sequence[int] = ()
     more_kinds: frozenset[str] = frozenset()
@@ -288,7 +288,7 @@ class RandomKills:
     codes: list[int] = field(default_factory=list)
 
     def survive(self, kills: int) -> None:
-        """Kill at most ``kills`` times. Fails if a driver that was not disturbed does not exit with 0."""
+        """Kill at most ``kills`` processes. Fails if an undisturbed driver does not exit with 0."""
         while 0 not in self.codes:
             before = len(self.blows)
             self.codes.append(self._live(kills))
@@ -298,7 +298,7 @@ class RandomKills:
             assert len(self.codes) <= kills + 40, self.report()
 
     def report(self) -> str:
-        """Return what happened, for the message of a failure."""
+        """Return a description of what happened, for the message of a failure."""
         blows = "\n".join(map(str, self.blows))
         return f"drivers ended with {self.codes}; killed were\n{blows}\nThe drivers said:\n{self.output.read_text()}"
 
@@ -313,9 +313,9 @@ class RandomKills:
                 stderr=subprocess.STDOUT,
                 process_group=0,
             )
-        if len(self.blows) < kills and self.dice.random() > EARLY:
+        if len(self.blows) < kills and self.rng.random() > EARLY:
             self._wait_for_family(driver)
-        while len(self.blows) < kills and not _ended(driver, self.dice.uniform(0, self.within)):
+        while len(self.blows) < kills and not _ended(driver, self.rng.uniform(0, self.within)):
             what, process = self._victim(driver.pid)
             with suppress(ProcessLookupError):
                 kill(process)
@@ -329,7 +329,7 @@ class RandomKills:
             raise AssertionError(f"a driver did not end.\n{self.report()}") from None
 
     def _victim(self, driver: int) -> tuple[str, int]:
-        """Return the kind and id of the next victim; all kinds of processes are equally likely."""
+        """Return the kind and id of the next victim. All kinds of processes are equally likely."""
         hit = [blow.what for blow in self.blows if blow.life == len(self.codes)]
         if len(hit) - hit.count(SANDBOX_WORKER) == MAX_LOSSES:
             return DRIVER, driver
@@ -338,15 +338,15 @@ class RandomKills:
             kinds.setdefault(what, []).append(process)
         if hit.count(SANDBOX_WORKER) >= MAX_SANDBOX_KILLS:
             kinds.pop(SANDBOX_WORKER, None)
-        what = self.dice.choice(sorted(kinds))
-        return what, self.dice.choice(sorted(kinds[what]))
+        what = self.rng.choice(sorted(kinds))
+        return what, self.rng.choice(sorted(kinds[what]))
 
     def _others(self, driver: int) -> list[tuple[str, int]]:
         more = [(what, process) for what, process in _family(self.more) if what in self.more_kinds]
         return [*_family([driver]), *more]
 
     def _wait_for_family(self, driver: "subprocess.Popen[bytes]") -> None:
-        """Wait until another process than the driver can be killed, or the driver has ended."""
+        """Wait until there is a process to kill besides the driver, or the driver has ended."""
         while not self._others(driver.pid) and not _ended(driver, 0.02):
             pass
 
@@ -361,7 +361,7 @@ def _family(roots: Sequence[int]) -> list[tuple[str, int]]:
     """Return the descendants of these processes, each with its kind."""
     there = {process.number: process for process in all_processes()}
     below, found = set(roots), list[tuple[str, int]]()
-    while new := {each.number for each in there.values() if each.parent in below} - below:
+    while new := {process.number for process in there.values() if process.parent in below} - below:
         below |= new
     for number in below - set(roots):
         kind = next((kind for mark, kind in KINDS_BY_COMMAND.items() if mark in there[number].command), "")
@@ -376,9 +376,9 @@ def _family(roots: Sequence[int]) -> list[tuple[str, int]]:
 def survive_in_all(
     kills: int, begin: Callable[[int], RandomKills], check: Callable[[RandomKills], None]
 ) -> list[RandomKills]:
-    """Begin runs until they have survived ``kills`` kills in all; check each when it is over."""
+    """Begin runs until they have survived ``kills`` kills in total. Check each run when it is over."""
     runs: list[RandomKills] = []
-    while (left := kills - sum(len(each.blows) for each in runs)) > 0:
+    while (left := kills - sum(len(run.blows) for run in runs)) > 0:
         run = begin(len(runs))
         run.survive(left)
         check(run)
@@ -387,7 +387,7 @@ def survive_in_all(
 
 
 if __name__ == "__main__":
-    import planbook.planner.models.openai_api  # noqa: F401 - once for all lives, since it takes a second
+    import planbook.planner.models.openai_api  # noqa: F401 - once for all forked processes, since it takes a second
 
     warnings.simplefilter("ignore")
     print(json.dumps(_forked(json.loads(sys.argv[1]), sys.argv[2:])))

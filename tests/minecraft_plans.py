@@ -31,10 +31,10 @@ def start_task(task_id: str = "MT8/diamond/0", **options: object) -> Minecraft:
 
 
 def act_all(environment: Minecraft, actions: Iterable[Action]) -> list[Observation]:
-    """Take one action after the other."""
+    """Take one action after the other. Return the observations."""
     return [environment.act(action) for action in actions]
 
 
 def do(environment: Minecraft, name: str, *args: JsonValue) -> Observation:
-    """Take one action, with its arguments completed by the defaults."""
+    """Take one action, and use the defaults for arguments that are not given."""
     return environment.act(environment.actions[name].bind(*args))

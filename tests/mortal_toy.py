@@ -1,4 +1,4 @@
-"""A toy environment that can kill its host process and be slow, for tests of runs that survive this."""
+"""A slow toy environment that can kill its host process, for tests of runs that survive this."""
 
 import os
 import signal
@@ -14,8 +14,8 @@ from planbook.envs.toy import Toy
 class Mortality(BaseModel):
     """Each episode appends its process id to a file in ``folder`` when it begins.
 
-    ``deadly`` is the task whose episode kills its process, the first ``deaths`` times, right before its third action;
-    with ``later``, one action later each time. ``pause`` is the duration of an action in seconds.
+    ``deadly`` is the task whose episode kills its process. It does so the first ``deaths`` times, right before its
+    third action, or with ``later`` one action later each time. ``pause`` is the duration of an action in seconds.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -28,7 +28,7 @@ class Mortality(BaseModel):
 
 
 class MortalToy(Toy):
-    """Plays as the toy environment does."""
+    """The toy environment, with the options above."""
 
     Options = Mortality
 

@@ -1,4 +1,4 @@
-"""A server for OpenAI's chat completions, for tests: it answers with a function, and fails on demand.
+"""A server for tests that implements OpenAI's chat completions. A function writes its answers, and it fails on demand.
 
 with serving(lambda messages: "hello") as server:
     server.troubles += [Refusal(429, headers={"Retry-After": "1"}), Break(after=2)]
@@ -18,12 +18,12 @@ from typing import Any
 
 Messages = list[dict[str, Any]]
 PIECE = 8
-"""Characters in one chunk of a stream, and in one token of the count."""
+"""Number of characters in one chunk of a stream, and in one token when tokens are counted."""
 
 
 @dataclass(frozen=True)
 class Completion:
-    """An answer with more than its text; ``finish`` is the API's finish_reason."""
+    """An answer with the fields of the API besides its text. ``finish`` is the finish_reason."""
 
     text: str
     finish: str = "stop"
@@ -46,10 +46,10 @@ class Refusal:
 
 
 @dataclass(frozen=True)
-class Break:
-    """A stream that ends after ``after`` pieces: cut off in the middle, or, if ``clean``, as if it were complete.
+class CutStream:
+    """A stream that ends after ``after`` pieces. The connection breaks, or, if ``clean``, the stream seems complete.
 
-    ``last`` is sent before the end, such as an error or something that is not JSON.
+    ``last`` is sent just before the end, for instance an error, or text that is not JSON.
     """
 
     after: int = 1
@@ -58,23 +58,23 @@ class Break:
 
 
 @dataclass(frozen=True)
-class Silence:
-    """A server that accepts the request and answers only after ``seconds``."""
+class DelayedAnswer:
+    """An answer that begins only ``seconds`` after the server has accepted the request."""
 
     seconds: float
 
 
-Trouble = Refusal | Break | Silence
+Trouble = Refusal | CutStream | DelayedAnswer
 Answer = Callable[[Messages], str | Completion]
 
 
 @dataclass
 class Server:
-    """The state of the server, set and read by tests. ``troubles`` are used up in order, one for each request."""
+    """The state of the server, which tests set and read. Each request uses up the next item of ``troubles``."""
 
     answer: Answer
-    refuses: frozenset[str] = frozenset()
-    """Parameters that the server refuses with a 400 that names them."""
+    refused_parameters: frozenset[str] = frozenset()
+    """Parameters that the server refuses with status 400 and a message that names them."""
     counts: bool = True
     """Whether answers include usage."""
     pause: float = 0.0
@@ -85,12 +85,13 @@ class Server:
     requests: list[dict[str, Any]] = field(default_factory=list)
     keys: list[str] = field(default_factory=list)
     times: list[float] = field(default_factory=list)
-    """When each request came, by time.monotonic."""
-    most_at_once: int = 0
+    """The time of each request, by time.monotonic."""
+    max_concurrent: int = 0
+    """Maximum number of requests at the same time."""
     hung_up: int = 0
-    """Streams that the client closed before their end."""
+    """Number of streams that the client closed before their end."""
     pieces: int = 0
-    """Chunks of streams that were sent."""
+    """Number of chunks of streams that were sent."""
     lock: threading.Lock = field(default_factory=threading.Lock)
     busy: int = 0
 
@@ -100,7 +101,7 @@ def serving(answer: Answer, **settings: Any) -> Iterator[Server]:
     """Serve on a free port of this machine until the block ends; ``settings`` are fields of Server."""
     state = Server(answer, **settings)
     handler = type("Bound", (Handler,), {"state": state})
-    server = Listening(("127.0.0.1", 0), handler)
+    server = QuietServer(("127.0.0.1", 0), handler)
     state.url = f"http://127.0.0.1:{server.server_port}/v1"
     thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True)
     thread.start()
@@ -112,8 +113,8 @@ def serving(answer: Answer, **settings: Any) -> Iterator[Server]:
         thread.join()
 
 
-class Listening(ThreadingHTTPServer):
-    """Ignores clients that hang up."""
+class QuietServer(ThreadingHTTPServer):
+    """A server that reports no error when a client hangs up."""
 
     daemon_threads = True
     block_on_close = False
@@ -124,7 +125,7 @@ class Listening(ThreadingHTTPServer):
 
 
 class Handler(BaseHTTPRequestHandler):
-    """One connection."""
+    """Handles one connection."""
 
     protocol_version = "HTTP/1.1"
     state: Server
@@ -141,7 +142,7 @@ class Handler(BaseHTTPRequestHandler):
             state.keys.append(self.headers.get("Authorization", "").removeprefix("Bearer "))
             state.times.append(time.monotonic())
             state.busy += 1
-            state.most_at_once = max(state.most_at_once, state.busy)
+            state.max_concurrent = max(state.max_concurrent, state.busy)
             trouble = state.troubles.pop(0) if state.troubles else None
         try:
             self.respond(body, trouble)
@@ -155,7 +156,7 @@ class Handler(BaseHTTPRequestHandler):
 
     def respond(self, body: dict[str, Any], trouble: Trouble | None) -> None:
         refusal = trouble if isinstance(trouble, Refusal) else self.objection(body)
-        if isinstance(trouble, Silence):
+        if isinstance(trouble, DelayedAnswer):
             time.sleep(trouble.seconds)
         if refusal:
             self.refuse(refusal)
@@ -163,15 +164,15 @@ class Handler(BaseHTTPRequestHandler):
         answer = self.state.answer(body["messages"])
         completion = Completion(answer) if isinstance(answer, str) else answer
         if body.get("stream"):
-            self.stream(body, completion, trouble if isinstance(trouble, Break) else None)
+            self.stream(body, completion, trouble if isinstance(trouble, CutStream) else None)
         else:
-            self.send_json(200, self.whole(body, completion))
+            self.send_json(200, self.completion_body(body, completion))
 
     def objection(self, body: dict[str, Any]) -> Refusal | None:
         """Return the refusal of a request, or None if this server accepts it."""
         if not self.path.endswith("/v1/chat/completions"):
             return Refusal(404, f"nothing at {self.path}")
-        for name in sorted(self.state.refuses & set(body)):
+        for name in sorted(self.state.refused_parameters & set(body)):
             message = f"Unsupported parameter: '{name}' is not supported with this model."
             return Refusal(400, message, code="unsupported_parameter", param=name)
         return None
@@ -189,7 +190,7 @@ class Handler(BaseHTTPRequestHandler):
         self.end_headers()
         self.wfile.write(content)
 
-    def whole(self, body: dict[str, Any], completion: Completion) -> dict[str, object]:
+    def completion_body(self, body: dict[str, Any], completion: Completion) -> dict[str, object]:
         message = {"role": "assistant", "content": completion.text, "refusal": completion.refusal or None}
         if completion.reasoning:
             message[completion.reasoning_field] = completion.reasoning
@@ -197,7 +198,7 @@ class Handler(BaseHTTPRequestHandler):
         reply = {"id": "1", "object": "chat.completion", "created": 0, "model": self.state.model, "choices": [choice]}
         return {**reply, "usage": self.usage(body, completion)} if self.state.counts else reply
 
-    def stream(self, body: dict[str, Any], completion: Completion, trouble: Break | None) -> None:
+    def stream(self, body: dict[str, Any], completion: Completion, trouble: CutStream | None) -> None:
         self.send_response(200)
         self.send_header("Content-Type", "text/event-stream")
         self.send_header("Transfer-Encoding", "chunked")
@@ -213,7 +214,7 @@ class Handler(BaseHTTPRequestHandler):
         self.end(clean=True)
 
     def end(self, clean: bool) -> None:
-        """End the stream as HTTP requires, or drop the connection."""
+        """End the stream as HTTP requires if ``clean``; otherwise, drop the connection."""
         if clean:
             self.wfile.write(b"0\r\n\r\n")
         else:

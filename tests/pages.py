@@ -1,14 +1,16 @@
-"""Run the code blocks of a documentation page in their order, and compare what they print with what the page shows.
+"""Run the code blocks of a documentation page in their order, and compare their output with what the page shows.
 
-The language and the first line of a block say what it is:
+The language and the first line of a block determine what happens to it:
 
-- Any block that begins with a comment with a file name (``# plan.py``) is that file.
-- Other ``python`` is a script; the ``text`` block after it is what it prints.
-- ``console`` has commands after ``$``, each followed by its output. ``...`` stands for lines left out.
-- ``sh`` installs something, or needs what tests do not have: only its first words are checked (see ``KNOWN``).
-- ``text`` elsewhere is ignored.
+- A block that begins with a comment with a file name, such as ``# plan.py``, is written to that file.
+- Any other ``python`` block is run as a script. A ``text`` block after it shows its output.
+- A ``console`` block has commands after ``$``, each followed by its output. ``...`` stands for omitted lines.
+- A ``sh`` block cannot be run in tests, for instance because it installs something. Only the first words of its
+  commands are checked (see ``KNOWN``).
+- Any other ``text`` block is ignored.
 
-Commands run in a folder that has only the repository's ``examples``. Models named ``openai:`` reply with ``answer``.
+Commands run in a folder that contains only the repository's ``examples``. The function ``answer`` replies for models
+whose names begin with ``openai:``.
 """
 
 import os
@@ -20,7 +22,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from tests.command import HERE
+from tests.command import FORK_SERVER
 from tests.openai_server import Messages
 
 ROOT = Path(__file__).parents[1]
@@ -36,8 +38,8 @@ for thing in {}:
             agent.put(thing)
             break
 """
-FAILS = (0, 1, 2)
-"""Exit codes of a command whose output is shown, such as a check that finds faults."""
+EXIT_CODES = (0, 1, 2)
+"""Exit codes that a command may have if its output is shown, since a page may show a check that finds faults."""
 
 
 @dataclass(frozen=True)
@@ -49,7 +51,7 @@ class Block:
 
     @property
     def file(self) -> str:
-        """The name of the file that the block is; empty if it is not a file."""
+        """The name of the file that the block is written to, or "" if it is not a file."""
         named = NAMED.match(self.code)
         return named["name"] if named and self.language not in ("console", "sh", "text") else ""
 
@@ -67,8 +69,8 @@ def commands(console: str) -> Iterator[tuple[str, list[str]]]:
         yield command, shown.splitlines()
 
 
-def surroundings(url: str) -> dict[str, str]:
-    """Return the environment variables of commands; ``url`` is that of the model server."""
+def command_env(url: str) -> dict[str, str]:
+    """Return the environment variables for commands. ``url`` is the URL of the model server."""
     path = f"{Path(sys.executable).parent}:{os.environ['PATH']}"
     return {"PATH": path, "PYTHONPATH": str(ROOT), "OPENAI_BASE_URL": url, "OPENAI_API_KEY": "none"}
 
@@ -76,7 +78,7 @@ def surroundings(url: str) -> dict[str, str]:
 def script(folder: Path, url: str, *arguments: str) -> "subprocess.CompletedProcess[str]":
     """Run Python with these arguments."""
     command = [sys.executable, *arguments]
-    return subprocess.run(command, cwd=folder, env=surroundings(url), capture_output=True, text=True, timeout=240)
+    return subprocess.run(command, cwd=folder, env=command_env(url), capture_output=True, text=True, timeout=240)
 
 
 def printed_by(done: "subprocess.CompletedProcess[str]", codes: tuple[int, ...]) -> list[str]:
@@ -95,11 +97,14 @@ def compare(shown: list[str], printed: list[str]) -> None:
             assert line.rstrip() in rest, "\n".join([f"not printed as shown: {line}", *printed])
 
 
-def play(page: Path, folder: Path, url: str, without: str = "") -> None:
-    """Run the blocks of a page in an empty folder, except those that contain ``without``. ``url``: the model server."""
+def play(page: Path, folder: Path, url: str, skip: str = "") -> None:
+    """Run the blocks of a page in an empty folder, except those that contain ``skip``.
+
+    ``url`` is the URL of the model server.
+    """
     (folder / "examples").symlink_to(ROOT / "examples")
     printed: list[str] | None = None
-    shown_blocks = [block for block in blocks(page) if not (without and without in block.code)]
+    shown_blocks = [block for block in blocks(page) if not (skip and skip in block.code)]
     for number, block in enumerate(shown_blocks):
         before, printed = printed, None
         if block.file:
@@ -113,10 +118,10 @@ def play(page: Path, folder: Path, url: str, without: str = "") -> None:
             for command, shown in commands(block.code):
                 first, *words = shlex.split(command, comments=True)
                 if first == "planbook":
-                    done = HERE.run(*words, cwd=folder, env=surroundings(url))
+                    done = FORK_SERVER.run(*words, cwd=folder, env=command_env(url))
                 else:
                     done = script(folder, url, *words)
-                compare(shown, printed_by(done, FAILS if shown else (0,)))
+                compare(shown, printed_by(done, EXIT_CODES if shown else (0,)))
         elif block.language == "text" and before is not None:
             compare(block.code.splitlines(), before)
         elif block.language == "sh":
@@ -126,7 +131,7 @@ def play(page: Path, folder: Path, url: str, without: str = "") -> None:
 
 
 def answer(messages: Messages) -> str:
-    """Reply as a model that knows only the environments of the pages."""
+    """Reply as a model that can only do the tasks on the pages."""
     prompt = str(messages)
     if "agent.press" in prompt:
         return "```python\nfor lamp in (1, 2, 3):\n    agent.press(lamp)\n```"

@@ -1,4 +1,4 @@
-"""Environments with the names, types and splits of those in papers, for comparisons with the papers' figures."""
+"""Environments with the names, task types and splits of those in papers, for comparisons with published figures."""
 
 from pydantic import BaseModel
 
@@ -6,7 +6,7 @@ from planbook.envs.toy import Toy
 
 
 class Choices(BaseModel):
-    """Whose things there are."""
+    """Options of the real environments, which change nothing here."""
 
     items: str = ""
     tasks: str | None = None

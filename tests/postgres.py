@@ -1,7 +1,7 @@
 """A real PostgreSQL server for tests, on loopback, in a temporary folder.
 
-On Debian: apt-get install postgresql. PostgreSQL does not run as root; if the tests do, it is started as the user that
-the package creates.
+On Debian, apt-get install postgresql installs it. PostgreSQL does not run as root. If the tests run as root, they start
+it as the user that the package creates.
 """
 
 import os
@@ -22,7 +22,7 @@ from psycopg.sql import SQL, Composed, Identifier
 
 USER = "postgres"
 QUICK = ("fsync=off", "synchronous_commit=off", "full_page_writes=off")
-"""Faster, since no data has to survive a crash of the machine."""
+"""Settings that make the server faster, because no data has to survive a crash of the machine."""
 SETTINGS = ("listen_addresses=127.0.0.1", "max_connections=60", "shared_buffers=32MB", *QUICK)
 INITDB = ("--auth=scram-sha-256", "--encoding=UTF8", "--locale=C.UTF-8", "--no-sync")
 STARTING_SECONDS = 60
@@ -32,7 +32,7 @@ WITH_PARENT = "--pdeathsig=QUIT"
 
 
 def need_postgres() -> Path:
-    """Return the folder of the server's programs. If there is none, skip the test; in CI, fail it."""
+    """Return the folder of the server's programs. If there is no such folder, skip the test; in CI, fail it."""
     there = [*sorted(Path("/usr/lib/postgresql").glob("*/bin"), reverse=True), *map(Path, os.get_exec_path())]
     found = next((folder for folder in there if (folder / "initdb").exists() and (folder / "postgres").exists()), None)
     if found is not None:
@@ -44,7 +44,7 @@ def need_postgres() -> Path:
 
 
 class Server:
-    """A server, accessed as its superuser."""
+    """A PostgreSQL server, which tests access as its superuser."""
 
     def __init__(self, programs: Path, folder: Path, password: str) -> None:
         self.port, self.password = _free_port(), password
@@ -57,7 +57,7 @@ class Server:
         return self.url_of("postgres")
 
     def url_of(self, database: str, user: str = USER, password: str | None = None) -> str:
-        """Return the URL of a database, with the superuser's password by default; "" leaves the password out."""
+        """Return the URL of a database. The password is the superuser's by default; "" omits it."""
         secret = self.password if password is None else password
         return f"postgresql://{user}{secret and ':' + secret}@127.0.0.1:{self.port}/{database}"
 
@@ -91,7 +91,7 @@ class Server:
                 return
 
     def stop(self) -> None:
-        """Stop the server at once; all connections are lost."""
+        """Stop the server immediately. All connections are lost."""
         if self.process is not None:
             self.process.send_signal(signal.SIGQUIT)
             self.process.wait()

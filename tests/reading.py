@@ -1,4 +1,4 @@
-"""A user who reads our pages in Chromium."""
+"""A user who reads reports and the pages of `planbook watch` in Chromium."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -16,7 +16,7 @@ OVERFLOW = "return document.documentElement.scrollWidth - innerWidth"
 
 
 class Reader:
-    """Runs scripts in the page that is open, and presses keys."""
+    """Opens pages, runs scripts in them, and presses keys."""
 
     def __init__(self) -> None:
         self.driver = chromium.shared().driver

@@ -1,4 +1,4 @@
-"""Helpers for the tests of the report: a run with prompts and hostile texts, and a page as a browser shows it."""
+"""Helpers for tests of the report: a run with prompts and hostile texts, and the page as a browser shows it."""
 
 from collections.abc import Callable, Sequence
 from contextlib import closing
@@ -65,24 +65,28 @@ for number in range(1, 9):
 
 
 class Scripted:
-    """Answers first questions with a plan that fails, or every third time with no plan; later ones with a good plan."""
+    """A model that answers the first request of an episode with a faulty plan, and later requests with a good one.
+
+    Every third first answer contains no plan.
+    """
 
     name = "scripted:report"
 
     def __init__(self) -> None:
-        self.first = 0
+        self.first_requests = 0
 
     def complete(self, messages: Sequence[Message], sampling: Sampling, on_text: OnText | None = None) -> Reply:
-        self.first += len(messages) == 2
-        text = GOOD if len(messages) > 2 else FAULTY if self.first % 3 else NO_CODE
+        self.first_requests += len(messages) == 2
+        text = GOOD if len(messages) > 2 else FAULTY if self.first_requests % 3 else NO_CODE
         usage = Usage(prompt=sum(len(message.content) for message in messages), completion=len(text), cached=7)
         return Reply(text=text, usage=usage, model="as-served", seconds=0.5)
 
 
-def asking_run(folder: Path, seeds: int = 3) -> Run:
-    """Return a run on the toy environment in which all episodes but two have ended; the last was never begun.
+def run_with_prompts(folder: Path, seeds: int = 3) -> Run:
+    """Return a run on the toy environment in which all episodes but the last two have ended.
 
-    The one before it was cut off inside its first cell, after an action that does not count.
+    The last one has not begun. The one before it was interrupted in its first cell (the first piece of code that it
+    ran), after an action that does not count.
     """
     model = Scripted()
     roles = Roles(lambda role: model, {})
@@ -112,55 +116,55 @@ def _play(run: Run, entry: Entry, sandbox: Sandbox, roles: Roles) -> None:
 
 
 def many_endings(folder: Path, outcomes: Sequence[Outcome], kind: str = "fetch") -> Run:
-    """Return a run with these outcomes, whose episodes were not played; NOT_RUN stands for no outcome."""
+    """Return a run whose episodes have these outcomes, without playing them. NOT_RUN stands for no outcome."""
     run = new_run(folder, *[kind] * len(outcomes), planner="procedures")
     for entry, outcome in zip(run.entries(), outcomes, strict=True):
         EpisodeWriter(run, entry.path).end(None if outcome is Outcome.NOT_RUN else outcome)
     return run
 
 
-def written(folder: Path, make: Callable[..., Run], *arguments: Any, **options: Any) -> Path:
-    """Make a run in the folder and close it; return the folder."""
+def write_closed_run(folder: Path, make: Callable[..., Run], *arguments: Any, **options: Any) -> Path:
+    """Make a run in the folder and close it. Return the folder."""
     with closing(make(folder, *arguments, **options)):
         return folder
 
 
 def reported(*folders: Path, out: Path | None = None) -> "Page":
-    """Write the report of runs, and return its page."""
+    """Write the report of runs and return its page."""
     _, result = report_runs(folders, out, None)
     return Page(Path(result.report))
 
 
 VOID = {"meta", "link", "img", "br", "hr", "input"}
-OPENED = """const done = arguments[0];
+OPEN_EVERYTHING = """const done = arguments[0];
 Promise.all([...document.querySelectorAll('.episode, .packed')].map(unpack)).then(() => {
   for (const each of document.querySelectorAll('details')) each.open = true;
   for (const each of document.querySelectorAll('script[type]')) each.remove();
   done(document.documentElement.outerHTML);
 });"""
-"""Opens everything, then returns the HTML of the page without its packed data."""
+"""Opens everything in the page, then returns its HTML without the packed data."""
 
 
-def opened(path: Path) -> str:
-    """Return the HTML of the page in Chromium after everything in it has been opened."""
+def rendered_html(path: Path) -> str:
+    """Open a page and everything in it in Chromium. Return its HTML."""
     need_browser()
     driver = chromium.shared().driver
     driver.get("about:blank")
     driver.get(path.resolve().as_uri())
-    return str(driver.execute_async_script(OPENED))
+    return str(driver.execute_async_script(OPEN_EVERYTHING))
 
 
 class Page(HTMLParser):
-    """The elements of a page after everything in it was opened, with their attributes and all the text inside."""
+    """The elements of a page in which everything is open, with their attributes and all text inside them."""
 
     def __init__(self, path: Path) -> None:
         super().__init__(convert_charrefs=True)
-        self.source = opened(path)
+        self.source = rendered_html(path)
         self.elements: list[tuple[str, dict[str, str | None], list[str]]] = []
         self._open: list[int] = []
         self.feed(self.source)
         self.close()
-        assert not self._open, f"never closed: {[self.elements[each][0] for each in self._open]}"
+        assert not self._open, f"never closed: {[self.elements[number][0] for number in self._open]}"
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         self.elements.append((tag, dict(attrs), []))
@@ -171,8 +175,8 @@ class Page(HTMLParser):
         self.elements.append((tag, dict(attrs), []))
 
     def handle_endtag(self, tag: str) -> None:
-        opened = self.elements[self._open.pop()][0]
-        assert opened == tag, f"<{opened}> is closed by </{tag}> at line {self.getpos()[0]}"
+        started = self.elements[self._open.pop()][0]
+        assert started == tag, f"<{started}> is closed by </{tag}> at line {self.getpos()[0]}"
 
     def handle_data(self, data: str) -> None:
         for number in self._open:
@@ -183,7 +187,7 @@ class Page(HTMLParser):
         return ["".join(text) for found, has, text in self.elements if found == tag and _fits(has, attributes)]
 
     def check(self) -> None:
-        """Check that ids are unique, that links lead to them, and that no text runs or hides."""
+        """Check that ids are unique and links lead to them, and that no text runs as a script or is invisible."""
         ids = self.values("id")
         assert len(ids) == len(set(ids))
         assert {link.removeprefix("#") for link in self.values("href")} <= set(ids)
@@ -191,7 +195,7 @@ class Page(HTMLParser):
         assert HOSTILE not in self.source
         assert "<img" not in self.source
         assert "taken" not in self.all("title"), "a script of a text has run"
-        assert all(each.isprintable() or each in "\n\t" for each in self.source)
+        assert all(character.isprintable() or character in "\n\t" for character in self.source)
 
     def values(self, attribute: str) -> list[str]:
         """Return all values of an attribute."""

@@ -50,7 +50,10 @@ def request_body(
 
 
 def write_run(folder: Path, endings: Endings, repeats: int = 1, env: str = "toy", **asked: Any) -> Path:
-    """Write a run with these outcomes; None means no ending. The first episodes of all tasks come before repeats."""
+    """Write a run with these outcomes and return its folder.
+
+    None stands for an episode without an ending. The first episodes of all tasks come before their repeats.
+    """
     tasks = [fetch(number).model_copy(update={"env": env}) for number in range(len(endings) // repeats)]
     config = Config(**{"planner": "procedures", "env": "toy", "actions": 9, "repeats": repeats} | asked)
     with closing(Run.create(folder, config, tasks)) as run:
@@ -63,18 +66,18 @@ def write_run(folder: Path, endings: Endings, repeats: int = 1, env: str = "toy"
 
 
 def new_run(folder: Path, *types: str, planner: str = "adapt", env: str = "toy") -> Run:
-    """Return a run with a task of each of these types, without events."""
+    """Return a run without events that has one task of each of these types."""
     tasks = [Task(id=f"{kind}/{n}", env=env, split="all", type=kind, goal="g") for n, kind in enumerate(types)]
     return Run.create(folder, Config(planner=planner, env=env, actions=9), tasks)
 
 
 def summary_of(run: Run) -> Summary:
-    """Return the summary of a run's events."""
+    """Return the summary of a run."""
     return summarise(list(read_run(run).episodes.values()), 1.0, str(run.folder))
 
 
 class EpisodeWriter:
-    """Writes the events of one episode as a strategy would."""
+    """Writes the events of one episode, as a planning method would."""
 
     def __init__(self, run: Run, path: str) -> None:
         self.run, self.path, self.scope = run, path, f"{path}/round/0"
@@ -87,25 +90,25 @@ class EpisodeWriter:
         self.run.store.put(scope, kind, number, body)
 
     def plan(self, number: int, actions: int = 0, **more: int) -> None:
-        """Write the plan of a round of a search."""
+        """Write the plan that a search of Devil's Advocate made in a round, an attempt with one plan."""
         body = {"round": number, "parts": ["a"], "revision": number > 0, "actions": actions, **more}
         span = {"at": "moment", "name": "plan", "title": "", "status": "", "data": body}
         self.put(f"{self.scope}/advocate/0", "span", span)
 
     def branch(self, number: int, idea: int, fate: str, **more: Any) -> None:
-        """Write a branch of a search."""
+        """Write a branch of a search of Devil's Advocate: a piece of code that was tried, and what became of it."""
         body = {"round": number, "number": 0, "subtask": "a", "idea": idea, "code": "x", "fate": fate, **more}
         self.put(f"{self.scope}/advocate/0", "branch", body)
 
     def end(self, outcome: Outcome | None) -> None:
-        """Write the ending; None is an episode that has not ended."""
+        """Write the ending. If the outcome is None, the episode has not ended, and nothing is written."""
         if outcome is not None:
             ending = Ending(outcome=outcome, cause="" if outcome.solved else outcome.value)
             self.put(self.path, "outcome", ending.model_dump(mode="json"))
 
 
 def results(entries: Sequence[Entry], endings: Mapping[int, Ending]) -> list[Result]:
-    """Return the results of episodes with these endings, by index; an episode without one was not run."""
+    """Return the results of episodes. ``endings`` maps their indices to their endings; the other ones were not run."""
     return [Result(entry, ending=endings.get(entry.index, NOT_PLAYED)) for entry in entries]
 
 

@@ -1,4 +1,4 @@
-"""An environment in a separate file, which tests change between commands."""
+"""An environment in a file of its own, which tests change between commands."""
 
 from pathlib import Path
 
@@ -31,6 +31,6 @@ class Shelf(Environment):
 
 
 def write_shelf(folder: Path, things: str = "mug_1 and mug_2", looks: int = 1) -> None:
-    """Write ``shelf.py`` with these things in it; the episode ends after ``looks`` looks."""
+    """Write ``shelf.py``, an environment with these things on the shelf. An episode ends after ``looks`` looks."""
     environment = ENVIRONMENT.replace("THINGS", things).replace("LOOKS", str(looks))
     (folder / "shelf.py").write_text(environment)

@@ -4,19 +4,19 @@ import time
 from collections.abc import Sequence
 
 from planbook.planner import Message, Sampling
-from tests.toy_script import answer as at_once
+from tests.toy_script import answer as answer_without_delay
 
 ANSWER_SECONDS, SLOW_ANSWER_SECONDS = 0.25, 1.0
-"""Seconds for an answer."""
+"""Seconds that an answer of ``answer`` and of ``slowly`` takes."""
 
 
 def answer(messages: Sequence[Message], sampling: Sampling) -> str:
-    """Return the reply after a while."""
+    """Return the reply after a short time."""
     time.sleep(ANSWER_SECONDS)
-    return at_once(messages, sampling)
+    return answer_without_delay(messages, sampling)
 
 
 def slowly(messages: Sequence[Message], sampling: Sampling) -> str:
-    """Return the reply after a longer while, so that a watcher has time to look."""
+    """Return the reply after a longer time, so that a test can watch the run."""
     time.sleep(SLOW_ANSWER_SECONDS)
-    return at_once(messages, sampling)
+    return answer_without_delay(messages, sampling)

@@ -1,4 +1,4 @@
-"""Read the spans that a method recorded in a journal."""
+"""Read the spans that a planning method recorded in a journal: its parts, each with a beginning and an end."""
 
 from typing import Any, NamedTuple
 
@@ -20,10 +20,10 @@ def rows_of(journal: MemoryJournal) -> list[Row]:
 
 
 def spans_of(journal: MemoryJournal, name: str) -> list[RecordedSpan]:
-    """Return the ended spans with this name, in the order in which they began."""
+    """Return the spans with this name that have ended, in the order in which they began."""
     return [span for span in spans_in(rows_of(journal)) if span.name == name and span.end is not None]
 
 
-def held(journal: MemoryJournal, name: str) -> list[dict[str, Any]]:
-    """Return the final data of the spans with this name, in the order in which they ended."""
+def span_data(journal: MemoryJournal, name: str) -> list[dict[str, Any]]:
+    """Return the final data of the spans with this name that have ended, in the order in which they ended."""
     return [dict(span.data) for span in sorted(spans_of(journal, name), key=lambda span: span.end or 0)]

@@ -1,4 +1,4 @@
-"""A scripted model for the toy environment with plans of many steps: the first fails midway, the second succeeds."""
+"""A scripted model for the toy environment. Its plans have many steps: the first fails midway, the second succeeds."""
 
 import re
 from collections.abc import Sequence

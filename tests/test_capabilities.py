@@ -1,4 +1,4 @@
-"""docs/capabilities.md names every command, method and environment, and tests that exist."""
+"""docs/capabilities.md names every command, method and environment, and the tests that it names exist."""
 
 import ast
 import re

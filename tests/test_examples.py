@@ -1,4 +1,4 @@
-"""The examples that no page of the documentation runs."""
+"""The examples that are not run by a page of the documentation."""
 
 import json
 import subprocess
@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from tests.openai_server import serving
-from tests.pages import FETCH, ROOT, script, surroundings
+from tests.pages import FETCH, ROOT, command_env, script
 
 EXAMPLES = ROOT / "examples"
 
@@ -26,7 +26,7 @@ class Ollama(BaseHTTPRequestHandler):
         asked = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
         prompt = str(asked["messages"])
         things = ["coin", "apple", "book", "key", "lamp", "pen", "ring", "spoon"]
-        content = f"```python\n{FETCH.format([each for each in things if f'the {each}' in prompt])}```"
+        content = f"```python\n{FETCH.format([thing for thing in things if f'the {thing}' in prompt])}```"
         reply = {"model": asked["model"], "message": {"role": "assistant", "content": content}}
         body = json.dumps({**reply, "prompt_eval_count": 100, "eval_count": 10}).encode()
         self.send_response(200)
@@ -69,7 +69,7 @@ def test_the_script_for_ci_finds_faulty_plans(tmp_path: Path) -> None:
     faulty.write_text("agent.fly('north')\n")
     for plans, code in (((sound,), 0), ((faulty, sound), 1)):
         command = [EXAMPLES / "check_plans.sh", EXAMPLES / "cellar.py", *plans]
-        done = subprocess.run(command, cwd=tmp_path, env=surroundings(""), capture_output=True, text=True)
+        done = subprocess.run(command, cwd=tmp_path, env=command_env(""), capture_output=True, text=True)
         assert done.returncode == code, done.stderr
         assert ("faulty.py:1: unknown-action" in done.stdout) == bool(code)
 

@@ -1,6 +1,6 @@
-"""Known faults of the papers' own code, and the tests that show that planbook does not have them.
+"""Known faults in the code of the papers, and the tests that show that planbook does not have them.
 
-``COVERED`` names the tests of each fault. Faults that no other file tests are tested here.
+``COVERED`` maps each fault to its tests. The faults that no other file tests are tested in this one.
 """
 
 import ast
@@ -46,18 +46,18 @@ COVERED = {
     ),
     "the replan loop copied seven times": (
         f"{HERE}::test_no_function_is_a_copy_of_another",
-        "tests/planner/test_automanual.py::test_replies_end_after_so_many_replans",
+        "tests/planner/test_automanual.py::test_the_number_of_replans_is_limited",
     ),
     "a world's variant copied instead of shared": (
         f"{HERE}::test_no_function_is_a_copy_of_another",
-        "tests/envs/test_alfworld_engines.py::test_generated_games_are_played_alike",
+        "tests/envs/test_alfworld_engines.py::test_both_engines_play_generated_games_alike",
     ),
     "a failed episode dropped from the denominator": (
         "tests/planbook/results/test_summary.py::test_broken_and_unplayed_episodes_count_as_not_solved",
         "tests/planner/test_automanual.py::test_replies_that_stay_unusable_are_a_failure_of_kind_parse",
     ),
     "a guard against success rules from failures that never fires": (
-        "tests/rules/test_rule_cases.py::test_what_each_case_may_write",
+        "tests/rules/test_rule_cases.py::test_each_case_may_write_certain_types_of_rules",
         "tests/rules/test_building_cases.py::test_edits_that_a_case_forbids_are_left_out",
     ),
     "rule ids renumbered inside prose": (
@@ -77,13 +77,13 @@ COVERED = {
         "tests/rules/test_rule_properties.py::test_a_batch_is_applied_whole_or_not_at_all",
         "tests/rules/test_building_cases.py::test_a_refused_batch_is_asked_for_again",
     ),
-    "and/or without brackets silently read as and": (f"{HERE}::test_and_and_or_bind_in_a_plan_as_in_python",),
+    "and/or without brackets silently read as and": (f"{HERE}::test_and_and_or_bind_in_plans_as_in_python",),
     "an empty plan taken as done": (
         f"{HERE}::test_an_empty_plan_is_not_done",
         "tests/planner/test_plan_reading.py::test_a_reply_without_usable_code_is_refused_with_a_reason",
     ),
     "a plan that only defines functions taken as run": (
-        "tests/planner/test_plan_reading.py::test_a_plan_that_only_defines_functions_is_not_taken_as_run",
+        "tests/planner/test_plan_reading.py::test_a_plan_that_only_defines_functions_is_refused",
         "tests/planner/test_automanual.py::test_a_reply_that_only_defines_functions_is_asked_again_and_costs_no_replan",
     ),
     "actions after the end of an episode accepted": (
@@ -115,7 +115,7 @@ def test_every_named_test_exists(fault: str) -> None:
 
 
 def modules() -> list[Path]:
-    """Return our own modules, without procedures and helpers, which are plan code."""
+    """Return the files of our modules, except for procedures and helpers, which are plan code."""
     found = (path for package in PACKAGES for path in sorted((ROOT / package).rglob("*.py")))
     return [path.relative_to(ROOT) for path in found if path.parent.name not in ("procedures", "helpers")]
 
@@ -139,14 +139,14 @@ def test_no_plan_runs_in_this_process() -> None:
 
 
 def test_no_function_is_a_copy_of_another() -> None:
-    """Only functions of at least three statements count; shorter ones may be equal by chance."""
+    """Compares only functions of at least three statements, as shorter ones may be equal by chance."""
     shapes: defaultdict[tuple[str, ...], list[tuple[str, list[ast.stmt]]]] = defaultdict(list)
     for path, node in parts():
         if isinstance(node, ast.FunctionDef):
             body = node.body[ast.get_docstring(node) is not None :]
-            inside = [each for part in body for each in ast.walk(part)]
-            if sum(isinstance(each, ast.stmt) for each in inside) >= 3:
-                shapes[tuple(type(each).__name__ for each in inside)].append((f"{path}: {node.name}", body))
+            nodes = [inner for statement in body for inner in ast.walk(statement)]
+            if sum(isinstance(inner, ast.stmt) for inner in nodes) >= 3:
+                shapes[tuple(type(inner).__name__ for inner in nodes)].append((f"{path}: {node.name}", body))
     assert len(shapes) > 300
     alike: defaultdict[str, list[str]] = defaultdict(list)
     for name, body in (function for functions in shapes.values() if len(functions) > 1 for function in functions):
@@ -168,7 +168,7 @@ def episode(sandbox: Sandbox, *replies: str, journal: MemoryJournal | None = Non
         ("(yes() or no()) and no()", "yes no"),
     ],
 )
-def test_and_and_or_bind_in_a_plan_as_in_python(sandbox: Sandbox, expression: str, calls: str) -> None:
+def test_and_and_or_bind_in_plans_as_in_python(sandbox: Sandbox, expression: str, calls: str) -> None:
     playing = episode(sandbox)
     playing.begin()
     code = "def yes():\n    print('yes')\n    return True\ndef no():\n    print('no')\n    return False\n"
@@ -278,7 +278,7 @@ assert {read.split()[-1] for read in reads} == {"A", "B", "HOME"}, reads
 
 
 def test_importing_reads_no_key_and_no_path_of_the_user() -> None:
-    """Import every module without a home, and with nonsense in the variables that our code reads later."""
+    """Imports every module without a home folder, and with nonsense in the variables that our code reads later."""
     names = [
         ".".join(("planbook", *path.with_suffix("").parts))
         .replace("planbook.planbook", "planbook")

@@ -1,4 +1,4 @@
-"""Packages, their imports, and the distribution."""
+"""The packages and their imports, and the distributions that users install."""
 
 import ast
 import re
@@ -21,7 +21,7 @@ from tests.shelf import write_shelf
 
 ROOT = Path(__file__).parents[1]
 HIDING = ("envs/__init__.py", "rules/__init__.py", "sandbox.py", "planner.py", "manuals.py")
-"""Files of a user's project with the same names as our packages."""
+"""Files in a user's project that have the same names as our packages."""
 
 
 MAPPED = [ROOT / name for name in PACKAGES if name != "planbook"] + [
@@ -78,7 +78,7 @@ def wheel(built: Path) -> Path:
 
 
 def needed(package: str) -> Iterator[str]:
-    """Yield the packages that a package requires on this machine, without extras."""
+    """Yield the packages that a package requires on this machine if no extra is chosen."""
     for line in metadata.requires(package) or ():
         requirement = Requirement(line)
         if requirement.name != "editables" and (
@@ -88,6 +88,7 @@ def needed(package: str) -> Iterator[str]:
 
 
 def closure(package: str) -> set[str]:
+    """Return all packages that a package requires, directly or indirectly."""
     found, todo = set[str](), [package]
     while todo:
         for name in needed(todo.pop()):
@@ -99,7 +100,7 @@ def closure(package: str) -> set[str]:
 
 @pytest.fixture(scope="module")
 def core(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Return the Python of a virtual environment with only the wheel and the packages that it requires."""
+    """Return the Python of a virtual environment that has only the wheel and the packages that it requires."""
     environment = tmp_path_factory.mktemp("core")
     venv.create(environment, symlinks=True)
     (site,) = environment.glob("lib/python*/site-packages")
@@ -185,7 +186,7 @@ SPLIT = {"shopping": "test", "tabletop": "test"}
 
 
 def imported(path: Path) -> Iterator[str]:
-    """Yield the dotted name of everything that a file imports."""
+    """Yield the dotted name of every object and module that a file imports."""
     for node in ast.walk(ast.parse(path.read_text())):
         if isinstance(node, ast.Import):
             yield from (f"{alias.name}." for alias in node.names)

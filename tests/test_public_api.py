@@ -17,8 +17,8 @@ import pytest
 import planbook.planner
 from tests.pages import ROOT
 
-INNER = "sandbox envs planner rules manuals".split()
-SURFACES = ("planbook", *(f"planbook.{name}" for name in INNER))
+SUBPACKAGES = "sandbox envs planner rules manuals".split()
+SURFACES = ("planbook", *(f"planbook.{name}" for name in SUBPACKAGES))
 FOLDERS = ("sandbox", "envs", "planner", "rules", "manuals", "planbook/api.py")
 PROTOCOLS = {"Journal": ("get", "put"), "Memory": ("recall",), "Model": ("complete",), "Strategy": ("__call__",)}
 
@@ -45,29 +45,29 @@ def _assigned() -> Iterator[str]:
                 )
                 text = below.value if isinstance(below, ast.Expr) else None
                 if isinstance(text, ast.Constant) and isinstance(text.value, str):
-                    yield from (each.id for target in targets if target for each in ast.walk(target) if named(each))
+                    yield from (node.id for target in targets if target for node in ast.walk(target) if is_name(node))
 
 
-def named(part: ast.AST) -> TypeGuard[ast.Name]:
+def is_name(node: ast.AST) -> TypeGuard[ast.Name]:
     """Return whether a node is a name."""
-    return isinstance(part, ast.Name)
+    return isinstance(node, ast.Name)
 
 
 def is_documented(function: Any) -> bool:
-    """Return whether a method, or the function of a property, has its own docstring; True for anything else."""
+    """Return whether a method or property has a docstring. Anything else counts as documented."""
     function = getattr(function, "__func__", getattr(function, "fget", function))
     function = function.func if isinstance(function, cached_property) else function
     return not inspect.isfunction(function) or function.__name__ == "<lambda>" or bool(function.__doc__)
 
 
 def members(cls: type) -> Iterator[tuple[str, Any]]:
-    """Yield the public members that a class defines itself, except for the defaults of its fields."""
+    """Yield the public members that a class itself defines, except for the defaults of its fields."""
     fields = getattr(cls, "__dataclass_fields__", {})
-    yield from ((name, each) for name, each in vars(cls).items() if not name.startswith("_") and name not in fields)
+    yield from ((name, value) for name, value in vars(cls).items() if not name.startswith("_") and name not in fields)
 
 
 def undocumented(surface: str) -> Iterator[str]:
-    """Yield the public names of a package, and those of its classes' members, that are not documented."""
+    """Yield the public names of a package that are not documented, including members of its classes."""
     for name in importlib.import_module(surface).__all__:
         found = public(surface, name)
         if isinstance(found, ModuleType):
@@ -76,7 +76,7 @@ def undocumented(surface: str) -> Iterator[str]:
             text = found.__dict__.get("__doc__") or ""
             if not text or text.startswith(f"{name}("):
                 yield name
-            yield from (f"{name}.{member}" for member, each in members(found) if not is_documented(each))
+            yield from (f"{name}.{member}" for member, value in members(found) if not is_documented(value))
         elif not (inspect.isfunction(inspect.unwrap(found)) and found.__doc__) and name not in documented_names():
             yield name
 

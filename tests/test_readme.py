@@ -12,7 +12,7 @@ from tests.pages import PAGES, ROOT, answer, blocks, play
 README = ROOT / "README.md"
 SLOW = {f"docs/{name}.md" for name in "files learning methods models plans runs tools write-method".split()}
 SLOW |= {"README.md", "examples/README.md"}
-"""Pages that build or play a lot, and are tested only by the deep tests."""
+"""Pages whose commands take long. Only the deep tests run them."""
 LINK = re.compile(r"\]\((?P<to>[^)\s]+)\)")
 
 
@@ -35,8 +35,8 @@ def test_a_page_does_what_it_shows(page: Path, tmp_path: Path, url: str) -> None
 
 
 def test_the_readme_does_what_it_shows_without_the_build(tmp_path: Path, url: str) -> None:
-    """`make demo` builds from the same recording, and CI checks its figures."""
-    play(README, tmp_path, url, without="planbook build")
+    """The build can be skipped, as `make demo` builds from the same recording, and CI checks its figures."""
+    play(README, tmp_path, url, skip="planbook build")
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))

@@ -1,4 +1,4 @@
-"""A scripted model for environments made of tools: it has one plan for each, which is also the procedure."""
+"""A scripted model for environments made of tools. It has one plan for each, which is also its procedure."""
 
 from collections.abc import Sequence
 from textwrap import indent

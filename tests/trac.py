@@ -1,4 +1,4 @@
-"""Helpers for tests of the Trac site: they change it over HTTP as a browser would, or skip tests without Trac."""
+"""Helpers for tests of the Trac site. They skip tests if Trac is missing, and change the site over HTTP."""
 
 import os
 import re
@@ -22,7 +22,7 @@ def need_trac() -> None:
 
 
 class Visitor:
-    """A user with cookies, who sends forms."""
+    """A user of the site who has cookies and sends forms."""
 
     def __init__(self, url: str) -> None:
         self.url = url
@@ -35,7 +35,7 @@ class Visitor:
             return str(answer.read().decode())
 
     def send(self, path: str, **fields: str) -> str:
-        """Post a form with the token that Trac requires; return the HTML of the answer."""
+        """Post a form with the token that Trac requires. Return the HTML of the answer."""
         if not any(cookie.name == "trac_form_token" for cookie in self._cookies):
             self.page("/wiki")
         token = next(cookie.value for cookie in self._cookies if cookie.name == "trac_form_token")
@@ -50,5 +50,5 @@ class Visitor:
         return self.send(f"/ticket/{number}", **{"action": "leave", "submit": "Submit changes"} | stamps | fields)
 
     def write_page(self, name: str, text: str, version: int) -> str:
-        """Save a wiki page that replaces this version; 0 makes a new page."""
+        """Save a wiki page in place of this version; version 0 creates a new page."""
         return self.send(f"/wiki/{name}", action="edit", text=text, version=str(version), save="Submit changes")

@@ -1,4 +1,4 @@
-"""Helpers for the tests of watching: a run in another process, and `planbook watch` in a third."""
+"""Helpers for tests of `planbook watch`: a run in one process, the command in another, and a client."""
 
 import http.client
 import json
@@ -19,15 +19,15 @@ from tests.executing import wait_until
 SCRIPT = "scripted:tests/slow_script.py:slowly"
 
 
-def begin(*arguments: object) -> "subprocess.Popen[str]":
-    """Start a command in a separate process, as a user does."""
+def start_command(*arguments: object) -> "subprocess.Popen[str]":
+    """Start a command in a separate process, as users do."""
     command = [sys.executable, "-m", "planbook", *map(str, arguments)]
     env = os.environ | {"PYTHONPATH": str(ROOT), "PYTHONUNBUFFERED": "1"}
     return subprocess.Popen(command, cwd=ROOT, env=env, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
 
 
 def count(folder: Path, kind: Any) -> int:
-    """Return the number of a run's events of a kind; 0 before the run exists."""
+    """Return the number of events of one kind in a run, or 0 if the run does not exist yet."""
     if not (folder / "run.json").exists():
         return 0
     with closing(Store(folder / "run.db", to_write=False)) as store:
@@ -35,10 +35,10 @@ def count(folder: Path, kind: Any) -> int:
 
 
 @contextmanager
-def played(folder: Path) -> Iterator["subprocess.Popen[str]"]:
-    """Start a run of the toy environment with a slow model and yield it once its first episode has begun."""
+def playing_run(folder: Path) -> Iterator["subprocess.Popen[str]"]:
+    """Start a run of the toy environment with a slow model. Yield its process once the first model has been asked."""
     chosen = ("--env", "toy", "--types", "fetch", "--seeds", "0-99")
-    process = begin("run", "--planner", "automanual", *chosen, "--model", SCRIPT, "--jobs", 2, "--out", folder)
+    process = start_command("run", "--planner", "automanual", *chosen, "--model", SCRIPT, "--jobs", 2, "--out", folder)
     try:
         wait_until(lambda: count(folder, "ask"), what="the run")
         yield process
@@ -56,14 +56,14 @@ class Answer(NamedTuple):
 
 
 class Watcher:
-    """A client that knows the printed address."""
+    """A client that knows the address that the command has printed, and the token in it."""
 
     def __init__(self, address: str) -> None:
         self.address, found = address, urlsplit(address)
         self.host, self.token = found.netloc, found.query.partition("=")[2]
 
     def get(self, path: str, method: str = "GET", **headers: str) -> Answer:
-        """Send a request with the headers of our pages, unless others are given; empty ones are left out."""
+        """Send a request with the headers that our pages send. ``headers`` replace them; an empty one is not sent."""
         default = {"Host": self.host, "Cookie": f"planbook-{urlsplit(self.address).port}={self.token}"}
         sent = {name: value for name, value in (default | headers).items() if value}
         connection = http.client.HTTPConnection(self.host, timeout=20)
@@ -76,9 +76,9 @@ class Watcher:
             received = {name.lower(): value for name, value in answer.getheaders()}
             return Answer(answer.status, answer.read().decode(), received)
 
-    def ask(self, what: str) -> Answer:
-        """Send the request of a button."""
-        return self.get(f"/ask/{what.replace(' ', '%20')}", "POST", Origin=f"http://{self.host}")
+    def ask(self, command: str) -> Answer:
+        """Send the request that a button sends."""
+        return self.get(f"/ask/{command.replace(' ', '%20')}", "POST", Origin=f"http://{self.host}")
 
     def news(self, since: int = 0) -> Any:
         """Return the first message of the event stream."""
@@ -97,9 +97,9 @@ class Watcher:
 
 
 @contextmanager
-def watched(folder: Path) -> Iterator[Watcher]:
-    """Run `planbook watch` on a run until the block ends, then end it with Ctrl-C."""
-    process = begin("watch", folder, "--no-browser", "--port", 0)
+def watch_run(folder: Path) -> Iterator[Watcher]:
+    """Run `planbook watch` on a run, and end it with Ctrl-C when the block ends."""
+    process = start_command("watch", folder, "--no-browser", "--port", 0)
     try:
         assert process.stdout
         yield Watcher(process.stdout.readline().strip())

@@ -1,4 +1,4 @@
-"""A small server with friendly and hostile pages, for the tests of the web environment."""
+"""A small server with friendly and hostile pages, for tests of the web environment."""
 
 import threading
 import time
@@ -10,7 +10,7 @@ from planbook.envs import Action, Observation, Selection
 from planbook.envs.web import Web
 from planbook.envs.web.environment import WebOptions
 
-# ruff: noqa: E501 - pages are easier to read unbroken
+# ruff: noqa: E501 - pages are easier to read with long lines
 PAGES: Mapping[str, str] = {
     "/": """<title>Home</title><h1>Home</h1><p>Some <b>bold</b> words</p><a href="/two">Two</a>
         <a href="/tall">Tall</a><button disabled>Off</button><button onclick="out.textContent='pressed'">Press</button>
@@ -66,7 +66,7 @@ PAGES: Mapping[str, str] = {
 
 
 class Pages(BaseHTTPRequestHandler):
-    """Answers from ``PAGES``; some addresses behave badly."""
+    """Answers with the pages in ``PAGES``. Some other addresses behave badly."""
 
     protocol_version = "HTTP/1.1"
     seen: list[str] = []
@@ -129,10 +129,10 @@ class Pages(BaseHTTPRequestHandler):
         self.wfile.write(data)
 
     def log_message(self, format: str, *args: object) -> None:
-        """Say nothing."""
+        """Log nothing, to keep the output of tests clean."""
 
     def handle(self) -> None:
-        """Handle a connection; a browser that hangs up is no error."""
+        """Handle a connection. A browser that hangs up causes no error."""
         try:
             super().handle()
         except OSError:
@@ -141,7 +141,7 @@ class Pages(BaseHTTPRequestHandler):
 
 @contextmanager
 def serving() -> Iterator[str]:
-    """Run the server until the block ends and yield its address, without a slash at the end."""
+    """Run the server until the block ends. Yield its address without a slash at the end."""
     server = ThreadingHTTPServer(("127.0.0.1", 0), Pages)
     server.daemon_threads = True
     threading.Thread(target=server.serve_forever, daemon=True).start()
@@ -153,7 +153,7 @@ def serving() -> Iterator[str]:
 
 
 def open_page(base: str, path: str, **options: object) -> Web:
-    """Return an environment that has begun on a page of the server."""
+    """Return a web environment whose task begins on this page of the server."""
     environment = Web(WebOptions.model_validate({"start": base + path, **options}))
     environment.reset(Web.select(Selection(), environment.options)[0])
     return environment

@@ -55,7 +55,8 @@ def claim_lines(figures: ClaimCounts) -> Iterable[str]:
     none = figures.unclaimed_and_solved + figures.unclaimed_and_not
     unplayed = f"; {figures.unplayed} without a verdict" if figures.unplayed else ""
     yield (
-        f"Claims about whole tasks: {made} made, {right} right; {figures.claimed_and_not} claimed solved but not solved, "
+        f"Claims about whole tasks: {made} made, {right} right; "
+        f"{figures.claimed_and_not} claimed solved but not solved, "
         f"{figures.denied_and_solved} claimed failed but solved; {none} without a claim{unplayed}."
     )
     if figures.false:

@@ -1,4 +1,4 @@
-"""Generated ALFWorld games and their solutions."""
+"""Generated ALFWorld games and the commands and actions that win them."""
 
 from planbook.envs import Action
 from planbook.envs.alfworld import Alfworld, DirectEngine, generated

@@ -1,4 +1,4 @@
-"""Fixtures of the tests of environments."""
+"""Fixtures for the tests of environments."""
 
 from collections.abc import Iterator
 

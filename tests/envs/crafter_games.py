@@ -1,4 +1,4 @@
-"""Games of Crafter for tests: the environment of the package, comparisons with ours, and a random player."""
+"""Games of Crafter for tests: the environment of the crafter package, a comparison of games, and random actions."""
 
 import random
 from collections.abc import Iterator
@@ -11,11 +11,11 @@ from planbook.envs.crafter import Crafter
 from planbook.envs.crafter.environment import make_task
 
 
-class Genuine(crafter.Env):  # type: ignore[misc]
-    """The package's own environment, with pictures.
+class OriginalCrafter(crafter.Env):  # type: ignore[misc]
+    """The environment of the crafter package, which draws pictures.
 
-    The package picks a vanishing creature from a set, in the order of memory addresses, which differ between runs. Here
-    the creatures are sorted by age.
+    The package picks the creature that vanishes from a set, whose order depends on memory addresses and so differs
+    between runs. Here the creatures are sorted by age.
     """
 
     def _balance_chunk(self, chunk: Any, objs: Any) -> None:
@@ -24,27 +24,27 @@ class Genuine(crafter.Env):  # type: ignore[misc]
 
 
 def started(seed: int = 0, **options: int) -> Crafter:
-    """Return an environment at the start of a seed's whole game."""
+    """Return an environment at the start of the game that a seed gives."""
     environment = Crafter(Crafter.Options(**options))
     environment.reset(make_task("survive", seed))
     return environment
 
 
 def random_actions(environment: Crafter, seed: int) -> Iterator[Action]:
-    """Yield actions for ever: mostly possible ones, sometimes any."""
-    dice = random.Random(seed)
+    """Yield actions without end: mostly possible ones, and sometimes any action."""
+    rng = random.Random(seed)
     everything = [Action("move", (name,)) for name in ("north", "south", "east", "west")]
     everything += [Action("do"), Action("sleep"), Action("noop"), Action("place", ("table",))]
     everything += [Action("make", ("wood_pickaxe",)), Action("place", ("plant",)), Action("place", ("stone",))]
     while True:
         possible = environment.possible_actions()
         assert possible
-        yield dice.choice(everything if dice.random() < 0.2 else possible)
+        yield rng.choice(everything if rng.random() < 0.2 else possible)
 
 
-def assert_same_game(one: Any, other: Any) -> None:
-    """Compare two games of the package's classes, including the state of their random numbers."""
-    first, second = one._world, other._world
+def assert_same_game(first_game: Any, second_game: Any) -> None:
+    """Assert that two games are in the same state, including that of their random numbers."""
+    first, second = first_game._world, second_game._world
     assert (first._mat_map == second._mat_map).all()
     assert [_values(each) for each in first.objects] == [_values(each) for each in second.objects]
     assert list(first.chunks) == list(second.chunks)

@@ -1,4 +1,4 @@
-"""The direct engine compared with textworld: texts, admissible commands and victory, step by step."""
+"""The direct engine is compared with textworld at every step: its texts, admissible commands, and victory."""
 
 import os
 import re
@@ -33,8 +33,8 @@ def in_old_dialect(game: AlfworldGame) -> AlfworldGame:
     return AlfworldGame(f"{game.id} in the old dialect", {**game.data, "grammar": grammar, "pddl_domain": domain})
 
 
-class Pair:
-    """Both engines at the same game; every command is compared."""
+class EnginePair:
+    """The same game in both engines. Each command is sent to both, and their answers must agree."""
 
     def __init__(self, game: AlfworldGame, kind: str, goal: str) -> None:
         self.game, self.direct, self.reference = game, DirectEngine(), ReferenceEngine()
@@ -43,20 +43,20 @@ class Pair:
         self.reference.load(game)
         assert self.direct.reset() == self.reference.reset()
         self.seen = set(self.direct.admissible())
-        assert self.direct.admissible() == self.offered()
+        assert self.direct.admissible() == self.reference_commands()
 
-    def offered(self) -> list[str]:
-        """Return what the reference admits, without the two commands that our actions never send."""
+    def reference_commands(self) -> list[str]:
+        """Return the commands that textworld admits, except slice and help, which our actions never send."""
         return [each for each in self.reference.admissible() if not each.startswith(("slice ", "help"))]
 
     def step(self, command: str) -> None:
         assert self.direct.step(command) == self.reference.step(command), (self.game.id, command)
         admissible = self.direct.admissible()
-        assert admissible == self.offered(), (self.game.id, command)
+        assert admissible == self.reference_commands(), (self.game.id, command)
         self.seen.update(admissible)
 
     def compare(self, rng: Random, steps: int) -> None:
-        """Win the game, then walk at random, preferring to handle things; some commands are not admissible."""
+        """Win the game, then send random commands: mostly ones that handle things, and some that are not admissible."""
         assert self.plan, f"{self.game.id} cannot be won"
         for command in self.plan:
             self.step(rng.choice((*MALFORMED, *WITHOUT_EFFECT)))
@@ -69,17 +69,17 @@ class Pair:
         self.reference.close()
 
 
-DAILY = ("look_at_obj",)
-"""It has the old dialect, and a lamp; the deep tests compare the other types."""
+QUICK_TYPES = ("look_at_obj",)
+"""The type of game that every test run compares. It covers the old dialect and lamps; deep tests compare the others."""
 
 
 @pytest.mark.parametrize(
-    "kind", [pytest.param(kind, marks=[] if kind in DAILY else [pytest.mark.deep]) for kind in TYPES]
+    "kind", [pytest.param(kind, marks=[] if kind in QUICK_TYPES else [pytest.mark.deep]) for kind in TYPES]
 )
-def test_generated_games_are_played_alike(kind: str) -> None:
+def test_both_engines_play_generated_games_alike(kind: str) -> None:
     game = generated.make(kind, 3)
     played = in_old_dialect(game) if kind in ("look_at_obj", "pick_two_obj") else game
-    Pair(played, kind, game.goal).compare(Random(kind), steps=8)
+    EnginePair(played, kind, game.goal).compare(Random(kind), steps=8)
 
 
 @needs_data
@@ -87,13 +87,13 @@ def test_generated_games_are_played_alike(kind: str) -> None:
 @pytest.mark.timeout(3600)
 @pytest.mark.parametrize(("number", "steps"), [(5, 15), (6, 40), (11, 40)])
 @pytest.mark.parametrize("kind", TYPES)
-def test_real_games_are_played_alike(kind: str, number: int, steps: int) -> None:
+def test_both_engines_play_real_games_alike(kind: str, number: int, steps: int) -> None:
     listed = tasks.list_games("valid_seen")[kind]
     game_id = listed[number % len(listed)]
     game = tasks.read_game(game_id)
     is_old = number == 6 or (number == 5 and kind == "pick_heat_then_place")
     played = in_old_dialect(game) if is_old else game
-    Pair(played, kind, tasks.peek(game_id)[0]).compare(Random(f"{kind} {number}"), steps)
+    EnginePair(played, kind, tasks.peek(game_id)[0]).compare(Random(f"{kind} {number}"), steps)
 
 
 def test_commands_of_the_other_dialect_are_refused() -> None:

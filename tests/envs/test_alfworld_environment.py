@@ -16,7 +16,7 @@ from tests.envs.alfworld_games import game, loaded, winning_actions
 
 
 def neighbours(kind: str) -> tuple[int, list[str]]:
-    """Return the seed of a game in which receptacles share a location, and the ids of these receptacles."""
+    """Return the seed of a game in which several receptacles share a location, and the ids of these receptacles."""
     for seed in range(50):
         scene = loaded(kind, seed).scene
         for there in scene.neighbours.values():
@@ -151,7 +151,7 @@ def test_environments_in_several_threads_do_not_disturb_each_other() -> None:
     assert all(observations[-1].terminated for observations in together)
 
 
-def test_the_docs_of_the_paper_leave_out_what_actions_need() -> None:
+def test_the_docs_of_the_paper_omit_the_preconditions_of_actions() -> None:
     usual, paper = Alfworld.offered(), Alfworld.offered(Alfworld.Options(paper_actions=True, paper_docs=True))
     assert set(usual.actions) - set(paper.actions) == {"look", "inventory", "examine"}
     assert all(len(spec.doc.split()) <= 8 for spec in paper.actions.values())
@@ -159,37 +159,37 @@ def test_the_docs_of_the_paper_leave_out_what_actions_need() -> None:
     assert set(Alfworld.offered(Alfworld.Options(paper_docs=True)).actions) == set(usual.actions)
 
 
-def step_of(environment: Alfworld, dice: Random) -> Action:
-    """Return one of the possible actions, preferring those that handle objects."""
+def random_step(environment: Alfworld, rng: Random) -> Action:
+    """Return a random possible action, more often one that handles an object."""
     possible = environment.possible_actions()
     handling = [each for each in possible if each.name not in ("go_to", "look", "inventory", "examine", "close")]
-    return dice.choice(handling if handling and dice.random() < 0.6 else possible)
+    return rng.choice(handling if handling and rng.random() < 0.6 else possible)
 
 
-def sample_of_actions(environment: Alfworld, dice: Random, count: int) -> list[Action]:
-    """Return actions on all names that the possible actions mention; of those on two names, only a sample."""
+def actions_to_try(environment: Alfworld, rng: Random, count: int) -> list[Action]:
+    """Return all actions on one name that the possible actions mention, and a sample of those on two names."""
     seen = sorted({str(thing) for each in environment.possible_actions() for thing in each.args})
-    ones = [Action(name, (thing,)) for name in ("go_to", "open", "close", "use", "examine") for thing in seen]
+    on_one = [Action(name, (thing,)) for name in ("go_to", "open", "close", "use", "examine") for thing in seen]
     pairs = ("take_from", "put_in_or_on", "clean_with", "heat_with", "cool_with")
-    twos = [Action(name, (one, two)) for name in pairs for one, two in product(seen, seen)]
-    return [*ones, *dice.sample(twos, min(count, len(twos)))]
+    on_two = [Action(name, (one, two)) for name in pairs for one, two in product(seen, seen)]
+    return [*on_one, *rng.sample(on_two, min(count, len(on_two)))]
 
 
 @pytest.mark.parametrize("shared", ["hidden", "open"])
 @pytest.mark.parametrize("kind", TYPES)
 def test_exactly_the_possible_actions_are_accepted(kind: str, shared: str) -> None:
-    dice, environment = Random(f"{kind} {shared}"), game(kind, 5, shared_locations=shared)
+    rng, environment = Random(f"{kind} {shared}"), game(kind, 5, shared_locations=shared)
     names = set()
     for _ in range(25):
         possible = environment.possible_actions()
         assert len(set(possible)) == len(possible)
         names |= {each.name for each in possible}
         snapshot = environment.snapshot()
-        for each in (*possible, *sample_of_actions(environment, dice, 100)):
+        for each in (*possible, *actions_to_try(environment, rng, 100)):
             accepted = environment.act(each).accepted
             assert accepted == (each in possible), each
             environment.restore(snapshot)
-        if environment.act(step_of(environment, dice)).terminated:
+        if environment.act(random_step(environment, rng)).terminated:
             break
     assert {"go_to", "look", "inventory", "examine", "take_from"} <= names
 
@@ -199,10 +199,10 @@ DEEP = [pytest.param(kind, marks=pytest.mark.deep) for kind in ("pick_heat_then_
 
 @pytest.mark.parametrize("kind", ["pick_clean_then_place", *DEEP])
 def test_both_engines_list_the_same_possible_actions(kind: str) -> None:
-    dice, direct, reference = Random(kind), game(kind, 2), game(kind, 2, engine="textworld")
+    rng, direct, reference = Random(kind), game(kind, 2), game(kind, 2, engine="textworld")
     for _ in range(8):
         assert direct.possible_actions() == reference.possible_actions()
-        step = step_of(direct, dice)
+        step = random_step(direct, rng)
         assert direct.act(step) == reference.act(step)
         if direct.ended:
             break

@@ -17,7 +17,7 @@ from planbook.envs.types import Selection
 from tests.envs.alfworld_games import loaded, winning_commands
 
 
-def store(root: Path, game_id: str, *, solvable: bool = True) -> None:
+def write_game(root: Path, game_id: str, *, solvable: bool = True) -> None:
     """Write a generated game where alfworld would keep the game with this id."""
     folder = root / tasks.DATA_FOLDER / game_id
     folder.mkdir(parents=True)
@@ -25,7 +25,7 @@ def store(root: Path, game_id: str, *, solvable: bool = True) -> None:
     (folder / tasks.GAME_FILE).write_text(json.dumps(data))
 
 
-def id_of(split: str, kind: str, number: int) -> str:
+def game_id_of(split: str, kind: str, number: int) -> str:
     """Return the id of a game as alfworld names it."""
     return f"{split}/{GAME_TYPES[kind]}-X-None-Y-{number}/trial_T{number}"
 
@@ -39,7 +39,7 @@ def data(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def test_games_on_disk_are_listed_in_turn_from_each_type(data: Path) -> None:
     for kind in ("look_at_obj", "pick_two_obj"):
         for number in (1, 2, 3):
-            store(data, id_of("valid_seen", kind, number))
+            write_game(data, game_id_of("valid_seen", kind, number))
     tasks = Alfworld.tasks(Selection())
     assert [task.type for task in tasks] == ["look_at_obj", "pick_two_obj"] * 3
     assert Alfworld.tasks(Selection(limit=3)) == tasks[:3]
@@ -48,8 +48,8 @@ def test_games_on_disk_are_listed_in_turn_from_each_type(data: Path) -> None:
 
 
 def test_an_id_names_the_same_game_on_every_machine(data: Path) -> None:
-    task_id = id_of("train", "pick_heat_then_place", 4)
-    store(data, task_id)
+    task_id = game_id_of("train", "pick_heat_then_place", 4)
+    write_game(data, task_id)
     (task,) = Alfworld.tasks(Selection(ids=(task_id,), split="valid_seen", limit=1))
     assert (task.id, task.split, task.type) == (task_id, "train", "pick_heat_then_place")
     assert str(data) not in task.model_dump_json()
@@ -57,10 +57,10 @@ def test_an_id_names_the_same_game_on_every_machine(data: Path) -> None:
 
 
 def test_unsolvable_games_and_those_with_sliced_things_are_left_out(data: Path) -> None:
-    kept, unsolvable, sliced = (id_of("train", "pick_and_place", number) for number in (1, 2, 3))
-    store(data, kept)
-    store(data, unsolvable, solvable=False)
-    store(data, sliced)
+    kept, unsolvable, sliced = (game_id_of("train", "pick_and_place", number) for number in (1, 2, 3))
+    write_game(data, kept)
+    write_game(data, unsolvable, solvable=False)
+    write_game(data, sliced)
     folder = (data / tasks.DATA_FOLDER / sliced).parent
     folder.rename(folder.with_name(folder.name.replace("-X-", "-XSliced-")))
     assert [task.id for task in Alfworld.tasks(Selection(split="train"))] == [kept]
@@ -99,8 +99,8 @@ def test_a_bad_selection_is_answered_with_what_exists(data: Path, selection: Sel
 
 
 def game_on_disk(data: Path) -> Path:
-    game_id = id_of("train", "look_at_obj", 1)
-    store(data, game_id)
+    game_id = game_id_of("train", "look_at_obj", 1)
+    write_game(data, game_id)
     return data / tasks.DATA_FOLDER / game_id / tasks.GAME_FILE
 
 
@@ -180,7 +180,7 @@ def test_deps_games_have_the_listed_tasks_and_receptacles() -> None:
 
 def test_types_and_limits_choose_among_the_deps_games(data: Path) -> None:
     for game in DEPS:
-        store(data, game["ours"]["id"])
+        write_game(data, game["ours"]["id"])
     assert [task.type for task in Alfworld.select(Selection(split="deps", limit=6))] == list(TYPES)
     chosen = Alfworld.select(Selection(split="deps", types=("pick_and_place",)))
     assert [task.id for task in chosen] == [game["ours"]["id"] for game in DEPS[:3]]
@@ -191,7 +191,7 @@ def test_types_and_limits_choose_among_the_deps_games(data: Path) -> None:
 def test_the_dev_set_is_the_first_ten_solvable_games_of_each_type(data: Path) -> None:
     for kind in ("look_at_obj", "pick_two_obj"):
         for number in range(10, 24):
-            store(data, id_of("valid_seen", kind, number), solvable=number != 12)
+            write_game(data, game_id_of("valid_seen", kind, number), solvable=number != 12)
     tasks = Alfworld.select(Selection(split="adapt_dev"))
     assert len(tasks) == 20
     for kind in ("look_at_obj", "pick_two_obj"):
@@ -208,7 +208,7 @@ def test_the_dev_set_of_the_installed_games_has_sixty_tasks() -> None:
 
 def test_a_single_missing_game_is_named_with_the_remedy(data: Path) -> None:
     for game in DEPS[:-1]:
-        store(data, game["ours"]["id"])
+        write_game(data, game["ours"]["id"])
     with pytest.raises(MissingRequirement, match=rf"{DEPS[-1]['ours']['id']}.*alfworld-download"):
         Alfworld.tasks(Selection(split="deps"))
 

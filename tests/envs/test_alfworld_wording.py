@@ -1,4 +1,4 @@
-"""The wording of the paper."""
+"""Texts and goals of ALFWorld are reworded as in the paper."""
 
 from collections.abc import Callable
 
@@ -76,7 +76,7 @@ def test_parameters_are_read_from_both_wordings_of_a_goal(goal: str, params: dic
     assert params_of(paper_goal(goal)) == params
 
 
-def test_only_put_a_clean_is_reworded_in_goals() -> None:
+def test_only_goals_that_begin_with_put_a_clean_are_reworded() -> None:
     assert paper_goal("put a clean mug in cabinet") == "put a cleaned mug in cabinet"
     assert paper_goal("clean some mug and put it in cabinet") == "clean some mug and put it in cabinet"
 

@@ -20,15 +20,15 @@ NORTH = Action("move", ("north",))
 
 
 @cache
-def game_zero() -> tuple[Crafter, Snapshot]:
+def game_of_seed_0() -> tuple[Crafter, Snapshot]:
     environment = started(0)
     return environment, environment.snapshot()
 
 
 @pytest.fixture
 def environment() -> Crafter:
-    """The game of seed 0 at its start. All tests share it, since making one takes about a second."""
-    environment, start = game_zero()
+    """The game of seed 0 at its start. All tests share one environment, because making it takes about a second."""
+    environment, start = game_of_seed_0()
     environment.restore(start)
     return environment
 
@@ -38,14 +38,14 @@ def give(environment: Crafter, **items: int) -> None:
 
 
 def surround(environment: Crafter, **materials: str) -> None:
-    """Replace squares beside the player, by their direction."""
+    """Replace squares next to the player; ``materials`` maps directions to materials."""
     x, y = map(int, environment.game.player.pos)
     for direction, material in materials.items():
         dx, dy = STEPS[direction]
         environment.game.land[x + dx, y + dy] = material
 
 
-def test_arguments_have_the_names_of_the_rules() -> None:
+def test_argument_types_list_the_names_in_the_rules() -> None:
     assert set(get_args(Direction)) == set(STEPS)
     assert set(get_args(Placeable)) == set(rules().place)
     assert set(get_args(Tool)) == set(rules().make)
@@ -109,16 +109,19 @@ def test_the_documentation_names_no_amounts() -> None:
 
 
 def test_possible_actions_are_those_that_take_effect(environment: Crafter) -> None:
-    """Compared with the effects in the game at many moments. Grass gives something by luck alone."""
-    dice = random.Random(3)
+    """The list is compared with the effects of all actions at many points of a game.
+
+    Collecting from grass is always possible, but succeeds only by luck.
+    """
+    rng = random.Random(3)
     everything = [Action(each.verb, (each.thing,) if each.thing else ()) for each in all_actions()]
     for turn, action in enumerate(islice(random_actions(environment, 3), 150)):
         if turn % 5 == 0:
-            give(environment, **{name: dice.randint(0, 8) for name in ("wood", "stone", "coal", "iron", "sapling")})
-            environment.game.land[tuple(each + 1 for each in environment.game.player.pos)] = dice.choice(
+            give(environment, **{name: rng.randint(0, 8) for name in ("wood", "stone", "coal", "iron", "sapling")})
+            environment.game.land[tuple(each + 1 for each in environment.game.player.pos)] = rng.choice(
                 ["table", "furnace", "grass", "tree"]
             )
-            mark, possible = environment.snapshot(), environment.possible_actions() or []
+            snapshot, possible = environment.snapshot(), environment.possible_actions() or []
             for each in everything:
                 player = environment.game.player
                 items, place = dict(player.inventory), tuple(player.pos)
@@ -130,7 +133,7 @@ def test_possible_actions_are_those_that_take_effect(environment: Crafter) -> No
                     assert changed == last.accepted == (each in possible)
                 if each.name == "move":
                     assert (tuple(player.pos) != place) == last.accepted == (each in possible)
-                environment.restore(mark)
+                environment.restore(snapshot)
         if environment.act(action).terminated:
             break
     assert turn > 40
@@ -181,7 +184,7 @@ def test_death_in_lava_ends_the_game(environment: Crafter) -> None:
     assert environment.measures() == {"reward": -0.9, "steps": 1}
 
 
-def test_all_achievements_solve_the_game_and_fewer_are_a_share(environment: Crafter) -> None:
+def test_the_score_is_the_share_of_achievements_and_all_solve_the_game(environment: Crafter) -> None:
     environment.game.unlocked += [name for name in rules().achievements if name != "collect_wood"]
     assert environment.verdict().score == pytest.approx(21 / 22)
     surround(environment, south="tree")

@@ -1,4 +1,4 @@
-"""Crafter is the game of the package, and its snapshots are exact."""
+"""Our Crafter is the same game as that of the crafter package, and its snapshots are exact."""
 
 from functools import cache
 from itertools import islice
@@ -13,21 +13,21 @@ from planbook.envs.crafter import Crafter
 from planbook.envs.crafter.actions import CrafterAction, all_actions
 from planbook.envs.crafter.environment import ACHIEVEMENTS
 from planbook.envs.crafter.rules import rules
-from tests.envs.crafter_games import Genuine, assert_same_game, random_actions, started
+from tests.envs.crafter_games import OriginalCrafter, assert_same_game, random_actions, started
 
 
 @pytest.mark.parametrize(("seed", "steps"), [(0, 160), pytest.param(3, 250, marks=pytest.mark.deep)])
 def test_the_same_actions_give_the_same_game_as_the_package(seed: int, steps: int) -> None:
-    """Dusk falls at about step 150."""
-    environment, genuine, reward = started(seed), Genuine(seed=seed), 0.0
-    genuine.reset()
-    assert_same_game(environment.game, genuine)
+    """At about step 150 it also gets dark."""
+    environment, original, reward = started(seed), OriginalCrafter(seed=seed), 0.0
+    original.reset()
+    assert_same_game(environment.game, original)
     numbers = {name: number for number, name in enumerate(constants.actions)}
     for action in islice(random_actions(environment, seed), steps):
         last = environment.act(action)
-        _, gained, done, info = genuine.step(numbers[CrafterAction(action.name, *map(str, action.args)).code])
+        _, gained, done, info = original.step(numbers[CrafterAction(action.name, *map(str, action.args)).code])
         reward += gained
-        assert_same_game(environment.game, genuine)
+        assert_same_game(environment.game, original)
         assert environment.game.player.inventory == info["inventory"]
         assert set(environment.milestones()) == {name for name, count in info["achievements"].items() if count}
         assert environment.measures()["reward"] == pytest.approx(reward)
@@ -38,21 +38,21 @@ def test_the_same_actions_give_the_same_game_as_the_package(seed: int, steps: in
 
 @pytest.mark.deep
 def test_darkness_draws_the_same_random_numbers_as_pictures() -> None:
-    environment, genuine = started(1), Genuine(seed=1)
-    genuine.reset()
-    environment.game._step = genuine._step = 140
+    environment, original = started(1), OriginalCrafter(seed=1)
+    original.reset()
+    environment.game._step = original._step = 140
     for _ in range(25):
-        environment.game.player.inventory["health"] = genuine._player.inventory["health"] = 9
+        environment.game.player.inventory["health"] = original._player.inventory["health"] = 9
         environment.game.advance("noop")
-        genuine.step(0)
-    assert_same_game(environment.game, genuine)
+        original.step(0)
+    assert_same_game(environment.game, original)
 
 
 def test_an_episode_is_truncated_when_the_game_ends() -> None:
-    environment, genuine = started(2, length=3), Genuine(seed=2, length=3)
-    genuine.reset()
+    environment, original = started(2, length=3), OriginalCrafter(seed=2, length=3)
+    original.reset()
     truncated = [environment.act(next(random_actions(environment, 5))).truncated for _ in range(3)]
-    assert truncated == [genuine.step(0)[2] for _ in range(3)] == [False, False, True]
+    assert truncated == [original.step(0)[2] for _ in range(3)] == [False, False, True]
 
 
 def test_actions_and_rules_are_those_of_the_package() -> None:

@@ -7,7 +7,7 @@ import pytest
 
 from planbook.envs import Action
 from planbook.envs.minecraft import Minecraft
-from tests.minecraft_plans import TO_DIAMOND, do, start_task, act_all
+from tests.minecraft_plans import TO_DIAMOND, act_all, do, start_task
 
 
 def test_a_diamond_is_obtained_from_nothing_by_its_milestones() -> None:
@@ -175,7 +175,7 @@ def test_the_first_observation_is_the_scene_the_state_and_the_goal() -> None:
     assert "Ticks: 0 used, 3000 left." in environment.state()
 
 
-def test_the_state_and_the_queries_agree_on_what_is_in_sight() -> None:
+def test_the_state_and_the_queries_agree_on_what_is_visible() -> None:
     environment = start_task()
     do(environment, "mine", {"log": 1})
     words = environment.sees()

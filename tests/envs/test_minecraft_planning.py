@@ -1,4 +1,4 @@
-"""What Minecraft tells a selector: asking changes nothing, the answers are true, and the order of goals matters."""
+"""What Minecraft tells a selector of goals: asking changes nothing, the answers are true, and the order matters."""
 
 import random
 from collections.abc import Callable
@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from planbook.envs import Action, Selection
 from planbook.envs.minecraft import Minecraft, MinecraftOptions
 from planbook.envs.minecraft.tasks import parallel_goals
-from tests.minecraft_plans import TO_DIAMOND, start_task, act_all
+from tests.minecraft_plans import TO_DIAMOND, act_all, start_task
 
 COUNTS = st.integers(1, 5)
 GATHERED = st.sampled_from(
@@ -157,16 +157,16 @@ def test_features_distinguish_seen_remembered_and_unknown_sources() -> None:
 
 
 def ticks_needed(environment: Minecraft, order: str) -> float:
-    """Return the ticks until all parallel goals are reached in an order."""
+    """Return how many ticks it takes to reach all parallel goals of a task in one of the orders."""
     assert environment.task is not None
-    left, dice = parallel_goals(environment.task), random.Random(environment.task.id)
+    remaining, rng = parallel_goals(environment.task), random.Random(environment.task.id)
     choices: dict[str, Callable[[], int]] = {
         "fixed": lambda: 0,
-        "random": lambda: dice.randrange(len(left)),
-        "nearest": lambda: min(range(len(left)), key=lambda number: environment.goals.horizon(left[number])),
+        "random": lambda: rng.randrange(len(remaining)),
+        "nearest": lambda: min(range(len(remaining)), key=lambda number: environment.goals.horizon(remaining[number])),
     }
-    while left:
-        assert environment.act(left.pop(choices[order]())).accepted
+    while remaining:
+        assert environment.act(remaining.pop(choices[order]())).accepted
     assert environment.verdict().solved
     return environment.player.spot.tick
 

@@ -1,4 +1,4 @@
-"""The shipped table of recorded goals is reproducible, and from environments that nothing is measured on."""
+"""The shipped table of recorded goals can be reproduced, and its seeds are not those of any measurement."""
 
 import csv
 
@@ -33,7 +33,7 @@ def test_the_shipped_table_is_small_and_begins_with_the_rows_of_the_first_enviro
     assert "python -m planbook.envs.minecraft.recording" in HEADER
 
 
-def test_recorded_environments_are_not_measured() -> None:
+def test_no_recorded_seed_is_used_for_measurements() -> None:
     assert set(SEEDS).isdisjoint([*MEASURED, *DEFAULT_SEEDS])
 
 

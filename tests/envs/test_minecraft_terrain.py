@@ -1,4 +1,4 @@
-"""Minecraft maps: they depend on the seed alone, and have the sources that tasks need."""
+"""Maps of Minecraft depend only on their seed, and have the sources that tasks need."""
 
 from math import hypot
 
@@ -29,7 +29,7 @@ def test_maps_differ_by_seed_and_have_every_biome() -> None:
     assert {terrain_of(seed).biome(0, 0) for seed in range(60)} == set(BIOMES)
 
 
-def test_needed_sources_are_within_reach_and_stay() -> None:
+def test_needed_sources_are_within_reach_and_never_disappear() -> None:
     for seed in SEEDS:
         for source, amount in GUARANTEED.items():
             lasting = [site for site in terrain_of(seed).by_source[source] if site.gone_at == FOREVER]
@@ -92,7 +92,7 @@ def test_distances_have_words() -> None:
 
 
 def test_recipes_are_those_of_1_11_2() -> None:
-    """These changed in other versions, or depend on the size of the grid."""
+    """These recipes differ in other versions of Minecraft, or depend on the size of the crafting grid."""
     assert [(made.verb, dict(made.ingredients), made.makes, made.station) for made in RECIPES["iron_ingot"]] == [
         ("craft", {"iron_nugget": 9}, 1, "crafting_table"),
         ("craft", {"iron_block": 1}, 9, None),
@@ -109,7 +109,7 @@ def test_recipes_are_those_of_1_11_2() -> None:
         "bowl": "crafting_table",
     }
     assert best_recipe("bedrock") is None
-    assert sum(len(ways) for ways in RECIPES.values()) == 297
+    assert sum(len(recipes) for recipes in RECIPES.values()) == 297
 
 
 def test_log_without_a_kind_means_oak() -> None:

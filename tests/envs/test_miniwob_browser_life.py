@@ -1,4 +1,4 @@
-"""The shared browser: used by all threads, replaced when it dies, ended with its owner."""
+"""The shared browser is used by all threads, is replaced when it dies, and ends with the process that started it."""
 
 import contextlib
 import signal

@@ -26,7 +26,7 @@ def environment() -> Iterator[Miniwob]:
 
 
 def found(environment: Miniwob, xpath: str) -> Any:
-    """Return the descriptions of the elements."""
+    """Return the descriptions of the elements that match the XPath expression."""
     return environment.find(xpath)
 
 
@@ -138,7 +138,7 @@ def test_a_list_of_several_choices_adds_and_removes_options(environment: Miniwob
 
 def test_icons_are_loaded_before_the_first_click(environment: Miniwob) -> None:
     for seed in range(3):
-        environment.close()  # a tab that has not seen the page
+        environment.close()  # the next episode has a new tab, which has not loaded the page
         start(environment, f"social-media/{seed}")
         act(environment, "click_xpath", "(//*[@class='more'])[last()]")
         assert "Share via DM" in texts(environment, "//ul[not(contains(@class, 'hide'))]/li")
@@ -197,11 +197,11 @@ def test_a_seed_gives_the_same_page_after_any_episode(environment: Miniwob, type
         wander(environment, random.Random(turn))
 
 
-def wander(environment: Miniwob, chance: random.Random) -> None:
-    """Act at random, and avoid finishing the episode where possible."""
+def wander(environment: Miniwob, rng: random.Random) -> None:
+    """Take random actions, and avoid finishing the episode where possible."""
     for _ in range(6):
         elements = found(environment, "//body//*[not(@id='query') and not(contains(., 'ubmit'))]")
-        chosen = chance.choice([item for item in elements if item["visible"]])
+        chosen = rng.choice([item for item in elements if item["visible"]])
         act(environment, "click_option", str(chosen["xpath"]))
         if not environment.ended and chosen["tag"] in ("input", "textarea"):
             act(environment, "type", "1a")
@@ -214,13 +214,13 @@ def test_a_replayed_history_gives_the_same_page(environment: Miniwob) -> None:
     act(environment, "click_xpath", "//*[@id='search-text']")
     act(environment, "type", "Jess")
     act(environment, "click_xpath", "//*[@id='search']")
-    marked = environment.snapshot()
+    snapshot = environment.snapshot()
     act(environment, "click_xpath", "//*[@id='pagination']//a[text()='2']")
-    assert environment.restore(marked) == marked.last
+    assert environment.restore(snapshot) == snapshot.last
 
 
 def _has_loaded_again(connection: Connection) -> bool:
-    with suppress(CommandRefused):  # the old page may go while it is asked
+    with suppress(CommandRefused):  # the old page may disappear during the request
         return bool(connection.evaluate("document.readyState === 'complete' && !window.isOld"))
     return False
 

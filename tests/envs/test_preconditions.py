@@ -17,14 +17,14 @@ from planbook.envs.tabletop import Tabletop
 from planbook.envs.textcraft import Textcraft
 from planbook.envs.toy import Toy
 from planbook.manuals import ProcedureLibrary
-from tests.dry_plans import Call, PlanWriter, run_for_real, dry_run_of, wrong_reports
+from tests.dry_plans import Call, PlanWriter, dry_run_of, run_for_real, wrong_reports
 
 HOLDING, OPENED = Fact("holding"), Fact("opened", ("box",))
-REAL = bool(os.environ.get("ALFWORLD_DATA"))
-PLANS = int(os.environ.get("PLANBOOK_DRY_RUNS", "12"))
+HAS_REAL_GAMES = bool(os.environ.get("ALFWORLD_DATA"))
+PLAN_COUNT = int(os.environ.get("PLANBOOK_DRY_RUNS", "12"))
 
 Actions = Callable[[Task], tuple[Call, Sequence[str]]]
-"""Maps a task to a function that writes a random call, and to words that may be arguments."""
+"""For a task, returns a function that writes a random call, and words that may be arguments."""
 
 
 def _take(thing: str) -> Contract:
@@ -48,8 +48,8 @@ def test_a_violation_names_the_lines_that_caused_it() -> None:
     with_pen, _ = start.after(_take("pen"), line=2)
     assert with_pen.after(_take("cup"), line=3) == (with_pen, ("pen is held", (2,)))
     either = with_pen.either(start)
-    without, _ = either.after(Contract(changes=[Change(HOLDING, "nothing")], sure=True), line=5)
-    with_cup, _ = without.after(_take("cup"), line=7)
+    empty_handed, _ = either.after(Contract(changes=[Change(HOLDING, "nothing")], sure=True), line=5)
+    with_cup, _ = empty_handed.after(_take("cup"), line=7)
     assert with_cup.after(held("pen"), line=9)[1] == ("pen is not held", (5,))
     assert with_cup.after(held("key"), line=9)[1] == ("key is not held", ())
     assert with_cup.after(_take("key"), line=9)[1] == ("cup is held", (7,))
@@ -83,19 +83,19 @@ def test_an_unknown_argument_may_change_every_fact_of_its_name() -> None:
 def _household(task: Task) -> tuple[Call, Sequence[str]]:
     environment = Alfworld()
     room = environment.reset(task).text.split("Your task")[0]
-    dice = Random(task.id)
-    places = dice.sample(re.findall(r"[a-z]+_\d+", room), 3)
+    rng = Random(task.id)
+    places = rng.sample(re.findall(r"[a-z]+_\d+", room), 3)
     shown = " ".join(environment.act(each).text for each in environment.possible_actions() if each.name == "go_to")
-    things = dice.sample(sorted({*re.findall(r"[a-z]+_\d+", shown)}), 4)
+    things = rng.sample(sorted({*re.findall(r"[a-z]+_\d+", shown)}), 4)
     on_one = ("go_to", "go_to", "go_to", "open", "close", "examine", "use")
     on_two = ("take_from", "take_from", "put_in_or_on", "clean_with", "heat_with", "cool_with")
 
-    def call(dice: Random, names: Sequence[str]) -> str:
-        place = dice.choice([*names, *map(repr, places), *map(repr, places)])
-        thing = dice.choice([*names, *map(repr, things), repr(f"{task.params['object']}_1")])
-        if dice.random() < 0.55:
-            return f"agent.{dice.choice(on_one)}({dice.choice([place, place, thing])})"
-        return f"agent.{dice.choice(on_two)}({thing}, {place})"
+    def call(rng: Random, names: Sequence[str]) -> str:
+        place = rng.choice([*names, *map(repr, places), *map(repr, places)])
+        thing = rng.choice([*names, *map(repr, things), repr(f"{task.params['object']}_1")])
+        if rng.random() < 0.55:
+            return f"agent.{rng.choice(on_one)}({rng.choice([place, place, thing])})"
+        return f"agent.{rng.choice(on_two)}({thing}, {place})"
 
     return call, [*places, *things]
 
@@ -108,18 +108,18 @@ def _crafting(task: Task) -> tuple[Call, Sequence[str]]:
     ]
     items = [f"{count} {recipe.makes}" for recipe in environment.bench.shown for count in (1, recipe.count)]
 
-    def call(dice: Random, names: Sequence[str]) -> str:
-        return dice.choice([*dice.choices(goals, k=5), f"agent.get({dice.choice([*names, repr(dice.choice(items))])})"])
+    def call(rng: Random, names: Sequence[str]) -> str:
+        return rng.choice([*rng.choices(goals, k=5), f"agent.get({rng.choice([*names, repr(rng.choice(items))])})"])
 
     return call, items[:4]
 
 
 def _mining(task: Task) -> tuple[Call, Sequence[str]]:
-    dice = Random(task.id)
+    rng = Random(task.id)
     simple = ("log", "planks", "stick", "crafting_table", "wooden_pickaxe", "cobblestone")
     goals = [goal for goal in known_goals() if any(f"{{{name!r}: " in str(goal.args[0]) for name in simple)]
-    picked = [f"agent.{goal}" for goal in (*goals, *dice.sample(known_goals(), 10))]
-    return lambda dice, names: dice.choice(picked), simple
+    picked = [f"agent.{goal}" for goal in (*goals, *rng.sample(known_goals(), 10))]
+    return lambda rng, names: rng.choice(picked), simple
 
 
 def _moving(task: Task) -> tuple[Call, Sequence[str]]:
@@ -128,8 +128,8 @@ def _moving(task: Task) -> tuple[Call, Sequence[str]]:
     things = list(environment.things())
     places = [*things, *environment.places(), *environment.free_spots()]
 
-    def call(dice: Random, names: Sequence[str]) -> str:
-        return f"agent.pick_place({dice.choice([*names, repr(dice.choice(things))])}, {dice.choice(places)!r})"
+    def call(rng: Random, names: Sequence[str]) -> str:
+        return f"agent.pick_place({rng.choice([*names, repr(rng.choice(things))])}, {rng.choice(places)!r})"
 
     return call, places[:6]
 
@@ -147,17 +147,17 @@ def _moving(task: Task) -> tuple[Call, Sequence[str]]:
 def test_faults_found_in_random_plans_are_refused_by_the_environment(
     environment: type[Environment], options: BaseModel | None, actions: Actions
 ) -> None:
-    split = ("valid_seen" if REAL else "generated") if environment is Alfworld else None
+    split = ("valid_seen" if HAS_REAL_GAMES else "generated") if environment is Alfworld else None
     tasks = environment.select(Selection(split=split, limit=6))
     faults = 0
-    for number in range(PLANS):
+    for number in range(PLAN_COUNT):
         task = tasks[number % len(tasks)]
         call, words = actions(task)
         plan = PlanWriter(Random(number), call, words).plan()
         run = dry_run_of(environment, _declared(environment, task, options), plan)
         assert not wrong_reports(plan, run, run_for_real(environment(options), task, plan)), number
         faults += len(run.faults)
-    assert faults > PLANS / 2, "the dry runs found too few faults"
+    assert faults > PLAN_COUNT / 2, "the dry runs found too few faults"
 
 
 def _declared(environment: type[Environment], task: Task, options: BaseModel | None = None) -> Preconditions:
@@ -194,7 +194,7 @@ def test_no_fault_is_found_in_procedures_that_solve_tasks(environment: type[Envi
             helpers=procedure.helpers,
             task=shown,
         )
-        assert run.dry_run_of, procedure.name
+        assert run.followed, procedure.name
         assert run.calls, procedure.name
         assert [str(fault) for fault in run.faults] == []
 

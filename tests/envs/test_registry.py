@@ -1,4 +1,4 @@
-"""Environments by name and from files."""
+"""Environments are loaded by name or from a file."""
 
 import re
 import subprocess
@@ -42,7 +42,7 @@ def test_every_shipped_environment_is_loaded_by_name() -> None:
     assert load_environment("toy") is Toy
 
 
-def test_a_selection_without_a_task_gives_the_reason(tmp_path: Path) -> None:
+def test_a_selection_that_matches_no_task_is_refused_with_the_reason(tmp_path: Path) -> None:
     combining = """    splits = ("all", "both", "other")
     parts = {"both": ("all", "other")}
     seeded = True

@@ -1,4 +1,4 @@
-"""Digests of the data that tasks are played on."""
+"""Digests of the files that the tasks of an environment are made from."""
 
 import json
 import os
@@ -69,7 +69,7 @@ def test_the_digest_of_a_folder_depends_on_names_and_contents_only(tmp_path: Pat
     assert len({one, renamed, changed}) == 3
 
 
-def test_the_digest_of_texts_depends_on_where_they_end() -> None:
+def test_the_digest_of_texts_depends_on_where_each_text_ends() -> None:
     lists: tuple[list[str], ...] = (["ab", "c"], ["a", "bc"], ["c", "ab"], ["abc"], ["abc", ""], [])
     assert len({texts_digest(texts) for texts in lists}) == 6
 

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 from hypothesis import given, settings
-from hypothesis import strategies as some
+from hypothesis import strategies as st
 
 from planbook.envs import Action, EpisodeEnded, Selection
 from planbook.envs.shopping import Shopping
@@ -154,16 +154,16 @@ def test_a_restored_snapshot_has_its_page_and_options() -> None:
 
 
 @settings(max_examples=60, deadline=None)
-@given(some.data())
-def test_every_possible_action_is_accepted(data: some.DataObject) -> None:
-    environment = start(results_per_page=data.draw(some.sampled_from([3, 10])))
-    for _ in range(data.draw(some.integers(1, 12))):
+@given(st.data())
+def test_every_possible_action_is_accepted(data: st.DataObject) -> None:
+    environment = start(results_per_page=data.draw(st.sampled_from([3, 10])))
+    for _ in range(data.draw(st.integers(1, 12))):
         possible = environment.possible_actions()
         if environment.ended:
             assert possible == []
             return
         assert [each.args[0] for each in possible if each.name == "click"] == environment.clickable()
-        last = environment.act(data.draw(some.sampled_from(possible)))
+        last = environment.act(data.draw(st.sampled_from(possible)))
         assert last.accepted
         assert last.text == environment.scene()
         assert environment.state().count("\n") == 0 < len(environment.state())
@@ -171,7 +171,7 @@ def test_every_possible_action_is_accepted(data: some.DataObject) -> None:
         assert environment.verdict().score == 0.0 or environment.ended
 
 
-@given(some.text(max_size=40))
+@given(st.text(max_size=40))
 def test_no_keywords_break_the_page(keywords: str) -> None:
     environment = start()
     last = environment.act(Action("search", (keywords,)))

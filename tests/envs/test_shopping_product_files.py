@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 from hypothesis import given
-from hypothesis import strategies as some
+from hypothesis import strategies as st
 from pydantic import ValidationError
 
 from planbook.envs import Action, BadSelection, Selection
@@ -74,7 +74,7 @@ def files(tmp_path: Path) -> dict[str, str]:
     return {name: str(tmp_path / f"{name}.json") for name in ("items", "attributes", "goals")}
 
 
-@given(some.text())
+@given(st.text())
 def test_any_product_text_stays_on_one_line_without_brackets(text: str) -> None:
     shown = clean(text)
     assert shown.isprintable()

@@ -81,7 +81,7 @@ def test_few_products_of_the_wanted_kind_earn_the_whole_reward() -> None:
     assert 0.01 < met[True] / met.total() < 0.25
 
 
-def test_the_params_of_a_task_tell_no_more_than_its_goal() -> None:
+def test_the_params_of_a_task_reveal_no_more_than_its_goal() -> None:
     for task in listed("full"):
         assert set(task.params) == {"price_below"}
         assert f"{task.params['price_below']:.2f} dollars" in task.goal

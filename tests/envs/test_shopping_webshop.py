@@ -1,10 +1,10 @@
-"""The reward, compared with a second implementation of WebShop's definition on random products."""
+"""The reward is compared, on random products, with a second implementation of WebShop's definition."""
 
 from collections.abc import Mapping
 
 import pytest
 from hypothesis import given
-from hypothesis import strategies as some
+from hypothesis import strategies as st
 from thefuzz import fuzz
 
 from planbook.envs.shopping.catalogue import Product, Wish
@@ -15,8 +15,8 @@ PHRASES = tuple("cruelty free,sugar free,free of sugar,long lasting,high speed,l
 VALUES = ("navy blue", "blue", "dark chocolate", "4 ounce", "4 ounce (pack of 2)", "small", "x-small", "steel", "queen")
 PATHS = ("Home › Lamps › Table Lamps", "Home › Lamps", "Food › Snacks › Bars", "Home › Rugs › Wool", "")
 
-titles = some.lists(some.sampled_from(NOUNS), min_size=1, max_size=12).map(" ".join)
-phrases = some.lists(some.sampled_from(PHRASES), max_size=4, unique=True).map(tuple)
+titles = st.lists(st.sampled_from(NOUNS), min_size=1, max_size=12).map(" ".join)
+phrases = st.lists(st.sampled_from(PHRASES), max_size=4, unique=True).map(tuple)
 
 
 def product(title: str = "lamp", attributes: tuple[str, ...] = (), **more: object) -> Product:
@@ -36,29 +36,29 @@ def product(title: str = "lamp", attributes: tuple[str, ...] = (), **more: objec
     return Product(**values)  # type: ignore[arg-type]
 
 
-products = some.builds(
+products = st.builds(
     product,
     title=titles,
     attributes=phrases,
-    query=some.sampled_from(("lamp", "rug", "bar")),
-    path=some.sampled_from(PATHS),
-    description=some.sampled_from(("", "A LOW SODIUM thing", "with usb port")),
-    bullets=some.sampled_from(((), ("Soft", "and High", "Speed inside"))),
-    price=some.sampled_from((5.0, 20.0, 80.0)),
+    query=st.sampled_from(("lamp", "rug", "bar")),
+    path=st.sampled_from(PATHS),
+    description=st.sampled_from(("", "A LOW SODIUM thing", "with usb port")),
+    bullets=st.sampled_from(((), ("Soft", "and High", "Speed inside"))),
+    price=st.sampled_from((5.0, 20.0, 80.0)),
 )
-wishes = some.builds(
+wishes = st.builds(
     Wish,
-    sentence=some.just("any"),
-    product=some.just("B000000001"),
+    sentence=st.just("any"),
+    product=st.just("B000000001"),
     attributes=phrases.filter(bool),
-    values=some.lists(some.sampled_from(VALUES), max_size=3).map(tuple),
-    price_below=some.sampled_from((10.0, 20.0, None)),
+    values=st.lists(st.sampled_from(VALUES), max_size=3).map(tuple),
+    price_below=st.sampled_from((10.0, 20.0, None)),
 )
-choices = some.dictionaries(some.sampled_from(("color", "size")), some.sampled_from(VALUES))
+choices = st.dictionaries(st.sampled_from(("color", "size")), st.sampled_from(VALUES))
 
 
-def by_definition(bought: Product, chosen: Mapping[str, str], wish: Wish, wanted: Product) -> float:
-    """Return the reward by its formula; titles here consist of nouns alone."""
+def reward_by_definition(bought: Product, chosen: Mapping[str, str], wish: Wish, wanted: Product) -> float:
+    """Return the reward as WebShop's formula defines it. The titles in this file consist of nouns alone."""
     nouns, own = wanted.title.split(), set(bought.title.split())
     shared = len(set(nouns) & own) / len(nouns)
     steps = {step.strip() for step in bought.path.split("›")} & {step.strip() for step in wanted.path.split("›")}
@@ -82,7 +82,7 @@ def test_the_reward_agrees_with_the_definition_of_webshop(
     bought: Product, chosen: Mapping[str, str], wish: Wish, wanted: Product
 ) -> None:
     earned = reward(bought, chosen, wish, wanted)
-    assert earned == pytest.approx(by_definition(bought, chosen, wish, wanted), abs=0)
+    assert earned == pytest.approx(reward_by_definition(bought, chosen, wish, wanted), abs=0)
     assert 0.0 <= earned <= 1.0
 
 

@@ -63,7 +63,7 @@ def test_no_scene_is_solved_at_the_start_and_most_have_distractors() -> None:
         assert environment.verdict().score == 0
         assert len(scene.layout) <= 12
         distracted += set(scene.layout) != set(scene.targets)
-        assert list(scene.layout) == sorted(scene.layout), "the order tells what matters"
+        assert list(scene.layout) == sorted(scene.layout), "the order must not reveal which things matter"
     assert distracted > 0.9 * len(SCENES)
 
 
@@ -133,7 +133,7 @@ def test_the_queries_agree_with_the_scene() -> None:
         assert environment.history == []
 
 
-def test_goals_tell_routes_materials_and_obstacles() -> None:
+def test_goals_report_routes_materials_and_obstacles() -> None:
     seed = next(
         seed
         for seed in range(60)
@@ -171,7 +171,7 @@ def test_known_goals_are_moves_that_the_kinds_of_things_allow() -> None:
         assert 0 < len(known) == len(set(known)) <= MAX_GOALS
         reasons = [environment.goals.refusal(goal) for goal in known]
         assert "" in reasons
-        assert not [why for why in reasons if "nothing is called" in why or "takes only" in why or "itself" in why]
+        assert not [text for text in reasons if "nothing is called" in text or "takes only" in text or "itself" in text]
 
 
 def test_known_goals_include_pairs_of_blocks_if_there_are_bases() -> None:

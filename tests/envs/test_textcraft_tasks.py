@@ -1,4 +1,4 @@
-"""TextCraft tasks: the published ones, the others, selections and missing packages."""
+"""TextCraft tasks: the published tasks, our own, selections, and a missing package."""
 
 import json
 from collections import Counter

@@ -1,4 +1,4 @@
-"""The 800 multi-turn tasks of BFCL, played through `module:`, compared with BFCL's checker."""
+"""The 800 multi-turn tasks of BFCL are played through `module:`, and the verdicts are compared with BFCL's checker."""
 
 import importlib
 import subprocess
@@ -20,7 +20,7 @@ INSTALL = [sys.executable, "-m", "pip", "install", "--no-deps", "bfcl-eval", "mp
 
 @pytest.fixture(scope="module")
 def packages(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Return a folder with the package, without its dependencies, which cannot be installed together."""
+    """Return a folder with the package but without its dependencies, which cannot be installed together."""
     folder = tmp_path_factory.mktemp("bfcl")
     done = subprocess.run([*INSTALL, "--quiet", "--target", folder], capture_output=True, text=True)
     if done.returncode:
@@ -30,14 +30,14 @@ def packages(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def truth(packages: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
-    """Return the method's module, which imports the adapter."""
+    """Return the module of the method that plays the ground truth. It imports the adapter for BFCL."""
     for folder in (packages, TOOLS, TRUTH.parent):
         monkeypatch.syspath_prepend(folder)
     return importlib.import_module("bfcl_truth")
 
 
 def solved(folder: Path, left_out: int, count: int) -> dict[str, bool]:
-    """Play ``count`` tasks, and return which were solved."""
+    """Play ``count`` tasks, and return a dict that maps each task to whether it was solved."""
     importlib.import_module("bfcl").write_tasks(folder / "tasks.json", count)
     options = ("--env", f"module:{TOOLS}/bfcl.py:Apis", "-o", f"tasks={folder}/tasks.json", "--out", folder / "run")
     played = invoke("run", *options, "--planner", f"{TRUTH}:truth", "--planner-option", f"left_out={left_out}")

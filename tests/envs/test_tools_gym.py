@@ -36,8 +36,8 @@ class AnyAction(gymnasium.Env[Any, Any]):
         return np.zeros(2, dtype=np.float32), 1.5, False, False, {}
 
 
-for each in SPACES:
-    gymnasium.register(f"Echo{each}-v0", entry_point=partial(AnyAction, space=each), disable_env_checker=True)
+for space in SPACES:
+    gymnasium.register(f"Echo{space}-v0", entry_point=partial(AnyAction, space=space), disable_env_checker=True)
 
 
 def start(name: str, **options: Any) -> Environment:

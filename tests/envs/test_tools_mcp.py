@@ -30,7 +30,7 @@ SECRET = "hunter2-hunter2"
 
 
 def start(name: str, folder: Path, condition: str = "answer == 1", **options: object) -> Environment:
-    """Start a task that is solved if the condition holds."""
+    """Start a task that is solved if the condition holds, an assertion about the tools."""
     file = folder / "tasks.yaml"
     file.write_text(json.dumps({"tasks": [{"id": "a", "goal": "Tidy up.", "judge": {"assert": condition}}]}))
     return started(load_environment(name), "a", tasks=str(file), **options)
@@ -74,7 +74,7 @@ def serving_http(folder: Path) -> Iterator[dict[str, object]]:
         process.wait()
 
 
-def named(folder: Path, bad: dict[str, object], good: str = "files") -> str:
+def name_servers(folder: Path, bad: dict[str, object], good: str = "files") -> str:
     files = {"command": sys.executable, "args": [str(EXAMPLES / "files_server.py")]}
     (folder / "servers.json").write_text(json.dumps({"mcpServers": {"bad": bad, good: files}}))
     return f"mcp:{folder}/servers.json"
@@ -85,10 +85,10 @@ def unruly_name(request: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
     monkeypatch.setenv("PLANBOOK_TEST_KEY", SECRET)
     if request.param == "http":
         with serving_http(tmp_path) as server:
-            yield named(tmp_path, server)
+            yield name_servers(tmp_path, server)
     else:
         env = {"SERVER_KEY": "$PLANBOOK_TEST_KEY"}
-        yield named(tmp_path, {"command": sys.executable, "args": [str(UNRULY)], "env": env})
+        yield name_servers(tmp_path, {"command": sys.executable, "args": [str(UNRULY)], "env": env})
 
 
 @pytest.fixture
@@ -107,7 +107,7 @@ def test_a_server_that_hangs_or_changes_its_tools_breaks_the_environment(unruly_
         unruly.verdict()
     call(unruly, "bad.change")
     with pytest.raises(EnvironmentBroken, match="changed its tools: gone die"):
-        [call(unruly, "bad.secret") for _ in range(1000)]  # the server's word may come after the result
+        [call(unruly, "bad.secret") for _ in range(1000)]  # the notice may come after the result
     unruly.close()
 
 
@@ -131,7 +131,7 @@ def test_servers_have_their_names_and_errors_describe_what_happened(unruly: Envi
 
 
 def test_a_server_that_died_is_started_again_even_if_servers_are_kept(tmp_path: Path) -> None:
-    kept = start(named(tmp_path, {"command": sys.executable, "args": [str(UNRULY)]}), tmp_path, restart=False)
+    kept = start(name_servers(tmp_path, {"command": sys.executable, "args": [str(UNRULY)]}), tmp_path, restart=False)
     task = kept.task
     assert task is not None
     with pytest.raises(EnvironmentBroken, match="bad died while calling die"):
@@ -143,7 +143,7 @@ def test_a_server_that_died_is_started_again_even_if_servers_are_kept(tmp_path: 
     kept.close()
 
 
-def test_a_call_after_the_end_of_a_connection_says_so() -> None:
+def test_a_call_on_a_closed_connection_is_refused() -> None:
     connection = McpConnection(McpServer("late", (sys.executable, str(UNRULY))), 20)
     connection.close()
     with pytest.raises(EnvironmentBroken, match="the MCP server late was gone before calling die"):
@@ -162,7 +162,9 @@ def test_a_schema_with_a_reference_to_itself_can_be_used_and_a_malformed_target_
 
 
 def test_a_server_named_like_an_action_of_every_environment_is_renamed(tmp_path: Path) -> None:
-    environment = start(named(tmp_path, {"command": sys.executable, "args": [str(UNRULY)]}, good="answer"), tmp_path)
+    environment = start(
+        name_servers(tmp_path, {"command": sys.executable, "args": [str(UNRULY)]}, good="answer"), tmp_path
+    )
     assert call(environment, "answer_2.read_file", "a.txt") == "alpha"
     assert call(environment, "answer", 1) == "The task ended with the answer 1."
     environment.close()
@@ -184,7 +186,7 @@ def test_a_secret_is_removed_as_json_text_and_from_cut_errors(monkeypatch: pytes
 def test_only_values_that_seem_secret_are_removed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PLANBOOK_TEST_MODE", "fail")
     env = {"SERVER_KEY": "secret", "LOG_MODE": "count", "MODE": "$PLANBOOK_TEST_MODE"}
-    unruly = start(named(tmp_path, {"command": sys.executable, "args": [str(UNRULY)], "env": env}), tmp_path)
+    unruly = start(name_servers(tmp_path, {"command": sys.executable, "args": [str(UNRULY)], "env": env}), tmp_path)
     assert call(unruly, "bad.secret") == "the key is ***"
     assert call(unruly, "bad.odd_name", "count secret") == "{'from': 'count ***'}"
     assert call(unruly, "bad.fail") == "failed: ok"

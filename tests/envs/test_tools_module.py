@@ -238,7 +238,7 @@ def test_a_target_that_cannot_be_loaded_is_refused(name: str, message: str) -> N
 
 
 def faults_of(text: str, file: Path) -> dict[str, str]:
-    """Return the messages about a task file by line."""
+    """Return a dict that maps lines of a task file to the messages about them."""
     file.write_text(text)
     kind = load_environment(NOTES)
     with pytest.raises(BadSelection) as caught:
@@ -254,7 +254,7 @@ def test_all_faults_of_form_are_reported_with_their_lines(tmp_path: Path) -> Non
 
 
 @pytest.mark.parametrize(
-    ("text", "says"),
+    ("text", "message"),
     [
         ("hello", "write a mapping here; the keys are tasks"),
         ("tasks: hello", "tasks: write a list here"),
@@ -263,8 +263,8 @@ def test_all_faults_of_form_are_reported_with_their_lines(tmp_path: Path) -> Non
         ("tasks: [{id: a, goal: b, params: hello}]", "tasks[1].params: write a mapping here"),
     ],
 )
-def test_a_value_of_another_kind_is_reported_in_words_of_the_file(text: str, says: str, tmp_path: Path) -> None:
-    assert says in faults_of(text, tmp_path / "tasks.yaml")["1"]
+def test_a_value_of_the_wrong_kind_is_reported_in_terms_of_the_file(text: str, message: str, tmp_path: Path) -> None:
+    assert message in faults_of(text, tmp_path / "tasks.yaml")["1"]
 
 
 def test_all_faults_of_ids_and_judges_are_reported_with_their_lines(tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""Random JSON Schemas: the signature accepts what JSON Schema validation accepts."""
+"""For random JSON Schemas, the signature of a tool accepts the same arguments as JSON Schema validation."""
 
 from typing import Any
 
@@ -108,7 +108,7 @@ def test_a_signature_has_the_properties_of_references_and_parts(schema: dict[str
 
 
 def _fitting(schema: Any) -> st.SearchStrategy[Any]:
-    """Return values that are likely to fit a schema."""
+    """Return a strategy for values that are likely to fit a schema."""
     if not isinstance(schema, dict):
         return VALUES
     if "enum" in schema:

@@ -16,8 +16,8 @@ CALLS = st.one_of(
 )
 
 
-class WithoutCopy(Toy):
-    """The toy environment without a cheap copy of its state: it restores by replay."""
+class ToyRestoredByReplay(Toy):
+    """The toy environment without a copy of its state, so that snapshots are restored by replaying the actions."""
 
     def _save(self) -> object:
         return None
@@ -26,7 +26,7 @@ class WithoutCopy(Toy):
 @given(before=st.lists(CALLS, max_size=12), after=st.lists(CALLS, max_size=12))
 def test_both_ways_of_restoring_lead_to_the_same_state(before: list[Action], after: list[Action]) -> None:
     texts = []
-    for kind in (Toy, WithoutCopy):
+    for kind in (Toy, ToyRestoredByReplay):
         environment = started(kind, "fetch_two/3")
         walk(environment, before)
         snapshot, state = environment.snapshot(), environment.state()
@@ -79,7 +79,7 @@ def test_a_limit_takes_tasks_from_each_type_in_turn() -> None:
 
 
 def test_a_replay_with_another_observation_is_refused() -> None:
-    class Forgetful(WithoutCopy):
+    class Forgetful(ToyRestoredByReplay):
         openings = 0
 
         @action()

@@ -1,4 +1,4 @@
-"""Episodes on web pages: snapshots, ends, plans, and browsers that die."""
+"""Episodes on web pages: snapshots, the end of an episode, plans, and browsers that die."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -14,7 +14,7 @@ from planbook.planner import Episode, EpisodeSettings, MemoryJournal
 from planbook.planner.types import FeedbackKind
 from planbook.sandbox import Sandbox
 from tests.browser import kill_browser
-from tests.webserver import Pages, act, open_page, click, element_number
+from tests.webserver import Pages, act, click, element_number, open_page
 
 pytestmark = pytest.mark.browser
 
@@ -49,7 +49,7 @@ def test_a_restored_snapshot_has_its_page_scrolling_history_notes_and_numbers(we
     assert "Title: 'Tall'" in act(web, "go_forward").text
 
 
-def test_a_new_page_after_a_restore_ends_the_way_forward(web: Web) -> None:
+def test_a_new_page_after_a_restore_discards_the_forward_history(web: Web) -> None:
     act(web, "goto", "/two")
     act(web, "go_back")
     snapshot = web.snapshot()

@@ -1,11 +1,11 @@
-"""Pages that behave badly: the environment reports it and continues."""
+"""When pages behave badly, the environment reports it and continues."""
 
 from collections.abc import Iterator
 
 import pytest
 
 from planbook.envs.web import Web
-from tests.webserver import Pages, act, open_page, click, serving
+from tests.webserver import Pages, act, click, open_page, serving
 
 pytestmark = pytest.mark.browser
 

@@ -1,4 +1,4 @@
-"""Logins that a task names, set in a real browser before the task starts."""
+"""The login that a task names is set in a real browser before the task starts."""
 
 import json
 from pathlib import Path
@@ -39,7 +39,7 @@ def task_file(folder: Path, path: str) -> Path:
 
 
 def first_page(folder: Path, base: str, login: JsonValue, path: str = "/store") -> str:
-    """Return the first page of the task, which is the same in a second episode."""
+    """Return the first page of the task, and check that a second episode starts with the same page."""
     (folder / "shopping_state.json").write_text(login if isinstance(login, str) else json.dumps(login))
     options = WebOptions(tasks=task_file(folder, path), sites={"shopping": base}, logins=folder)
     environment = Web(options)

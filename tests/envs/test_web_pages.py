@@ -12,7 +12,7 @@ from selenium.webdriver.common.by import By
 from planbook.envs.browser import chromium
 from planbook.envs.types import Observation
 from planbook.envs.web import Web
-from tests.webserver import Pages, act, open_page, click, element_number, serving
+from tests.webserver import Pages, act, click, element_number, open_page, serving
 
 pytestmark = pytest.mark.browser
 
@@ -24,13 +24,13 @@ def web(base: str) -> Iterator[Web]:
     environment.close()
 
 
-def on(environment: Web, path: str) -> Observation:
-    """Open another page."""
+def go_to_page(environment: Web, path: str) -> Observation:
+    """Open the page at a path."""
     return act(environment, "goto", path)
 
 
 def test_a_page_is_shown_as_its_accessibility_tree(web: Web, base: str) -> None:
-    lines = re.sub(r"\[\d+\]", "[n]", on(web, "/").text).split("\n")
+    lines = re.sub(r"\[\d+\]", "[n]", go_to_page(web, "/").text).split("\n")
     assert lines[:3] == [f"Address: {base}/", "Title: 'Home'", "In view (all of it):"]
     for line in (
         "[n] heading 'Home' level=1",
@@ -48,7 +48,7 @@ def test_a_page_is_shown_as_its_accessibility_tree(web: Web, base: str) -> None:
 
 
 def test_fields_boxes_and_lists_can_be_filled_in(web: Web) -> None:
-    on(web, "/")
+    go_to_page(web, "/")
     assert "checked=true" in click(web, "agree").text
     assert "value='Small'" in act(web, "select", element_number(web, "size"), "small").text
     assert "value='2024-05-31'" in act(web, "type", element_number(web, "day"), "2024-05-31", False).text
@@ -77,7 +77,7 @@ def test_fields_boxes_and_lists_can_be_filled_in(web: Web) -> None:
     ],
 )
 def test_a_refusal_gives_the_reason(web: Web, name: str, action: str, more: tuple[str, ...], reason: str) -> None:
-    on(web, "/")
+    go_to_page(web, "/")
     seen = act(web, action, element_number(web, name), *more)
     assert not seen.accepted
     assert seen.text.startswith("Nothing happens: ")
@@ -85,33 +85,33 @@ def test_a_refusal_gives_the_reason(web: Web, name: str, action: str, more: tupl
 
 
 def test_a_number_of_another_page_is_refused(web: Web) -> None:
-    on(web, "/")
+    go_to_page(web, "/")
     press = element_number(web, "press")
-    on(web, "/two")
+    go_to_page(web, "/two")
     assert "is on a page that was left" in act(web, "click", press).text
     assert "there is no element [12345]" in act(web, "click", 12345).text
 
 
 def test_a_covered_element_is_refused_with_what_covers_it(web: Web) -> None:
-    on(web, "/covered")
+    go_to_page(web, "/covered")
     assert "button 'Under' is covered by <div> 'Cookies'" in click(web, "under").text
 
 
 def test_elements_keep_their_numbers(web: Web) -> None:
-    on(web, "/changing")
+    go_to_page(web, "/changing")
     first, second = element_number(web, "A", "button"), element_number(web, "B", "button")
     click(web, "add")
     assert element_number(web, "new", "button") not in (first, second)
     assert (element_number(web, "A", "button"), element_number(web, "B", "button")) == (first, second)
     click(web, "drop")
     assert "there" in act(web, "click", second).text or not web._last.accepted
-    on(web, "/two")
-    on(web, "/changing")
+    go_to_page(web, "/two")
+    go_to_page(web, "/changing")
     assert (element_number(web, "A", "button"), element_number(web, "B", "button")) == (first, second)
 
 
 def test_scrolling_shows_elements_out_of_view(web: Web) -> None:
-    seen = on(web, "/tall")
+    seen = go_to_page(web, "/tall")
     assert re.search(r"In view \(0 px above, \d{4} px below\):", seen.text)
     assert "Deep" not in seen.text
     deep = element_number(web, "deep")
@@ -122,7 +122,7 @@ def test_scrolling_shows_elements_out_of_view(web: Web) -> None:
 
 
 def test_frames_and_shadow_trees_belong_to_the_page(web: Web) -> None:
-    seen = on(web, "/frames")
+    seen = go_to_page(web, "/frames")
     assert re.search(r"iframe 'in'\n  \[\d+\] button 'Inner'", seen.text)
     assert "iframe 'foreign'" in seen.text
     assert "Title: '1'" in click(web, "inner").text
@@ -131,7 +131,7 @@ def test_frames_and_shadow_trees_belong_to_the_page(web: Web) -> None:
 
 def test_clicks_in_a_padded_and_scaled_frame_reach_their_element(web: Web) -> None:
     for name, title in (("one", "1"), ("two", "2"), ("closed", "3")):
-        on(web, "/inset")
+        go_to_page(web, "/inset")
         assert f"Title: '{title}'" in act(web, "click", element_number(web, name, "button")).text
 
 
@@ -145,8 +145,8 @@ def test_clicks_in_a_frame_of_another_origin_are_refused(base: str) -> None:
     assert "Title: 'Inset'" in seen.text
 
 
-def test_a_page_of_one_text_shows_it(web: Web) -> None:
-    assert "text 'Your order number is 4711.'" in on(web, "/sentence").text
+def test_a_page_that_consists_of_one_text_is_shown(web: Web) -> None:
+    assert "text 'Your order number is 4711.'" in go_to_page(web, "/sentence").text
     assert element_number(web, "4711")
 
 
@@ -157,7 +157,7 @@ def test_a_frame_of_another_site_is_not_read(base: str) -> None:
 
 
 def test_back_and_forward_work_within_a_page(web: Web) -> None:
-    on(web, "/hash")
+    go_to_page(web, "/hash")
     assert "'#/one'" in click(web, "one").text
     assert "#" not in act(web, "go_back").text.split("\n")[0]
     assert act(web, "go_forward").text.split("\n")[0].endswith("/hash#/one")
@@ -165,7 +165,7 @@ def test_back_and_forward_work_within_a_page(web: Web) -> None:
 
 
 def test_a_post_request_is_marked_as_lasting(web: Web) -> None:
-    on(web, "/links")
+    go_to_page(web, "/links")
     assert not click(web, "fetch").lasting
     assert "fetched" in web._last.text
     assert click(web, "post").lasting
@@ -174,7 +174,7 @@ def test_a_post_request_is_marked_as_lasting(web: Web) -> None:
 
 
 def test_tabs_are_opened_switched_and_closed(web: Web, base: str) -> None:
-    on(web, "/links")
+    go_to_page(web, "/links")
     opened = click(web, "new")
     assert "The page opened a new tab, which is the current one now." in opened.text
     assert "Tabs: 1, 2 (current)" in opened.text
@@ -189,18 +189,18 @@ def test_tabs_are_opened_switched_and_closed(web: Web, base: str) -> None:
 
 
 def test_feedback_shows_only_changes(web: Web, base: str) -> None:
-    before = on(web, "/")
+    before = go_to_page(web, "/")
     after = click(web, "press")
     assert re.fullmatch(r"new: \[\d+\] paragraph 'pressed'", web.brief(after, before))
-    assert web.brief(on(web, "/two"), after) == f"now at {base}/two, 'Second'"
+    assert web.brief(go_to_page(web, "/two"), after) == f"now at {base}/two, 'Second'"
 
 
 def test_possible_actions_leave_out_disabled_elements(web: Web) -> None:
-    on(web, "/")
+    go_to_page(web, "/")
     offered = [str(each) for each in web.possible_actions()]
-    assert f"click({number(web, 'press')})" in offered
-    assert f"select({number(web, 'size')}, 'Small')" in offered
-    assert f"click({number(web, 'off')})" not in offered
+    assert f"click({element_number(web, 'press')})" in offered
+    assert f"select({element_number(web, 'size')}, 'Small')" in offered
+    assert f"click({element_number(web, 'off')})" not in offered
     assert "go_back()" in offered
     assert "scroll('down', 0)" not in offered
 
@@ -240,7 +240,7 @@ def driver() -> Iterator[webdriver.Chrome]:
 
 @pytest.mark.parametrize("path", ["/", "/links", "/lies", "/covered"])
 def test_names_and_roles_are_those_of_the_driver(web: Web, base: str, driver: webdriver.Chrome, path: str) -> None:
-    on(web, path)
+    go_to_page(web, path)
     listed: Any = web.find()
     found = [(item["role"], "".join(item["name"].split())) for item in listed]
     driver.get(base + path)
@@ -252,17 +252,17 @@ def test_names_and_roles_are_those_of_the_driver(web: Web, base: str, driver: we
         assert (ROLES.get(role, role.lower()), name) in found
 
 
-def test_a_page_that_is_left_while_reading_is_not_mixed_with_the_next(web: Web, base: str) -> None:
-    """The page is left at several moments after the click, some of them while it is read."""
-    left = 0
+def test_a_page_that_navigates_while_it_is_read_is_not_mixed_with_the_next(web: Web, base: str) -> None:
+    """The page navigates away at several moments after the click, some of them while it is being read."""
+    navigations = 0
     for milliseconds in range(30, 150, 24):
-        on(web, f"/leaving?{milliseconds}")
+        go_to_page(web, f"/leaving?{milliseconds}")
         lines = click(web, "leave").text.split("\n")
         address, title, elements = lines[0], lines[1], "\n".join(lines[3:])
         gone = address == f"Address: {base}/two"
         assert title == f"Title: '{'Second' if gone else 'Leaving'}'"
         assert ("heading 'Two'" if gone else "button 'Leave'") in elements, lines[:6]
-        left += gone
+        navigations += gone
         if not gone:
-            time.sleep(0.2)  # otherwise it is left during the next action
-    assert left
+            time.sleep(0.2)  # otherwise it navigates away during the next action
+    assert navigations

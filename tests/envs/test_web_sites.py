@@ -1,4 +1,4 @@
-"""The Trac site: its seed, resets, and the life of its server."""
+"""The Trac site: its initial content, resets, and when its server starts and ends."""
 
 import shutil
 import sqlite3
@@ -31,7 +31,7 @@ def site() -> TracSite:
 
 
 def dump(site: TracSite) -> list[str]:
-    """Return the whole database."""
+    """Return the whole database as SQL statements."""
     with sqlite3.connect(site.folder / "db" / "trac.db") as connection:
         lines = list(connection.iterdump())
     connection.close()
@@ -91,8 +91,8 @@ def test_a_reset_removes_edits_from_pages_and_caches(
     assert before != after
     site.reset()
     EDITS[edit](Visitor(site.url), 3)  # sets the counters of Trac's caches to the same numbers
-    again = Visitor(site.url).page(shown_at)
-    assert word not in again or word in before
+    page_after_reset = Visitor(site.url).page(shown_at)
+    assert word not in page_after_reset or word in before
 
 
 def test_changes_map_places_to_values(site: TracSite) -> None:
@@ -103,7 +103,7 @@ def test_changes_map_places_to_values(site: TracSite) -> None:
     assert site.changes() == {"ticket/41/owner": "priya", "ticket/41/status": "assigned", "wiki/OnCall": None}
 
 
-def test_the_clock_of_the_site_starts_over_with_a_reset(site: TracSite) -> None:
+def test_a_reset_restarts_the_clock_of_the_site(site: TracSite) -> None:
     pages = []
     for _ in range(2):
         site.reset()

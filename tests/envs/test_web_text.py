@@ -16,12 +16,17 @@ def test_public_addresses_exclude_this_machine_and_private_networks() -> None:
     policy = AddressPolicy((), public=True)
     for url in ("http://example.org/a", "https://a.shop.example:8443/"):
         assert not policy.refusal(url)
-    near = "localhost a.localhost 127.0.0.2 10.1.2.3 [::1] [fe80::1] 169.254.169.254 printer.local 0.0.0.0"
-    near += " localhost. printer.local. 100.64.0.1"
-    for url in (*(f"http://{host}/" for host in near.split()), "ftp://example.org/", "http://user@/", "http://a:port/"):
+    hosts = "localhost a.localhost 127.0.0.2 10.1.2.3 [::1] [fe80::1] 169.254.169.254 printer.local 0.0.0.0"
+    hosts += " localhost. printer.local. 100.64.0.1"
+    for url in (
+        *(f"http://{host}/" for host in hosts.split()),
+        "ftp://example.org/",
+        "http://user@/",
+        "http://a:port/",
+    ):
         assert policy.refusal(url), url
     paused = [re.compile(pattern.replace("[", r"\[").replace("*", ".*")) for pattern in policy.request_patterns()]
-    for host in (*near.split(), "198.18.0.1", "192.0.0.1", "printer.internal.:80"):
+    for host in (*hosts.split(), "198.18.0.1", "192.0.0.1", "printer.internal.:80"):
         assert any(pattern.fullmatch(f"http://{host}/") for pattern in paused), host
     assert not any(pattern.fullmatch("https://a.shop.example:8443/") for pattern in paused)
 

@@ -1,4 +1,4 @@
-"""Tasks in WebArena's format, judged in a real browser on a Trac site."""
+"""Tasks in WebArena's format are judged in a real browser on a Trac site."""
 
 import json
 from collections.abc import Iterator

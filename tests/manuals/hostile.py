@@ -38,7 +38,7 @@ def accepted(kind: type[Section] | type[Manual], field: str) -> st.SearchStrateg
 
 @st.composite
 def rule_lists(draw: st.DrawFn) -> list[Rule]:
-    """Draw rules with different ids, in any order."""
+    """Draw rules in any order, each with its own id."""
     return [
         Rule(
             id=id,

@@ -1,4 +1,4 @@
-"""The coverage report: task types without rules, unused rules, and the grounds for each."""
+"""The coverage report: task types without a rule, rules that are never used, and the grounds on which a rule counts."""
 
 import pytest
 
@@ -15,7 +15,7 @@ def success(number: int, content: str) -> Rule:
 
 
 def covered_types(content: str, goals: dict[str, list[str]]) -> dict[str, str]:
-    """Return the types that one success rule covers, each with the grounds."""
+    """Return a dict that maps the types that one success rule covers to the grounds."""
     report = measure_coverage([success(0, content)], goals, {})
     return {each.type: each.grounds for each in report.types if each.grounds != "missing"}
 

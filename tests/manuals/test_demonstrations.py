@@ -1,4 +1,4 @@
-"""Demonstrations from the files of a library."""
+"""Demonstrations are read from the files of a library."""
 
 from pathlib import Path
 
@@ -12,7 +12,7 @@ from planbook.manuals.library import SHIPPED
 from planbook.planner import METHODS, NoMemory, Recall
 
 TASK = Toy.tasks(Selection(ids=("fetch/0",)))[0].model_copy(update={"env": "nowhere"})
-"""A task of an environment for which nothing ships."""
+"""A task of an environment for which no demonstrations are shipped."""
 OTHER = TASK.model_copy(update={"type": "fetch_two"})
 
 
@@ -65,8 +65,8 @@ def test_a_file_that_is_not_utf_8_is_refused(tmp_path: Path) -> None:
     assert shown(tmp_path, "atomic") == {"atomic": "Mended."}
 
 
-class Knowing:
-    """A memory that recalls more than demonstrations."""
+class RicherMemory:
+    """A memory that recalls more than demonstrations, namely text, helpers and rules."""
 
     def recall(self, task: Task) -> Recall:
         return Recall(text=f"about {task.type}", helpers="x = 1", rule_ids=("rule_1",), demonstrations={"old": "Old."})
@@ -74,7 +74,7 @@ class Knowing:
 
 def test_other_parts_of_a_recall_are_kept(tmp_path: Path) -> None:
     write(tmp_path, "atomic", "Skills.")
-    recalled = DemonstratingMemory(Knowing(), ("atomic",), tmp_path).recall(TASK)
+    recalled = DemonstratingMemory(RicherMemory(), ("atomic",), tmp_path).recall(TASK)
     assert (recalled.text, recalled.helpers, recalled.rule_ids) == ("about fetch", "x = 1", ("rule_1",))
     assert recalled.demonstrations == {"atomic": "Skills."}
     assert Recall.model_validate(recalled.model_dump(mode="json")) == recalled

@@ -1,4 +1,4 @@
-"""The formulator: a scripted model writes the outline, and the rules are inserted."""
+"""The formulator: a scripted model writes the outline of a manual, and the rules are inserted."""
 
 from typing import Any
 
@@ -51,7 +51,7 @@ Rules: rule_4, rule_1
 """
 
 
-def answering(*texts: str) -> tuple[Scope, MemoryJournal]:
+def scripted_scope(*texts: str) -> tuple[Scope, MemoryJournal]:
     """Return a scope whose formulator gives these replies, and its journal."""
     model, journal = ScriptedModel(texts), MemoryJournal()
     return Scope(journal, "formulate", Roles(lambda role: model, {})), journal
@@ -64,7 +64,7 @@ def prompts(journal: MemoryJournal) -> list[list[str]]:
 
 
 def test_rules_are_inserted_unchanged() -> None:
-    scope, journal = answering(GOOD)
+    scope, journal = scripted_scope(GOOD)
     manual = formulate(scope, RULES, TOY)
     assert [section.title for section in manual.sections] == ["Basics", "Fetching"]
     assert (manual.title, manual.overview) == ("Manual of boxes", "What there is to know.")
@@ -76,7 +76,7 @@ def test_rules_are_inserted_unchanged() -> None:
 
 
 def test_the_prompt_has_every_rule_and_no_log() -> None:
-    scope, journal = answering(GOOD)
+    scope, journal = scripted_scope(GOOD)
     formulate(scope, RULES, TOY)
     ((system, asked),) = prompts(journal)
     assert all(render_rule(rule) in asked for rule in RULES)
@@ -90,7 +90,7 @@ def test_an_environment_without_a_description_has_no_section_in_the_prompt() -> 
     class Silent(TOY):  # type: ignore[valid-type, misc]
         about, types = "", ()
 
-    scope, journal = answering(GOOD)
+    scope, journal = scripted_scope(GOOD)
     formulate(scope, RULES, Silent)
     assert "# The world\n" not in prompts(journal)[0][0]
 
@@ -110,7 +110,7 @@ def test_an_environment_without_a_description_has_no_section_in_the_prompt() -> 
     ],
 )
 def test_a_faulty_outline_is_requested_again_with_its_fault(change: tuple[str, str], message: str) -> None:
-    scope, journal = answering(GOOD.replace(*change), GOOD)
+    scope, journal = scripted_scope(GOOD.replace(*change), GOOD)
     assert formulate(scope, RULES, TOY).rule_ids == ("rule_0", "rule_4", "rule_1")
     _, repaired = prompts(journal)
     assert repaired[-2] == GOOD.replace(*change)
@@ -120,20 +120,20 @@ def test_a_faulty_outline_is_requested_again_with_its_fault(change: tuple[str, s
 
 
 def test_a_repeated_run_sends_no_request() -> None:
-    scope, journal = answering("no", GOOD)
+    scope, journal = scripted_scope("no", GOOD)
     manual = formulate(scope, RULES, TOY)
     assert formulate(Scope(journal, "formulate"), RULES, TOY) == manual
 
 
 def test_without_rules_no_request_is_sent() -> None:
-    scope, journal = answering()
+    scope, journal = scripted_scope()
     with pytest.raises(BadManual, match="no rules"):
         formulate(scope, [], TOY)
     assert not journal.events
 
 
 def test_a_token_limit_is_stated_as_a_number_of_words() -> None:
-    scope, journal = answering(GOOD)
+    scope, journal = scripted_scope(GOOD)
     formulate(scope, RULES, TOY, tokens=500)
     rules = "\n\n".join(map(render_rule, RULES))
     assert f"write {prose_words(rules, 500)} words at most" in prompts(journal)[0][1]
@@ -203,6 +203,6 @@ def test_headings_within_a_section_become_bold_lines() -> None:
 @pytest.mark.parametrize("name", ["alfworld", "miniwob"])
 def test_the_prompt_names_every_type_of_an_environment(name: str) -> None:
     environment = load_environment(name)
-    scope, journal = answering(GOOD)
+    scope, journal = scripted_scope(GOOD)
     assert formulate(scope, RULES, environment).title == "Manual of boxes"
     assert all(kind in prompts(journal)[0][0] for kind in environment.types)

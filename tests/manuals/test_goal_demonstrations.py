@@ -1,4 +1,4 @@
-"""Demonstrations for DEPS and its baselines: played unchanged, they do what they say."""
+"""Demonstrations for DEPS and its baselines are played unchanged, and have the results that they state."""
 
 import re
 from ast import literal_eval
@@ -34,7 +34,7 @@ PLANNERS = {
     "policies": ("code-as-policies",),
 }
 SEEDS: Mapping[str, Sequence[int]] = {"minecraft": (0, 1), "tabletop": (0,)}
-"""Environments whose examples can be played without a controller, with seeds for examples without one."""
+"""Maps environments whose examples can be played without a controller to seeds, for examples that state no seed."""
 PLAYED = [(environment, seed) for environment, seeds in SEEDS.items() for seed in seeds]
 HOUSEHOLD = ("deps", "goals", "thoughts")
 
@@ -56,7 +56,7 @@ def task(environment: str, title: str, body: str) -> Task:
     return Task(id=title, env=environment, split="shown", type="MT2_tool_simple", goal=title.lower(), params=params)
 
 
-IN_MINECRAFT = re.findall(
+FAILURES_IN_MINECRAFT = re.findall(
     r"^> Failed: agent\.(.*)\n> In the plan: .*\n> There is now: Inventory: (.*)\.$",
     (SHIPPED / "minecraft" / DEMONSTRATIONS_FOLDER / "explained.md").read_text(),
     re.MULTILINE,
@@ -64,8 +64,8 @@ IN_MINECRAFT = re.findall(
 
 
 def test_explained_goals_fail_in_minecraft() -> None:
-    assert len(IN_MINECRAFT) == 3
-    for call, inventory in IN_MINECRAFT:
+    assert len(FAILURES_IN_MINECRAFT) == 3
+    for call, inventory in FAILURES_IN_MINECRAFT:
         environment = Minecraft()
         environment.reset(Minecraft.select(Selection())[0])
         environment.player.inventory |= {
@@ -129,7 +129,7 @@ def test_examples_solve_their_tasks_and_quote_their_prompts(
 
 
 @pytest.mark.parametrize(("environment", "seed"), PLAYED)
-def test_a_thought_states_what_its_goal_leads_to(environment: str, seed: int) -> None:
+def test_a_thought_states_the_result_of_its_goal(environment: str, seed: int) -> None:
     for each, text in sections(environment, "thoughts"):
         playing = load_environment(environment)()
         playing.reset(each if each.seed else each.model_copy(update={"seed": seed}))

@@ -1,4 +1,4 @@
-"""Knowledge as a folder of files."""
+"""Knowledge is written to a folder of files and read back."""
 
 import json
 from pathlib import Path
@@ -56,7 +56,7 @@ def files(folder: Path) -> dict[str, bytes]:
 
 
 def changed(name: str, text: str | bytes, folder: Path) -> Path:
-    """Write the whole knowledge of the toy, and replace one file."""
+    """Write the complete knowledge for the toy, and replace one file. Return the folder."""
     write_knowledge(folder, FULL)
     (folder / "toy" / name).write_bytes(text if isinstance(text, bytes) else text.encode())
     return folder

@@ -1,4 +1,4 @@
-"""Manuals as Markdown, read by us and by any Markdown reader."""
+"""Manuals are rendered as Markdown, which planbook and any other Markdown reader can read."""
 
 import re
 

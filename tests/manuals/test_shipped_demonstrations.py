@@ -1,4 +1,4 @@
-"""The shipped demonstrations: their code passes the check, and their plans and quotations are right."""
+"""The code in shipped demonstrations passes the check, and their plans and quotations are correct."""
 
 import re
 from functools import cache
@@ -15,11 +15,11 @@ from planbook.planner.strategies.adapt.controller import PLANNING, PLANNING_DETA
 from planbook.planner.strategies.adapt.executor import DEMONSTRATIONS, STEPWISE
 from planbook.planner.strategies.adapt.order import read_decomposition
 from planbook.sandbox import Sandbox
-from tests.manuals.demonstrated import Example, examples, is_shortened, played
+from tests.manuals.demonstration_examples import Example, examples, is_shortened, played
 
-GOALS = ("deps", "explained", "goals", "thoughts", "assertions", "policies")
+FOR_GOALS = ("deps", "explained", "goals", "thoughts", "assertions", "policies")
 """Demonstrations for DEPS and its baselines, which test_goal_demonstrations.py plays."""
-FILES = [path for path in sorted(SHIPPED.glob(f"*/{DEMONSTRATIONS_FOLDER}/**/*.md")) if path.stem not in GOALS]
+FILES = [path for path in sorted(SHIPPED.glob(f"*/{DEMONSTRATIONS_FOLDER}/**/*.md")) if path.stem not in FOR_GOALS]
 MOST_TOKENS = {
     "atomic": 1600,
     "common": 1200,
@@ -30,7 +30,7 @@ MOST_TOKENS = {
     PLANNING: 1200,
     PLANNING_DETAILED: 900,
 }
-WHOLE = ("common", "stepwise_common", "stepwise_task", "task")
+WHOLE_TASKS = ("common", "stepwise_common", "stepwise_task", "task")
 """The demonstrations that show whole tasks."""
 
 
@@ -39,7 +39,7 @@ def environment_of(path: Path) -> str:
 
 
 def name_of(path: Path) -> str:
-    """Return the name by which methods request it: ``task`` for task/TYPE.md."""
+    """Return the name by which methods request the file, such as ``task`` for task/TYPE.md."""
     return path.relative_to(SHIPPED).parts[2].removesuffix(".md")
 
 
@@ -117,9 +117,9 @@ def test_quotations_are_the_feedback_of_the_environment(sandbox: Sandbox, path: 
         assert len(result.feedback) == len(example.replies), example.title
         assert is_shortened(example.handed, result.handed), result.handed
         assert is_shortened(example.scene or "...", _scene(result.scene)), result.scene
-        for quoted, real in zip(example.happened, result.feedback, strict=True):
+        for quoted, real in zip(example.quoted_feedback, result.feedback, strict=True):
             assert is_shortened(quoted, without_state(real)), f"{example.title}: {real}"
-        if name_of(path) in WHOLE:
+        if name_of(path) in WHOLE_TASKS:
             assert result.ending.outcome is Outcome.DIRECT_SUCCESS, example.title
 
 
@@ -130,8 +130,8 @@ def _scene(first: str) -> str:
 
 @executors
 def test_the_last_quotation_states_how_the_work_ended(path: Path) -> None:
-    ends = [example.happened[-1].split("\n")[-1] for example in examples(path)]
-    if name_of(path) in WHOLE:
+    ends = [example.quoted_feedback[-1].split("\n")[-1] for example in examples(path)]
+    if name_of(path) in WHOLE_TASKS:
         assert set(ends) == {"The world's episode is over."}
     else:
         finished = {"finish(True) ...", "finish(False) ..."}

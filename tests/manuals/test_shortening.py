@@ -1,4 +1,4 @@
-"""Manuals within a token limit."""
+"""Manuals are shortened to a token limit."""
 
 from bisect import bisect
 

@@ -1,4 +1,4 @@
-"""The starting knowledge: its examples and its rules solve the tasks that they name."""
+"""The knowledge that a run starts with: its examples and its rules solve the tasks that they name."""
 
 import ast
 import json
@@ -27,7 +27,7 @@ from planbook.planner import (
 from planbook.rules import Rule, RuleType
 from planbook.sandbox import Sandbox, defined_names, read_reply
 from tests.browser import need_browser
-from tests.manuals.demonstrated import is_shortened
+from tests.manuals.demonstration_examples import is_shortened
 
 ENVIRONMENTS = ("alfworld", "miniwob", "toy")
 STARTS = [
@@ -160,7 +160,7 @@ def test_the_usual_starts_define_each_helper_once() -> None:
     assert default_starts("shelf") == ()
 
 
-def test_types_without_a_start_example_are_built_on() -> None:
+def test_building_uses_the_types_without_a_start_example() -> None:
     feedback = [task.type for task in Miniwob.tasks(Selection(split="feedback", seeds=(0,)))]
     assert len(feedback) == 9
     assert len(types_to_build_on("miniwob", feedback)) == 7

@@ -19,7 +19,7 @@ from planbook.planner.errors import UnknownModel
 from planbook.settings import Settings
 from tests.command import planbook as command
 from tests.command import result
-from tests.flows import scripted, table
+from tests.flows import scripted, without_times
 from tests.toy_script import answer
 
 SCRIPT = scripted()
@@ -33,7 +33,7 @@ def test_a_run_equals_that_of_the_command_and_prints_only_if_verbose(
     planbook.run(env="toy", split="all:1", out=tmp_path / "verbose", verbose=True)
     assert "procedures on toy" in capfd.readouterr().out
     options = ("--env", "toy", "--types", "fetch", "--seeds", "0-2", "--json")
-    assert table(played.summary) == table(result(command("run", *options, "--out", tmp_path / "line")))
+    assert without_times(played.summary) == without_times(result(command("run", *options, "--out", tmp_path / "line")))
     configs = [json.loads((tmp_path / name / "run.json").read_text())["config"] for name in ("python", "line")]
     assert configs[0] == configs[1]
     assert (played.solved, played.tasks, played.stopped, played.folder) == (3, 3, "", tmp_path / "python")

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from tests.flows import BUILD, asks, events, files, invoke, history, scripted
+from tests.flows import BUILD, asks, events, files, history, invoke, scripted
 from tests.openai_server import serving
 from tests.toy_script import served_answer
 

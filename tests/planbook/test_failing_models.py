@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from planbook.planner.models import openai_api
-from tests.flows import BUILD, Finished, asks, events, files, invoke, history, prompt, scripted, table
+from tests.flows import BUILD, Finished, asks, events, files, history, invoke, prompt, scripted, without_times
 from tests.openai_server import Refusal, Server, serving
 from tests.toy_script import served_answer
 
@@ -132,7 +132,7 @@ def test_a_recording_replays_the_whole_build_without_a_live_call(tmp_path: Path,
     assert invoke("formulate", again).returncode == 0
     assert files(again / "learnt") == files(run / "learnt")
     assert recording.read_text() == before
-    live, replayed = (table(invoke("run", "--resume", each, "--json").result) for each in (run, again))
+    live, replayed = (without_times(invoke("run", "--resume", each, "--json").result) for each in (run, again))
     assert {**live, "replayed_calls": 24} == replayed
     assert without_replies(history(again)) == without_replies(history(run))
 

@@ -73,13 +73,13 @@ def survive(
     **settings: Any,
 ) -> None:
     """Survive this number of kills; each run has the events of the undisturbed one, and hardly a call is repeated."""
-    dice = random.Random(f"{executor}/{more}/{SEED}")
+    rng = random.Random(f"{executor}/{more}/{SEED}")
 
     def begin(number: int) -> RandomKills:
         place = folder / str(number)
         model.requests.clear()
         arguments = command(place, executor, *more)
-        return RandomKills(arguments, place / "output.txt", dice, {**variables(model), **env}, **settings)
+        return RandomKills(arguments, place / "output.txt", rng, {**variables(model), **env}, **settings)
 
     def check(played: RandomKills) -> None:
         assert episodes_of(played.output.parent) == undisturbed.history, played.report()

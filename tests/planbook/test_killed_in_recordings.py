@@ -66,10 +66,10 @@ def check_sandbox_workers(episodes: Recorded, deadly: DeadlySandbox, entry: Entr
         life = played(episodes, deadly, entry, reaper)
         assert life.events == expected.events
         assert life == expected
-        assert reaper.carried == undisturbed.carried
-        assert reaper.left == undisturbed.left
-        dead += reaper.dead
-    assert dead or not undisturbed.carried, "some plans are too short for some moments, but not for all"
+        assert reaper.completed_calls == undisturbed.completed_calls
+        assert reaper.final_states == undisturbed.final_states
+        dead += reaper.kill_count
+    assert dead or not undisturbed.completed_calls, "some plans are too short for some moments, but not for all"
 
 
 def played(episodes: Recorded, deadly: DeadlySandbox, entry: Entry, reaper: Reaper) -> Life:

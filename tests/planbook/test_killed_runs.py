@@ -18,7 +18,7 @@ import pytest
 
 from planbook.planner.rendered import digest
 from tests.command import ROOT
-from tests.flows import BUILD, asks, command_of, events, files, invoke, history, scripted, table
+from tests.flows import BUILD, asks, command_of, events, files, history, invoke, scripted, without_times
 from tests.killing import KILLED, run_until_survived
 from tests.openai_server import Completion, Messages, Server, serving
 from tests.toy_script import served_answer
@@ -134,7 +134,7 @@ def test_a_run_that_is_killed_again_and_again_ends_as_an_undisturbed_one(
     assert codes == [KILLED] * (len(found) // every) + [0]
     assert history(folder) == history(undisturbed[name])
     assert files(folder / "learnt") == files(undisturbed[name] / "learnt")
-    tables = [table(invoke("run", "--resume", each, "--json").result) for each in (folder, undisturbed[name])]
+    tables = [without_times(invoke("run", "--resume", each, "--json").result) for each in (folder, undisturbed[name])]
     assert tables[0] == tables[1]
 
 

@@ -13,7 +13,7 @@ import pytest
 from planbook.planner.models import openai_api
 from tests.command import ROOT
 from tests.flows import asks, events, invoke, scripted
-from tests.openai_server import Refusal, Server, Silence, serving
+from tests.openai_server import DelayedAnswer, Refusal, Server, serving
 from tests.toy_script import served_answer
 
 SERVED = ("run", "--env", "toy", "--planner", "automanual", "--model", "openai:served", "--task", "fetch/0")
@@ -48,12 +48,12 @@ BUSY = Refusal(429, "slow down")
         (Refusal(500, "out of order"), 7, "failed after 7 requests: ", "Look at the server's log"),
         (BUSY, 19, "still limits the rate of requests after 19 requests: ", "a smaller --jobs"),
         (PAGE, 1, "does not speak OpenAI's API: it answers with text/html", "usually ends in /v1"),
-        (Silence(1.5), 2, "sent nothing for too long after 2 requests: ", "--timeout idle=SECONDS"),
+        (DelayedAnswer(1.5), 2, "sent nothing for too long after 2 requests: ", "--timeout idle=SECONDS"),
         (Refusal(404, "no such model"), 1, "refuses the request: ", "check the model's name"),
     ],
 )
 def test_each_failure_has_its_own_advice(
-    tmp_path: Path, server: Server, trouble: Refusal | Silence, requests: int, message: str, advice: str
+    tmp_path: Path, server: Server, trouble: Refusal | DelayedAnswer, requests: int, message: str, advice: str
 ) -> None:
     server.troubles += [trouble] * 30
     failed = invoke(*SERVED, "--timeout", "idle=0.3", "--out", tmp_path / "run")
@@ -74,11 +74,11 @@ def test_a_server_that_is_down_is_named(tmp_path: Path, server: Server, monkeypa
 
 def test_a_resumed_run_keeps_its_timeouts_unless_others_are_given(tmp_path: Path, server: Server) -> None:
     folder = tmp_path / "run"
-    server.troubles += [Silence(1.5)] * 4
+    server.troubles += [DelayedAnswer(1.5)] * 4
     assert invoke(*SERVED, "--timeout", "idle=0.2", "--out", folder).returncode == 3
     assert invoke("run", "--resume", folder).returncode == 3
     assert len(server.requests) == 4
-    server.troubles += [Silence(0.5)]
+    server.troubles += [DelayedAnswer(0.5)]
     assert invoke("run", "--resume", folder, "--timeout", "idle=30").returncode == 0
 
 
@@ -91,7 +91,7 @@ def test_an_invalid_timeout_is_refused(tmp_path: Path, given: str) -> None:
 
 def test_the_budget_of_seconds_ends_a_call_in_flight(tmp_path: Path, server: Server) -> None:
     """The budget grows until it is enough for a request, since a loaded machine may need seconds to begin."""
-    server.troubles += [Silence(60)]
+    server.troubles += [DelayedAnswer(60)]
     for seconds in (1, 4, 16):
         started = time.monotonic()
         stopped = invoke(*SERVED, "--budget", f"seconds={seconds}", "--out", tmp_path / f"run of {seconds}")
@@ -109,7 +109,7 @@ def test_the_budget_of_seconds_ends_a_call_in_flight(tmp_path: Path, server: Ser
 @pytest.mark.deep
 @pytest.mark.parametrize("executor", ["threads", "processes"])
 def test_one_ctrl_c_stops_a_run_that_waits_for_a_server(tmp_path: Path, server: Server, executor: str) -> None:
-    server.troubles += [Silence(100)] * 4
+    server.troubles += [DelayedAnswer(100)] * 4
     command = [sys.executable, "-m", "planbook", *SERVED, "--executor", executor, "--out", str(tmp_path / "run")]
     running = subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     while not server.requests:

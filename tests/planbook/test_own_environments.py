@@ -6,7 +6,7 @@ import pytest
 
 from planbook import errors
 from tests.command import ROOT, planbook
-from tests.flows import asks, events, invoke, write_scripted_model, scripted
+from tests.flows import asks, events, invoke, scripted, write_scripted_model
 
 OWN = ROOT / "tests" / "own_environments"
 

@@ -11,7 +11,7 @@ from planbook.planner import Ending
 from planbook.results.measures import ALL
 from planbook.runs import Entry, Run
 from tests.planbook.papers import ADAPT, ADVOCATE, AGENTKIT, ENVIRONMENTS, Comparison, compare, solved_if, values
-from tests.planbook.results.methods.test_rounds import Book
+from tests.planbook.results.methods.test_rounds import EpisodeWriter
 from tests.rows import request_body
 
 GPT_4, GPT_4_TURBO, TURBO = "gpt-4-0613", "gpt-4-turbo", "gpt-3.5-turbo"
@@ -37,7 +37,7 @@ def played(
     def plans(run: Run, entry: Entry) -> None:
         if model:
             run.store.put(entry.path, "ask", 0, request_body("planner", "openai:x", "t", served=model))
-        book = Book(run, entry.path)
+        book = EpisodeWriter(run, entry.path)
         for number in range(revisions + 1 if revisions else 0):
             book.plan(number, 1)
 

@@ -9,7 +9,7 @@ import pytest
 
 from planbook.planner import METHODS
 from tests.flows import command_of, invoke
-from tests.golden import golden, held, play
+from tests.golden import golden, golden_text, play
 from tests.planbook.recorded_episodes import EPISODES
 
 DEEP = {
@@ -32,7 +32,7 @@ def test_a_recorded_run_equals_its_golden_file(name: str, tmp_path: Path) -> Non
     result = play(name, out)
     assert (result["solved"], result["tasks"], result["model_calls"]) == EPISODES[name]
     assert result["replayed_calls"] == result["model_calls"]
-    assert golden(out) == held(name)
+    assert golden(out) == golden_text(name)
     assert invoke("replay", out, "--json").result["by_sameness"]["same"] == result["tasks"]
 
 

@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
-from tests.command import HERE, ROOT
-from tests.flows import asks, invoke, scripted, table
+from tests.command import FORK_SERVER, ROOT
+from tests.flows import asks, invoke, scripted, without_times
 from tests.openai_server import Server, serving
 from tests.toy_script import served_answer
 
@@ -20,7 +20,7 @@ SMALL = ("--tasks-per-type", "2", "--no-procedures")
 
 def planbook(folder: Path, server: Server, *arguments: object) -> "subprocess.CompletedProcess[str]":
     """Run a command in a process with no other environment variables."""
-    return HERE.run(*arguments, cwd=folder, env={"OPENAI_BASE_URL": server.url, "OPENAI_API_KEY": "the-key"})
+    return FORK_SERVER.run(*arguments, cwd=folder, env={"OPENAI_BASE_URL": server.url, "OPENAI_API_KEY": "the-key"})
 
 
 def result(finished: "subprocess.CompletedProcess[str]") -> Any:
@@ -55,7 +55,9 @@ def test_build_formulate_and_test_with_a_served_model(tmp_path: Path) -> None:
 
 def solved(summary: Any) -> dict[str, Any]:
     return {
-        name: value for name, value in table(summary).items() if "token" not in name and name not in ("money", "paying")
+        name: value
+        for name, value in without_times(summary).items()
+        if "token" not in name and name not in ("money", "paying")
     }
 
 

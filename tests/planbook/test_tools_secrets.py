@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.envs.test_tools_mcp import SECRET, UNRULY, named, serving_http
+from tests.envs.test_tools_mcp import SECRET, UNRULY, name_servers, serving_http
 from tests.flows import asks, invoke, prompt, write_scripted_model
 
 PLAN = """
@@ -29,7 +29,7 @@ def test_a_run_keeps_no_secret(transport: str, tmp_path: Path, monkeypatch: pyte
         "env": {"SERVER_KEY": "$PLANBOOK_TEST_KEY"},
     }
     with serving_http(tmp_path) if transport == "http" else nullcontext(command) as server:
-        _run(tmp_path, named(tmp_path, server))
+        _run(tmp_path, name_servers(tmp_path, server))
 
 
 def test_a_variable_in_a_command_is_recorded_by_its_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,4 +1,4 @@
-"""A small environment for tests of DEPS, in which the order of goals matters; and scripted models by role."""
+"""A small environment for tests of DEPS, in which the order of goals matters, and scripted models for its roles."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -6,13 +6,13 @@ from typing import Any
 from planbook.envs import Action, Environment, Features, Goals, Observation, Selection, Task, Verdict, action, query
 from planbook.planner import Ending, Episode, Message, Model, Sampling, ScriptedModel
 from planbook.sandbox import Sandbox
-from tests.planner import players
-from tests.planner.players import journal_of
-from tests.spanning import held
+from tests.planner import episode_kit
+from tests.planner.episode_kit import journal_of
+from tests.spanning import span_data
 
-FAR = {"oak_log": 30, "birch_log": 10, "sand": 20, "cobblestone": 5}
-"""Steps to each source, and so the time that mining there takes."""
-GIVES = {"oak_log": "log", "birch_log": "log"}
+DISTANCES = {"oak_log": 30, "birch_log": 10, "sand": 20, "cobblestone": 5}
+"""Maps each source to the number of steps to it, which is the time that mining there takes."""
+YIELDS = {"oak_log": "log", "birch_log": "log"}
 RECIPES: Mapping[str, tuple[int, Mapping[str, int]]] = {
     "planks": (4, {"log": 1}),
     "stick": (4, {"planks": 2}),
@@ -28,7 +28,7 @@ class CampGoals(Goals):
     environment: "Camp"
 
     def refusal(self, goal: Action) -> str:
-        return self.environment.why_not(goal)
+        return self.environment.refusal_of(goal)
 
     def is_open(self, goal: Action) -> bool:
         tool = goal.args[1] if goal.name == "mine" and len(goal.args) > 1 else None
@@ -50,10 +50,10 @@ class CampGoals(Goals):
     def horizon(self, goal: Action) -> float:
         if goal.name != "mine":
             return 1.0
-        return float(max(FAR.get(_source(name), 0) for name in _amounts(goal)))
+        return float(max(DISTANCES.get(_source(name), 0) for name in _amounts(goal)))
 
     def known(self) -> Sequence[Action]:
-        mined = [Action("mine", ({name: 1}, None)) for name in (*FAR, "log")]
+        mined = [Action("mine", ({name: 1}, None)) for name in (*DISTANCES, "log")]
         crafted = [Action("craft", ({name: count}, dict(of))) for name, (count, of) in RECIPES.items()]
         return [*mined, *crafted]
 
@@ -93,7 +93,7 @@ class Camp(Environment):
     def mine(self, obj: dict[str, int], tool: str | None = None) -> Observation:
         """Mine one kind of thing; cobblestone takes a pickaxe."""
         goal = Action("mine", (dict(obj), tool))
-        return self._do(goal, {GIVES.get(name, name): count for name, count in obj.items()}, {})
+        return self._do(goal, {YIELDS.get(name, name): count for name, count in obj.items()}, {})
 
     @action("agent.craft({'planks': 4}, {'log': 1}) -> 'You craft 4 planks.'")
     def craft(self, obj: dict[str, int], materials: dict[str, int]) -> Observation:
@@ -105,11 +105,11 @@ class Camp(Environment):
         """List what is held."""
         return dict(self.held)
 
-    def why_not(self, goal: Action) -> str:
-        """Why a goal cannot be reached now; empty if it can."""
+    def refusal_of(self, goal: Action) -> str:
+        """Return the reason why a goal cannot be reached now, or "" if it can."""
         name, count = next(iter(_amounts(goal).items()))
         if goal.name == "mine":
-            if _source(name) not in FAR:
+            if _source(name) not in DISTANCES:
                 return f"there is no {name} here"
             return "cobblestone takes a pickaxe" if name == "cobblestone" and "pickaxe" not in self.held else ""
         given, needs = RECIPES.get(name, (1, {"magic": 1}))
@@ -118,7 +118,7 @@ class Camp(Environment):
         return f"{name} takes {' and '.join(short)}, which you do not have" if short else ""
 
     def _do(self, goal: Action, gains: Mapping[str, int], losses: Mapping[str, int]) -> Observation:
-        if why := self.why_not(goal):
+        if why := self.refusal_of(goal):
             return Observation(f"Nothing happens: {why}.", accepted=False)
         self.time += int(self.goals.horizon(goal))
         for name, count in losses.items():
@@ -142,16 +142,16 @@ def _source(name: str) -> str:
     return "oak_log" if name == "log" else name
 
 
-class Voices:
-    """A scripted model for each role, which gives its replies in turn. One question too many is an error."""
+class RoleModels:
+    """A scripted model for each role. It gives its replies in order, and fails if it is asked once more."""
 
     def __init__(self, **replies: Sequence[str]) -> None:
         self._replies = {role: list(texts) for role, texts in replies.items()}
         self.asked: dict[str, list[Sequence[Message]]] = {role: [] for role in ("planner", "explainer", "controller")}
-        """All messages of each request, by role."""
+        """Maps each role to the messages of each of its requests."""
 
     def model(self, role: str) -> Model:
-        """The model of a role."""
+        """Return the model of a role."""
 
         def answer(messages: Sequence[Message], sampling: Sampling) -> str:
             self.asked[role].append(messages)
@@ -160,28 +160,28 @@ class Voices:
         return ScriptedModel(answer, name=f"the {role}'s")
 
     def prompts(self, role: str = "planner") -> list[str]:
-        """The last message of each request."""
+        """Return the last message of each request."""
         return [messages[-1].content for messages in self.asked[role]]
 
-    def whole(self, number: int, role: str = "planner") -> str:
-        """All messages of a request as one text."""
+    def conversation_text(self, number: int, role: str = "planner") -> str:
+        """Return all messages of a request as one text."""
         return "\n".join(message.content for message in self.asked[role][number])
 
 
 def code(text: str) -> str:
-    """A reply with this code."""
+    """Return a reply with this code."""
     return f"So be it.\n```python\n{text}\n```"
 
 
 PICKAXE_TASK = Camp.tasks(Selection(ids=("pickaxe",)))[0]
 
 
-def played(sandbox: Sandbox, voices: Voices, planner: str = "deps", **terms: Any) -> tuple[Ending, Episode]:
+def played(sandbox: Sandbox, voices: RoleModels, planner: str = "deps", **terms: Any) -> tuple[Ending, Episode]:
     """Play a whole episode, by default for the pickaxe in the camp."""
     usual = {"task": PICKAXE_TASK, "environment": Camp(), "actions": 30}
-    return players.played(sandbox, voices, planner, **{**usual, **terms})
+    return episode_kit.played(sandbox, voices, planner, **{**usual, **terms})
 
 
 def goal_events(episode: Episode) -> list[dict[str, Any]]:
     """Return the recorded goals, in the order in which they ended."""
-    return held(journal_of(episode), "goal")
+    return span_data(journal_of(episode), "goal")

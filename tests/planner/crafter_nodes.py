@@ -4,8 +4,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from planbook.planner.graph.hooks.crafter import ACTIONS, DISCOVERY_TESTS, REOPENING, UNKNOWN_TESTS
-from tests.planner.nodes import Reply
-from tests.planner.players import code
+from tests.planner.episode_kit import code
+from tests.planner.node_models import Reply
 
 OPEN_GATE = {**dict.fromkeys((*REOPENING, "correction_planned"), "no"), "replan": "yes, the sketch is new"}
 SHUT_GATE = {**OPEN_GATE, "replan": "no"}
@@ -28,20 +28,20 @@ MOVED = {"action": "move('north')", "repeats": 1, "target": "none", "success": "
 
 
 def action_row(name: str) -> Mapping[str, str]:
-    """A row of the table of actions."""
+    """Return a row of the table of actions."""
     allowed = "yes" if name.startswith(("move", "do", "noop")) else "no"
     texts = dict.fromkeys(("requirements", "observed", "why", "target"), "none")
     return {**texts, "allowed": allowed, "unlocks": "no"}
 
 
 def discovery(**answers: str) -> dict[str, str]:
-    """A discovery that passes every test, except for these answers."""
+    """Return a discovery that passes every test, apart from the given answers."""
     passed = dict.fromkeys(DISCOVERY_TESTS, "yes, clearly")
     return {**passed, "discovery": "a tree gave 1 wood", "discovery_short": "1 wood a tree", **answers}
 
 
 def missing(**answers: str) -> dict[str, str]:
-    """Missing information that passes every test, except for these answers."""
+    """Return an item of missing information that passes every test, apart from the given answers."""
     passed = dict.fromkeys(UNKNOWN_TESTS, "yes")
     return {**passed, "info": "how much wood a tree gives", "known": "none", **answers}
 

@@ -1,4 +1,4 @@
-"""ADaPT's controller: subtasks, what is handed on between them, and the end of the episode."""
+"""ADaPT's controller: subtasks, the reports that are handed from one to the next, and the end of the episode."""
 
 from textwrap import indent
 
@@ -7,22 +7,22 @@ import pytest
 from planbook.envs import Observation, Selection, action, load_environment
 from planbook.planner import Ending, Episode, FeedbackKind, Outcome
 from planbook.sandbox import Sandbox
-from tests.planner.players import (
+from tests.planner.episode_kit import (
     FAIL,
     GOAL,
     NOTE,
     SOLVE,
-    Noted,
-    Players,
-    Stock,
-    Traced,
+    NoteHandoffToy,
+    StateHandoffToy,
+    SubtaskModels,
+    TouchToy,
     claim_rows,
     claims,
-    done_by,
     journal_of,
-    planned,
+    plan_reply,
     played,
-    touched,
+    touch_and_finish,
+    touch_report,
 )
 
 
@@ -33,10 +33,10 @@ def handed(playing: Episode) -> dict[str, str]:
 @pytest.mark.parametrize(
     ("environment", "reports"),
     [
-        (Traced, ("", "", touched("a2"), touched("a2"), touched("c"), touched("a2"))),
-        (Stock, ("0 done.", "0 done.", "3 done.", "3 done.", "4 done.", "4 done.")),
+        (TouchToy, ("", "", touch_report("a2"), touch_report("a2"), touch_report("c"), touch_report("a2"))),
+        (StateHandoffToy, ("0 done.", "0 done.", "3 done.", "3 done.", "4 done.", "4 done.")),
         (
-            Noted,
+            NoteHandoffToy,
             (
                 "0 done.",
                 "0 done.",
@@ -49,7 +49,7 @@ def handed(playing: Episode) -> dict[str, str]:
     ],
 )
 def test_executors_receive_the_report_of_their_environment(
-    sandbox: Sandbox, environment: type[Traced], reports: tuple[str, ...]
+    sandbox: Sandbox, environment: type[TouchToy], reports: tuple[str, ...]
 ) -> None:
     """b does nothing and leaves no note; (c AND d) fails as a whole, so the note and the action of c are dropped."""
     does = {
@@ -57,42 +57,42 @@ def test_executors_receive_the_report_of_their_environment(
         "b": "finish(True)",
         "c": "agent.touch('c')\nfinish(True, 'note of c')",
     }
-    players = Players(does, {GOAL: planned("S1 AND S2 AND ((S3 AND S4) OR S5)", *"abcde")})
+    players = SubtaskModels(does, {GOAL: plan_reply("S1 AND S2 AND ((S3 AND S4) OR S5)", *"abcde")})
     _, playing = played(sandbox, players, options={"d_max": 2}, environment=environment())
     assert handed(playing) == dict(zip((GOAL, *"abcde"), reports, strict=True))
 
 
-@pytest.mark.parametrize("environment", [Traced, Noted])
+@pytest.mark.parametrize("environment", [TouchToy, NoteHandoffToy])
 def test_only_a_planner_whose_environment_takes_notes_sees_failed_subtasks(
-    sandbox: Sandbox, environment: type[Traced]
+    sandbox: Sandbox, environment: type[TouchToy]
 ) -> None:
-    players = Players(planner={GOAL: planned("S1 OR S2", "a", "b"), "b": planned("S1", "c")})
+    players = SubtaskModels(planner={GOAL: plan_reply("S1 OR S2", "a", "b"), "b": plan_reply("S1", "c")})
     played(sandbox, players, environment=environment())
-    assert ("What was tried before" in players.whole("planner")) is (environment is Noted)
+    assert ("What was tried before" in players.all_text("planner")) is (environment is NoteHandoffToy)
 
 
-@pytest.mark.parametrize("environment", [Traced, Stock])
-def test_the_note_of_a_failure_reaches_no_other_prompt(sandbox: Sandbox, environment: type[Traced]) -> None:
-    """Failures at every depth, with and without actions; one subtask succeeds. The code itself shows only halves."""
+@pytest.mark.parametrize("environment", [TouchToy, StateHandoffToy])
+def test_the_note_of_a_failure_reaches_no_other_prompt(sandbox: Sandbox, environment: type[TouchToy]) -> None:
+    """Subtasks fail at every depth, with and without actions, and one succeeds. No code has the note in one piece."""
     first, second = NOTE[:9], NOTE[9:]
     does = {
         GOAL: f"note = '{first}' + '{second}'\nagent.touch('x')\nfinish(False, note)",
-        "l": done_by("l"),
+        "l": touch_and_finish("l"),
         "m2": ["agent.touch('m2')", f"finish(False, '{first}' '{second}')"],
         "r": f"import math\nfinish(note='{first}' + '{second}', done=False)",
     }
     plans = {
-        GOAL: planned("(S1 AND S2) OR S3", "l", "m", "r"),
-        "m": planned("S1 OR S2", "m1", "m2"),
-        "r": planned("S1 AND S2", "l", "r2"),
+        GOAL: plan_reply("(S1 AND S2) OR S3", "l", "m", "r"),
+        "m": plan_reply("S1 OR S2", "m1", "m2"),
+        "r": plan_reply("S1 AND S2", "l", "r2"),
     }
-    players = Players(does, plans)
+    players = SubtaskModels(does, plans)
     _, playing = played(sandbox, players, environment=environment())
     of_executors = [claim for claim in claims(playing) if claim["by"] == "executor"]
     assert [claim["note"] for claim in of_executors if not claim["done"]] == [NOTE] * 6
     for role, messages, _ in players.asked:
         assert not any(NOTE in message.content for message in messages if message.role != "assistant"), role
-    assert NOTE not in players.whole("planner")
+    assert NOTE not in players.all_text("planner")
     assert [role for role, _ in players.calls].count("executor") == len(of_executors)
 
 
@@ -100,16 +100,18 @@ def test_every_subtask_has_its_own_namespace(sandbox: Sandbox) -> None:
     does = {
         GOAL: f"secret = 1\nagent.touch('x')\n{FAIL}",
         "a": ["mine = 'a'\ndef tool():\n    return mine\ntool()", "agent.touch(tool())\nfinish(True)"],
-        "b": ["print(secret)", "print(tool())", "achieve('a')", done_by("b")],
+        "b": ["print(secret)", "print(tool())", "achieve('a')", touch_and_finish("b")],
     }
-    _, playing = played(sandbox, Players(does, {GOAL: planned("S1 AND S2", *"ab")}))
+    _, playing = played(sandbox, SubtaskModels(does, {GOAL: plan_reply("S1 AND S2", *"ab")}))
     kinds = [cell.feedback.kind for cell in playing.cells if cell.scope.endswith("execute/1")]
     assert kinds == [*[FeedbackKind.CHECK] * 3, FeedbackKind.UNFINISHED]
     assert [claim["done"] for claim in claims(playing) if claim["text"] == "a"] == [True]
 
 
 def test_an_executor_sees_only_its_own_subtask(sandbox: Sandbox) -> None:
-    players = Players({"a": ["print(task.goal, task.params, task.observation)", FAIL]}, {GOAL: planned("S1", "a")})
+    players = SubtaskModels(
+        {"a": ["print(task.goal, task.params, task.observation)", FAIL]}, {GOAL: plan_reply("S1", "a")}
+    )
     _, playing = played(sandbox, players, options={"d_max": 2})
     (output,) = (cell.feedback.output for cell in playing.cells if cell.feedback.output)
     assert output.startswith("a {} You see box_1, ")
@@ -117,8 +119,8 @@ def test_an_executor_sees_only_its_own_subtask(sandbox: Sandbox) -> None:
 
 
 def test_every_subtask_is_recorded_with_its_claim(sandbox: Sandbox) -> None:
-    plans = {GOAL: planned("S1 AND (S2 OR S3)", "a", "b", "c"), "b": "no plan", "c": planned("S1", "d")}
-    ending, playing = played(sandbox, Players({"a": done_by("a"), "d": SOLVE}, plans))
+    plans = {GOAL: plan_reply("S1 AND (S2 OR S3)", "a", "b", "c"), "b": "no plan", "c": plan_reply("S1", "d")}
+    ending, playing = played(sandbox, SubtaskModels({"a": touch_and_finish("a"), "d": SOLVE}, plans))
     assert ending.outcome is Outcome.DIRECT_SUCCESS, "a subtask without a plan is no error"
     assert claim_rows(playing) == [
         ("executor", GOAL, 1, False),
@@ -153,15 +155,15 @@ def test_every_subtask_is_recorded_with_its_claim(sandbox: Sandbox) -> None:
         ),
     ],
 )
-def test_an_episode_that_ends_in_a_subtask_ends_at_every_level(
+def test_an_episode_that_ends_during_a_subtask_ends_at_every_level(
     sandbox: Sandbox, code: str, outcome: Outcome, kind: FeedbackKind
 ) -> None:
     plans = {
-        GOAL: planned("S1 OR S2", "one", "x"),
-        "one": planned("S1 AND S2", "two", "y"),
-        "two": planned("S1 OR S2", "z", "three"),
+        GOAL: plan_reply("S1 OR S2", "one", "x"),
+        "one": plan_reply("S1 AND S2", "two", "y"),
+        "two": plan_reply("S1 OR S2", "z", "three"),
     }
-    players = Players({"three": code}, plans)
+    players = SubtaskModels({"three": code}, plans)
     ending, playing = played(sandbox, players, options={"d_max": 4}, actions=15)
     assert (ending.outcome, ending.cause) == (outcome, "" if ending.outcome.solved else "out_of_budget")
     assert players.calls[-1] == ("executor", "three")
@@ -173,7 +175,7 @@ def test_an_episode_that_ends_in_a_subtask_ends_at_every_level(
 
 
 def test_a_false_claim_of_success_ends_the_episode_as_a_failure(sandbox: Sandbox) -> None:
-    players = Players({GOAL: "finish(True)"})
+    players = SubtaskModels({GOAL: "finish(True)"})
     ending, playing = played(sandbox, players)
     assert (ending.outcome, ending.cause, ending.verdict.solved) == (Outcome.FAILURE, "unfinished", False)
     assert claim_rows(playing) == [("executor", GOAL, 1, True)]
@@ -181,24 +183,24 @@ def test_a_false_claim_of_success_ends_the_episode_as_a_failure(sandbox: Sandbox
 
 
 def test_an_action_without_a_docstring_is_listed_by_name(sandbox: Sandbox) -> None:
-    class Undocumented(Traced):
+    class Undocumented(TouchToy):
         @action()
         def knock(self) -> Observation:
             return Observation("Knock, knock.")
 
-    players = Players()
+    players = SubtaskModels()
     played(sandbox, players, environment=Undocumented())
-    assert "- `knock`: \n" in players.whole("planner")
+    assert "- `knock`: \n" in players.all_text("planner")
 
 
 @pytest.mark.parametrize("informed", [False, True])
 def test_only_an_informed_planner_sees_why_the_executor_gave_up(sandbox: Sandbox, informed: bool) -> None:
-    players = Players(planner={GOAL: planned("S1", "one")})
+    players = SubtaskModels(planner={GOAL: plan_reply("S1", "one")})
     played(sandbox, players, options={"d_max": 2, "iterations": 1, "informed_planner": informed})
     [prompt] = players.prompts("planner")
     for detail in (NOTE, "it has 1 reply, each", "is not taken apart any more"):
         assert (detail in prompt) == informed
-    assert NOTE not in players.whole("executor")
+    assert NOTE not in players.all_text("executor")
 
 
 # In the web shop.
@@ -217,7 +219,7 @@ SKILLS = {
 }
 
 
-def bought(sandbox: Sandbox, players: Players, method: str = "adapt") -> tuple[Ending, Episode]:
+def bought(sandbox: Sandbox, players: SubtaskModels, method: str = "adapt") -> tuple[Ending, Episode]:
     shopping = load_environment("shopping")
     [task] = shopping.select(Selection(ids=("example/541",)))
     return played(sandbox, players, method, environment=shopping(), task=task, actions=100)
@@ -229,10 +231,10 @@ def goal() -> str:
 
 def test_skills_hand_on_notes_and_the_planner_sees_what_failed(sandbox: Sandbox) -> None:
     plans = {
-        goal(): planned("S1 AND S2 AND (S3 OR S4) AND S5", SEARCH, SHORTLIST, WRONG, MATCH, BUY),
-        MATCH: planned("S1", RIGHT),
+        goal(): plan_reply("S1 AND S2 AND (S3 OR S4) AND S5", SEARCH, SHORTLIST, WRONG, MATCH, BUY),
+        MATCH: plan_reply("S1", RIGHT),
     }
-    players = Players(SKILLS, plans)
+    players = SubtaskModels(SKILLS, plans)
     ending, playing = bought(sandbox, players)
     assert ending.outcome is Outcome.DIRECT_SUCCESS
     assert ending.measures == {"reward": 1.0}
@@ -247,16 +249,16 @@ def test_skills_hand_on_notes_and_the_planner_sees_what_failed(sandbox: Sandbox)
     assert "What was tried before" not in first
     assert last.startswith("Results for 'space saving faux leather storage ottoman': 1 to 10 of 50\n")
     assert last.partition("# What was tried before, and failed")[2].partition("#")[0].split() == f"- {WRONG}".split()
-    assert "a reason" not in players.whole("planner")
+    assert "a reason" not in players.all_text("planner")
 
 
 def test_the_naive_buyer_takes_the_first_result_without_a_model(sandbox: Sandbox) -> None:
-    ending, playing = bought(sandbox, Players(), "naive")
+    ending, playing = bought(sandbox, SubtaskModels(), "naive")
     assert ending.actions == 3
     assert 0.0 < ending.verdict.score < 1.0
     assert str(playing.environment.history[0][0]) == f"search({goal()!r})"
 
 
 def test_the_naive_buyer_gives_up_in_an_environment_without_a_naive_plan(sandbox: Sandbox) -> None:
-    ending, _ = played(sandbox, Players(), "naive")
+    ending, _ = played(sandbox, SubtaskModels(), "naive")
     assert (ending.outcome, ending.cause, ending.actions) == (Outcome.FAILURE, "no_plan", 0)

@@ -1,4 +1,4 @@
-"""ADaPT's controller compared with algorithm 1 of the paper, and with appendix A on what is handed on."""
+"""ADaPT's controller is compared with algorithm 1 of the paper, and its reports to executors with appendix A."""
 
 from collections.abc import Iterator
 from itertools import count
@@ -10,13 +10,13 @@ from hypothesis import strategies as st
 
 from planbook.planner import Episode
 from planbook.sandbox import Sandbox
-from tests.planner.players import GOAL, Players, code, journal_of, planned, played, touched
+from tests.planner.episode_kit import GOAL, SubtaskModels, code, journal_of, plan_reply, played, touch_report
 
 Call = tuple[str, str, int, str]
-"""Role, subtask, depth, and the report on earlier subtasks."""
+"""The role that is asked, its subtask, the depth, and the report on earlier subtasks."""
 
 
-class Luck:
+class RandomOutcomes:
     """Random plans and outcomes of subtasks. The executor always fails at the whole task."""
 
     def __init__(self, seed: int) -> None:
@@ -24,36 +24,39 @@ class Luck:
 
     def does(self, work: str) -> tuple[bool, bool]:
         """Return whether the executor acts, and whether it claims success."""
-        dice = Random(f"{self._seed}/does/{work}")
-        return dice.random() < 0.8, dice.random() < 0.6 and work != GOAL
+        rng = Random(f"{self._seed}/does/{work}")
+        return rng.random() < 0.8, rng.random() < 0.6 and work != GOAL
 
     def logic(self, work: str) -> Any:
-        """Return the number of a step, or an operator and its operands: ``("OR", ("AND", 1, 2), 3)``."""
+        """Return the number of a step, or an operator with its operands, such as ``("OR", ("AND", 1, 2), 3)``."""
         return self._drawn(Random(f"{self._seed}/logic/{work}"), count(1), 2)
 
-    def _drawn(self, dice: Random, numbers: Iterator[int], deep: int) -> Any:
-        if deep == 0 or dice.random() < 0.2:
+    def _drawn(self, rng: Random, numbers: Iterator[int], deep: int) -> Any:
+        if deep == 0 or rng.random() < 0.2:
             return next(numbers)
-        return (dice.choice(("AND", "OR")), *(self._drawn(dice, numbers, deep - 1) for _ in range(2)))
+        return (rng.choice(("AND", "OR")), *(self._drawn(rng, numbers, deep - 1) for _ in range(2)))
 
 
 def step(work: str, number: int) -> str:
     return f"{'w' if work == GOAL else work}.{number}"
 
 
-def algorithm(luck: Luck, d_max: int) -> list[Call]:
-    """Return the calls of a plain recursion. A result of None is a failure, which hands nothing on."""
+def algorithm(outcomes: RandomOutcomes, d_max: int) -> list[Call]:
+    """Return the calls that algorithm 1 makes, written as a plain recursion.
+
+    The inner functions return the report for the next executor, or None after a failure.
+    """
     calls: list[Call] = []
 
     def adapt(work: str, depth: int, before: str) -> str | None:
         calls.append(("executor", work, depth, before))
-        acts, done = luck.does(work)
+        acts, done = outcomes.does(work)
         if done:
-            return touched(work) if acts else before
+            return touch_report(work) if acts else before
         if depth == d_max:
             return None
         calls.append(("planner", work, depth, ""))
-        return combined(luck.logic(work), work, depth + 1, before)
+        return combined(outcomes.logic(work), work, depth + 1, before)
 
     def combined(logic: Any, work: str, depth: int, before: str) -> str | None:
         if isinstance(logic, int):
@@ -70,23 +73,23 @@ def algorithm(luck: Luck, d_max: int) -> list[Call]:
     return calls
 
 
-class Lucky(Players):
-    """Models whose plans and claims are those of the luck."""
+class RandomModels(SubtaskModels):
+    """Models whose plans and claims are those of the random outcomes."""
 
-    def __init__(self, luck: Luck) -> None:
+    def __init__(self, outcomes: RandomOutcomes) -> None:
         super().__init__()
-        self._luck = luck
+        self._outcomes = outcomes
 
     def _reply(self, role: str, work: str) -> str:
         if role == "executor":
-            acts, done = self._luck.does(work)
+            acts, done = self._outcomes.does(work)
             return code(f"agent.touch({work!r})" if acts else "", f"finish({done})")
         steps: list[str] = []
-        order = self._order(self._luck.logic(work), work, steps)
-        return planned(order, *steps)
+        order = self._order(self._outcomes.logic(work), work, steps)
+        return plan_reply(order, *steps)
 
     def _order(self, logic: Any, work: str, steps: list[str]) -> str:
-        """Return the order of a plan as text, and append its steps."""
+        """Return the execution order of a plan as text, and append its steps to ``steps``."""
         if isinstance(logic, int):
             steps.append(step(work, logic))
             return f"S{logic}"
@@ -94,8 +97,8 @@ class Lucky(Players):
         return f"({f' {word} '.join(self._order(part, work, steps) for part in parts)})"
 
 
-def asked(playing: Episode) -> list[Call]:
-    """Return the calls that the journal holds."""
+def calls_in_journal(playing: Episode) -> list[Call]:
+    """Return the calls that the journal of an episode holds."""
     calls = []
     for (scope, kind, _), body in journal_of(playing).events.items():
         if kind == "ask":
@@ -111,6 +114,6 @@ def asked(playing: Episode) -> list[Call]:
 @settings(max_examples=30)
 @given(st.integers(0, 10**6), st.integers(1, 4))
 def test_the_controller_is_the_algorithm_of_the_paper(sandbox: Sandbox, seed: int, d_max: int) -> None:
-    luck = Luck(seed)
-    _, playing = played(sandbox, Lucky(luck), options={"d_max": d_max}, actions=1000)
-    assert asked(playing) == algorithm(luck, d_max)
+    outcomes = RandomOutcomes(seed)
+    _, playing = played(sandbox, RandomModels(outcomes), options={"d_max": d_max}, actions=1000)
+    assert calls_in_journal(playing) == algorithm(outcomes, d_max)

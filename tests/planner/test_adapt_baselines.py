@@ -1,4 +1,4 @@
-"""ADaPT's baselines on the same executor: ReAct, Plan-and-Execute, Try Again and Reflexion."""
+"""ADaPT's baselines, which use the same executor: ReAct, Plan-and-Execute, Try Again and Reflexion."""
 
 from typing import Any, cast
 
@@ -7,32 +7,32 @@ import pytest
 from planbook.planner import Episode, FeedbackKind, MemoryJournal, Outcome, Sampling
 from planbook.planner.errors import ModelUnavailable
 from planbook.sandbox import Sandbox
-from tests.planner.pieces import cut_journals, timeless
-from tests.planner.players import (
+from tests.planner.episode_kit import (
     FAIL,
     GOAL,
     NOTE,
     SOLVE,
-    Knows,
-    Players,
-    Traced,
-    Trapped,
+    FixedMemory,
+    SubtaskModels,
+    TouchToy,
+    TrapToy,
     claim_rows,
     claims,
-    done_by,
     journal_of,
-    planned,
+    plan_reply,
     played,
+    touch_and_finish,
 )
+from tests.planner.streaming_kit import cut_journals, without_timing
 
 
-class Crafting(Traced):
-    """An environment with the name of one for which the paper has its own figures."""
+class Crafting(TouchToy):
+    """An environment with the name of one for which the paper states its own limits."""
 
     name = "textcraft"
 
 
-class Shopping(Traced):
+class Shopping(TouchToy):
     name = "shopping"
 
 
@@ -43,16 +43,16 @@ TRAP = "agent.touch('trap')"
     ("environment", "options", "replies"),
     [
         (Crafting, {}, 60),
-        (Traced, {}, 60),
+        (TouchToy, {}, 60),
         (Shopping, {}, 45),
         (Crafting, {"iterations": 2}, 8),
-        (Traced, {"iterations": 2, "d_max": 2}, 4),
+        (TouchToy, {"iterations": 2, "d_max": 2}, 4),
     ],
 )
 def test_react_has_as_many_replies_as_adapt_in_one_branch(
-    sandbox: Sandbox, environment: type[Traced], options: dict[str, Any], replies: int
+    sandbox: Sandbox, environment: type[TouchToy], options: dict[str, Any], replies: int
 ) -> None:
-    players = Players({GOAL: "agent.table()"})
+    players = SubtaskModels({GOAL: "agent.table()"})
     ending, playing = played(sandbox, players, "react", options=options, environment=environment())
     assert len(players.asked) == len(playing.cells) == replies
     assert players.calls == [("executor", GOAL)]
@@ -61,14 +61,14 @@ def test_react_has_as_many_replies_as_adapt_in_one_branch(
 
 
 @pytest.mark.parametrize(
-    ("environment", "options", "levels"), [(Traced, {}, 3), (Crafting, {}, 4), (Traced, {"d_max": 1}, 1)]
+    ("environment", "options", "levels"), [(TouchToy, {}, 3), (Crafting, {}, 4), (TouchToy, {"d_max": 1}, 1)]
 )
 @pytest.mark.parametrize("method", ["adapt", "try-again", "reflexion"])
 def test_there_are_as_many_rounds_as_adapt_has_levels(
-    sandbox: Sandbox, method: str, environment: type[Traced], options: dict[str, Any], levels: int
+    sandbox: Sandbox, method: str, environment: type[TouchToy], options: dict[str, Any], levels: int
 ) -> None:
-    chain = {GOAL: planned("S1", "one"), "one": planned("S1", "two"), "two": planned("S1", "three")}
-    players = Players(planner=chain)
+    chain = {GOAL: plan_reply("S1", "one"), "one": plan_reply("S1", "two"), "two": plan_reply("S1", "three")}
+    players = SubtaskModels(planner=chain)
     played(sandbox, players, method, options=options, environment=environment())
     assert [role for role, _ in players.calls].count("executor") == levels
 
@@ -77,25 +77,25 @@ def test_there_are_as_many_rounds_as_adapt_has_levels(
 
 
 def test_plan_and_execute_plans_once_and_executes_each_step(sandbox: Sandbox) -> None:
-    does = {"a": done_by("a"), "c": done_by("c"), "d": SOLVE}
-    players = Players(does, {GOAL: planned("(S1 AND S2) OR (S3 AND S4)", *"abcd")})
+    does = {"a": touch_and_finish("a"), "c": touch_and_finish("c"), "d": SOLVE}
+    players = SubtaskModels(does, {GOAL: plan_reply("(S1 AND S2) OR (S3 AND S4)", *"abcd")})
     ending, playing = played(sandbox, players, "plan-and-execute")
     assert ending.outcome is Outcome.DIRECT_SUCCESS
     assert players.calls == [("planner", GOAL), *(("executor", work) for work in "abcd")]
     assert [(each["text"], each["depth"]) for each in claims(playing)][:-1] == [(work, 2) for work in "abcd"]
-    assert "detailed plan" in players.whole("planner")
+    assert "detailed plan" in players.all_text("planner")
 
 
 def test_an_episode_without_a_usable_plan_fails(sandbox: Sandbox) -> None:
-    players = Players()
+    players = SubtaskModels()
     ending, playing = played(sandbox, players, "plan-and-execute")
     assert (ending.outcome, ending.cause, ending.actions) == (Outcome.FAILURE, "no_plan", 0)
     assert len(players.asked) == 3
     assert claims(playing)[0]["note"].startswith("the planner gave no usable reply to adapt/plan.j2")
 
 
-def showing(*names: str) -> Knows:
-    return Knows(demonstrations={name: f"SHOWN {name}." for name in names})
+def memory_with(*names: str) -> FixedMemory:
+    return FixedMemory(demonstrations={name: f"SHOWN {name}." for name in names})
 
 
 @pytest.mark.parametrize(
@@ -110,9 +110,9 @@ def showing(*names: str) -> Knows:
 def test_a_planner_sees_demonstrations_of_its_kind(
     sandbox: Sandbox, method: str, names: tuple[str, ...], shown: str
 ) -> None:
-    players = Players(planner={GOAL: planned("S1", "a")})
-    played(sandbox, players, method, memory=showing(*names))
-    text = players.whole("planner")
+    players = SubtaskModels(planner={GOAL: plan_reply("S1", "a")})
+    played(sandbox, players, method, memory=memory_with(*names))
+    text = players.all_text("planner")
     assert [name for name in names if f"SHOWN {name}." in text] == ([shown] if shown else [])
     assert ("# Examples" in text) is bool(shown)
 
@@ -121,7 +121,7 @@ def test_a_planner_sees_demonstrations_of_its_kind(
 
 
 def sampling(playing: Episode) -> list[tuple[str, float | None, int]]:
-    """Return round, temperature and sample of every request."""
+    """Return the round, the temperature and the sample of every request."""
     drawn = []
     for (scope, kind, _), body in journal_of(playing).events.items():
         if kind == "ask":
@@ -131,7 +131,7 @@ def sampling(playing: Episode) -> list[tuple[str, float | None, int]]:
 
 
 def test_try_again_plays_separate_rounds_at_another_temperature(sandbox: Sandbox) -> None:
-    players = Players({GOAL: ["agent.open('box_1')", FAIL, "x = agent.holding", FAIL, "print(x)", FAIL]})
+    players = SubtaskModels({GOAL: ["agent.open('box_1')", FAIL, "x = agent.holding", FAIL, "print(x)", FAIL]})
     ending, playing = played(sandbox, players, "try-again")
     usual = Sampling().temperature
     assert sampling(playing) == [(number, usual if number == "0" else 0.7, int(number)) for number in "001122"]
@@ -159,8 +159,8 @@ def test_try_again_plays_separate_rounds_at_another_temperature(sandbox: Sandbox
 def test_rounds_end_with_a_success_or_with_the_actions(
     sandbox: Sandbox, method: str, reflections: int, cells: list[str], outcome: Outcome
 ) -> None:
-    players = Players({GOAL: cells})
-    ending, playing = played(sandbox, players, method, environment=Trapped(), actions=15)
+    players = SubtaskModels({GOAL: cells})
+    ending, playing = played(sandbox, players, method, environment=TrapToy(), actions=15)
     assert ending.outcome is outcome
     assert len(claims(playing)) == players.calls.count(("executor", GOAL)) == 2
     assert len(players.prompts("reflector")) == reflections
@@ -168,8 +168,8 @@ def test_rounds_end_with_a_success_or_with_the_actions(
 
 def test_each_failed_round_adds_a_lesson_to_the_next(sandbox: Sandbox) -> None:
     cells = ["agent.touch('first')", FAIL, "agent.touch('second')", FAIL, FAIL]
-    players = Players({GOAL: cells}, reflector=["LESSON ONE.", "LESSON TWO.", "LESSON THREE."])
-    ending, playing = played(sandbox, players, "reflexion", memory=showing("atomic"))
+    players = SubtaskModels({GOAL: cells}, reflector=["LESSON ONE.", "LESSON TWO.", "LESSON THREE."])
+    ending, playing = played(sandbox, players, "reflexion", memory=memory_with("atomic"))
     assert ending.outcome is Outcome.FAILURE
     first, second = players.prompts("reflector")
     assert f"# The task\n\n{GOAL}" in first
@@ -181,28 +181,32 @@ def test_each_failed_round_adds_a_lesson_to_the_next(sandbox: Sandbox) -> None:
     assert ["LESSON TWO" in text for text in starts] == [False, False, True]
     assert "1. LESSON ONE.\n2. LESSON TWO." in starts[2]
     assert {(temperature, sample) for _, temperature, sample in sampling(playing)} == {(Sampling().temperature, 0)}
-    assert ("SHOWN" in players.whole("reflector"), "SHOWN atomic." in players.whole("executor")) == (False, True)
+    assert ("SHOWN" in players.all_text("reflector"), "SHOWN atomic." in players.all_text("executor")) == (False, True)
 
 
 def test_an_empty_reflection_leaves_no_trace(sandbox: Sandbox) -> None:
-    players = Players(reflector=["", " ", "\n", "LESSON TWO."])
+    players = SubtaskModels(reflector=["", " ", "\n", "LESSON TWO."])
     played(sandbox, players, "reflexion")
     starts = players.prompts("executor")
     assert ["# What was learnt" in text for text in starts] == [False, False, True]
     assert "1. LESSON TWO." in starts[2]
-    assert "What you said after earlier rounds" not in players.whole("reflector")
+    assert "What you said after earlier rounds" not in players.all_text("reflector")
 
 
-# All of them.
+# All baselines.
 
 
-DOES = {GOAL: ["agent.touch('x')\nagent.touch('trap')", "rubbish", FAIL], "a": done_by("a"), "b": SOLVE}
-PLANS = {GOAL: [planned("S1 AND", "a"), planned("S1 AND S2", "a", "b")]}
-DEEP_DOES = {"l": ["agent.touch('l')", done_by("l2")], "n": ["rubbish"], "deep": ["print(agent.holding)", SOLVE]}
+DOES = {GOAL: ["agent.touch('x')\nagent.touch('trap')", "rubbish", FAIL], "a": touch_and_finish("a"), "b": SOLVE}
+PLANS = {GOAL: [plan_reply("S1 AND", "a"), plan_reply("S1 AND S2", "a", "b")]}
+DEEP_DOES = {
+    "l": ["agent.touch('l')", touch_and_finish("l2")],
+    "n": ["rubbish"],
+    "deep": ["print(agent.holding)", SOLVE],
+}
 DEEP_PLANS = {
-    GOAL: planned("(S1 AND S2) OR S3", "l", "m", "r"),
-    "m": [planned("S1 OR S1 AND S1", "x"), planned("S1 OR S2", "n", "o")],
-    "r": planned("S1", "deep"),
+    GOAL: plan_reply("(S1 AND S2) OR S3", "l", "m", "r"),
+    "m": [plan_reply("S1 OR S1 AND S1", "x"), plan_reply("S1 OR S2", "n", "o")],
+    "r": plan_reply("S1", "deep"),
 }
 
 
@@ -210,21 +214,21 @@ DEEP_PLANS = {
 @pytest.mark.parametrize("method", ["adapt", "react", "plan-and-execute", "try-again", "reflexion"])
 def test_an_episode_cut_off_anywhere_ends_in_the_same_journal(sandbox: Sandbox, method: str) -> None:
     does, plans = (DEEP_DOES, DEEP_PLANS) if method == "adapt" else (DOES, PLANS)
-    whole, players = MemoryJournal(), Players(does, plans)
-    ending, _ = played(sandbox, players, method, journal=whole, environment=Trapped())
-    for journal, replies in cut_journals(whole):
-        again = Players(does, plans)
+    whole_journal, players = MemoryJournal(), SubtaskModels(does, plans)
+    ending, _ = played(sandbox, players, method, journal=whole_journal, environment=TrapToy())
+    for journal, replies in cut_journals(whole_journal):
+        again = SubtaskModels(does, plans)
         for role, messages, drawn in players.asked[:replies]:
             again.model(role).complete(messages, drawn)
-        assert played(sandbox, again, method, journal=journal, environment=Trapped())[0] == ending
-        assert timeless(journal) == timeless(whole)
+        assert played(sandbox, again, method, journal=journal, environment=TrapToy())[0] == ending
+        assert without_timing(journal) == without_timing(whole_journal)
         assert len(again.asked) == len(players.asked), "nothing is asked twice"
 
 
 def test_an_unavailable_model_in_a_subtask_stops_the_run(sandbox: Sandbox) -> None:
     """It is neither an error of the plan around it nor a failed subtask."""
 
-    class Unanswered(Players):
+    class Unanswered(SubtaskModels):
         def _reply(self, role: str, work: str) -> str:
             if work == "o" and role == "executor":
                 raise ModelUnavailable("the server is down")

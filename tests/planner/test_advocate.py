@@ -1,21 +1,25 @@
-"""Devil's Advocate: remedies, turning back, new plans, the answer, and the end of an episode."""
+"""Devil's Advocate: remedies, undone actions, new plans, the answer, and the end of an episode.
+
+An idea is a piece of code for the next subtask, and a branch is an idea that was tried. Remedies are ideas for the case
+that the first one goes wrong.
+"""
 
 import pytest
 
 from planbook.envs import Observation, Verdict, action
 from planbook.planner import METHODS, FeedbackKind, Outcome
 from planbook.sandbox import Sandbox
-from tests.planner.counsellors import NO, YES, Answering, Counsellors, aligned, branches, played, recorded, touch
-from tests.planner.players import SOLVE, Traced, Trapped, code, journal_of
+from tests.planner.advocate_kit import NO, YES, AdvocateModels, AnsweringToy, aligned, branches, played, recorded, touch
+from tests.planner.episode_kit import SOLVE, TouchToy, TrapToy, code, journal_of
 from tests.spanning import spans_of
 
 
-def judged(*verdicts: str) -> list[str]:
+def evaluations(*verdicts: str) -> list[str]:
     return [aligned(f"Deed {number}.", verdict=verdict) for number, verdict in enumerate(verdicts, 1)]
 
 
 def test_code_with_a_loop_does_a_whole_subtask(sandbox: Sandbox) -> None:
-    models = Counsellors(act=code(SOLVE))
+    models = AdvocateModels(act=code(SOLVE))
     ending, playing = played(sandbox, models)
     assert ending.outcome is Outcome.DIRECT_SUCCESS
     assert models.questions == ["plan", "task_done", "subtask_done", "act", "remedy"]
@@ -31,10 +35,10 @@ def test_code_with_a_loop_does_a_whole_subtask(sandbox: Sandbox) -> None:
 
 
 def test_a_wrong_action_is_undone_and_its_remedies_are_tried(sandbox: Sandbox) -> None:
-    models = Counsellors(
+    models = AdvocateModels(
         act=[code("gone = agent.touch('wall')"), code("raise ValueError(seen)")],
         remedy=[code("seen = agent.touch('door')"), touch("floor"), "NONE"],
-        align=judged("NO", "YES", "NO"),
+        align=evaluations("NO", "YES", "NO"),
     )
     ending, playing = played(sandbox, models, options={"rounds": 1})
     assert [(str(step.action), step.undone) for step in playing.steps] == [
@@ -60,10 +64,10 @@ def test_a_wrong_action_is_undone_and_its_remedies_are_tried(sandbox: Sandbox) -
 
 
 def test_prompts_mark_actions_that_were_undone(sandbox: Sandbox) -> None:
-    models = Counsellors(
+    models = AdvocateModels(
         act=[touch("wall"), code("oops"), touch("end")],
         remedy=[touch("door"), "NONE", touch("floor"), "NONE"],
-        align=judged("NO", "YES", "YES", "NO"),
+        align=evaluations("NO", "YES", "YES", "NO"),
     )
     played(sandbox, models, options={"rounds": 2, "remedies": 1}, actions=9)
     first, second = models.prompts("act")[:2]
@@ -78,14 +82,14 @@ def test_prompts_mark_actions_that_were_undone(sandbox: Sandbox) -> None:
 
 
 def test_code_that_is_refused_is_not_rewound(sandbox: Sandbox) -> None:
-    models = Counsellors(act=code("oops()"), remedy=[touch("door"), "NONE"])
+    models = AdvocateModels(act=code("oops()"), remedy=[touch("door"), "NONE"])
     _, playing = played(sandbox, models, options={"rounds": 1})
     assert branches(playing)[:2] == [("oops()", "failed"), ("agent.touch('door')", "kept")]
     assert not recorded(playing, "rewind")
 
 
 def test_a_repeated_idea_is_tried_once(sandbox: Sandbox) -> None:
-    models = Counsellors(act=touch("wall"), remedy=touch("wall"), align=aligned(verdict="NO"))
+    models = AdvocateModels(act=touch("wall"), remedy=touch("wall"), align=aligned(verdict="NO"))
     _, playing = played(sandbox, models, options={"rounds": 1, "remedies": 3})
     assert models.questions.count("remedy") == 3
     assert branches(playing) == [("agent.touch('wall')", "turned back")]
@@ -94,8 +98,8 @@ def test_a_repeated_idea_is_tried_once(sandbox: Sandbox) -> None:
 # Subtasks, rounds and the task.
 
 
-def test_a_plan_without_open_subtasks_leads_to_a_new_plan_in_a_new_round(sandbox: Sandbox) -> None:
-    models = Counsellors(
+def test_once_no_subtask_is_open_a_new_round_begins_with_a_new_plan(sandbox: Sandbox) -> None:
+    models = AdvocateModels(
         plan=["1. look", "It was too early.\n\n1. look better\n2. bring it"],
         act=[touch("wall"), code(SOLVE)],
         remedy=[touch("door"), "NONE"],
@@ -122,7 +126,7 @@ def test_a_plan_without_open_subtasks_leads_to_a_new_plan_in_a_new_round(sandbox
 
 @pytest.mark.parametrize("until_solved", [False, True])
 def test_a_task_considered_complete_ends_the_episode_or_its_round(sandbox: Sandbox, until_solved: bool) -> None:
-    models = Counsellors(act=[touch("wall"), code(SOLVE)], task_done=[NO, YES, NO])
+    models = AdvocateModels(act=[touch("wall"), code(SOLVE)], task_done=[NO, YES, NO])
     ending, playing = played(sandbox, models, options={"until_solved": until_solved})
     assert branches(playing) == [("agent.touch('wall')", "kept")]
     assert ending.outcome is (Outcome.DIRECT_SUCCESS if until_solved else Outcome.FAILURE)
@@ -131,8 +135,8 @@ def test_a_task_considered_complete_ends_the_episode_or_its_round(sandbox: Sandb
 
 
 def test_an_environment_that_ends_without_success_ends_only_its_round(sandbox: Sandbox) -> None:
-    models = Counsellors(act=[code("agent.touch('x')\nagent.touch('trap')"), touch("trap")])
-    ending, playing = played(sandbox, models, environment=Trapped())
+    models = AdvocateModels(act=[code("agent.touch('x')\nagent.touch('trap')"), touch("trap")])
+    ending, playing = played(sandbox, models, environment=TrapToy())
     assert (ending.outcome, ending.verdict) == (Outcome.FAILURE, Verdict(False, 0.2)), "the best round counts"
     assert models.questions.count("plan") == len(playing.cells) == 7
     assert [each["fate"] for each in recorded(playing, "branch")] == ["over"] * 7
@@ -141,7 +145,7 @@ def test_an_environment_that_ends_without_success_ends_only_its_round(sandbox: S
 
 
 def test_code_that_takes_no_actions_ends_its_round(sandbox: Sandbox) -> None:
-    models = Counsellors(act=code("print(agent.holding)"))
+    models = AdvocateModels(act=code("print(agent.holding)"))
     ending, playing = played(sandbox, models, options={"rounds": 2})
     assert (ending.outcome, len(playing.cells)) == (Outcome.FAILURE, 60)
     assert "How it ended: 30 pieces of code of this round took no action." in models.prompts("plan")[1]
@@ -150,7 +154,7 @@ def test_code_that_takes_no_actions_ends_its_round(sandbox: Sandbox) -> None:
 
 @pytest.mark.parametrize(("whole", "steps"), [(True, 3), (False, 1)])
 def test_code_may_take_one_action_or_do_a_whole_subtask(sandbox: Sandbox, whole: bool, steps: int) -> None:
-    models = Counsellors(act=code("for n in range(3):\n    agent.touch(str(n))"), task_done=[NO, YES])
+    models = AdvocateModels(act=code("for n in range(3):\n    agent.touch(str(n))"), task_done=[NO, YES])
     _, playing = played(sandbox, models, options={"whole_subtasks": whole})
     assert len(playing.steps) == steps
     assert ("write it as a loop" in models.prompts("act")[0]) is whole
@@ -160,7 +164,7 @@ def test_code_may_take_one_action_or_do_a_whole_subtask(sandbox: Sandbox, whole:
 
 
 def test_an_episode_without_a_usable_plan_fails(sandbox: Sandbox) -> None:
-    models = Counsellors(plan="I would rather not.")
+    models = AdvocateModels(plan="I would rather not.")
     ending, playing = played(sandbox, models, options={"rounds": 2})
     assert (ending.outcome, ending.cause, ending.actions) == (Outcome.FAILURE, "no_plan", 0)
     assert models.questions == ["plan"] * 6, "three replies a round"
@@ -169,12 +173,12 @@ def test_an_episode_without_a_usable_plan_fails(sandbox: Sandbox) -> None:
 
 
 def test_the_first_usable_plan_is_no_revision(sandbox: Sandbox) -> None:
-    _, playing = played(sandbox, Counsellors(plan=["no"] * 3 + ["1. look"], act=code(SOLVE)))
+    _, playing = played(sandbox, AdvocateModels(plan=["no"] * 3 + ["1. look"], act=code(SOLVE)))
     assert [(each["round"], each["revision"]) for each in recorded(playing, "plan")] == [(1, False)]
 
 
 def test_a_moment_without_an_idea_leads_back_to_earlier_remedies(sandbox: Sandbox) -> None:
-    models = Counsellors(act=[touch("wall"), "Hm.", "Hm.", "Hm."], remedy=[touch("door"), "Hm."])
+    models = AdvocateModels(act=[touch("wall"), "Hm.", "Hm.", "Hm."], remedy=[touch("door"), "Hm."])
     ending, playing = played(sandbox, models, options={"rounds": 1})
     assert [step.action.args[0] for step in playing.steps] == ["wall", "door"]
     assert [cell.feedback.kind for cell in playing.cells][1] is FeedbackKind.PARSE
@@ -182,7 +186,9 @@ def test_a_moment_without_an_idea_leads_back_to_earlier_remedies(sandbox: Sandbo
 
 
 def test_an_unusable_verdict_turns_back(sandbox: Sandbox) -> None:
-    models = Counsellors(act=touch("wall"), align="Verdict: PERHAPS", task_done="Verdict: YES and NO", subtask_done="")
+    models = AdvocateModels(
+        act=touch("wall"), align="Verdict: PERHAPS", task_done="Verdict: YES and NO", subtask_done=""
+    )
     _, playing = played(sandbox, models, options={"rounds": 1})
     assert branches(playing) == [("agent.touch('wall')", "turned back")]
     assert recorded(playing, "branch")[0]["why"] == "The evaluator gave no usable verdict."
@@ -193,10 +199,10 @@ def test_an_unusable_verdict_turns_back(sandbox: Sandbox) -> None:
 
 
 def test_the_answer_is_delivered_as_plan_code(sandbox: Sandbox) -> None:
-    models = Counsellors(
+    models = AdvocateModels(
         act=code("note_down('It is 42.')\nagent.touch('wall')"), task_done=[NO, YES], answer="Answer: 42"
     )
-    ending, playing = played(sandbox, models, environment=Answering())
+    ending, playing = played(sandbox, models, environment=AnsweringToy())
     assert ending.outcome is Outcome.DIRECT_SUCCESS
     assert playing.cells[-1].code == "agent.stop('42')"
     assert "- It is 42." in models.prompts("answer")[0]
@@ -210,19 +216,19 @@ def test_the_answer_is_delivered_as_plan_code(sandbox: Sandbox) -> None:
 def test_a_wrong_answer_ends_the_episode_or_its_round(
     sandbox: Sandbox, models: dict[str, str], until_solved: bool
 ) -> None:
-    answering, options = Counsellors(**models), {"rounds": 3, "until_solved": until_solved}
-    ending, _ = played(sandbox, answering, environment=Answering(), options=options)
+    answering, options = AdvocateModels(**models), {"rounds": 3, "until_solved": until_solved}
+    ending, _ = played(sandbox, answering, environment=AnsweringToy(), options=options)
     assert ending.outcome is Outcome.FAILURE
     assert answering.questions.count("plan") == (3 if until_solved else 1)
 
 
 def test_an_unusable_answer_is_not_delivered(sandbox: Sandbox) -> None:
-    ending, playing = played(sandbox, Counsellors(task_done=YES, answer="It is 42."), environment=Answering())
+    ending, playing = played(sandbox, AdvocateModels(task_done=YES, answer="It is 42."), environment=AnsweringToy())
     assert (ending.outcome, playing.steps) == (Outcome.FAILURE, [])
 
 
 def test_notes_stay_after_a_rewind_and_in_later_rounds(sandbox: Sandbox) -> None:
-    models = Counsellors(
+    models = AdvocateModels(
         act=[code("print(note_down('The wall is cold.'))\nagent.touch('wall')"), code("print(note_down('  '))")],
         align=aligned(verdict="NO"),
     )
@@ -236,11 +242,11 @@ def test_notes_stay_after_a_rewind_and_in_later_rounds(sandbox: Sandbox) -> None
 
 def test_there_are_at_most_50_notes(sandbox: Sandbox) -> None:
     loop = "for n in range(60):\n    result = note_down(str(n))\nprint(result)\nagent.touch('wall')"
-    _, playing = played(sandbox, Counsellors(act=code(loop), task_done=[NO, YES]))
+    _, playing = played(sandbox, AdvocateModels(act=code(loop), task_done=[NO, YES]))
     assert playing.cells[0].feedback.output == "Not noted: there are 50 notes already.\n"
 
 
-class Noting(Traced):
+class NotingToy(TouchToy):
     """An environment with its own action for notes."""
 
     @action("agent.note_down('x') -> 'Noted.'")
@@ -250,8 +256,8 @@ class Noting(Traced):
 
 
 def test_notes_of_the_environment_are_in_the_prompts(sandbox: Sandbox) -> None:
-    models = Counsellors(act=[code("agent.note_down('no')\nagent.note_down('It is blue.')"), touch("wall")])
-    played(sandbox, models, environment=Noting(), actions=4)
+    models = AdvocateModels(act=[code("agent.note_down('no')\nagent.note_down('It is blue.')"), touch("wall")])
+    played(sandbox, models, environment=NotingToy(), actions=4)
     assert "# Notes taken\n\n- It is blue.\n\n" in models.prompts("act")[1]
 
 
@@ -265,7 +271,7 @@ def test_roles_and_options_are_those_of_the_paper() -> None:
     assert method.roles == ("planner", "evaluator", "summarizer")
     for limit in (8_000, None):
         options = method.options.model_validate({"summarise_above": limit})
-        assert method.asks("summarizer", options, Traced()) is (limit is not None)
+        assert method.asks("summarizer", options, TouchToy()) is (limit is not None)
     assert method.options().model_dump() == {
         "rounds": 7,
         "whole_subtasks": True,
@@ -276,7 +282,7 @@ def test_roles_and_options_are_those_of_the_paper() -> None:
 
 
 def test_each_round_draws_new_samples(sandbox: Sandbox) -> None:
-    models = Counsellors(act=touch("wall"), align=aligned(verdict="NO"))
+    models = AdvocateModels(act=touch("wall"), align=aligned(verdict="NO"))
     played(sandbox, models, options={"rounds": 3})
     assert {sampling.sample for _, _, _, sampling in models.asked} == {0, 1, 2}
     asked = {(role, question) for role, question, _, _ in models.asked}

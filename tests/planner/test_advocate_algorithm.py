@@ -1,4 +1,4 @@
-"""Devil's Advocate compared with a plain recursion: algorithm 1 visits the same states, whatever the verdicts."""
+"""On random trees, Devil's Advocate visits the same states as algorithm 1 of the paper, a plain recursion."""
 
 import random
 from dataclasses import dataclass, field
@@ -10,30 +10,30 @@ from hypothesis import strategies as st
 
 from planbook.planner import MemoryJournal, Outcome
 from planbook.sandbox import Sandbox
-from tests.planner.counsellors import NO, YES, Counsellors, aligned, played, recorded
-from tests.planner.players import Knows, Traced, code
+from tests.planner.advocate_kit import NO, YES, AdvocateModels, aligned, played, recorded
+from tests.planner.episode_kit import FixedMemory, TouchToy, code
 
 Path = tuple[str, ...]
 
 
-class Walked(Traced):
-    """An environment that is rewound by repeating its history."""
+class ReplayedToy(TouchToy):
+    """An environment that is rewound by replaying its history."""
 
     def _save(self) -> object:
         return None
 
 
 @dataclass(frozen=True)
-class Chance:
-    """A tree drawn with a seed: the ideas at each moment, and how each is judged."""
+class RandomTree:
+    """A random tree of ideas: which ideas there are at each state, and how each is judged."""
 
     seed: int
     remedies: int
     parts: int = 3
     deepest: int = 5
 
-    def draw(self, *what: object) -> float:
-        return random.Random(f"{self.seed}/{what}").random()
+    def draw(self, *key: object) -> float:
+        return random.Random(f"{self.seed}/{key}").random()
 
     def ideas(self, path: Path) -> list[str]:
         count = 0 if len(path) >= self.deepest else 1 + int(self.draw("ideas", path) * (self.remedies + 1))
@@ -52,65 +52,65 @@ class Chance:
         return self.draw("subtask", path, subtask) < 0.4
 
 
-class Done(Exception):
+class TaskComplete(Exception):
     """The task is considered complete."""
 
 
-def by_recursion(tree: Chance) -> tuple[list[tuple[Path, str]], bool]:
-    """Return every idea with the moment at which it is tried, and whether the task is considered complete."""
+def by_recursion(tree: RandomTree) -> tuple[list[tuple[Path, str]], bool]:
+    """Return every idea with the state in which it is tried, and whether the task is considered complete."""
     tried: list[tuple[Path, str]] = []
 
     def visit(path: Path, subtask: int) -> None:
         if tree.task_done(path):
-            raise Done
+            raise TaskComplete
         subtask += tree.subtask_done(path, subtask)
         for idea in tree.ideas(path) if subtask < tree.parts else []:
             tried.append((path, idea))
-            further = (*path, idea)
-            if not tree.fails(further) and tree.aligned(further):
-                visit(further, subtask)
+            next_path = (*path, idea)
+            if not tree.fails(next_path) and tree.aligned(next_path):
+                visit(next_path, subtask)
 
     try:
         visit((), 0)
-    except Done:
+    except TaskComplete:
         return tried, True
     return tried, False
 
 
 @dataclass
-class Watched:
-    """An environment for the tree search, and the journal of its episode."""
+class TracedEpisode:
+    """An environment for a search in the tree, with the journal of its episode."""
 
-    environment: Traced
+    environment: TouchToy
     journal: MemoryJournal = field(default_factory=MemoryJournal)
 
     def path(self) -> Path:
-        """Return the present place in the tree."""
+        """Return the current place in the tree."""
         return tuple(str(action.args[0]) for action, _ in self.environment.history)
 
     @property
     def trace(self) -> list[Path]:
-        """The variable ``trace`` at the beginning of each cell."""
+        """The values of the variable ``trace`` at the beginning of each cell (piece of plan code)."""
         cells: list[Any] = [body for (_, kind, _), body in self.journal.events.items() if kind == "cell"]
         outputs = [cell["feedback"]["output"] for cell in cells]
         return [tuple(part.strip(" '") for part in each.strip("[]\n").split(",") if part) for each in outputs]
 
 
-def toy(environment: Traced) -> Watched:
-    return Watched(environment)
+def traced_episode(environment: TouchToy) -> TracedEpisode:
+    return TracedEpisode(environment)
 
 
-class Tracing(Knows):
-    """A memory with an empty trace for every namespace."""
+class TraceMemory(FixedMemory):
+    """A memory that defines an empty ``trace`` in every namespace."""
 
     def __init__(self) -> None:
         super().__init__(helpers="trace = []\n")
 
 
-class Walkers(Counsellors):
+class TreeModels(AdvocateModels):
     """Models that know the tree, and read their place in it from the environment."""
 
-    def __init__(self, tree: Chance, watched: Watched) -> None:
+    def __init__(self, tree: RandomTree, watched: TracedEpisode) -> None:
         super().__init__(plan="\n".join(f"{number}. part {number - 1}" for number in range(1, tree.parts + 1)))
         self._tree, self._watched = tree, watched
         self._asked: dict[Path, int] = {}
@@ -139,21 +139,21 @@ class Walkers(Counsellors):
         return code("print(trace)", f"trace = trace + [{idea!r}]", f"agent.touch({idea!r})", *fails)
 
 
-@pytest.mark.parametrize("environment", [Traced, Walked])
+@pytest.mark.parametrize("environment", [TouchToy, ReplayedToy])
 @settings(max_examples=15)
 @given(seed=st.integers(0, 10**6), remedies=st.integers(0, 3))
 def test_the_states_visited_are_those_of_algorithm_1(
-    sandbox: Sandbox, environment: type[Traced], seed: int, remedies: int
+    sandbox: Sandbox, environment: type[TouchToy], seed: int, remedies: int
 ) -> None:
-    tree, watched = Chance(seed, remedies), toy(environment())
-    walkers = Walkers(tree, watched)
+    tree, watched = RandomTree(seed, remedies), traced_episode(environment())
+    walkers = TreeModels(tree, watched)
     ending, playing = played(
         sandbox,
         walkers,
         options={"remedies": remedies, "rounds": 1},
         environment=watched.environment,
         journal=watched.journal,
-        memory=Tracing(),
+        memory=TraceMemory(),
         actions=1_000,
     )
     expected, complete = by_recursion(tree)

@@ -1,4 +1,4 @@
-"""Whole episodes of Devil's Advocate on a real site: two wrong steps, and back to the beginning."""
+"""Whole episodes of Devil's Advocate on a real site. The agent takes two wrong steps and returns to the beginning."""
 
 import re
 from typing import Any
@@ -9,8 +9,8 @@ from planbook.envs import Selection, load_environment
 from planbook.planner import Ending, Episode, Outcome
 from planbook.sandbox import Sandbox
 from tests.browser import need_browser
-from tests.planner.counsellors import NO, YES, Counsellors, aligned, played, recorded
-from tests.planner.players import code
+from tests.planner.advocate_kit import NO, YES, AdvocateModels, aligned, played, recorded
+from tests.planner.episode_kit import code
 
 pytestmark = [pytest.mark.browser, pytest.mark.deep]
 LOOK = """
@@ -25,12 +25,12 @@ agent.click(agent.find(role='button', name='Submit changes')[0]['id'])
 
 
 def found(pattern: str, prompt: str) -> str:
-    """Return the group of the last match of a pattern in a prompt."""
+    """Return the first group of the last match of a pattern in a prompt."""
     every: list[str] = re.findall(pattern, prompt)
     return every[-1]
 
 
-class Lost(Counsellors):
+class LostModels(AdvocateModels):
     """Models that open a wrong page and go wrong again there; then they read a table with a loop."""
 
     def __init__(self, wrong: str) -> None:
@@ -70,15 +70,15 @@ class Lost(Counsellors):
 
     @property
     def link(self) -> str:
-        """The number of the list's link on the front page at first."""
+        """The number that the link to the list of harbours had on the front page at first."""
         return found(LINK_OF.format("Harbours that use Tidemark"), self.prompts("act")[0])
 
 
 LINK_OF = r"\[(\d+)\] link '{}'"
 
 
-def lost(sandbox: Sandbox, says: Counsellors) -> tuple[Ending, Episode, list[dict[str, Any]]]:
-    """Play the episode. Return it with the recorded branches."""
+def play_lost(sandbox: Sandbox, says: AdvocateModels) -> tuple[Ending, Episode, list[dict[str, Any]]]:
+    """Play the episode. Return its ending, the episode and the recorded branches."""
     need_browser()
     web = load_environment("web")
     (task,) = web.select(Selection(ids=("table_cell/1",)))
@@ -97,8 +97,8 @@ def lost(sandbox: Sandbox, says: Counsellors) -> tuple[Ending, Episode, list[dic
 
 
 def test_a_task_is_solved_after_two_wrong_steps_are_undone(sandbox: Sandbox) -> None:
-    says = Lost(LOOK)
-    ending, playing, found = lost(sandbox, says)
+    says = LostModels(LOOK)
+    ending, playing, found = play_lost(sandbox, says)
     assert ending.outcome is Outcome.DIRECT_SUCCESS
     assert [step.action.name for step in playing.steps if step.undone] == ["click", "goto"]
     assert "map" not in says.questions, "the page is as it was"
@@ -106,8 +106,8 @@ def test_a_task_is_solved_after_two_wrong_steps_are_undone(sandbox: Sandbox) -> 
 
 
 def test_stored_changes_stay_and_code_is_adapted_to_them(sandbox: Sandbox) -> None:
-    says = Lost(EDIT)
-    ending, playing, found = lost(sandbox, says)
+    says = LostModels(EDIT)
+    ending, playing, found = play_lost(sandbox, says)
     assert [step.action.name for step in playing.steps if step.undone] == ["click", "goto", "type", "click"]
     assert [step.observation.lasting for step in playing.steps] == [False, False, False, True, False, False, False]
     assert [each["lasting"] for each in found] == [False, False, True, False]

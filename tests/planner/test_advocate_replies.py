@@ -1,4 +1,4 @@
-"""The readers of replies to the questions of Devil's Advocate."""
+"""How the replies to the questions of Devil's Advocate are read."""
 
 from collections.abc import Callable
 

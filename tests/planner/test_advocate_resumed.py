@@ -1,4 +1,4 @@
-"""Episodes of Devil's Advocate and of LATS that are cut off and resumed."""
+"""Episodes of Devil's Advocate and LATS that are interrupted and resumed."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -8,9 +8,9 @@ import pytest
 from planbook.planner import BudgetEnded, Ending, MemoryJournal
 from planbook.planner.errors import ModelUnavailable
 from planbook.sandbox import Sandbox
-from tests.planner.counsellors import NO, YES, Counsellors, Says, aligned, played, valued
-from tests.planner.pieces import cut_journals, timeless
-from tests.planner.players import SOLVE, code
+from tests.planner.advocate_kit import NO, YES, AdvocateModels, QuestionReply, aligned, played, valued
+from tests.planner.episode_kit import SOLVE, code
+from tests.planner.streaming_kit import cut_journals, without_timing
 from tests.planner.test_advocate_pages import Pages, click
 from tests.spanning import spans_of
 
@@ -19,33 +19,33 @@ def touch(what: str) -> str:
     return code(f"seen = agent.touch('{what}')", f"note_down('{what}')")
 
 
-TURNING: Mapping[str, Says] = {
+TURNING: Mapping[str, QuestionReply] = {
     "plan": ["1. look\n2. bring it", "no", "So.\n1. bring it"],
     "act": [touch("wall"), code("oops()"), "Hm.", "Hm.", "Hm.", code(SOLVE)],
     "remedy": [touch("door"), touch("floor"), code("raise ValueError(seen)"), "NONE"],
     "align": [aligned("One."), aligned("Two.", verdict="NO"), "?", aligned("Three.")],
     "subtask_done": [NO, YES, NO],
 }
-SEARCHING: Mapping[str, Says] = {
+SEARCHING: Mapping[str, QuestionReply] = {
     "plan": ["1. look\n2. bring it", "So.\n1. bring it"],
     "act": [touch("wall"), touch("door"), touch("floor"), touch("ceiling"), code(SOLVE)],
     "value": [valued(9), valued(1), valued(5)],
 }
-MAPPING: Mapping[str, Says] = {
+MAPPING: Mapping[str, QuestionReply] = {
     "act": [click(1), click(3), click(13)],
     "remedy": [click(2), "NONE"],
     "align": [aligned(), aligned(verdict="NO"), aligned()],
     "map": click(12),
     "summary": "A page.",
 }
-EPISODES: Mapping[str, tuple[str, Mapping[str, Says], Mapping[str, Any], Mapping[str, Any]]] = {
+EPISODES: Mapping[str, tuple[str, Mapping[str, QuestionReply], Mapping[str, Any], Mapping[str, Any]]] = {
     "turning back": ("devils-advocate", TURNING, {"remedies": 2, "rounds": 3}, {}),
     "searching": ("lats", SEARCHING, {"samples": 2, "expansions": 2}, {}),
     "mapping": ("devils-advocate", MAPPING, {"summarise_above": 200}, {"environment": Pages}),
 }
 
 
-def replay(sandbox: Sandbox, name: str, models: Counsellors, journal: MemoryJournal, **terms: Any) -> Ending:
+def replay(sandbox: Sandbox, name: str, models: AdvocateModels, journal: MemoryJournal, **terms: Any) -> Ending:
     method, _, options, more = EPISODES[name]
     made = {key: make() for key, make in more.items()}
     return played(sandbox, models, method, options=options, journal=journal, **made, **terms)[0]
@@ -54,23 +54,23 @@ def replay(sandbox: Sandbox, name: str, models: Counsellors, journal: MemoryJour
 @pytest.mark.parametrize("name", EPISODES)
 def test_an_episode_cut_off_anywhere_ends_in_the_same_journal(sandbox: Sandbox, name: str) -> None:
     replies = EPISODES[name][1]
-    whole, models = MemoryJournal(), Counsellors(**replies)
+    whole, models = MemoryJournal(), AdvocateModels(**replies)
     ending = replay(sandbox, name, models, whole)
     assert ending.outcome.solved
     assert "rewind" in {kind for _, kind, _ in whole.events}
     assert all(spans_of(whole, name) for name in ("plan", "branch"))
     for journal, recorded in cut_journals(whole):
-        again = Counsellors(**replies)
+        again = AdvocateModels(**replies)
         for _, question, prompt, _ in models.asked[:recorded]:
             again.say(question, prompt)
         assert replay(sandbox, name, again, journal) == ending
-        assert timeless(journal) == timeless(whole)
+        assert without_timing(journal) == without_timing(whole)
         assert len(again.asked) == len(models.asked) - recorded, "nothing is asked twice"
 
 
 @pytest.mark.parametrize("name", EPISODES)
 def test_an_episode_out_of_budget_has_no_ending_and_can_be_resumed(sandbox: Sandbox, name: str) -> None:
-    models, journal, calls = Counsellors(**EPISODES[name][1]), MemoryJournal(), iter(range(9))
+    models, journal, calls = AdvocateModels(**EPISODES[name][1]), MemoryJournal(), iter(range(9))
 
     def guard() -> None:
         if next(calls, None) is None:
@@ -81,7 +81,7 @@ def test_an_episode_out_of_budget_has_no_ending_and_can_be_resumed(sandbox: Sand
     assert "outcome" not in {kind for _, kind, _ in journal.events}
     assert not spans_of(journal, "plan"), "the round is open"
     whole = MemoryJournal()
-    ending = replay(sandbox, name, Counsellors(**EPISODES[name][1]), whole)
+    ending = replay(sandbox, name, AdvocateModels(**EPISODES[name][1]), whole)
     assert replay(sandbox, name, models, journal) == ending
     assert set(journal.events) == set(whole.events)
 
@@ -92,5 +92,5 @@ def test_an_unavailable_model_stops_the_run(sandbox: Sandbox) -> None:
 
     journal = MemoryJournal()
     with pytest.raises(ModelUnavailable, match="the server is down"):
-        replay(sandbox, "mapping", Counsellors(**{**MAPPING, "map": down}), journal)
+        replay(sandbox, "mapping", AdvocateModels(**{**MAPPING, "map": down}), journal)
     assert "outcome" not in {kind for _, kind, _ in journal.events}

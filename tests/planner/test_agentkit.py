@@ -12,11 +12,11 @@ from planbook.planner.graph.file import SHIPPED_GRAPHS
 from planbook.planner.graph.node import GraphFile
 from planbook.planner.strategies.agentkit import MAX_IDLE, AgentKitOptions, roles_of
 from planbook.sandbox import Sandbox
-from tests.planner import players
-from tests.planner.nodes import Nodes, Reply, played
-from tests.planner.pieces import cut_journals, timeless
-from tests.planner.players import SOLVE, TASK, code, journal_of
-from tests.spanning import held
+from tests.planner import episode_kit
+from tests.planner.episode_kit import SOLVE, TASK, code, journal_of
+from tests.planner.node_models import NodeModels, Reply, played
+from tests.planner.streaming_kit import cut_journals, without_timing
+from tests.spanning import span_data
 
 GRAPH = """
 nodes:
@@ -45,7 +45,7 @@ def graph(tmp_path: Path) -> str:
 
 
 def play(
-    sandbox: Sandbox, nodes: Nodes, graph: str, *, steps: int | None = None, **given: Any
+    sandbox: Sandbox, nodes: NodeModels, graph: str, *, steps: int | None = None, **given: Any
 ) -> tuple[Ending, Episode]:
     return played(sandbox, nodes, "toy", TASK.id, options={"graph": graph, "steps": steps}, **given)
 
@@ -60,7 +60,7 @@ def shipped(name: str) -> GraphFile:
 
 @pytest.mark.parametrize("graph", ["chain-of-thought", "general", "spring"])
 def test_a_shipped_graph_plays_to_the_end_of_the_task(sandbox: Sandbox, graph: str) -> None:
-    nodes = Nodes({shipped(graph).code or "": lambda number: code(SOLVE if number else "agent.open('box_1')")})
+    nodes = NodeModels({shipped(graph).code or "": lambda number: code(SOLVE if number else "agent.open('box_1')")})
     ending, episode = play(sandbox, nodes, graph)
     assert ending.outcome is Outcome.DIRECT_SUCCESS, ending.message
     assert len(episode.cells) == 2
@@ -71,7 +71,7 @@ def test_a_shipped_graph_plays_to_the_end_of_the_task(sandbox: Sandbox, graph: s
 
 @pytest.mark.parametrize("graph", ["chain-of-thought", "general", "spring"])
 def test_a_general_graph_uses_the_manual_of_the_environments_own_graph(sandbox: Sandbox, graph: str) -> None:
-    nodes = Nodes({shipped(graph).code or "": code("agent.search('lamp')")})
+    nodes = NodeModels({shipped(graph).code or "": code("agent.search('lamp')")})
     played(sandbox, nodes, "shopping", "test/0", options={"graph": graph, "steps": 1})
     assert any("good enough to buy" in text for _, _, text in nodes.asked)
 
@@ -99,7 +99,7 @@ def test_the_roles_are_those_of_the_nodes(graph: str) -> None:
 
 
 def test_each_node_asks_its_role_within_its_step(sandbox: Sandbox, graph: str) -> None:
-    nodes = Nodes(replies())
+    nodes = NodeModels(replies())
     _, episode = play(sandbox, nodes, graph, steps=2)
     assert [(role, node) for role, node, _ in nodes.asked] == [
         ("small", "look"),
@@ -108,13 +108,15 @@ def test_each_node_asks_its_role_within_its_step(sandbox: Sandbox, graph: str) -
     ] * 2
     journal, path = journal_of(episode), "task/0/round/0/step/1"
     assert (f"{path}/plan/0", "ask", 0) in journal.events
-    assert [node["stored"] for node in held(journal, "node") if node["node"] == "plan"][1] == {"plan": "open boxes"}
+    assert [node["stored"] for node in span_data(journal, "node") if node["node"] == "plan"][1] == {
+        "plan": "open boxes"
+    }
     assert [cell.scope for cell in episode.cells] == ["task/0/round/0/step/0", path]
 
 
 def test_the_result_of_the_last_code_is_in_the_next_pass(sandbox: Sandbox, graph: str) -> None:
     codes = [code("agent.open('box_1', 'box_2')"), code("agent.open('box_1')"), code(SOLVE)]
-    nodes = Nodes(replies(act=codes.__getitem__))
+    nodes = NodeModels(replies(act=codes.__getitem__))
     ending, episode = play(sandbox, nodes, graph)
     assert ending.outcome is Outcome.INDIRECT_SUCCESS
     assert [feedback.kind.value for feedback in episode.feedbacks] == ["check", "unfinished", "done"]
@@ -126,7 +128,7 @@ def test_the_result_of_the_last_code_is_in_the_next_pass(sandbox: Sandbox, graph
 
 
 def test_a_scene_that_the_observation_repeats_is_not_shown(sandbox: Sandbox) -> None:
-    nodes = Nodes({"think_and_act": code("agent.open('box_1')")})
+    nodes = NodeModels({"think_and_act": code("agent.open('box_1')")})
     play(sandbox, nodes, "chain-of-thought", steps=2)
     first, second = nodes.questions("think_and_act")
     assert (first.count("You see box_1"), first.count("The same as now.")) == (1, 1)
@@ -138,8 +140,10 @@ def test_an_empty_scene_is_not_called_the_same_as_now(sandbox: Sandbox) -> None:
         def scene(self) -> str:
             return ""
 
-    nodes = Nodes({"think_and_act": code("agent.open('box_1')")})
-    players.played(sandbox, nodes, "agentkit", environment=Unseen(), options={"graph": "chain-of-thought", "steps": 2})
+    nodes = NodeModels({"think_and_act": code("agent.open('box_1')")})
+    episode_kit.played(
+        sandbox, nodes, "agentkit", environment=Unseen(), options={"graph": "chain-of-thought", "steps": 2}
+    )
     assert not any("The same as now." in prompt for prompt in nodes.questions("think_and_act"))
 
 
@@ -149,7 +153,7 @@ def test_an_empty_scene_is_not_called_the_same_as_now(sandbox: Sandbox) -> None:
     ids=["broken JSON", "nothing", "no code"],
 )
 def test_a_node_without_a_usable_answer_ends_the_episode(sandbox: Sandbox, graph: str, node: str, reply: str) -> None:
-    nodes = Nodes(replies(**{node: reply}))
+    nodes = NodeModels(replies(**{node: reply}))
     ending, episode = play(sandbox, nodes, graph)
     assert nodes.names[-3:] == [node] * 3, "it is asked again twice"
     first, second, _ = nodes.questions(node)
@@ -161,24 +165,24 @@ def test_a_node_without_a_usable_answer_ends_the_episode(sandbox: Sandbox, graph
 
 
 def test_idle_steps_end_the_episode(sandbox: Sandbox, graph: str) -> None:
-    ending, episode = play(sandbox, Nodes(replies(act=code("print('waiting')"))), graph)
+    ending, episode = play(sandbox, NodeModels(replies(act=code("print('waiting')"))), graph)
     assert len(episode.cells) == MAX_IDLE
     assert ending.outcome is Outcome.FAILURE
 
 
 def test_each_step_has_its_own_namespace(sandbox: Sandbox, graph: str) -> None:
     codes = [code("seen = 1\nagent.open('box_1')"), code("print(seen)")]
-    _, episode = play(sandbox, Nodes(replies(act=codes.__getitem__)), graph, steps=2)
+    _, episode = play(sandbox, NodeModels(replies(act=codes.__getitem__)), graph, steps=2)
     assert episode.cells[1].feedback.kind is FeedbackKind.CHECK
 
 
 def test_an_episode_cut_off_anywhere_ends_in_the_same_journal(sandbox: Sandbox, graph: str) -> None:
-    whole, nodes = MemoryJournal(), Nodes(replies())
+    whole, nodes = MemoryJournal(), NodeModels(replies())
     ending, _ = play(sandbox, nodes, graph, steps=3, journal=whole)
     for journal, recorded in cut_journals(whole):
-        again = Nodes(replies())
+        again = NodeModels(replies())
         assert play(sandbox, again, graph, steps=3, journal=journal)[0] == ending
-        assert timeless(journal) == timeless(whole)
+        assert without_timing(journal) == without_timing(whole)
         assert len(again.asked) == len(nodes.asked) - recorded, "nothing is asked twice"
 
 
@@ -187,7 +191,7 @@ def test_an_unavailable_model_stops_the_run(sandbox: Sandbox, graph: str) -> Non
         raise ModelUnavailable("the server is down")
 
     with pytest.raises(ModelUnavailable):
-        play(sandbox, Nodes(replies(plan=down)), graph)
+        play(sandbox, NodeModels(replies(plan=down)), graph)
 
 
 # The agent of the web shop. A recording plays a whole purchase; these are the cases that it lacks.
@@ -197,7 +201,7 @@ def page(*products: str) -> Reply:
     return {"products": {name: {"price": "$5"} for name in products}, "elements": ["Back to Search"]}
 
 
-def shopper(*calls: str, **more: Reply) -> Nodes:
+def shopper(*calls: str, **more: Reply) -> NodeModels:
     """Models that make these calls in turn, again and again."""
     usual: dict[str, Reply] = {
         "obs": page("a lamp"),
@@ -205,7 +209,7 @@ def shopper(*calls: str, **more: Reply) -> Nodes:
         "summary_obs": lambda number: f"PAGE {number}",
         "summary_actor_plan": lambda number: f"PLAN {number}",
     }
-    return Nodes({**usual, **more})
+    return NodeModels({**usual, **more})
 
 
 def test_an_empty_page_is_not_filtered(sandbox: Sandbox) -> None:

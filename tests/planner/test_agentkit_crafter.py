@@ -24,9 +24,9 @@ from planbook.planner.graph.hooks.crafter import (
 )
 from planbook.sandbox import Sandbox
 from tests.planner.crafter_nodes import OPEN_GATE, PLAN, REPLIES, SHUT_GATE, WEIGHED, action_row, discovery, missing
-from tests.planner.graph.given import question
-from tests.planner.nodes import Nodes, Reply, played
-from tests.planner.players import code, journal_of
+from tests.planner.episode_kit import code, journal_of
+from tests.planner.graph.graph_kit import make_node
+from tests.planner.node_models import NodeModels, Reply, played
 
 Check = Callable[[JsonValue, GraphDatabase], JsonValue]
 TASK = "survive/0"
@@ -35,13 +35,13 @@ WOOD, COAL = "wood of a tree", "coal of a seam"
 
 
 def open_at(*steps: int) -> Reply:
-    """Return the replies of a gate that is open at these steps."""
+    """Return the replies of the gate node, which is open at these steps and shut at others."""
     return lambda number: OPEN_GATE if number in steps else SHUT_GATE
 
 
-def game(sandbox: Sandbox, steps: int, **replies: Reply) -> tuple[Nodes, list[Counter[str]]]:
-    """Play some steps. Return the nodes, and for each step the numbers of requests by node."""
-    nodes = Nodes({**REPLIES, **replies})
+def game(sandbox: Sandbox, steps: int, **replies: Reply) -> tuple[NodeModels, list[Counter[str]]]:
+    """Play some steps. Return the models, and for each step the number of requests of each node."""
+    nodes = NodeModels({**REPLIES, **replies})
     ending, episode = played(sandbox, nodes, "crafter", TASK, options={"steps": steps}, actions=1000)
     assert (ending.outcome, ending.error_steps, ending.message) == (Outcome.FAILURE, 0, "")
     asked = [Counter[str]() for _ in range(steps)]
@@ -52,7 +52,7 @@ def game(sandbox: Sandbox, steps: int, **replies: Reply) -> tuple[Nodes, list[Co
 
 
 @pytest.fixture(scope="module")
-def usual(sandbox: Sandbox) -> tuple[Nodes, list[Counter[str]]]:
+def usual(sandbox: Sandbox) -> tuple[NodeModels, list[Counter[str]]]:
     """Six steps with the default replies."""
     return game(sandbox, 6)
 
@@ -81,13 +81,13 @@ def test_each_reason_opens_the_gate_and_a_correction_alone_does_not(sandbox: San
 def test_a_reflection_sees_25_steps_and_feedback_all_steps_under_the_skill() -> None:
     history = [{"step": step, "observation": f"seen {step}", "action": "did", "skill": "Walk"} for step in range(40)]
     database = GraphDatabase({"history": history, "skill": {"name": "Walk", "feedback": ""}, "step": {"number": 40}})  # type: ignore[dict-item]
-    composing = ComposeContext(question("reflect", "What?"), database, {}, 0)
+    composing = ComposeContext(make_node("reflect", "What?"), database, {}, 0)
     assert turns(crafter_hooks.recent(composing)) == [str(turn) for turn in range(16, 41)]
     assert len(turns(crafter_hooks.under_the_skill(composing))) == 40
 
 
 def turns(text: str) -> list[str]:
-    """Return the numbers of the turns in a history."""
+    """Return the numbers of the turns that a history has."""
     return re.findall(r"^Turn (\d+)\.", text, re.MULTILINE)
 
 
@@ -114,7 +114,7 @@ def test_each_step_is_summarised_and_its_action_judged_in_the_next_step(sandbox:
 
 
 @pytest.fixture(scope="module")
-def skilled(sandbox: Sandbox) -> tuple[Nodes, list[Counter[str]]]:
+def skilled(sandbox: Sandbox) -> tuple[NodeModels, list[Counter[str]]]:
     """Nine steps: the skill is Walk at steps 0 to 3 and from 6 on, Dig at 4 and 5."""
     names = ["Walk", "Dig", "walk ", "Walk"]
     return game(
@@ -126,7 +126,9 @@ def skilled(sandbox: Sandbox) -> tuple[Nodes, list[Counter[str]]]:
     )
 
 
-def test_a_skill_gets_feedback_on_all_its_steps_after_every_third(skilled: tuple[Nodes, list[Counter[str]]]) -> None:
+def test_a_skill_gets_feedback_on_all_its_steps_after_every_third(
+    skilled: tuple[NodeModels, list[Counter[str]]],
+) -> None:
     nodes, asked = skilled
     assert [step for step, each in enumerate(asked) if each["feed"]] == [3, 8]
     assert [turns(prompt) for prompt in nodes.questions("feed")] == [["1", "2", "3"], ["1", "2", "3", "4", "7", "8"]]
@@ -137,7 +139,7 @@ def test_a_skill_gets_feedback_on_all_its_steps_after_every_third(skilled: tuple
     assert "ADVICE 0" in actor[6], "it is shown again with its skill"
 
 
-def test_a_skill_is_taken_from_the_library_or_added(skilled: tuple[Nodes, list[Counter[str]]]) -> None:
+def test_a_skill_is_taken_from_the_library_or_added(skilled: tuple[NodeModels, list[Counter[str]]]) -> None:
     library = skilled[0].questions("skill")[-1].partition("Is there a skill")[0]
     assert [text in library for text in ('"Walk"', '"Dig"', "v0", "v1")] == [True] * 4
     assert "v2" not in library, "a skill in the library stays as it is"
@@ -163,7 +165,7 @@ def test_only_information_that_passes_every_test_is_kept(sandbox: Sandbox) -> No
 # The actor's plan, and the code.
 
 
-def test_a_plan_that_is_kept_expires(usual: tuple[Nodes, list[Counter[str]]]) -> None:
+def test_a_plan_that_is_kept_expires(usual: tuple[NodeModels, list[Counter[str]]]) -> None:
     plans = [
         prompt.partition("# The plan so far")[2].partition("# What is to be seen")[0]
         for prompt in usual[0].questions("actor_plan_sketch")
@@ -222,18 +224,18 @@ def test_each_checked_node_is_asked_again(sandbox: Sandbox) -> None:
         "actor_reflect": ({"also_tracked": [], "table": [], "actions": {"sleep()": WEIGHED}}, "not sleep()"),
         "actor_final": (code("agent.fly()"), "takes none"),
     }
-    nodes, _ = game(sandbox, 1, **{node: first_then_usual(node, reply) for node, (reply, _) in refused.items()})
+    nodes, _ = game(sandbox, 1, **{node: bad_reply_first(node, reply) for node, (reply, _) in refused.items()})
     for node, (_, problem) in refused.items():
         _, repair = nodes.questions(node)
         assert problem in repair
 
 
-def first_then_usual(node: str, first: Reply) -> Reply:
+def bad_reply_first(node: str, first: Reply) -> Reply:
     return lambda number: REPLIES[node] if number else first
 
 
 def test_a_loop_ends_when_its_action_is_refused(sandbox: Sandbox) -> None:
-    nodes = Nodes({**REPLIES, "actor_final": code(LOOP)})
+    nodes = NodeModels({**REPLIES, "actor_final": code(LOOP)})
     _, episode = played(sandbox, nodes, "crafter", TASK, options={"steps": 1}, actions=1000)
     assert 1 < len(episode.steps) < 40
     assert [step.observation.accepted for step in episode.steps] == [True] * (len(episode.steps) - 1) + [False]
@@ -242,7 +244,7 @@ def test_a_loop_ends_when_its_action_is_refused(sandbox: Sandbox) -> None:
 def test_the_loop_in_the_prompt_ends_at_a_hazard(sandbox: Sandbox) -> None:
     prompt = str(read_graph(graph_path("crafter")).nodes["actor_final"].prompt)
     shown = prompt[prompt.index("for _ in") : prompt.index("Where do() repeats")].replace('"zombie"', '"tree"')
-    nodes = Nodes({**REPLIES, "actor_final": f"```python\n{shown}```"})
+    nodes = NodeModels({**REPLIES, "actor_final": f"```python\n{shown}```"})
     _, episode = played(sandbox, nodes, "crafter", TASK, options={"steps": 1}, actions=1000)
     assert len(episode.steps) == 1, "a tree, which replaces the zombie in the loop, is in view from the beginning"
 
@@ -262,6 +264,6 @@ def test_the_manual_names_every_achievement_and_action() -> None:
     assert len(ACTIONS) == len(rules().actions) == 17
 
 
-def test_no_prompt_tells_the_cost_of_a_table_or_furnace(usual: tuple[Nodes, list[Counter[str]]]) -> None:
+def test_no_prompt_tells_the_cost_of_a_table_or_furnace(usual: tuple[NodeModels, list[Counter[str]]]) -> None:
     asked = "\n".join(text for _, _, text in usual[0].asked)
     assert not re.search(r"\b(2|two) wood|\b(4|four|1|one) stone|uses? \d", asked)

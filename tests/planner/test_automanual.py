@@ -11,9 +11,9 @@ from planbook.envs.toy import Toy
 from planbook.planner import Ending, Episode, FeedbackKind, Memory, MemoryJournal, Outcome
 from planbook.planner.strategies.automanual import AutoManualOptions
 from planbook.sandbox import Sandbox
-from tests.planner import players
-from tests.planner.pieces import Piecewise
-from tests.planner.players import TASK, Knows
+from tests.planner import episode_kit
+from tests.planner.episode_kit import TASK, FixedMemory
+from tests.planner.streaming_kit import PiecewiseModel
 
 LOOK = "seen = [agent.open(f'box_{n}') for n in (1, 2)]"
 RAISES = "agent.open('box_1')\nassert False, '[Step 1] no key'"
@@ -28,29 +28,29 @@ def fetch(agent, task):
 DONE = f"{SOLVE}fetch(agent, task)"
 
 
-class Pausing(Toy):
-    """An environment where plans pause to look."""
+class PausingToy(Toy):
+    """An environment in which plans pause to look at the result."""
 
     pauses = True
 
 
-class Secretive(Toy):
-    """An environment with params that models may not know."""
+class SecretiveToy(Toy):
+    """An environment whose tasks have params that models must not know."""
 
     @classmethod
     def public_params(cls, task: Task) -> Mapping[str, JsonValue]:
         return {"color": "red"}
 
 
-def planning(*codes: str) -> Piecewise:
-    """A model that replies with these plans."""
-    return Piecewise([f"### Understanding\nSo.\n### Code\n```python\n{code}\n```" for code in codes])
+def planning(*codes: str) -> PiecewiseModel:
+    """Return a model that replies with these plans."""
+    return PiecewiseModel([f"### Understanding\nSo.\n### Code\n```python\n{code}\n```" for code in codes])
 
 
-def played(sandbox: Sandbox, model: Piecewise, *, actions: int = 30, **given: Any) -> tuple[Ending, Episode]:
+def played(sandbox: Sandbox, model: PiecewiseModel, *, actions: int = 30, **given: Any) -> tuple[Ending, Episode]:
     """Play the toy task. Arguments other than those of an episode are options of the method."""
     terms = {name: given.pop(name) for name in ("environment", "memory", "journal") if name in given}
-    return players.played(sandbox, model, "automanual", options=given, actions=actions, **terms)
+    return episode_kit.played(sandbox, model, "automanual", options=given, actions=actions, **terms)
 
 
 def kinds(playing: Episode) -> list[str]:
@@ -69,7 +69,7 @@ def test_a_plan_that_is_mended_is_an_indirect_success(sandbox: Sandbox) -> None:
 
 @pytest.mark.parametrize(
     ("environment", "outcome", "errors"),
-    [(Pausing, Outcome.DIRECT_SUCCESS, 0), (Toy, Outcome.INDIRECT_SUCCESS, 1)],
+    [(PausingToy, Outcome.DIRECT_SUCCESS, 0), (Toy, Outcome.INDIRECT_SUCCESS, 1)],
 )
 def test_a_plan_that_stops_early_is_an_error_unless_plans_pause(
     sandbox: Sandbox, environment: type[Toy], outcome: Outcome, errors: int
@@ -82,9 +82,9 @@ def test_a_plan_that_stops_early_is_an_error_unless_plans_pause(
 
 @pytest.mark.parametrize(
     ("environment", "options", "replies"),
-    [(Toy, {}, 4), (Pausing, {}, 7), (Toy, {"replans": 0}, 1), (Pausing, {"replans": 1}, 2)],
+    [(Toy, {}, 4), (PausingToy, {}, 7), (Toy, {"replans": 0}, 1), (PausingToy, {"replans": 1}, 2)],
 )
-def test_replies_end_after_so_many_replans(
+def test_the_number_of_replans_is_limited(
     sandbox: Sandbox, environment: type[Toy], options: dict[str, Any], replies: int
 ) -> None:
     model = planning(RAISES)
@@ -99,14 +99,14 @@ def test_replies_end_after_so_many_replans(
 
 
 def test_replies_that_stay_unusable_are_a_failure_of_kind_parse(sandbox: Sandbox) -> None:
-    journal, model = MemoryJournal(), Piecewise(["I would look into the boxes."])
+    journal, model = MemoryJournal(), PiecewiseModel(["I would look into the boxes."])
     ending, playing = played(sandbox, model, journal=journal)
     assert len(model.asked) == 3, "one reply and two repairs"
     assert (ending.outcome, ending.cause, ending.error_steps) == (Outcome.FAILURE, "parse", 1)
     (feedback,) = playing.feedbacks
     assert feedback.kind is FeedbackKind.PARSE
     assert "no Python code" in feedback.text
-    assert played(sandbox, Piecewise([]), journal=journal)[0] == ending, "resuming asks nothing"
+    assert played(sandbox, PiecewiseModel([]), journal=journal)[0] == ending, "resuming asks nothing"
 
 
 def test_a_reply_that_only_defines_functions_is_asked_again_and_costs_no_replan(sandbox: Sandbox) -> None:
@@ -117,7 +117,7 @@ def test_a_reply_that_only_defines_functions_is_asked_again_and_costs_no_replan(
 
 
 def test_an_unusable_reply_after_a_plan_fails_the_episode(sandbox: Sandbox) -> None:
-    ending, playing = played(sandbox, Piecewise([f"```python\n{LOOK}\n```", "Done!"]))
+    ending, playing = played(sandbox, PiecewiseModel([f"```python\n{LOOK}\n```", "Done!"]))
     assert (ending.outcome, ending.cause, ending.actions) == (Outcome.FAILURE, "parse", 2)
     assert kinds(playing) == ["unfinished", "parse"]
 
@@ -132,7 +132,7 @@ def boxes(task):
 
 def test_knowledge_and_helpers_are_in_the_prompt(sandbox: Sandbox) -> None:
     model = planning(f"assert boxes(task)[0] == 'box_1'\n{DONE}")
-    ending, _ = played(sandbox, model, memory=Knows(helpers=HELPER, text="Use boxes (rule_1)."))
+    ending, _ = played(sandbox, model, memory=FixedMemory(helpers=HELPER, text="Use boxes (rule_1)."))
     assert ending.outcome is Outcome.DIRECT_SUCCESS
     prompt = model.prompts[0]
     assert "Functions that are defined already, beside those above: boxes." in prompt
@@ -144,7 +144,7 @@ def test_knowledge_and_helpers_are_in_the_prompt(sandbox: Sandbox) -> None:
 
 def test_params_that_models_may_not_know_are_hidden_from_plans_too(sandbox: Sandbox) -> None:
     model = planning("print(task.params, task.goal)")
-    _, playing = played(sandbox, model, environment=Secretive(), replans=0)
+    _, playing = played(sandbox, model, environment=SecretiveToy(), replans=0)
     assert playing.feedbacks[0].output == f"{{'color': 'red'}} {TASK.goal}\n"
     assert "params" not in model.prompts[0].split("# The task")[1]
 
@@ -155,14 +155,14 @@ def test_the_options_shape_the_instructions(sandbox: Sandbox) -> None:
         played(sandbox, model, environment=environment, memory=memory, **options)
         return model.asked[0][0].content
 
-    usual, pausing = system(), system(Pausing())
+    usual, pausing = system(), system(PausingToy())
     functions = "Write what could be of use in other tasks as functions"
     assert ["### Rules" in text for text in (usual, system(cooperation=False))] == [True, False]
     assert [functions in text for text in (usual, system(helper_methods=False))] == [True, False]
     assert ["### Plan" in text for text in (usual, system(segments=False))] == [True, False]
     assert ["Pause here" in text for text in (usual, pausing)] == [False, True]
     assert "# An example" not in usual
-    assert system(memory=Knows(example="Once, a lamp.")).endswith("# An example\n\nOnce, a lamp.")
+    assert system(memory=FixedMemory(example="Once, a lamp.")).endswith("# An example\n\nOnce, a lamp.")
 
 
 @pytest.mark.parametrize(
@@ -182,6 +182,6 @@ def test_unknown_and_negative_options_are_refused() -> None:
 
 def test_the_thought_of_a_reply_is_kept_with_its_cell(sandbox: Sandbox) -> None:
     text = f"### Understanding\nA key.\n### Rules\n- rule_2: look\n### Code\n```python\n{DONE}\n```"
-    _, playing = played(sandbox, Piecewise([text]))
+    _, playing = played(sandbox, PiecewiseModel([text]))
     (cell,) = playing.cells
     assert (cell.source, cell.thought.rule_ids, cell.thought.understanding) == ("planner", ("rule_2",), "A key.")

@@ -1,4 +1,4 @@
-"""AutoManual with ``procedures_first``: stored procedures, and matching a goal with a task type."""
+"""AutoManual with ``procedures_first``: stored procedures are tried first, also those that match the goal."""
 
 from typing import Any
 
@@ -8,9 +8,9 @@ from planbook.envs import Task
 from planbook.envs.toy import Toy
 from planbook.planner import Episode, Match, MatchCandidate, Outcome, Procedure, Recall, procedure_faults
 from planbook.sandbox import Sandbox
-from tests.planner import players
-from tests.planner.pieces import Piecewise
-from tests.planner.players import TASK, THING, Knows, journal_of
+from tests.planner import episode_kit
+from tests.planner.episode_kit import TASK, THING, FixedMemory, journal_of
+from tests.planner.streaming_kit import PiecewiseModel
 from tests.planner.test_automanual import DONE, SOLVE, kinds, planning, played
 
 FETCH = SOLVE.replace("def fetch", "def solve")
@@ -25,7 +25,7 @@ def procedure(code: str) -> Procedure:
 
 def test_a_procedure_that_succeeds_needs_no_model(sandbox: Sandbox) -> None:
     assert procedure_faults(FETCH, Toy) == []
-    model, memory = planning(DONE), Knows(procedure=procedure(FETCH))
+    model, memory = planning(DONE), FixedMemory(procedure=procedure(FETCH))
     ending, _ = played(sandbox, model, memory=memory, procedures_first=True)
     assert (ending.outcome, model.asked) == (Outcome.DIRECT_SUCCESS, [])
     played(sandbox, model, memory=memory)
@@ -34,7 +34,9 @@ def test_a_procedure_that_succeeds_needs_no_model(sandbox: Sandbox) -> None:
 
 def test_the_model_continues_after_a_procedure_that_fails(sandbox: Sandbox) -> None:
     model = planning(DONE)
-    ending, playing = played(sandbox, model, memory=Knows(procedure=procedure(EMPTY_HANDED)), procedures_first=True)
+    ending, playing = played(
+        sandbox, model, memory=FixedMemory(procedure=procedure(EMPTY_HANDED)), procedures_first=True
+    )
     assert (ending.outcome, ending.error_steps) == (Outcome.INDIRECT_SUCCESS, 1)
     assert kinds(playing) == ["raised", "done"]
     prompt = model.prompts[0]
@@ -45,13 +47,15 @@ def test_the_model_continues_after_a_procedure_that_fails(sandbox: Sandbox) -> N
 
 
 def test_a_procedure_that_stops_early_is_no_error(sandbox: Sandbox) -> None:
-    ending, playing = played(sandbox, planning(DONE), memory=Knows(procedure=procedure(OPENS)), procedures_first=True)
+    ending, playing = played(
+        sandbox, planning(DONE), memory=FixedMemory(procedure=procedure(OPENS)), procedures_first=True
+    )
     assert (ending.outcome, kinds(playing)) == (Outcome.DIRECT_SUCCESS, ["unfinished", "done"])
 
 
 def test_no_model_is_asked_after_a_procedure_that_uses_up_all_actions(sandbox: Sandbox) -> None:
     model = planning(DONE)
-    ending, _ = played(sandbox, model, memory=Knows(procedure=procedure(LOOPS)), procedures_first=True, actions=3)
+    ending, _ = played(sandbox, model, memory=FixedMemory(procedure=procedure(LOOPS)), procedures_first=True, actions=3)
     assert (ending.outcome, model.asked) == (Outcome.OUT_OF_BUDGET, [])
 
 
@@ -62,8 +66,8 @@ CANDIDATE = MatchCandidate(name="fetch_it", params=("what",), goals=("put the co
 ANSWER = f'{{"type": "fetch_it", "params": {{"what": "{THING}"}}}}'
 
 
-class Matching:
-    """A memory that knows a procedure for the type ``fetch_it``, and is unsure about the type of a task."""
+class MatchingMemory:
+    """A memory that has a procedure for the type ``fetch_it``, but does not know the type of a task."""
 
     def recall(self, task: Task) -> Recall:
         if task.type != "fetch_it":
@@ -71,8 +75,8 @@ class Matching:
         return Recall(procedure=procedure(BY_PARAMS), match=Match(type=task.type, params=task.params))
 
 
-class Doubting(Matching):
-    """A memory that has matched a type, but is unsure about a value."""
+class DoubtfulMemory(MatchingMemory):
+    """A memory that has matched a type, but is not sure about the value of a parameter."""
 
     def recall(self, task: Task) -> Recall:
         known = super().recall(task.model_copy(update={"type": "fetch_it", "params": {"what": THING}}))
@@ -80,8 +84,8 @@ class Doubting(Matching):
         return known.model_copy(update={"match": unsure})
 
 
-class Unfitting:
-    """A memory in which no params have the forms of the type's parameters."""
+class UnfitParamsMemory:
+    """A memory for which no params fit the parameters of the type."""
 
     def recall(self, task: Task) -> Recall:
         if task.type == "fetch_it":
@@ -96,8 +100,8 @@ def matches(playing: Episode) -> list[Any]:
 
 
 def test_a_model_names_the_type_if_the_memory_is_unsure(sandbox: Sandbox) -> None:
-    model = Piecewise([f"It is that one: {ANSWER}"])
-    ending, playing = played(sandbox, model, memory=Matching(), procedures_first=True)
+    model = PiecewiseModel([f"It is that one: {ANSWER}"])
+    ending, playing = played(sandbox, model, memory=MatchingMemory(), procedures_first=True)
     assert (ending.outcome, len(model.asked)) == (Outcome.DIRECT_SUCCESS, 1)
     assert "put the coin on the table" in model.prompts[0]
     assert TASK.goal in model.prompts[0]
@@ -114,16 +118,16 @@ def test_a_model_names_the_type_if_the_memory_is_unsure(sandbox: Sandbox) -> Non
     ],
 )
 def test_only_type_and_params_of_an_answer_are_used(answer: str, params: Any, sandbox: Sandbox) -> None:
-    model = Piecewise([answer, *planning(DONE).replies])
-    _, playing = played(sandbox, model, memory=Matching(), procedures_first=True)
+    model = PiecewiseModel([answer, *planning(DONE).replies])
+    _, playing = played(sandbox, model, memory=MatchingMemory(), procedures_first=True)
     first = matches(playing)[0]
     assert (first["type"], first["params"], first["by"], first["failed"]) == ("fetch_it", params, "model", "")
 
 
 @pytest.mark.parametrize("value", ["null", "true", '""', "NaN", "[1]"])
 def test_values_that_no_parameter_can_have_are_refused(value: str, sandbox: Sandbox) -> None:
-    model = Piecewise([f'{{"type": "fetch_it", "params": {{"what": {value}}}}}', ANSWER])
-    ending, _ = played(sandbox, model, memory=Matching(), procedures_first=True)
+    model = PiecewiseModel([f'{{"type": "fetch_it", "params": {{"what": {value}}}}}', ANSWER])
+    ending, _ = played(sandbox, model, memory=MatchingMemory(), procedures_first=True)
     assert (ending.outcome, len(model.asked)) == (Outcome.DIRECT_SUCCESS, 2)
 
 
@@ -131,25 +135,25 @@ def test_values_that_no_parameter_can_have_are_refused(value: str, sandbox: Sand
     "replies", [['{"type": "none"}'], ['{"type": "fetch_all", "params": {}}'] * 3, ["no idea"] * 3]
 )
 def test_a_model_that_names_no_known_type_plans(replies: list[str], sandbox: Sandbox) -> None:
-    model = Piecewise([*replies, *planning(DONE).replies])
-    ending, playing = played(sandbox, model, memory=Matching(), procedures_first=True)
+    model = PiecewiseModel([*replies, *planning(DONE).replies])
+    ending, playing = played(sandbox, model, memory=MatchingMemory(), procedures_first=True)
     assert (ending.outcome, len(model.asked)) == (Outcome.DIRECT_SUCCESS, len(replies) + 1)
     assert [each["type"] for each in matches(playing)] == [""]
 
 
 def test_a_doubtful_match_is_decided_by_a_model_if_there_is_one(sandbox: Sandbox) -> None:
-    model = Piecewise(['{"type": "none"}', *planning(DONE).replies])
-    _, playing = played(sandbox, model, memory=Doubting(), procedures_first=True)
+    model = PiecewiseModel(['{"type": "none"}', *planning(DONE).replies])
+    _, playing = played(sandbox, model, memory=DoubtfulMemory(), procedures_first=True)
     assert [each["type"] for each in matches(playing)] == [""]
     assert len(model.asked) == 2
-    silent = Piecewise([])
-    ending, _ = players.played(sandbox, silent, "procedures", memory=Doubting())
+    silent = PiecewiseModel([])
+    ending, _ = episode_kit.played(sandbox, silent, "procedures", memory=DoubtfulMemory())
     assert (ending.outcome, silent.asked) == (Outcome.DIRECT_SUCCESS, [])
 
 
 def test_params_of_another_form_leave_the_task_to_the_planner(sandbox: Sandbox) -> None:
-    model = Piecewise(['{"type": "fetch_it", "params": {"what": "few"}}', *planning(DONE).replies])
-    ending, playing = played(sandbox, model, memory=Unfitting(), procedures_first=True)
+    model = PiecewiseModel(['{"type": "fetch_it", "params": {"what": "few"}}', *planning(DONE).replies])
+    ending, playing = played(sandbox, model, memory=UnfitParamsMemory(), procedures_first=True)
     assert (ending.outcome, len(model.asked)) == (Outcome.DIRECT_SUCCESS, 2)
     assert "What is known." in model.prompts[1]
     assert [(each["type"], len(each["candidates"])) for each in matches(playing)] == [("", 1)]
@@ -158,12 +162,12 @@ def test_params_of_another_form_leave_the_task_to_the_planner(sandbox: Sandbox) 
 def test_a_matched_procedure_must_pass_its_check(sandbox: Sandbox) -> None:
     matched = Match(type="fetch_it", params={"what": "THING"}, by="pattern")
     recall = {"procedure": procedure(OPENS), "match": matched}
-    model, memory = planning(DONE), Knows(**recall, check="assert agent.table() != [], 'the table is empty'")
+    model, memory = planning(DONE), FixedMemory(**recall, check="assert agent.table() != [], 'the table is empty'")
     ending, playing = played(sandbox, model, memory=memory, procedures_first=True)
     assert ending.outcome is Outcome.INDIRECT_SUCCESS
     assert kinds(playing) == ["unfinished", "raised", "done"]
     assert "the table is empty" in model.prompts[0]
     assert [each["failed"] for each in matches(playing)] == ["", "raised"]
-    memory = Knows(**recall, check="assert agent.table() == []")
+    memory = FixedMemory(**recall, check="assert agent.table() == []")
     _, playing = played(sandbox, planning(DONE), memory=memory, procedures_first=True)
     assert kinds(playing) == ["unfinished", "unfinished"], "the model is not asked"

@@ -1,4 +1,7 @@
-"""Episodes as ADaPT uses them: cells that end early, frames with their own task, rounds."""
+"""Episodes as ADaPT uses them: cells that end early, frames with their own task, and rounds.
+
+A cell is a piece of plan code that is run in one go. A frame is a namespace of its own for cells.
+"""
 
 import re
 from collections.abc import Iterator
@@ -13,16 +16,16 @@ from planbook.planner import Ending, Episode, FeedbackKind, JournalMismatch, Mem
 from planbook.planner.errors import CellOver, EpisodeOver, NoPlan, RoundOver
 from planbook.planner.strategies.base import play_in_rounds
 from planbook.sandbox import Sandbox
-from tests.planner.pieces import cut_journals
-from tests.planner.players import GOAL, SOLVE, Players, Traced, episode
+from tests.planner.episode_kit import GOAL, SOLVE, SubtaskModels, TouchToy, episode
+from tests.planner.streaming_kit import cut_journals
 
 LOOP = "while True:\n    agent.touch('x')"
 
 
 @contextmanager
 def started(sandbox: Sandbox, **terms: Any) -> Iterator[Episode]:
-    """An episode that has begun."""
-    playing = episode(sandbox, Players(), **terms)
+    """Yield an episode that has begun."""
+    playing = episode(sandbox, SubtaskModels(), **terms)
     playing.begin()
     yield playing
     playing.close()
@@ -34,7 +37,7 @@ def playing(sandbox: Sandbox) -> Iterator[Episode]:
         yield playing
 
 
-def over(note: str = "So.") -> None:
+def end_cell(note: str = "So.") -> None:
     """End the cell."""
     raise CellOver(note)
 
@@ -63,7 +66,7 @@ def test_the_limit_of_the_episode_ends_it_unless_that_of_the_cell_comes_first(sa
 def test_the_end_of_an_inner_cell_does_not_end_the_outer_one(playing: Episode) -> None:
     def inner(depth: int) -> str:
         """Run a cell that ends early in its own frame, down to this depth."""
-        with playing.frame("inner", {"over": over, "inner": inner}):
+        with playing.frame("inner", {"over": end_cell, "inner": inner}):
             code = f"agent.touch('{depth}')\ninner({depth - 1})\nover()\nagent.touch('never')"
             kind = playing.run(code if depth else "agent.touch('0')\nagent.touch('never')", actions=1).kind
         return kind.value
@@ -93,7 +96,7 @@ def test_a_frame_may_have_its_own_task(playing: Episode) -> None:
     with playing.frame("other", task={"goal": "look", "params": {"n": 1}, "observation": "A room."}):
         assert playing.run(show).output == "look {'n': 1} A room. fetch\n"
         with playing.frame("inside"):
-            assert playing.run("print(task.goal)").output == f"{GOAL}\n", "an inner frame has the episode's task again"
+            assert playing.run("print(task.goal)").output == f"{GOAL}\n", "an inner frame has the task of the episode"
         with playing.frame("inside", task={"goal": "look closer"}):
             assert playing.run("print(task.goal, task.params['things'] != [])").output == "look closer True\n"
     assert playing.run("print(task.goal)").output == f"{GOAL}\n"
@@ -101,7 +104,7 @@ def test_a_frame_may_have_its_own_task(playing: Episode) -> None:
 
 @pytest.mark.parametrize("error", [ZeroDivisionError, ValueError])
 def test_plans_cannot_catch_an_error_of_their_method(sandbox: Sandbox, error: type[Exception]) -> None:
-    playing = episode(sandbox, Players())
+    playing = episode(sandbox, SubtaskModels())
 
     def inner(depth: int) -> None:
         """Fail at the bottom."""
@@ -120,8 +123,8 @@ def test_plans_cannot_catch_an_error_of_their_method(sandbox: Sandbox, error: ty
 # Rounds.
 
 
-class Scored(Traced):
-    """The score is a tenth for each thing touched, and 0 once a trap is touched."""
+class ScoredToy(TouchToy):
+    """An environment whose score is a tenth for each thing touched, and 0 after a trap is touched."""
 
     def verdict(self) -> Verdict:
         touched = [past.args[0] for past, _ in self.history if past.name == "touch"]
@@ -130,8 +133,8 @@ class Scored(Traced):
 
 
 def rounds(sandbox: Sandbox, *codes: str) -> Episode:
-    """Play a round with each of these codes."""
-    with started(sandbox, environment=Scored()) as playing:
+    """Play a round with each of these pieces of code."""
+    with started(sandbox, environment=ScoredToy()) as playing:
         for number, code in enumerate(codes):
             if number:
                 playing.new_round()
@@ -172,48 +175,48 @@ def test_only_the_end_of_the_episode_ends_all_rounds(sandbox: Sandbox) -> None:
             started.append(number)
             raise ends("over")
 
-        play(episode(sandbox, Players()), lambda playing, _: play_in_rounds(playing, 3, play_round), Options())
+        play(episode(sandbox, SubtaskModels()), lambda playing, _: play_in_rounds(playing, 3, play_round), Options())
         return started
 
     assert strategy(RoundOver) == strategy(NoPlan) == [0, 1, 2]
     assert strategy(EpisodeOver) == [0]
 
 
-def several(playing: Episode, options: object) -> None:
-    """Play rounds with cells that end early, inside and outside of frames."""
+def three_rounds(playing: Episode, options: object) -> None:
+    """Play three rounds with cells that end early, inside and outside of frames."""
     for number in range(3):
         if number:
             playing.new_round()
         playing.run("kept = agent.touch('a')\nprint(kept)\nagent.touch('b')", actions=1 + number)
-        with playing.frame("inner", {"over": over}, task={"goal": f"goal {number}"}):
+        with playing.frame("inner", {"over": end_cell}, task={"goal": f"goal {number}"}):
             playing.run("here = agent.touch('c')\nover('So.')")
             playing.run("print(task.goal)")
 
 
-def play_several(sandbox: Sandbox, journal: MemoryJournal, **terms: Any) -> None:
-    terms = {"environment": Scored(), **terms}
-    play(episode(sandbox, Players(), journal=journal, **terms), several, Options())
+def play_three_rounds(sandbox: Sandbox, journal: MemoryJournal, **terms: Any) -> None:
+    terms = {"environment": ScoredToy(), **terms}
+    play(episode(sandbox, SubtaskModels(), journal=journal, **terms), three_rounds, Options())
 
 
 def test_an_episode_cut_off_anywhere_ends_in_the_same_journal(sandbox: Sandbox) -> None:
     whole = MemoryJournal()
-    play_several(sandbox, whole)
+    play_three_rounds(sandbox, whole)
     for journal, _ in cut_journals(whole):
-        play_several(sandbox, journal)
+        play_three_rounds(sandbox, journal)
         assert list(journal.events.items()) == list(whole.events.items())
     with pytest.raises(JournalMismatch):
-        play_several(sandbox, whole, environment=Traced(), actions=2)
+        play_three_rounds(sandbox, whole, environment=TouchToy(), actions=2)
 
 
-class Counting(Scored):
-    """The things touched are its milestones."""
+class MilestoneToy(ScoredToy):
+    """An environment whose milestones are the things touched."""
 
     def milestones(self) -> list[str]:
         return [str(past.args[0]) for past, _ in self.history if past.name == "touch"]
 
 
 def test_milestones_are_those_of_the_best_round(sandbox: Sandbox) -> None:
-    with started(sandbox, environment=Counting()) as playing:
+    with started(sandbox, environment=MilestoneToy()) as playing:
         playing.run("agent.touch('a')\nagent.touch('b')")
         playing.new_round()
         playing.run("agent.touch('c')")

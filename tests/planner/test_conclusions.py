@@ -20,8 +20,8 @@ from planbook.planner.strategies.automanual import standalone
 from planbook.planner.trajectory import RecordedRecall
 from planbook.planner.types import Cell, Feedback, FeedbackKind, Thought
 from planbook.sandbox import defined_names
-from tests.planner.pieces import Piecewise
-from tests.planner.players import TASK
+from tests.planner.episode_kit import TASK
+from tests.planner.streaming_kit import PiecewiseModel
 
 HELPERS = """import re
 from math import inf
@@ -45,7 +45,7 @@ class Finder:
 def trajectory(
     outcome: Outcome, code: str = "agent.open('box_1')", helpers: str = "", knowledge: str = ""
 ) -> Trajectory:
-    """An episode of one cell with this code."""
+    """Return an episode of one cell (piece of plan code) with this code."""
     cell = Cell(
         scope="task/0/round/0",
         number=0,
@@ -60,8 +60,8 @@ def trajectory(
 
 
 def concluded(text: str, episode: Trajectory, *, always: bool = True) -> tuple[str, str, list[Sequence[Message]]]:
-    """Return text and code of the conclusion, and the requests."""
-    model = Piecewise([text])
+    """Return the text and the code of the conclusion, and the requests to the model."""
+    model = PiecewiseModel([text])
     scope = Scope(MemoryJournal(), "learn/0/conclusion/0", Roles(model.model, {}))
     conclusion = conclude(scope, episode, Toy, Toy.Options(), always=always)
     return conclusion.text, conclusion.code, model.asked
@@ -86,14 +86,14 @@ def questions_in(messages: Sequence[Message]) -> list[str]:
 @pytest.mark.parametrize(
     ("outcome", "question"), [(Outcome.DIRECT_SUCCESS, QUESTIONS[0]), (Outcome.INDIRECT_SUCCESS, QUESTIONS[1])]
 )
-def test_a_success_leaves_its_code(outcome: Outcome, question: str) -> None:
+def test_the_conclusion_of_a_success_keeps_its_code(outcome: Outcome, question: str) -> None:
     text, code, (messages,) = concluded(CODE, trajectory(outcome))
     assert (code, "I forgot box_2." in text) == ("agent.open('box_2')", True)
     assert questions_in(messages) == [question]
 
 
 @pytest.mark.parametrize("outcome", [Outcome.FAILURE, Outcome.OUT_OF_BUDGET])
-def test_a_failure_leaves_text_and_no_code(outcome: Outcome) -> None:
+def test_the_conclusion_of_a_failure_keeps_text_and_no_code(outcome: Outcome) -> None:
     text, code, (messages,) = concluded(f"  {CODE}\n", trajectory(outcome, knowledge="Boxes stick (rule_2)."))
     assert (text, code) == (CODE, "")
     assert questions_in(messages) == [QUESTIONS[2]]

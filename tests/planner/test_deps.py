@@ -1,4 +1,4 @@
-"""DEPS in the camp: descriptions and explanations, the order of goals, and unusable plans."""
+"""DEPS in a small environment: descriptions and explanations, the order of goals, and unusable plans."""
 
 from typing import Any
 
@@ -6,7 +6,7 @@ import pytest
 
 from planbook.planner import MemoryJournal, Outcome
 from planbook.sandbox import Limits, Sandbox
-from tests.planner.camp import Camp, Voices, code, goal_events, played
+from tests.planner.camp import Camp, RoleModels, code, goal_events, played
 
 LOGS = "agent.mine({'log': 3})  # step 1: mine 3 log"
 PLANKS = "agent.craft({'planks': 12}, {'log': 3})  # step 2: craft 12 planks from 3 log"
@@ -17,7 +17,7 @@ WITHOUT_STICKS = "\n".join((LOGS, PLANKS, PICKAXE))
 
 
 def test_the_first_goal_that_fails_stops_the_plan_and_is_described_and_explained(sandbox: Sandbox) -> None:
-    voices = Voices(
+    voices = RoleModels(
         planner=[code(f"{LOGS}\n{PLANKS}\n{PICKAXE}\nagent.mine({{'sand': 1}})"), code(f"{STICKS}\n{PICKAXE}")],
         explainer=["A pickaxe takes 2 stick, and there is none: craft stick first."],
     )
@@ -41,17 +41,17 @@ def test_the_first_goal_that_fails_stops_the_plan_and_is_described_and_explained
 
 def test_all_earlier_descriptions_and_explanations_stay_in_the_prompt(sandbox: Sandbox) -> None:
     plans = [code(PICKAXE), code(PLANKS), code(STICKS), code(WHOLE)]
-    voices = Voices(planner=plans, explainer=["First reason.", "Second reason.", "Third reason."])
+    voices = RoleModels(planner=plans, explainer=["First reason.", "Second reason.", "Third reason."])
     ending, _ = played(sandbox, voices)
     assert ending.outcome.solved
-    last = voices.whole(3)
+    last = voices.conversation_text(3)
     reasons = [last.index(f"{word} reason.") for word in ("First", "Second", "Third")]
     assert reasons == sorted(reasons)
     assert last.count("Failed: ") == 3
 
 
 def test_a_plan_whose_goals_are_reached_without_success_is_described(sandbox: Sandbox) -> None:
-    voices = Voices(planner=[code(LOGS), code(f"{PLANKS}\n{STICKS}\n{PICKAXE}")], explainer=["More is needed."])
+    voices = RoleModels(planner=[code(LOGS), code(f"{PLANKS}\n{STICKS}\n{PICKAXE}")], explainer=["More is needed."])
     ending, _ = played(sandbox, voices)
     assert ending.outcome.solved
     assert "Every goal of the plan was reached, and yet the task is not done" in voices.prompts()[1]
@@ -59,7 +59,7 @@ def test_a_plan_whose_goals_are_reached_without_success_is_described(sandbox: Sa
 
 @pytest.mark.parametrize(("rounds", "plans"), [(0, 1), (1, 2), (3, 4), (None, 21)])
 def test_the_planner_replans_as_often_as_the_option_says(sandbox: Sandbox, rounds: int | None, plans: int) -> None:
-    voices = Voices(planner=[code(PICKAXE)] * 30, explainer=["No planks."] * 30)
+    voices = RoleModels(planner=[code(PICKAXE)] * 30, explainer=["No planks."] * 30)
     ending, playing = played(sandbox, voices, options={"rounds": rounds})
     assert ending.outcome is Outcome.FAILURE
     assert len(voices.prompts()) == len(playing.steps) == plans
@@ -68,14 +68,14 @@ def test_the_planner_replans_as_often_as_the_option_says(sandbox: Sandbox, round
 
 
 def test_the_actions_of_the_episode_end_it(sandbox: Sandbox) -> None:
-    ending, playing = played(sandbox, Voices(planner=[code(WHOLE)]), "dep", actions=2)
+    ending, playing = played(sandbox, RoleModels(planner=[code(WHOLE)]), "dep", actions=2)
     assert ending.outcome is Outcome.OUT_OF_BUDGET
     assert [goal["done"] for goal in goal_events(playing)] == [True, True], "the goal that was not taken was not tried"
 
 
 def test_lines_that_are_no_calls_are_mapped_to_goals_and_described(sandbox: Sandbox) -> None:
     plan = f"agent.mine_log(1)\nagent.craft('planks', 4)\n{STICKS}\n{PICKAXE}"
-    voices = Voices(planner=[code(plan), code(WHOLE)], explainer=["Too few planks."])
+    voices = RoleModels(planner=[code(plan), code(WHOLE)], explainer=["Too few planks."])
     ending, playing = played(sandbox, voices, "dep")
     assert ending.outcome.solved
     assert [str(step.action) for step in playing.steps[:2]] == [
@@ -88,7 +88,7 @@ def test_lines_that_are_no_calls_are_mapped_to_goals_and_described(sandbox: Sand
 
 
 def test_an_empty_explanation_is_left_out(sandbox: Sandbox) -> None:
-    voices = Voices(planner=[code(PICKAXE), code(WHOLE)], explainer=["", " ", ""])
+    voices = RoleModels(planner=[code(PICKAXE), code(WHOLE)], explainer=["", " ", ""])
     ending, _ = played(sandbox, voices)
     assert ending.outcome.solved
     assert "# Why" not in voices.prompts()[1]
@@ -97,10 +97,10 @@ def test_an_empty_explanation_is_left_out(sandbox: Sandbox) -> None:
 def test_an_episode_is_repeated_from_its_journal_without_models(sandbox: Sandbox) -> None:
     plans, journal = ["Well...", code(WITHOUT_STICKS), code(f"{STICKS}\n{PICKAXE}")], MemoryJournal()
     options = {"selector": "random"}
-    first, _ = played(sandbox, Voices(planner=plans, explainer=["No sticks."]), journal=journal, options=options)
+    first, _ = played(sandbox, RoleModels(planner=plans, explainer=["No sticks."]), journal=journal, options=options)
     events = dict(journal.events)
     assert first.outcome.solved
-    assert played(sandbox, Voices(), journal=journal, options=options)[0] == first
+    assert played(sandbox, RoleModels(), journal=journal, options=options)[0] == first
     assert journal.events == events
 
 
@@ -110,10 +110,10 @@ WITH_SAND = f"agent.mine({{'sand': 1}})\n{WHOLE}"
 
 
 def tried(sandbox: Sandbox, selector: str | None) -> tuple[list[dict[str, Any]], int]:
-    """Play the plan. Return the recorded goals, and the time that passed in the camp."""
+    """Play the plan with a selector. Return the recorded goals, and the time that passed in the camp."""
     camp = Camp()
     ending, playing = played(
-        sandbox, Voices(planner=[code(WITH_SAND)]), environment=camp, options={"selector": selector}
+        sandbox, RoleModels(planner=[code(WITH_SAND)]), environment=camp, options={"selector": selector}
     )
     assert ending.outcome is Outcome.DIRECT_SUCCESS
     return goal_events(playing), camp.time
@@ -155,7 +155,7 @@ def test_the_same_seed_gives_the_same_random_order(sandbox: Sandbox) -> None:
 
 
 def test_a_goal_reached_in_another_way_is_described_with_both(sandbox: Sandbox) -> None:
-    voices = Voices(
+    voices = RoleModels(
         planner=[code(f"{LOGS}\n{PICKAXE}"), code(f"{PLANKS}\n{STICKS}\n{PICKAXE}")], explainer=["Craft first."]
     )
     ending, _ = played(sandbox, voices, options={"selector": "nearest"})
@@ -177,7 +177,7 @@ def test_a_goal_reached_in_another_way_is_described_with_both(sandbox: Sandbox) 
     ],
 )
 def test_an_unusable_reply_has_no_effect_and_is_asked_for_again(sandbox: Sandbox, reply: str) -> None:
-    voices = Voices(planner=[reply, code(WITH_SAND)])
+    voices = RoleModels(planner=[reply, code(WITH_SAND)])
     ending, playing = played(sandbox, voices, limits=Limits(wall_seconds=0.5))
     assert ending.outcome.solved
     assert len(playing.steps) == 5
@@ -185,7 +185,7 @@ def test_an_unusable_reply_has_no_effect_and_is_asked_for_again(sandbox: Sandbox
 
 
 def test_a_round_without_a_usable_reply_counts(sandbox: Sandbox) -> None:
-    voices = Voices(planner=["no"] * 3 + [code(WITH_SAND)])
+    voices = RoleModels(planner=["no"] * 3 + [code(WITH_SAND)])
     ending, _ = played(sandbox, voices, options={"rounds": 1})
     assert ending.outcome.solved
     assert "Nothing of it was done: " in voices.prompts()[-1]
@@ -194,14 +194,14 @@ def test_a_round_without_a_usable_reply_counts(sandbox: Sandbox) -> None:
 
 
 def test_a_planner_without_any_usable_reply_fails(sandbox: Sandbox) -> None:
-    ending, playing = played(sandbox, Voices(planner=["no"] * 6), options={"rounds": 1})
+    ending, playing = played(sandbox, RoleModels(planner=["no"] * 6), options={"rounds": 1})
     assert (ending.outcome, ending.cause) == (Outcome.FAILURE, "no_plan")
     assert playing.steps == []
 
 
 def test_a_line_without_a_goal_does_not_affect_the_other_lines(sandbox: Sandbox) -> None:
     plan = "agent.mine({'sand': 1})\nagent.sing('a song about the moon')"
-    voices = Voices(planner=[code(plan), code(WITH_SAND)], explainer=["Nobody sings here."])
+    voices = RoleModels(planner=[code(plan), code(WITH_SAND)], explainer=["Nobody sings here."])
     ending, playing = played(sandbox, voices, options={"rounds": 1})
     assert ending.outcome.solved
     assert playing.steps[0].action.name == "mine"

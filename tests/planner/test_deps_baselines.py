@@ -1,4 +1,4 @@
-"""DEPS' baselines and its controller: one whole episode each."""
+"""The baselines of DEPS and its controller, each in whole episodes."""
 
 from typing import Any
 
@@ -9,8 +9,8 @@ from planbook.envs.toy import Toy
 from planbook.planner import Ending, Episode, Outcome
 from planbook.planner.strategies.deps.pursuit import Move, read_move
 from planbook.sandbox import Sandbox
-from tests.planner.camp import Voices, code, goal_events, played
-from tests.planner.players import TASK, Knows
+from tests.planner.camp import RoleModels, code, goal_events, played
+from tests.planner.episode_kit import TASK, FixedMemory
 
 LOGS = "agent.mine({'log': 3})"
 PLANKS = "agent.craft({'planks': 12}, {'log': 3})"
@@ -18,11 +18,11 @@ STICKS = "agent.craft({'stick': 4}, {'planks': 2})"
 PICKAXE = "agent.craft({'pickaxe': 1}, {'planks': 3, 'stick': 2})"
 WHOLE = "\n".join((LOGS, PLANKS, STICKS, PICKAXE))
 SHOWN = ("goals", "thoughts", "assertions", "policies")
-MEMORY = Knows(text="Logs come first.", demonstrations={name: f"As {name} do." for name in SHOWN})
+MEMORY = FixedMemory(text="Logs come first.", demonstrations={name: f"As {name} do." for name in SHOWN})
 
 
 class FetchingGoals(Goals):
-    """Fetching a thing, which takes several actions."""
+    """Goals that each take several actions: to fetch a thing."""
 
     direct = False
 
@@ -35,7 +35,7 @@ def _fetch(environment: object, thing: str) -> Observation:
     raise AssertionError("a goal is no action")
 
 
-class Fetching(Toy):
+class FetchingToy(Toy):
     """The toy environment with goals for a controller."""
 
     @property
@@ -48,7 +48,7 @@ class Fetching(Toy):
         return [*boxes, *(takes if self._holding == "nothing" else [Action("put", (self._holding,))])]
 
 
-class Unlisted(Fetching):
+class UnlistedToy(FetchingToy):
     """An environment that cannot list its possible actions."""
 
     def possible_actions(self) -> None:
@@ -56,8 +56,8 @@ class Unlisted(Fetching):
 
 
 @pytest.mark.parametrize("planner", ["zero-shot", "chain-of-thought", "zero-shot-replan", "dep", "deps"])
-def test_each_of_them_follows_a_plan_of_goals(sandbox: Sandbox, planner: str) -> None:
-    voices = Voices(planner=[code(WHOLE)])
+def test_each_method_follows_a_plan_of_goals(sandbox: Sandbox, planner: str) -> None:
+    voices = RoleModels(planner=[code(WHOLE)])
     ending, playing = played(sandbox, voices, planner, memory=MEMORY)
     assert ending.outcome is Outcome.DIRECT_SUCCESS
     assert len(playing.steps) == 4
@@ -69,13 +69,13 @@ def test_each_of_them_follows_a_plan_of_goals(sandbox: Sandbox, planner: str) ->
 
 @pytest.mark.parametrize("planner", ["zero-shot", "chain-of-thought"])
 def test_methods_that_plan_once_never_replan(sandbox: Sandbox, planner: str) -> None:
-    voices = Voices(planner=[code(PICKAXE)])
+    voices = RoleModels(planner=[code(PICKAXE)])
     ending, playing = played(sandbox, voices, planner)
     assert (ending.outcome, len(playing.steps)) == (Outcome.FAILURE, 1)
 
 
 def test_zero_shot_replan_shows_only_the_failure(sandbox: Sandbox) -> None:
-    voices = Voices(planner=[code(f"{LOGS}\n{PICKAXE}"), code(f"{PLANKS}\n{STICKS}"), code(PICKAXE)])
+    voices = RoleModels(planner=[code(f"{LOGS}\n{PICKAXE}"), code(f"{PLANKS}\n{STICKS}"), code(PICKAXE)])
     ending, _ = played(sandbox, voices, "zero-shot-replan")
     assert ending.outcome.solved
     prompt = voices.prompts()[1]
@@ -86,7 +86,7 @@ def test_zero_shot_replan_shows_only_the_failure(sandbox: Sandbox) -> None:
 
 def test_inner_monologue_names_one_goal_at_a_time(sandbox: Sandbox) -> None:
     replies = [code(WHOLE), code(PICKAXE), "Logs make planks.\n1. craft 4 planks from 1 log", "It is enough.\nDONE."]
-    voices = Voices(planner=replies)
+    voices = RoleModels(planner=replies)
     ending, playing = played(sandbox, voices, "inner-monologue")
     assert ending.outcome is Outcome.FAILURE
     assert [step.action.name for step in playing.steps] == ["mine", "craft", "craft"]
@@ -95,18 +95,18 @@ def test_inner_monologue_names_one_goal_at_a_time(sandbox: Sandbox) -> None:
     assert "There is now: You hold 3 log." in second
     assert "was not reached: Nothing happens: pickaxe takes" in third
     assert '"craft 4 planks from 1 log" was taken for this goal.' in fourth
-    assert "1 pickaxe" in voices.whole(3), "the whole conversation is in the prompt"
+    assert "1 pickaxe" in voices.conversation_text(3), "the whole conversation is in the prompt"
 
 
 def test_inner_monologue_reaches_a_goal_that_is_named_before_done(sandbox: Sandbox) -> None:
-    voices = Voices(planner=[f"{code(LOGS)}\nDONE", "DONE"])
+    voices = RoleModels(planner=[f"{code(LOGS)}\nDONE", "DONE"])
     _, playing = played(sandbox, voices, "inner-monologue")
     assert [step.action.name for step in playing.steps] == ["mine"]
     assert "was reached" in voices.prompts()[1]
 
 
 def test_inner_monologue_ends_with_the_actions(sandbox: Sandbox) -> None:
-    voices = Voices(planner=[code(PICKAXE)] * 9)
+    voices = RoleModels(planner=[code(PICKAXE)] * 9)
     ending, playing = played(sandbox, voices, "inner-monologue", actions=5)
     assert (ending.outcome, len(playing.steps), len(voices.prompts())) == (Outcome.FAILURE, 5, 5)
 
@@ -123,7 +123,7 @@ obtain(agent)
 
 
 def test_a_failed_assertion_ends_a_program(sandbox: Sandbox) -> None:
-    ending, playing = played(sandbox, Voices(planner=[code(PROGRAM)]), "progprompt")
+    ending, playing = played(sandbox, RoleModels(planner=[code(PROGRAM)]), "progprompt")
     assert (ending.outcome, ending.cause) == (Outcome.FAILURE, "raised")
     assert "no sand" in playing.feedbacks[-1].text
     assert len(playing.steps) == 1
@@ -133,17 +133,17 @@ def test_a_failed_assertion_ends_a_program(sandbox: Sandbox) -> None:
 
 
 def fetched(
-    sandbox: Sandbox, voices: Voices, environment: Toy, planner: str = "dep", **options: Any
+    sandbox: Sandbox, voices: RoleModels, environment: Toy, planner: str = "dep", **options: Any
 ) -> tuple[Ending, Episode]:
     return played(sandbox, voices, planner, environment=environment, task=TASK, options=options)
 
 
 def test_a_description_has_the_reason_of_the_controller(sandbox: Sandbox) -> None:
     controller = ["Answer: 1", "Hm.", "Answer: 99", "I see none.\nAnswer: impossible: no key in box_1", "Answer: done"]
-    voices = Voices(
+    voices = RoleModels(
         planner=[code("agent.fetch('key')")] * 2, controller=controller, explainer=["The key is elsewhere."]
     )
-    ending, playing = fetched(sandbox, voices, Fetching(), rounds=1)
+    ending, playing = fetched(sandbox, voices, FetchingToy(), rounds=1)
     assert ending.outcome is Outcome.FAILURE
     assert len(playing.steps) == 1
     assert "What the world said: no key in box_1" in voices.prompts()[1]
@@ -153,25 +153,25 @@ def test_a_description_has_the_reason_of_the_controller(sandbox: Sandbox) -> Non
 
 
 def test_a_controller_is_asked_once_more_after_its_last_action(sandbox: Sandbox) -> None:
-    voices = Voices(planner=[code("agent.fetch('key')")], controller=["Answer: 1"] * 3)
-    ending, playing = fetched(sandbox, voices, Fetching(), rounds=0, controller_steps=2)
+    voices = RoleModels(planner=[code("agent.fetch('key')")], controller=["Answer: 1"] * 3)
+    ending, playing = fetched(sandbox, voices, FetchingToy(), rounds=0, controller_steps=2)
     assert (ending.outcome, len(playing.steps)) == (Outcome.FAILURE, 2)
     assert "There is no action left" in voices.prompts("controller")[2]
 
 
 def test_a_plan_cannot_take_actions(sandbox: Sandbox) -> None:
     plan = "act = [agent.open][0]\nact('box_1')"
-    voices = Voices(
+    voices = RoleModels(
         planner=[code(plan), code("agent.open('box_1')"), code("agent.fetch('key')")], controller=["Answer: done"]
     )
-    _, playing = fetched(sandbox, voices, Fetching(), rounds=0)
+    _, playing = fetched(sandbox, voices, FetchingToy(), rounds=0)
     assert playing.steps == []
     assert "agent.open is no goal" in voices.prompts()[1]
     assert "these lines name no goal:\nagent.open('box_1')" in voices.prompts()[2]
 
 
 def test_a_controller_needs_a_list_of_possible_actions(sandbox: Sandbox) -> None:
-    ending, _ = fetched(sandbox, Voices(planner=[code("agent.fetch('key')")]), Unlisted())
+    ending, _ = fetched(sandbox, RoleModels(planner=[code("agent.fetch('key')")]), UnlistedToy())
     assert ending.outcome is Outcome.BROKEN
     assert "must implement possible_actions()" in ending.message
 
@@ -212,5 +212,5 @@ def test_a_reply_without_a_decision_is_refused(text: str) -> None:
 
 def test_every_action_is_a_goal_by_default(sandbox: Sandbox) -> None:
     plan = "for n in range(1, 5):\n    agent.open(f'box_{n}')\nagent.put('key')"
-    _, playing = fetched(sandbox, Voices(planner=[code(plan)]), Toy(), "deps", rounds=0)
+    _, playing = fetched(sandbox, RoleModels(planner=[code(plan)]), Toy(), "deps", rounds=0)
     assert [step.action.name for step in playing.steps] == ["open"] * 4 + ["put"]

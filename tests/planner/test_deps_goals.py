@@ -1,4 +1,4 @@
-"""Goals of Minecraft and ALFWorld: lines in the words of the papers' baselines, and the nearest goals first."""
+"""Goals in Minecraft and ALFWorld: they are recognised in the words that the papers' baselines use, and ordered."""
 
 import re
 
@@ -12,7 +12,7 @@ from planbook.envs.minecraft import Minecraft
 from planbook.planner import Outcome
 from planbook.planner.strategies.deps.text_matching import GoalMatcher
 from planbook.sandbox import Sandbox
-from tests.planner.camp import Voices, code, played
+from tests.planner.camp import RoleModels, code, played
 
 PLAN = """
 agent.kill({"wool": 2})
@@ -117,7 +117,7 @@ def ticks(sandbox: Sandbox, selector: str, seed: int) -> int:
         seed=seed,
     )
     environment = Minecraft()
-    voices = Voices(planner=[code(PLAN)])
+    voices = RoleModels(planner=[code(PLAN)])
     ending, _ = played(sandbox, voices, environment=environment, task=task, actions=100, options={"selector": selector})
     assert ending.outcome is Outcome.DIRECT_SUCCESS
     return int(environment.player.spot.tick)

@@ -1,4 +1,4 @@
-"""Dry runs of cells: a cell is refused if it cannot succeed, and only then."""
+"""A dry run evaluates a cell, a piece of plan code, without acting. It refuses the cell only if it cannot succeed."""
 
 from collections.abc import Iterator
 
@@ -17,8 +17,8 @@ from planbook.planner.dry_runs import make_dry_run
 from planbook.planner.roles import Roles
 from planbook.planner.types import FeedbackKind, Step
 from planbook.sandbox import Sandbox
-from tests.planner.pieces import Piecewise
-from tests.planner.players import TASK
+from tests.planner.episode_kit import TASK
+from tests.planner.streaming_kit import PiecewiseModel
 
 CALLS = st.one_of(
     st.builds(lambda n: Action("open", (f"box_{n}",)), st.integers(1, 6)),
@@ -72,7 +72,7 @@ def test_a_cell_outside_all_frames_of_the_method_is_checked_too(playing: Episode
     assert playing.run("agent.take('apple', 'box_2')").kind is FeedbackKind.CHECK
 
 
-def test_what_earlier_cells_defined_may_act(playing: Episode) -> None:
+def test_functions_and_variables_of_earlier_cells_are_not_assumed_to_be_harmless(playing: Episode) -> None:
     with playing.frame("plan", helpers="def peek(box):\n    return agent.open(box)"):
         playing.run("def fetch():\n    agent.open('box_2')\nagent.open('box_3')\nbox = 'box_1'")
         assert playing.run("peek('box_4')\nagent.take('apple', 'box_2')").kind is FeedbackKind.CHECK
@@ -87,7 +87,7 @@ def test_a_plan_that_streams_is_checked_from_the_state_before_its_first_action(s
         f"agent.pick_place('{block}', '{spot}')\n"
         for block, spot in (("orange_block", "spot_3"), ("pink_block", "spot_4"))
     ]
-    model = Piecewise(
+    model = PiecewiseModel(
         [f"```python\n{moves[0]}print(1)\n{moves[1]}print(2)\n```\n"], lambda text: text.splitlines(keepends=True)
     )
     task = Tabletop.tasks(Selection(ids=("put_block_in_bowl/0",)))[0]
@@ -104,7 +104,7 @@ def test_a_frame_that_replaces_actions_has_no_dry_run(playing: Episode) -> None:
         assert playing.run("agent.take('apple', 'box_2')").kind is FeedbackKind.UNFINISHED
 
 
-def test_a_function_of_the_method_may_have_done_anything(playing: Episode) -> None:
+def test_after_a_function_of_the_method_nothing_is_certain(playing: Episode) -> None:
     with playing.frame("own", {"fetch": lambda: None}):
         assert playing.run("agent.put('apple')").kind is FeedbackKind.CHECK
         assert playing.run("fetch()\nagent.put('apple')").kind is FeedbackKind.UNFINISHED
@@ -131,7 +131,7 @@ def test_a_loop_that_nothing_ends_is_found(loop: str, endless: bool) -> None:
 
 @settings(max_examples=200)
 @given(st.lists(CALLS, max_size=6), CALLS)
-def test_the_environment_would_refuse_every_refused_action(done: list[Action], then: Action) -> None:
+def test_the_environment_would_refuse_every_refused_action(done: list[Action], next_action: Action) -> None:
     environment, steps = Toy(), list[Step]()
     environment.reset(TASK)
     for earlier in done:
@@ -139,6 +139,6 @@ def test_the_environment_would_refuse_every_refused_action(done: list[Action], t
             observation = environment.act(earlier)
             steps.append(Step(scope="", cell=0, line=1, action=earlier, observation=observation))
     if not environment.ended:
-        found = make_dry_run(environment, TASK, functions_to_check(Toy), {}, lambda: steps)(f"agent.{then}")
-        accepted = environment.act(then).accepted
+        found = make_dry_run(environment, TASK, functions_to_check(Toy), {}, lambda: steps)(f"agent.{next_action}")
+        accepted = environment.act(next_action).accepted
         assert not (found and accepted)

@@ -1,4 +1,4 @@
-"""The verbs of an episode, on the toy environment and in the real sandbox."""
+"""The methods of an episode, with the toy environment and the real sandbox."""
 
 import re
 import time
@@ -28,8 +28,8 @@ from planbook.planner import (
 )
 from planbook.planner.roles import NO_MODELS, Roles
 from planbook.sandbox import Sandbox
-from tests.planner.killed import KilledJournal
-from tests.planner.players import SOLVE, TASK, THING
+from tests.planner.episode_kit import SOLVE, TASK, THING
+from tests.planner.killed_journal import KilledJournal
 
 
 def episode(
@@ -119,7 +119,7 @@ def test_ten_nested_plans_that_fail_the_check_end_the_episode_with_the_same_mess
 
 
 def test_feedback_shows_each_observation_once(playing: Episode) -> None:
-    """Where it is printed or part of an assertion, the text has a mark; ``output`` keeps what was printed."""
+    """Where it is printed or part of an assertion, a reference replaces it. ``output`` keeps what was printed."""
     code = "seen = agent.open('box_1')\nprint('saw:', seen)\nnext = agent.take('unicorn', 'box_1')\nassert False, next"
     feedback = playing.run(code)
     assert "Printed:\nsaw: [what action 1 returned]\n" in feedback.text
@@ -209,7 +209,7 @@ def test_random_numbers_depend_on_the_seed_and_not_on_the_place_in_the_run(sandb
     assert numbers("1", "task/4") != numbers("2", "task/4")
 
 
-class Breaking(Toy):
+class BrokenActionToy(Toy):
     """An environment with a bug in its action."""
 
     @action()
@@ -219,13 +219,13 @@ class Breaking(Toy):
 
 
 def test_a_bug_of_the_environment_breaks_the_episode_and_never_reaches_the_plan(sandbox: Sandbox) -> None:
-    playing = episode(sandbox, Breaking())
+    playing = episode(sandbox, BrokenActionToy())
     ending = ending_of(playing, "try:\n    agent.open('box_1')\nexcept BaseException:\n    print('caught')")
     assert ending.outcome is Outcome.BROKEN
     assert "ZeroDivisionError: a bug in the world" in ending.message
 
 
-class Faulty(Toy):
+class FaultyToy(Toy):
     """An environment with a bug in one of its methods."""
 
     def __init__(self, method: str) -> None:
@@ -237,17 +237,17 @@ class Faulty(Toy):
 
 
 @pytest.mark.parametrize("method", ["attribute_values", "brief", "preconditions", "snapshot", "state"])
-def test_a_bug_in_any_method_of_the_environment_is_not_reported_as_the_planners(sandbox: Sandbox, method: str) -> None:
+def test_a_bug_in_any_method_of_the_environment_is_not_attributed_to_the_planner(sandbox: Sandbox, method: str) -> None:
     def strategy(playing: Episode, options: object) -> None:
         playing.mark()
         playing.run("try:\n    agent.open('box_1')\nexcept BaseException:\n    print('caught')")
 
-    ending = play(episode(sandbox, Faulty(method), dry_run=True), strategy, Options())
+    ending = play(episode(sandbox, FaultyToy(method), dry_run=True), strategy, Options())
     assert ending.outcome is Outcome.BROKEN
     assert "the environment raised ZeroDivisionError: a bug in the world" in ending.message
 
 
-def test_a_bug_of_the_environments_class_is_the_environments(sandbox: Sandbox) -> None:
+def test_a_bug_in_a_class_method_of_the_environment_is_attributed_to_it(sandbox: Sandbox) -> None:
     class Typeless(Toy):
         @classmethod
         def task_types(cls, options: object = None) -> Any:
@@ -260,18 +260,18 @@ def test_a_bug_of_the_environments_class_is_the_environments(sandbox: Sandbox) -
     assert ending.message.startswith("the environment raised ZeroDivisionError: a bug in the world")
 
 
-def test_a_bug_of_the_environment_that_a_method_meets_is_the_environments(sandbox: Sandbox) -> None:
+def test_a_bug_that_a_planning_method_meets_in_the_environment_is_attributed_to_it(sandbox: Sandbox) -> None:
     def strategy(playing: Episode, options: object) -> None:
         playing.environment.state()
 
-    ending = play(episode(sandbox, Faulty("state")), strategy, Options())
+    ending = play(episode(sandbox, FaultyToy("state")), strategy, Options())
     first, *trace = ending.message.split("\n")
     assert re.fullmatch(r"the environment raised ZeroDivisionError: a bug in the world \(test_episode\.py:\d+\)", first)
     assert "in fail" in trace[0]
     assert not any("in strategy" in line for line in trace)
 
 
-class Finished(Toy):
+class FinishedToy(Toy):
     """An environment in which the task is done from the start."""
 
     def begin(self, task: Task) -> Observation:
@@ -283,7 +283,7 @@ class Finished(Toy):
 
 
 def test_a_task_that_is_done_from_the_start_is_solved_without_an_action(sandbox: Sandbox) -> None:
-    ending = ending_of(episode(sandbox, Finished()), "agent.open('box_1')")
+    ending = ending_of(episode(sandbox, FinishedToy()), "agent.open('box_1')")
     assert (ending.outcome, ending.actions) == (Outcome.DIRECT_SUCCESS, 0)
 
 
@@ -303,7 +303,7 @@ def test_a_goal_that_the_environment_finds_is_the_goal_of_the_task(sandbox: Sand
 
 
 @pytest.mark.parametrize("code", ["agent.open('box_1')", "while True:\n    pass"])
-def test_a_stop_ends_the_episode_at_once_without_an_ending(sandbox: Sandbox, code: str) -> None:
+def test_a_stop_ends_the_episode_immediately_and_records_no_ending(sandbox: Sandbox, code: str) -> None:
     start, journal = time.monotonic(), MemoryJournal()
 
     def stop() -> None:

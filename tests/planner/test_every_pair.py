@@ -1,4 +1,4 @@
-"""Every planning method in every environment: it asks its models, and useless replies break nothing."""
+"""Every planning method plays in every environment with useless replies. It asks its models, and nothing breaks."""
 
 import subprocess
 import sys

@@ -1,4 +1,4 @@
-"""The grammar of execution orders, and the Python code that they become."""
+"""The grammar of execution orders, such as "Step 1 AND Step 2", and the Python code that they become."""
 
 import time
 from collections.abc import Callable, Mapping
@@ -17,7 +17,7 @@ STEPS = "Step 1: find it\nStep 2: take it\nStep 3: bring it\n"
 
 @dataclass(frozen=True)
 class Node:
-    """AND or OR of other nodes and of steps, which are numbers."""
+    """An operator, AND or OR, with its operands: other nodes, or the numbers of steps."""
 
     word: str
     parts: "tuple[Node | int, ...]"
@@ -39,29 +39,29 @@ def numbers(tree: Tree) -> set[int]:
 
 
 @st.composite
-def written(draw: st.DrawFn, tree: Tree, *, outer: bool = True) -> str:
-    """Return an order with the meaning of the tree, in one of the ways that models write."""
+def written_order(draw: st.DrawFn, tree: Tree, *, outer: bool = True) -> str:
+    """Draw an order with the meaning of the tree, written in one of the ways that models write it."""
     if isinstance(tree, int):
         text = f"{draw(st.sampled_from(('Step', 'step', 'STEP')))}{draw(st.sampled_from((' ', '', '  ')))}{tree}"
         return draw(st.sampled_from((text, f"({text})", f"**{text}**", f"`{text}`")))
     word = draw(st.sampled_from((tree.word, tree.word.lower(), tree.word.title())))
-    parts = [draw(written(part, outer=False)) for part in tree.parts]
+    parts = [draw(written_order(part, outer=False)) for part in tree.parts]
     joined = "".join(f"{draw(GAPS)}{word}{draw(GAPS)}{part}" if number else part for number, part in enumerate(parts))
     bare = outer and draw(st.booleans())
     return joined if bare else f"({draw(st.sampled_from(('', ' ')))}{joined})"
 
 
-def evaluated(tree: Tree, achieve: Callable[[int], bool]) -> bool:
-    """Return the result of the order. Only the steps that decide it are tried."""
+def evaluate(tree: Tree, achieve: Callable[[int], bool]) -> bool:
+    """Return the result of the order. Only steps that can change it are tried."""
     if isinstance(tree, int):
         return achieve(tree)
     if tree.word == "AND":
-        return all(evaluated(part, achieve) for part in tree.parts)
-    return any(evaluated(part, achieve) for part in tree.parts)
+        return all(evaluate(part, achieve) for part in tree.parts)
+    return any(evaluate(part, achieve) for part in tree.parts)
 
 
 def run_code(code: str, results: Mapping[str, bool]) -> tuple[list[str], bool]:
-    """Return the steps that compiled code tries, and its result. Each ``begin`` must have its ``together``."""
+    """Return the steps that the code tries, and its result. Each ``begin`` must be followed by its ``together``."""
     tried: list[str] = []
     groups: list[str] = []
     finished: list[bool] = []
@@ -93,14 +93,14 @@ def test_an_order_runs_as_it_is_evaluated_however_it_is_written(
     heading = data.draw(st.sampled_from(("Execution Order: ", "**Execution order**: ", "# execution ORDER:\n", "")))
     heading = heading or "- **Execution Order:** "
     after = data.draw(st.sampled_from(("", ".", "\n", "\n\nThat is all.", "\n```\n")))
-    plan = read_decomposition(f"# Think: so.\n{listed}\n{heading}{data.draw(written(tree))}{after}")
+    plan = read_decomposition(f"# Think: so.\n{listed}\n{heading}{data.draw(written_order(tree))}{after}")
     expected: list[str] = []
 
     def achieve(step: int) -> bool:
         expected.append(f"do {step}")
         return outcomes[step - 1]
 
-    done = evaluated(tree, achieve)
+    done = evaluate(tree, achieve)
     results = {f"do {number}": outcome for number, outcome in enumerate(outcomes, 1)}
     assert run_code(plan.code, results) == (expected, done)
     assert (plan.thought, plan.steps) == ("# Think: so.", {number: f"do {number}" for number in used})
@@ -230,14 +230,14 @@ def test_the_text_of_a_step_cannot_break_out_of_the_code(text: str) -> None:
 
 
 def nested(depth: int) -> str:
-    """Return an order with brackets this deep, AND and OR in turn."""
+    """Return an order with brackets of this depth, in which AND and OR alternate."""
     order = "Step 3"
     for level in range(depth):
         order = f"({'Step 2 AND' if level % 2 else 'Step 1 OR'} {order})"
     return order
 
 
-def test_the_deepest_order_that_is_read_runs_in_the_sandbox(sandbox: Sandbox) -> None:
+def test_the_most_deeply_nested_order_runs_in_the_sandbox(sandbox: Sandbox) -> None:
     plan = read_decomposition(f"{STEPS}Execution Order: {nested(MAX_NESTING)}")
     calls: list[str] = []
 
@@ -257,7 +257,7 @@ def test_the_deepest_order_that_is_read_runs_in_the_sandbox(sandbox: Sandbox) ->
 
 
 @pytest.mark.parametrize("depth", [MAX_NESTING + 1, 5_000])
-def test_a_deeper_order_is_refused(depth: int) -> None:
+def test_a_more_deeply_nested_order_is_refused(depth: int) -> None:
     with pytest.raises(ValueError, match=f"brackets {depth} deep, more than {MAX_NESTING}"):
         read_decomposition(f"{STEPS}Execution Order: {nested(depth)}")
     with pytest.raises(ValueError, match=f"brackets {depth} deep"):

@@ -9,16 +9,16 @@ from planbook.envs import Task
 from planbook.planner import Episode, MemoryJournal, Outcome, Recall
 from planbook.planner.strategies.adapt.executor import ExecutorOptions, Subtask, execute
 from planbook.sandbox import Sandbox
-from tests.planner.players import FAIL, GOAL, SOLVE, Players, claims, episode, played
+from tests.planner.episode_kit import FAIL, GOAL, SOLVE, SubtaskModels, claims, episode, played
 
 WORK = Subtask(text="look around")
 
 
 def execute_cells(
     sandbox: Sandbox, *cells: str, replies: int = 20, journal: MemoryJournal | None = None, **options: Any
-) -> tuple[Subtask, Episode, Players]:
-    """Let an executor work that replies with these cells. Return its claim, the episode and the models."""
-    players = Players({WORK.text: cells})
+) -> tuple[Subtask, Episode, SubtaskModels]:
+    """Run an executor whose model replies with these cells. Return its claim, the episode and the models."""
+    players = SubtaskModels({WORK.text: cells})
     playing = episode(sandbox, players, journal=journal)
     playing.begin()
     try:
@@ -76,7 +76,7 @@ def test_an_error_counts_as_a_reply_and_a_repair_does_not(sandbox: Sandbox) -> N
     assert "ZeroDivisionError" in players.prompts("executor")[2]
 
 
-def test_code_that_ends_in_a_limit_is_not_the_end(sandbox: Sandbox) -> None:
+def test_code_that_exceeds_a_limit_does_not_end_the_subtask(sandbox: Sandbox) -> None:
     cells = ("text = 'x' * 60\nwhile True:\n    print(text)", "finish(False)")
     claim, playing, _ = execute_cells(sandbox, *cells)
     assert (claim.done, claim.note, kinds(playing)) == (False, "", ["limit", "unfinished"])
@@ -129,17 +129,17 @@ def test_with_one_action_a_reply_the_code_ends_before_a_second(sandbox: Sandbox)
     assert playing.feedbacks[0].output == "You touch x1.\n"
     message = "This code has taken all the actions that it may: touch('x2') was not taken."
     assert message in players.prompts("executor")[1]
-    assert "Write one action in each reply" in players.whole("executor")
+    assert "Write one action in each reply" in players.all_text("executor")
 
 
 def test_a_reply_takes_as_many_actions_as_the_option_allows(sandbox: Sandbox) -> None:
     loop = "while True:\n    try:\n        agent.touch('x')\n    except BaseException:\n        pass"
     claim, playing, players = execute_cells(sandbox, loop, replies=3, actions_per_reply=4)
     assert (claim.done, len(playing.steps), kinds(playing)) == (False, 12, ["unfinished"] * 3)
-    assert "Write at most 4 actions in each reply" in players.whole("executor")
+    assert "Write at most 4 actions in each reply" in players.all_text("executor")
     _, playing, players = execute_cells(sandbox, "for n in range(30):\n    agent.touch('x')\nfinish(True)")
     assert len(playing.steps) == 30
-    assert "Each reply takes" not in players.whole("executor")
+    assert "Each reply takes" not in players.all_text("executor")
 
 
 def test_a_query_is_no_action_and_a_refused_action_is_one(sandbox: Sandbox) -> None:
@@ -187,18 +187,18 @@ def test_a_wrong_call_of_finish_claims_nothing_and_is_shown(sandbox: Sandbox, co
 
 def test_an_episode_that_ends_first_leaves_no_claim(sandbox: Sandbox) -> None:
     journal = MemoryJournal()
-    ending, _ = played(sandbox, Players({GOAL: SOLVE}), "react", journal=journal)
+    ending, _ = played(sandbox, SubtaskModels({GOAL: SOLVE}), "react", journal=journal)
     assert ending.outcome is Outcome.DIRECT_SUCCESS
     assert [(each["done"], each["note"]) for each in claims(journal)] == [(None, "The world's episode is over.")]
 
 
 def test_a_claim_of_failure_is_no_error(sandbox: Sandbox) -> None:
-    ending, playing = played(sandbox, Players({GOAL: FAIL}), "react")
+    ending, playing = played(sandbox, SubtaskModels({GOAL: FAIL}), "react")
     assert (ending.outcome, ending.cause, ending.error_steps) == (Outcome.FAILURE, "unfinished", 0)
     assert kinds(playing)[0] == "unfinished"
 
 
-class Knowledge:
+class RuleMemory:
     """A memory with rules, helpers and demonstrations."""
 
     def recall(self, task: Task) -> Recall:
@@ -210,8 +210,8 @@ class Knowledge:
 
 
 def test_an_executor_has_the_rules_helpers_and_demonstrations_of_the_memory(sandbox: Sandbox) -> None:
-    players = Players({GOAL: "print(double(4))\n" + SOLVE})
-    ending, playing = played(sandbox, players, "react", memory=Knowledge())
+    players = SubtaskModels({GOAL: "print(double(4))\n" + SOLVE})
+    ending, playing = played(sandbox, players, "react", memory=RuleMemory())
     assert ending.outcome is Outcome.DIRECT_SUCCESS
     assert playing.feedbacks[0].output.startswith("8\n")
     system = players.asked[0][1][0].content

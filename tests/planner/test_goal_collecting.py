@@ -1,4 +1,4 @@
-"""Goals read from plan code: nothing in the environment happens meanwhile, whatever the reply holds."""
+"""Goals are read from plan code. Nothing happens in the environment while they are read, whatever the reply holds."""
 
 import time
 from collections.abc import Iterator, Sequence
@@ -12,7 +12,7 @@ from planbook.planner.strategies.deps.goals import MAX_GOALS, Goal, collect
 from planbook.planner.strategies.deps.text_matching import GoalMatcher
 from planbook.sandbox import Limits, Sandbox
 from tests.planner.camp import Camp, CampGoals, code
-from tests.planner.players import TASK
+from tests.planner.episode_kit import TASK
 
 SAND = Action("mine", ({"sand": 1}, None))
 LOG = Action("mine", ({"log": 1}, None))
@@ -105,7 +105,7 @@ def test_without_a_fence_the_lines_below_the_code_are_read_too(episode: Episode,
 
 
 @pytest.mark.parametrize(
-    ("reply", "why"),
+    ("reply", "message"),
     [
         ("I cannot do that, it is too hard.", "no Python code"),
         (code("def obtain(inventory):\n    agent.mine({'sand': 1})"), "only defines obtain, which takes arguments"),
@@ -123,10 +123,10 @@ def test_without_a_fence_the_lines_below_the_code_are_read_too(episode: Episode,
         ("x" * 2_000_000, "characters"),
     ],
 )
-def test_a_reply_without_goals_is_refused_with_a_reason(episode: Episode, reply: str, why: str) -> None:
+def test_a_reply_without_goals_is_refused_with_a_reason(episode: Episode, reply: str, message: str) -> None:
     with pytest.raises(ValueError) as refused:
         collected(episode, reply)
-    assert why in str(refused.value)
+    assert message in str(refused.value)
 
 
 def test_at_most_a_hundred_goals_are_taken(episode: Episode) -> None:

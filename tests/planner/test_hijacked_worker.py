@@ -20,7 +20,7 @@ from planbook.planner import (
 )
 from planbook.planner.roles import NO_MODELS, Roles
 from planbook.sandbox import Limits, Sandbox
-from tests.planner.players import SOLVE, TASK
+from tests.planner.episode_kit import SOLVE, TASK
 
 TAKE_OVER = """
 import copy, statistics
@@ -46,8 +46,8 @@ OPEN = 'say(\'["call",1,"agent.open",["box_1"],{}]\')\n'
 END = 'say(\'["end",{"solved":true,"outcome":"direct_success"},[]]\')\n'
 
 
-class Watched(Toy):
-    """Records every action that reaches it."""
+class SpyToy(Toy):
+    """A toy environment that records every action that reaches it."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -58,18 +58,18 @@ class Watched(Toy):
         return super().act(action)
 
 
-def episode(sandbox: Sandbox, environment: Watched, roles: Roles = NO_MODELS, **settings: Any) -> Episode:
+def episode(sandbox: Sandbox, environment: SpyToy, roles: Roles = NO_MODELS, **settings: Any) -> Episode:
     chosen = EpisodeSettings(**{"actions": 30, **settings})
     return Episode(TASK, environment, sandbox, MemoryJournal(), settings=chosen, roles=roles)
 
 
 @pytest.fixture
-def environment() -> Watched:
-    return Watched()
+def environment() -> SpyToy:
+    return SpyToy()
 
 
 @pytest.fixture
-def playing(sandbox: Sandbox, environment: Watched, request: pytest.FixtureRequest) -> Iterator[Episode]:
+def playing(sandbox: Sandbox, environment: SpyToy, request: pytest.FixtureRequest) -> Iterator[Episode]:
     """A started episode; indirect parameters are its settings."""
     started = episode(sandbox, environment, **getattr(request, "param", {}))
     started.begin()
@@ -77,7 +77,7 @@ def playing(sandbox: Sandbox, environment: Watched, request: pytest.FixtureReque
     started.close()
 
 
-def test_a_plan_that_says_it_has_solved_the_task_has_not(playing: Episode, environment: Watched) -> None:
+def test_a_plan_that_says_it_has_solved_the_task_has_not(playing: Episode, environment: SpyToy) -> None:
     feedback = playing.run(f'{TAKE_OVER}say(\'["print","The task is done."]\')\n{END}')
     assert (feedback.kind, environment.taken) == (FeedbackKind.UNFINISHED, [])
     assert not playing.verdict().solved
@@ -85,13 +85,13 @@ def test_a_plan_that_says_it_has_solved_the_task_has_not(playing: Episode, envir
 
 
 def test_a_plan_that_answers_for_later_cells_takes_no_action_and_spoils_no_other_episode(
-    sandbox: Sandbox, playing: Episode, environment: Watched
+    sandbox: Sandbox, playing: Episode, environment: SpyToy
 ) -> None:
     playing.run(f"{TAKE_OVER}{END}while hear():\n    {END}")
     assert playing.run(SOLVE).kind is FeedbackKind.UNFINISHED
     assert (environment.taken, playing.steps, playing.ending().outcome) == ([], [], Outcome.FAILURE)
     playing.close()
-    honest = episode(sandbox, Watched())
+    honest = episode(sandbox, SpyToy())
     honest.begin()
     with pytest.raises(EpisodeOver):
         honest.run(SOLVE)
@@ -100,31 +100,31 @@ def test_a_plan_that_answers_for_later_cells_takes_no_action_and_spoils_no_other
 
 
 @pytest.mark.parametrize("playing", [{"actions": 3}], indirect=True)
-def test_a_plan_takes_no_more_actions_than_the_episode_has(playing: Episode, environment: Watched) -> None:
+def test_a_plan_takes_no_more_actions_than_the_episode_has(playing: Episode, environment: SpyToy) -> None:
     with pytest.raises(EpisodeOver, match="3 actions are used up"):
         playing.run(f"{TAKE_OVER}for _ in range(20):\n    {OPEN}    hear()")
     assert (len(environment.taken), playing.actions, len(playing.steps)) == (3, 3, 3)
     assert playing.ending().outcome is Outcome.OUT_OF_BUDGET
 
 
-def test_a_plan_takes_no_more_actions_than_its_cell_has(playing: Episode, environment: Watched) -> None:
+def test_a_plan_takes_no_more_actions_than_its_cell_has(playing: Episode, environment: SpyToy) -> None:
     feedback = playing.run(f"{TAKE_OVER}for _ in range(20):\n    {OPEN}", actions=2)
     assert len(environment.taken) == 2
     assert feedback.kind in (FeedbackKind.UNFINISHED, FeedbackKind.LIMIT), "it may have said too much already"
 
 
-ODD = ("[1]", '[["box_1"]]', "[null]", "[]", '["box_1","box_2"]', '["box_1"],{"box":"box_2"}', '[],{"self":"box_1"}')
+WRONG = ("[1]", '[["box_1"]]', "[null]", "[]", '["box_1","box_2"]', '["box_1"],{"box":"box_2"}', '[],{"self":"box_1"}')
 
 
-def test_no_argument_reaches_the_environment_unchecked(playing: Episode, environment: Watched) -> None:
-    calls = [f'["call",1,"agent.open",{odd if "{" in odd else odd + ",{}"}]' for odd in ODD]
+def test_no_argument_reaches_the_environment_unchecked(playing: Episode, environment: SpyToy) -> None:
+    calls = [f'["call",1,"agent.open",{odd if "{" in odd else odd + ",{}"}]' for odd in WRONG]
     feedback = playing.run(f"{TAKE_OVER}for call in {calls!r}:\n    say(call)\n    print(hear())\n{OPEN}print(hear())")
-    assert (feedback.kind, feedback.output.count('["error","TypeError"')) == (FeedbackKind.UNFINISHED, len(ODD))
+    assert (feedback.kind, feedback.output.count('["error","TypeError"')) == (FeedbackKind.UNFINISHED, len(WRONG))
     assert [action.args for action in environment.taken] == [("box_1",)]
 
 
 @pytest.mark.parametrize("name", ["agent.verdict", "world.reset", "agent.open.__call__", ""])
-def test_only_the_functions_of_the_session_can_be_called(playing: Episode, environment: Watched, name: str) -> None:
+def test_only_the_functions_of_the_session_can_be_called(playing: Episode, environment: SpyToy, name: str) -> None:
     feedback = playing.run(f'{TAKE_OVER}say(\'["call",1,"{name}",[],{{}}]\')\nhear()')
     assert (feedback.kind, environment.taken) == (FeedbackKind.LIMIT, [])
     assert "which the session does not have" in feedback.text
@@ -145,7 +145,7 @@ LIMITS = Limits(wall_seconds=1, cpu_seconds=1, output_chars=500, host_calls=5, m
         ("protocol", 'say(\'["end",null,[{"kind":"limit","type":"wall","message":"m"}]]\')'),
     ],
 )
-def test_every_limit_still_ends_the_cell(playing: Episode, environment: Watched, limit: str, code: str) -> None:
+def test_every_limit_still_ends_a_cell(playing: Episode, environment: SpyToy, limit: str, code: str) -> None:
     feedback = playing.run(TAKE_OVER + code)
     assert feedback.kind is FeedbackKind.LIMIT
     assert [fault.type for fault in feedback.faults] in ([limit], ["cpu"] if limit == "wall" else [limit])
@@ -161,7 +161,7 @@ def test_a_model_is_asked_no_more_often_than_for_a_plan_that_always_fails(sandbo
             calls.append(messages)
             return f"```python\n{plan}\n```"
 
-        playing = episode(sandbox, Watched(), Roles(lambda role: ScriptedModel(answer), {}))
+        playing = episode(sandbox, SpyToy(), Roles(lambda role: ScriptedModel(answer), {}))
         react = method("react")
         outcome = play(playing, react.play, react.options.model_validate({"iterations": 6})).outcome
         return len(calls), outcome

@@ -1,4 +1,4 @@
-"""Horizons: learned from recorded goals, and predicted even for unknown features."""
+"""Horizons, the times that goals take, are learned from recorded goals and predicted even for unknown features."""
 
 import math
 import random
@@ -17,12 +17,12 @@ Rows = list[tuple[Features, float]]
 
 
 def rows(count: int = 400, seed: int = 0) -> Rows:
-    """Return rows whose steps follow the distance; iron takes longer."""
-    dice = random.Random(seed)
+    """Return rows whose steps grow with the distance. Iron takes longer."""
+    rng = random.Random(seed)
     made: Rows = []
     for _ in range(count):
-        kind, distance = dice.choice(["sheep", "oak", "iron"]), dice.uniform(0, 100)
-        steps = 5 * distance + (300 if kind == "iron" else 20) + dice.uniform(0, 20)
+        kind, distance = rng.choice(["sheep", "oak", "iron"]), rng.uniform(0, 100)
+        steps = 5 * distance + (300 if kind == "iron" else 20) + rng.uniform(0, 20)
         made.append(({"kind": kind, "distance": distance}, steps))
     return made
 
@@ -42,7 +42,7 @@ def test_new_rows_are_predicted_better_than_by_their_mean(predictor: HorizonPred
 
 
 def test_trees_predict_as_the_library_does(predictor: HorizonPredictor) -> None:
-    """On rows that are not next to a threshold: the library compares numbers of four bytes."""
+    """No row is next to a threshold. There the results could differ, as the library compares four-byte numbers."""
     columns = DictVectorizer(sparse=False)
     table = columns.fit_transform([features for features, _ in rows()])
     library = GradientBoostingRegressor(

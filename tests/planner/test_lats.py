@@ -1,4 +1,4 @@
-"""LATS, a tree search over sampled actions: what is expanded, how a moment is restored, and what is recorded."""
+"""LATS, a tree search over sampled actions: which states it expands, how it restores them, and what it records."""
 
 import random
 from collections.abc import Callable
@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 from planbook.planner import METHODS, MemoryJournal, Outcome
 from planbook.planner.strategies.advocate.search import SearchNode
 from planbook.sandbox import Sandbox
-from tests.planner.counsellors import NO, YES, Counsellors, played, recorded, valued
-from tests.planner.players import SOLVE, TASK, code
-from tests.planner.test_advocate_algorithm import Path, Tracing, Walked, toy
+from tests.planner.advocate_kit import NO, YES, AdvocateModels, played, recorded, valued
+from tests.planner.episode_kit import SOLVE, TASK, code
+from tests.planner.test_advocate_algorithm import Path, ReplayedToy, TraceMemory, traced_episode
 from tests.planner.test_advocate_pages import Pages, click
 
 
@@ -21,7 +21,7 @@ def touch(what: str) -> str:
 
 
 def test_the_search_continues_from_the_best_sample(sandbox: Sandbox) -> None:
-    replies = Counsellors(
+    replies = AdvocateModels(
         act=[touch("wall"), touch("door"), touch("wall"), code(SOLVE)],
         value=[valued(9, "Felt the wall."), valued(1, "Felt the door.")],
     )
@@ -44,7 +44,7 @@ def test_the_search_continues_from_the_best_sample(sandbox: Sandbox) -> None:
 
 
 def test_the_next_round_knows_everything_that_was_tried(sandbox: Sandbox) -> None:
-    replies = Counsellors(
+    replies = AdvocateModels(
         plan=["1. look", "All was cold.\n1. look"],
         act=[touch("wall"), touch("door"), code(SOLVE)],
         value=[valued(3, "Felt the wall."), valued(1, "Felt the door.")],
@@ -58,16 +58,16 @@ def test_the_next_round_knows_everything_that_was_tried(sandbox: Sandbox) -> Non
 
 
 def test_a_task_held_complete_ends_the_search(sandbox: Sandbox) -> None:
-    replies, journal = Counsellors(act=[touch("wall"), touch("door")], task_done=[NO, NO, YES]), MemoryJournal()
+    replies, journal = AdvocateModels(act=[touch("wall"), touch("door")], task_done=[NO, NO, YES]), MemoryJournal()
     played(sandbox, replies, "lats", journal=journal)
     assert [each["fate"] for each in recorded(journal, "branch")] == ["abandoned", "kept"]
-    complete = Counsellors(task_done=YES)
+    complete = AdvocateModels(task_done=YES)
     played(sandbox, complete, "lats")
     assert complete.questions == ["plan", "task_done"]
 
 
 def test_a_failed_sample_is_not_valued_and_not_continued(sandbox: Sandbox) -> None:
-    replies, journal = Counsellors(act=code("oops()")), MemoryJournal()
+    replies, journal = AdvocateModels(act=code("oops()")), MemoryJournal()
     ending, _ = played(sandbox, replies, "lats", journal=journal, options={"rounds": 1})
     assert ending.outcome is Outcome.FAILURE
     assert "value" not in replies.questions
@@ -77,18 +77,18 @@ def test_a_failed_sample_is_not_valued_and_not_continued(sandbox: Sandbox) -> No
 
 
 def test_without_a_subtask_nothing_is_sampled(sandbox: Sandbox) -> None:
-    replies = Counsellors(plan="1. look", subtask_done=[NO, YES], act=[touch("wall")])
+    replies = AdvocateModels(plan="1. look", subtask_done=[NO, YES], act=[touch("wall")])
     played(sandbox, replies, "lats", options={"rounds": 1})
     assert replies.questions.count("act") == 3
 
 
 def test_without_a_usable_sample_the_round_ends(sandbox: Sandbox) -> None:
-    ending, playing = played(sandbox, Counsellors(act="Hm."), "lats", options={"rounds": 2, "samples": 1})
+    ending, playing = played(sandbox, AdvocateModels(act="Hm."), "lats", options={"rounds": 2, "samples": 1})
     assert (ending.outcome, len(playing.cells)) == (Outcome.FAILURE, 2)
 
 
 def test_a_sample_is_mapped_to_the_current_page(sandbox: Sandbox) -> None:
-    replies = Counsellors(
+    replies = AdvocateModels(
         act=[click(1), click(2), click(11), click(13)], value=[valued(1), valued(9)], map=[click(12), click(23)]
     )
     journal = MemoryJournal()
@@ -100,7 +100,7 @@ def test_a_sample_is_mapped_to_the_current_page(sandbox: Sandbox) -> None:
 
 
 def test_a_sample_that_is_run_again_is_mapped_to_the_page_of_that_moment(sandbox: Sandbox) -> None:
-    replies = Counsellors(
+    replies = AdvocateModels(
         act=[click(2), click(1), click(23), click(21)], value=[valued(9), valued(1)], map=[click(11), click(22)]
     )
     journal = MemoryJournal()
@@ -122,13 +122,13 @@ def test_the_uct_value_is_the_mean_plus_a_bonus_for_rare_visits() -> None:
 
 def test_the_temperature_of_samples_is_an_option(sandbox: Sandbox) -> None:
     for temperature, drawn in ((None, 0.0), (0.7, 0.7)):
-        replies = Counsellors(act=code(SOLVE))
+        replies = AdvocateModels(act=code(SOLVE))
         played(sandbox, replies, "lats", options={"temperature": temperature})
         assert [sampling.temperature for _, name, _, sampling in replies.asked if name == "act"] == [drawn] * 3
     assert METHODS["lats"].options.default_sampling["temperature"] == 1.0
 
 
-class Searchers(Counsellors):
+class SearchModels(AdvocateModels):
     """Models that try three actions at every moment, with random values."""
 
     def __init__(self, seed: int, path: Callable[[], Path]) -> None:
@@ -153,12 +153,12 @@ class Searchers(Counsellors):
 @settings(max_examples=5)
 @given(seed=st.integers(0, 10**4))
 def test_each_sample_is_tried_at_its_own_moment(sandbox: Sandbox, seed: int) -> None:
-    watched = toy(Walked())
-    replies = Searchers(seed, watched.path)
+    watched = traced_episode(ReplayedToy())
+    replies = SearchModels(seed, watched.path)
     options = {"rounds": 1, "expansions": 8, "samples": 3}
     ending, playing = played(
         sandbox, replies, "lats", options=options, environment=watched.environment, task=TASK,
-        journal=watched.journal, memory=Tracing(), actions=1_000,
+        journal=watched.journal, memory=TraceMemory(), actions=1_000,
     )  # fmt: skip
     assert ending.outcome is Outcome.FAILURE, ending.message
     found = recorded(watched.journal, "branch")
@@ -178,7 +178,7 @@ def test_each_sample_is_tried_at_its_own_moment(sandbox: Sandbox, seed: int) -> 
 
 def test_equal_code_and_equal_actions_are_one_sample(sandbox: Sandbox) -> None:
     same_code, same_actions = code('agent.touch("wall")  # again'), code("agent.touch('wall')", "print(agent.table())")
-    replies = Counsellors(act=[touch("wall"), same_code, same_actions, code(SOLVE)], value=valued(4))
+    replies = AdvocateModels(act=[touch("wall"), same_code, same_actions, code(SOLVE)], value=valued(4))
     journal = MemoryJournal()
     ending, _ = played(sandbox, replies, "lats", journal=journal)
     assert ending.outcome is Outcome.DIRECT_SUCCESS

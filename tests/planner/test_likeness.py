@@ -1,4 +1,4 @@
-"""Lines that are not valid calls, where a goal is one action: the goals that they mean, with their counts."""
+"""Lines that are no valid calls are matched with the goals that they mean, where a goal is one action."""
 
 from collections.abc import Sequence
 

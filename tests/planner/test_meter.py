@@ -1,4 +1,4 @@
-"""One budget for all threads of a run: calls never exceed it, and every event counts once."""
+"""All threads of a run share one budget. Calls never exceed it, and every event counts once."""
 
 import threading
 from collections.abc import Callable, Iterator
@@ -27,12 +27,12 @@ from planbook.planner.roles import Roles, as_text
 from planbook.store import Store
 
 Price = Callable[[str, Reply], float | None]
-MeterOf = Callable[..., Meter]
+NewMeter = Callable[..., Meter]
 
 
 @pytest.fixture
-def limited(tmp_path: Path) -> Iterator[MeterOf]:
-    """Return meters whose ledger is in a store."""
+def limited(tmp_path: Path) -> Iterator[NewMeter]:
+    """A function that makes meters whose ledger is in a store."""
     with closing(Store(tmp_path / "run.db")) as store:
 
         def new_meter(budget: Budget, spent: Spending | None = None, price: Price = lambda model, reply: 0.0) -> Meter:
@@ -52,8 +52,8 @@ def side_by_side(count: int, work: Callable[[int], object]) -> None:
     assert not any(thread.is_alive() for thread in threads)
 
 
-class Metered(MemoryJournal):
-    """A journal whose new events are metered, as in a run."""
+class MeteredJournal(MemoryJournal):
+    """A journal whose new events are counted by a meter, as in a run."""
 
     def __init__(self, meter: Meter) -> None:
         super().__init__()
@@ -64,26 +64,26 @@ class Metered(MemoryJournal):
         self._meter.count(kind, body)
 
 
-class Slow:
-    """A model that answers once some calls have been under way together for a moment. It counts its calls."""
+class SlowModel:
+    """A model that answers only after ``together`` calls have been in progress for a moment. It counts its calls."""
 
     name = "slow"
 
     def __init__(self, together: int = 2) -> None:
-        self.calls = self.at_once = self.most_at_once = 0
+        self.calls = self.running = self.most_running = 0
         self._together = together
         self._released, self._lock = threading.Event(), threading.Lock()
 
     def complete(self, messages: object, sampling: Sampling, on_text: OnText | None = None) -> Reply:
         with self._lock:
             self.calls += 1
-            self.at_once += 1
-            self.most_at_once = max(self.most_at_once, self.at_once)
-            if self.at_once == self._together:
+            self.running += 1
+            self.most_running = max(self.most_running, self.running)
+            if self.running == self._together:
                 threading.Timer(0.2, self._released.set).start()
         self._released.wait(20)
         with self._lock:
-            self.at_once -= 1
+            self.running -= 1
         return Reply(text="yes", usage=Usage(prompt=3, completion=1))
 
 
@@ -93,9 +93,9 @@ def ask(journal: MemoryJournal, model: Model, meter: Meter, number: int = 0) -> 
 
 
 @pytest.mark.parametrize("calls", [1, 5])
-def test_calls_in_progress_count(limited: MeterOf, calls: int) -> None:
-    meter, model = limited(Budget(calls=calls)), Slow(together=calls)
-    journal = Metered(meter)
+def test_calls_in_progress_count(limited: NewMeter, calls: int) -> None:
+    meter, model = limited(Budget(calls=calls)), SlowModel(together=calls)
+    journal = MeteredJournal(meter)
     refused = []
 
     def work(number: int) -> None:
@@ -110,15 +110,15 @@ def test_calls_in_progress_count(limited: MeterOf, calls: int) -> None:
 
 
 @pytest.mark.parametrize("limit", [{"tokens": 9_000}, {"money": 9.0}])
-def test_the_highest_cost_of_a_call_in_progress_is_reserved(limited: MeterOf, limit: dict[str, float]) -> None:
-    """One call may take about 4,000 tokens, and takes 4: two run at a time, and all of them run in the end."""
+def test_the_highest_cost_of_a_call_in_progress_is_reserved(limited: NewMeter, limit: dict[str, float]) -> None:
+    """A call may take about 4,000 tokens, but takes 4. Two calls run at a time, and in the end all of them have run."""
     meter = limited(Budget.model_validate(limit), price=lambda model, reply: reply.usage.total / 1_000)
-    model, journal = Slow(), Metered(meter)
+    model, journal = SlowModel(), MeteredJournal(meter)
     side_by_side(6, lambda number: ask(journal, model, meter, number))
-    assert (model.calls, model.most_at_once) == (6, 2)
+    assert (model.calls, model.most_running) == (6, 2)
 
 
-def test_a_failed_call_releases_its_reservation(limited: MeterOf) -> None:
+def test_a_failed_call_releases_its_reservation(limited: NewMeter) -> None:
     meter = limited(Budget(calls=1))
     with pytest.raises(ZeroDivisionError), meter.call("m", Usage()):
         raise ZeroDivisionError
@@ -126,7 +126,7 @@ def test_a_failed_call_releases_its_reservation(limited: MeterOf) -> None:
         pass
 
 
-def test_a_call_within_a_call_does_not_wait_for_the_outer_one(limited: MeterOf) -> None:
+def test_a_call_within_a_call_does_not_wait_for_the_outer_one(limited: NewMeter) -> None:
     meter = limited(Budget(calls=1))
     inner = asking(place="task/0/inner/0")
     with meter.call("m", Usage()), inner, pytest.raises(BudgetEnded), meter.call("m", Usage(), wait=pytest.fail):
@@ -150,9 +150,9 @@ def test_no_event_is_lost_between_threads() -> None:
     assert (spent.calls, spent.actions, spent.tokens, spent.money) == (1_200, 1_200, 3_600, 600.0)
 
 
-def test_a_recorded_reply_costs_nothing_again(limited: MeterOf) -> None:
+def test_a_recorded_reply_costs_nothing_again(limited: NewMeter) -> None:
     meter = limited(Budget(calls=1))
-    journal, model = Metered(meter), ScriptedModel(["one"])
+    journal, model = MeteredJournal(meter), ScriptedModel(["one"])
     assert [ask(journal, model, meter) for _ in range(3)] == ["one"] * 3
     assert meter.spent.calls == 1
 
@@ -168,7 +168,7 @@ def test_a_recorded_reply_costs_nothing_again(limited: MeterOf) -> None:
         (Budget(tokens=5_000), Spending(prompt=4_000), "5,000 tokens has 1,000 left, and the next call may take 4,100"),
     ],
 )
-def test_a_call_beyond_the_budget_is_refused(limited: MeterOf, budget: Budget, spent: Spending, message: str) -> None:
+def test_a_call_beyond_the_budget_is_refused(limited: NewMeter, budget: Budget, spent: Spending, message: str) -> None:
     most = Usage(prompt=100, completion=4_000)
     with pytest.raises(BudgetEnded, match=f"the budget of {message}"), limited(budget, spent).call("m", most):
         pass
@@ -185,7 +185,7 @@ def test_a_call_beyond_the_budget_is_refused(limited: MeterOf, budget: Budget, s
         ({"seconds": 9}, Spending(seconds=30.01)),
     ],
 )
-def test_the_limit_that_is_named_is_enough(limited: MeterOf, limits: dict[str, float], spent: Spending) -> None:
+def test_the_limit_that_is_named_is_enough(limited: NewMeter, limits: dict[str, float], spent: Spending) -> None:
     budget, most = Budget.model_validate(limits), Usage(prompt=100, completion=4_000)
     with pytest.raises(BudgetEnded) as refused, limited(budget, spent).call("m", most):
         pass
@@ -194,12 +194,12 @@ def test_the_limit_that_is_named_is_enough(limited: MeterOf, limits: dict[str, f
         pass
 
 
-def test_a_limit_below_what_was_spent_names_both(limited: MeterOf) -> None:
+def test_a_limit_below_what_was_spent_names_both(limited: NewMeter) -> None:
     with pytest.raises(BudgetEnded, match="the budget of 10 calls is used up: 13 spent"):
         limited(Budget(calls=10), Spending(calls=13)).call("m", Usage()).__enter__()
 
 
-def test_an_action_needs_actions_and_no_tokens(limited: MeterOf) -> None:
+def test_an_action_needs_actions_and_no_tokens(limited: NewMeter) -> None:
     meter = limited(Budget(actions=2, tokens=0), Spending(actions=1))
     meter.before_action()
     meter.count("act", {"counted": False})
@@ -209,7 +209,7 @@ def test_an_action_needs_actions_and_no_tokens(limited: MeterOf) -> None:
         meter.before_action()
 
 
-def test_an_unknown_price_does_not_end_a_run(limited: MeterOf) -> None:
+def test_an_unknown_price_does_not_end_a_run(limited: NewMeter) -> None:
     with limited(Budget(money=0.01), Spending(money=None)).call("m", Usage()):
         pass
 

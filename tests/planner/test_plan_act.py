@@ -1,15 +1,15 @@
-"""Plan+Act: the same questions as Devil's Advocate, without remedies and without turning back."""
+"""Plan+Act asks the same questions as Devil's Advocate, but has no remedies and undoes nothing."""
 
 from planbook.planner import MemoryJournal, Outcome
 from planbook.sandbox import Sandbox
-from tests.planner.counsellors import NO, YES, Counsellors, aligned, branches, played, recorded
-from tests.planner.players import SOLVE, code
+from tests.planner.advocate_kit import NO, YES, AdvocateModels, aligned, branches, played, recorded
+from tests.planner.episode_kit import SOLVE, code
 
 WALL, DOOR = code("agent.touch('wall')"), code("agent.touch('door')")
 
 
 def test_plan_act_checks_after_each_step_what_is_complete(sandbox: Sandbox) -> None:
-    replies = Counsellors(act=[WALL, code(SOLVE)], subtask_done=[NO, YES])
+    replies = AdvocateModels(act=[WALL, code(SOLVE)], subtask_done=[NO, YES])
     journal = MemoryJournal()
     ending, _ = played(sandbox, replies, "plan-act", journal=journal)
     assert ending.outcome is Outcome.DIRECT_SUCCESS
@@ -21,7 +21,7 @@ def test_plan_act_checks_after_each_step_what_is_complete(sandbox: Sandbox) -> N
 
 
 def test_a_failed_alignment_ends_the_round_and_nothing_is_undone(sandbox: Sandbox) -> None:
-    replies = Counsellors(
+    replies = AdvocateModels(
         plan=["1. look", "It was the wrong wall.\n1. look elsewhere"],
         act=[WALL, DOOR, code(SOLVE)],
         align=[aligned("Felt the wall."), aligned("Felt the door.", verdict="NO")],
@@ -37,7 +37,7 @@ def test_a_failed_alignment_ends_the_round_and_nothing_is_undone(sandbox: Sandbo
 
 
 def test_without_reflection_no_round_knows_the_others(sandbox: Sandbox) -> None:
-    replies = Counsellors(
+    replies = AdvocateModels(
         act=[code("note_down('cold')\nagent.touch('wall')"), DOOR, code(SOLVE)], align=aligned(verdict="NO")
     )
     journal = MemoryJournal()
@@ -51,7 +51,7 @@ def test_without_reflection_no_round_knows_the_others(sandbox: Sandbox) -> None:
 def test_devils_advocate_without_remedies_asks_the_same(sandbox: Sandbox) -> None:
     requests = []
     for method, options in (("plan-act", {}), ("devils-advocate", {"remedies": 0})):
-        replies = Counsellors(act=[WALL, DOOR, code(SOLVE)], align=[aligned(), aligned(verdict="NO")])
+        replies = AdvocateModels(act=[WALL, DOOR, code(SOLVE)], align=[aligned(), aligned(verdict="NO")])
         played(sandbox, replies, method, options=options)
         requests.append(replies.asked)
     assert requests[0] == requests[1]

@@ -1,4 +1,4 @@
-"""The thought and the code of a planner's reply: headings of many forms, and unusable replies."""
+"""How thought and code are read from a planner's reply, with headings of many forms, and which replies are unusable."""
 
 import time
 
@@ -128,7 +128,7 @@ def test_a_reply_without_usable_code_is_refused_with_a_reason(text: str, message
         "pass",
     ],
 )
-def test_a_plan_that_only_defines_functions_is_not_taken_as_run(code: str) -> None:
+def test_a_plan_that_only_defines_functions_is_refused(code: str) -> None:
     with pytest.raises(ValueError, match="only defines functions"):
         as_plan(f"```python\n{code}\n```")
     assert as_plan(f"```python\n{code}\nsolve()\n```").code.endswith("solve()")

@@ -1,4 +1,4 @@
-"""Templates of all roles: each renders, uses each of its variables, and leaves code unchanged."""
+"""Every prompt template renders, uses each of its variables, and leaves code unchanged."""
 
 from collections.abc import Mapping
 from itertools import product
@@ -113,22 +113,22 @@ VALUES: Mapping[str, tuple[Any, ...]] = {
     "types": (TYPES, []),
     "words": (200, None),
 }
-GIVEN_AS_TEXT = {"trajectory": ("What happened.", CODE), "rules": ("## rule_1", "")}
-AS_TEXT = {
+TEXT_VALUES = {"trajectory": ("What happened.", CODE), "rules": ("## rule_1", "")}
+WITH_TEXT = {
     "trajectory": {"conclusion_direct", "conclusion_indirect", "conclusion_failure", "classify", "manage", "episode"},
     "rules": {"generalise", "known", "formulate"},
 }
 OVERRIDDEN = {"planner/automanual/system_code.j2": {"cooperation"}}
-"""Variables that only a block of the parent template uses, which this template replaces."""
-ELSEWHERE: Mapping[tuple[str, str], tuple[Any, ...]] = {
+"""Maps a template to variables that are used only in a block of its parent, which it replaces."""
+OTHER_MEANINGS: Mapping[tuple[str, str], tuple[Any, ...]] = {
     ("manuals/formulator.j2", "types"): (["fetch", "fetch_two"], []),
     ("rules/calls.j2", "rules"): ("The rules.", "Other rules."),
     ("rules/generalise.j2", "skill"): (SKILL, SKILL.model_copy(update={"task": OTHER})),
 }
-"""Where a word means something else, or is never missing."""
+"""Values for templates in which a variable has another meaning, or always has a value."""
 _CALL = Action("mine", ({"log": 1}, None))
 _GOAL = Goal(action=_CALL, line=1, source="mine log", said="mine log")
-OF_DEPS: Mapping[str, tuple[Any, ...]] = {
+DEPS_VALUES: Mapping[str, tuple[Any, ...]] = {
     "description": ("Failed: that.", CODE),
     "examples": ("It lacks an axe.", "", CODE),
     "explanation": ("It lacks wood.", "", CODE),
@@ -142,7 +142,7 @@ OF_DEPS: Mapping[str, tuple[Any, ...]] = {
     "seen": ("You open box_1.", CODE),
     "state": ("You hold nothing.", "", CODE),
 }
-OF_ADVOCATE: Mapping[str, tuple[Any, ...]] = {
+ADVOCATE_VALUES: Mapping[str, tuple[Any, ...]] = {
     "after": ("You touch the wall.", CODE),
     "answering": ("stop", ""),
     "before": ("You see a wall.", CODE),
@@ -162,15 +162,15 @@ OF_ADVOCATE: Mapping[str, tuple[Any, ...]] = {
 
 def values_of(name: str, variable: str) -> tuple[Any, ...]:
     stem = name.rpartition("/")[2].removesuffix(".j2")
-    if (name, variable) in ELSEWHERE:
-        return ELSEWHERE[name, variable]
-    if "/advocate/" in name and variable in OF_ADVOCATE:
-        return OF_ADVOCATE[variable]
-    return GIVEN_AS_TEXT[variable] if stem in AS_TEXT.get(variable, set()) else {**OF_DEPS, **VALUES}[variable]
+    if (name, variable) in OTHER_MEANINGS:
+        return OTHER_MEANINGS[name, variable]
+    if "/advocate/" in name and variable in ADVOCATE_VALUES:
+        return ADVOCATE_VALUES[variable]
+    return TEXT_VALUES[variable] if stem in WITH_TEXT.get(variable, set()) else {**DEPS_VALUES, **VALUES}[variable]
 
 
 def samples(name: str, prompt: Prompt) -> list[dict[str, Any]]:
-    """A first and a second sample of everything, and every pair of variables in which they differ."""
+    """Return the first values, the second values, and the first values with one variable after the other replaced."""
     first = {variable: values_of(name, variable)[0] for variable in prompt.variables}
     second = {variable: values_of(name, variable)[-1] for variable in prompt.variables}
     return [first, second, *({**first, variable: second[variable]} for variable in first)]

@@ -7,7 +7,7 @@ from planbook.envs.toy import Toy
 from planbook.planner import METHODS, Ending, Episode, EpisodeSettings, MemoryJournal, Outcome, play
 from planbook.planner.strategies.agentkit import possible_choices
 from planbook.sandbox import Sandbox
-from tests.planner.players import TASK
+from tests.planner.episode_kit import TASK
 
 
 def play_random(sandbox: Sandbox, name: str, task_id: str, seed: str = "0/0") -> tuple[Ending, Episode]:
@@ -40,7 +40,7 @@ def test_the_seed_decides_the_actions(sandbox: Sandbox, environment: str, task: 
 
 
 def test_all_actions_are_drawn_where_arguments_have_few_values() -> None:
-    """Not only those that would have an effect: the row Random of the paper's table 1."""
+    """Actions without an effect are drawn too, as in the row Random of the paper's table 1."""
     environment = load_environment("crafter")()
     environment.reset(environment.select(Selection(ids=("survive/0",)))[0])
     assert len(possible_choices(environment)) == len(set(possible_choices(environment))) == 17

@@ -1,4 +1,4 @@
-"""Digests of prompts, by which recorded replies are found: they hold the data, not the wording."""
+"""Digests of prompts, by which recorded replies are found, depend on the data in a prompt and not on its wording."""
 
 from pydantic import BaseModel
 
@@ -25,14 +25,14 @@ class RenamedRecord(BaseModel):
     added: tuple[str, ...] = ()
 
 
-def test_wording_names_and_new_empty_fields_are_not_data() -> None:
+def test_a_digest_ignores_wording_names_and_new_empty_fields() -> None:
     same = digest_of(Record(scene="a desk", about="A house.", taken=2))
     assert same == digest_of(RenamedRecord(view="a desk", about="A home, in other words.", steps=2))
     assert same != digest_of(Record(scene="a shelf", taken=2))
     assert same != digest_of(Record(scene="a desk", taken=3))
 
 
-def test_a_place_in_the_run_is_not_data() -> None:
+def test_a_digest_ignores_the_place_in_the_run() -> None:
     def step(scope: str, text: str) -> Step:
         return Step(scope=scope, cell=0, line=1, action=Action("open", ("box_1",)), observation=Observation(text))
 
@@ -40,7 +40,7 @@ def test_a_place_in_the_run_is_not_data() -> None:
     assert digest_of([step("task/0", "a key")]) != digest_of([step("task/0", "a pen")])
 
 
-def test_a_rendered_text_counts_as_its_data_everywhere() -> None:
+def test_a_digest_of_a_rendered_text_is_that_of_its_data() -> None:
     one, other = RenderedText.of("You see a desk.", "a desk"), RenderedText.of("There is a desk.", "a desk")
     assert digest_of({"scene": one}) == digest_of({"scene": other}) != digest_of({"scene": str(one)})
     assert Message(role="user", content=one).data_digest == Message(role="user", content=other).data_digest

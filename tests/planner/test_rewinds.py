@@ -1,4 +1,4 @@
-"""Marks and rewinds: only a moment that still lies behind the present one can be restored."""
+"""A mark is a checkpoint of an episode. It can be restored by a rewind unless an earlier rewind has undone it."""
 
 from collections.abc import Iterator
 
@@ -9,11 +9,11 @@ from planbook.envs.toy import Toy
 from planbook.planner import Episode, EpisodeSettings, FeedbackKind, MemoryJournal
 from planbook.planner.errors import WrongMark
 from planbook.sandbox import Sandbox
-from tests.planner.players import TASK
+from tests.planner.episode_kit import TASK
 
 
-class Brief(Toy):
-    """An environment whose short observations name the one before."""
+class BriefToy(Toy):
+    """An environment whose brief observations name the previous one."""
 
     def brief(self, observation: Observation, before: Observation) -> str:
         return f"after {before.text[:14]!r}"
@@ -21,7 +21,7 @@ class Brief(Toy):
 
 @pytest.fixture
 def episode(sandbox: Sandbox) -> Iterator[Episode]:
-    playing = Episode(TASK, Brief(), sandbox, MemoryJournal(), settings=EpisodeSettings(actions=30))
+    playing = Episode(TASK, BriefToy(), sandbox, MemoryJournal(), settings=EpisodeSettings(actions=30))
     playing.begin()
     yield playing
     playing.close()
@@ -43,7 +43,7 @@ def test_a_rewind_restores_environment_and_namespace_but_not_the_count(episode: 
 
 
 def test_an_undone_mark_is_refused(episode: Episode) -> None:
-    """Its environment and its namespace would belong to two different pasts."""
+    """Otherwise the environment and the namespace would have different histories."""
     first = episode.mark()
     episode.run("seen = agent.open('box_1')")
     second = episode.mark()

@@ -31,7 +31,7 @@ PATH = "task/0/round/0"
 
 
 class Replies:
-    """A model that gives one reply after another. It keeps each request, its sampling and its label."""
+    """A model that gives its replies in order. It keeps the messages, the sampling and the label of each request."""
 
     name = "replies"
 
@@ -113,7 +113,7 @@ def test_an_empty_text_is_not_an_answer() -> None:
         as_text(" \n")
 
 
-def test_recorded_replies_are_not_asked_for_again_and_later_questions_are() -> None:
+def test_recorded_replies_are_not_asked_for_again_but_later_questions_are_asked() -> None:
     journal = MemoryJournal()
     with pytest.raises(UnusableReply):
         ask(scope(Replies("forty"), journal, repairs=0))

@@ -1,4 +1,4 @@
-"""Selectors of goals: what is possible now, without taking what another goal needs, and what comes next."""
+"""Selectors choose the next goal among those that are possible now and take nothing that another goal needs."""
 
 from collections.abc import Sequence
 
@@ -42,8 +42,8 @@ def goals() -> Goals:
     return environment.goals
 
 
-class Reversed:
-    """Predicts that far goals are near."""
+class ReversedPredictor:
+    """A predictor of horizons that takes far goals for near ones."""
 
     def predict(self, features: Sequence[Features], /) -> Sequence[float]:
         return [-float(each["far"]) for each in features]
@@ -105,7 +105,7 @@ def test_the_nearest_selector_takes_the_least_true_horizon(goals: Goals) -> None
 
 
 def test_the_horizon_selector_takes_the_least_predicted_horizon(goals: Goals) -> None:
-    assert select(goals, [SAND, LOG], horizon_selector(Reversed().predict)).chosen == Candidate(1, LOG)
+    assert select(goals, [SAND, LOG], horizon_selector(ReversedPredictor().predict)).chosen == Candidate(1, LOG)
 
 
 def test_the_random_order_depends_on_its_seed_alone(goals: Goals) -> None:

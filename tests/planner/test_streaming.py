@@ -1,4 +1,7 @@
-"""Plans that run while the model still writes them: the same steps, however the reply is cut, and no more text."""
+"""Plans run while the model is still writing them.
+
+They take the same steps however the reply is cut into pieces, and no more text is requested than is needed.
+"""
 
 import os
 import time
@@ -30,12 +33,21 @@ from planbook.planner.strategies.adapt.executor import EXECUTOR
 from planbook.planner.streaming import NOT_RUN, PlanResult
 from planbook.planner.trajectory import in_reading_order
 from planbook.sandbox import Sandbox
-from tests.planner.killed import KilledJournal
-from tests.planner.pieces import Cut, Piecewise, at, cuts, episode, played, timeless, whole
-from tests.planner.players import THING
+from tests.planner.episode_kit import THING
+from tests.planner.killed_journal import KilledJournal
+from tests.planner.streaming_kit import (
+    Cut,
+    PiecewiseModel,
+    cut_at,
+    cut_points,
+    episode,
+    in_one_piece,
+    played,
+    without_timing,
+)
 
 STRIDE = 1 if os.environ.get("PLANBOOK_CUTS") else 23
-"""Distance between the places at which replies are cut."""
+"""Number of characters between the positions at which replies are cut."""
 
 
 def reply(code: str, after: str = "So far.") -> str:
@@ -87,15 +99,15 @@ def journal_of(sandbox: Sandbox, model: Model, **given: Any) -> MemoryJournal:
 
 @both_kinds
 def test_the_journal_is_the_same_wherever_a_reply_is_cut(sandbox: Sandbox, replies: Sequence[str]) -> None:
-    expected = timeless(journal_of(sandbox, Piecewise(replies)))
+    expected = without_timing(journal_of(sandbox, PiecewiseModel(replies)))
     assert sum(key[1] == "ask" for key, _ in expected) == len(replies)
-    assert timeless(journal_of(sandbox, Piecewise(replies, cut=list))) == expected
+    assert without_timing(journal_of(sandbox, PiecewiseModel(replies, cut=list))) == expected
     for place in range(0, max(map(len, replies)), STRIDE):
-        assert timeless(journal_of(sandbox, Piecewise(replies, at(place)))) == expected, place
+        assert without_timing(journal_of(sandbox, PiecewiseModel(replies, cut_at(place)))) == expected, place
 
 
 def test_a_sound_plan_does_the_same_as_without_streaming(sandbox: Sandbox) -> None:
-    journals, models = (MemoryJournal(), MemoryJournal()), (Piecewise(SOUND, list), Piecewise(SOUND, list))
+    journals, models = (MemoryJournal(), MemoryJournal()), (PiecewiseModel(SOUND, list), PiecewiseModel(SOUND, list))
     endings = [
         played(sandbox, model, journal, stream=stream, **OPTIONS)
         for model, journal, stream in zip(models, journals, (True, False), strict=True)
@@ -112,8 +124,8 @@ def test_a_sound_plan_does_the_same_as_without_streaming(sandbox: Sandbox) -> No
     assert "heard" not in {key[1] for key in journals[1].events}
 
 
-class GoOn:
-    """A prompt."""
+class GoOnPrompt:
+    """A prompt that says "Go on."."""
 
     name = "go on"
 
@@ -124,35 +136,35 @@ class GoOn:
 def stream_cell(
     sandbox: Sandbox, model: Model, *, stream: bool = True, actions: int | None = None, environment: Toy | None = None
 ) -> tuple[PlanResult, Episode]:
-    """Stream one reply. Return the result and the episode."""
+    """Stream one reply and run its code. Return the result and the episode."""
     playing = episode(sandbox, model, stream=stream, environment=environment)
     playing.begin()
-    result = playing.stream(EXECUTOR, GoOn(), actions=actions)
+    result = playing.stream(EXECUTOR, GoOnPrompt(), actions=actions)
     playing.close()
     return result, playing
 
 
-class Watched(Toy):
-    """Records how much of the reply had arrived when each action was taken."""
+class ArrivalToy(Toy):
+    """A toy environment that records how much of the reply had been sent when each box was opened."""
 
-    def __init__(self, model: Piecewise) -> None:
+    def __init__(self, model: PiecewiseModel) -> None:
         super().__init__()
         self._model, self.arrived = model, list[int]()
 
     @action("agent.open('box_2') -> 'You open box_2. In it, you see key.'")
     def open(self, box: str) -> Observation:
         """Open a box."""
-        self.arrived.append(self._model.told)
+        self.arrived.append(self._model.sent_characters)
         return super().open(box)
 
 
 def test_a_statement_runs_once_it_is_certain_and_a_failing_one_stops_the_reply(sandbox: Sandbox) -> None:
     text = reply("agent.open('box_1')\nagent.open('box_2')\n1 / 0\nagent.open('box_3')\n" + "print(1)\n" * 20)
-    model = Piecewise([text], list)
-    environment = Watched(model)
+    model = PiecewiseModel([text], list)
+    environment = ArrivalToy(model)
     result, playing = stream_cell(sandbox, model, environment=environment)
     assert environment.arrived == [text.index(call) + len(call) + 1 for call in ("'box_2')", "1 / 0")]
-    assert model.told == text.index("'box_3')") + len("'box_3')") + 1
+    assert model.sent_characters == text.index("'box_3')") + len("'box_3')") + 1
     assert (result.feedback.kind, result.feedback.line) == (FeedbackKind.RAISED, 3)
     ran = text[: text.index("1 / 0") + len("1 / 0")]
     assert result.history[-1].content == f"{ran}\n{NOT_RUN}\n```"
@@ -162,23 +174,23 @@ def test_a_statement_runs_once_it_is_certain_and_a_failing_one_stops_the_reply(s
 
 def test_an_executor_that_may_take_one_action_is_stopped_at_the_second(sandbox: Sandbox) -> None:
     text = reply("agent.open('box_1')\nagent.open('box_2')\nagent.open('box_3')\n")
-    model = Piecewise([text], list)
+    model = PiecewiseModel([text], list)
     result, playing = stream_cell(sandbox, model, actions=1)
     assert result.feedback.kind is FeedbackKind.UNFINISHED
     assert result.history[-1].content.endswith(f"agent.open('box_2')\n{NOT_RUN}\n```")
-    assert model.told < len(text)
+    assert model.sent_characters < len(text)
     assert len(playing.steps) == 1
 
 
-@pytest.mark.parametrize("cut", [whole, list])
+@pytest.mark.parametrize("cut", [in_one_piece, list])
 def test_a_reply_that_is_not_streamed_is_kept_whole_with_a_mark_before_code_not_run(sandbox: Sandbox, cut: Cut) -> None:
     text = reply("agent.open('box_1')\n1 / 0\nagent.open('box_2')\n") + "\nThen I am done."
     ran = text[: text.index("1 / 0") + 5]
-    result, playing = stream_cell(sandbox, Piecewise([text], cut), stream=False)
+    result, playing = stream_cell(sandbox, PiecewiseModel([text], cut), stream=False)
     assert result.history[-1].content == f"{ran}\n{NOT_RUN}{text.removeprefix(ran)}"
     assert len(playing.steps) == 1
     text = reply("agent.open('box_1')\n1 / 0\n") + "\nThen I am done."
-    result, _ = stream_cell(sandbox, Piecewise([text], cut), stream=False)
+    result, _ = stream_cell(sandbox, PiecewiseModel([text], cut), stream=False)
     assert result.history[-1].content == text, "all of the code ran"
 
 
@@ -193,12 +205,12 @@ REFUSED_PARTS = [
 ]
 
 
-@pytest.mark.parametrize("cut", [list, whole])
+@pytest.mark.parametrize("cut", [list, in_one_piece])
 @pytest.mark.parametrize(("text", "ran_to", "fault"), REFUSED_PARTS)
 def test_only_the_statements_before_a_faulty_one_run(
     sandbox: Sandbox, text: str, ran_to: int, fault: str, cut: Cut
 ) -> None:
-    model = Piecewise([text, reply(SOLVE)], cut)
+    model = PiecewiseModel([text, reply(SOLVE)], cut)
     assert played(sandbox, model, MemoryJournal()).outcome is Outcome.INDIRECT_SUCCESS
     prompt = model.prompts[1]
     ran = f"The code ran up to line {ran_to}; what follows was not run." if ran_to else "The code was not run."
@@ -208,8 +220,8 @@ def test_only_the_statements_before_a_faulty_one_run(
     assert ("Printed:\none" in prompt) == (text == reply(FAULTY))
 
 
-class BreaksOff(Piecewise):
-    """Its first reply ends for that reason."""
+class ModelCutOff(PiecewiseModel):
+    """A model whose first reply ends for the reason ``finish``."""
 
     finish: Finish = "length"
 
@@ -221,10 +233,10 @@ class BreaksOff(Piecewise):
 @pytest.mark.parametrize("stream", [False, True])
 @pytest.mark.parametrize("beginning", ["```python\n", "``` \n", ""])
 @pytest.mark.parametrize(("finish", "reason"), [("length", "cut off at its token limit"), ("refused", "refused")])
-def test_the_beginning_of_a_plan_is_not_run_as_if_it_were_the_plan(
+def test_the_beginning_of_a_cut_off_reply_is_not_taken_for_the_whole_plan(
     sandbox: Sandbox, finish: Finish, reason: str, beginning: str, stream: bool
 ) -> None:
-    model = BreaksOff([f"{beginning}agent.open('box_1')\nagent.open('box_2')\nagent.ope", reply(SOLVE)], list)
+    model = ModelCutOff([f"{beginning}agent.open('box_1')\nagent.open('box_2')\nagent.ope", reply(SOLVE)], list)
     model.finish = finish
     ending = played(sandbox, model, MemoryJournal(), stream=stream)
     if stream and "python" in beginning:
@@ -236,7 +248,7 @@ def test_the_beginning_of_a_plan_is_not_run_as_if_it_were_the_plan(
 
 def test_an_unusable_reply_is_asked_for_again_as_long_as_nothing_has_run(sandbox: Sandbox) -> None:
     definitions = reply("import random\n\ndef f():\n    return agent.open('box_1')\n")
-    model, journal = Piecewise([reply(BROKEN_AT_ONCE), definitions, reply(SOLVE)], list), MemoryJournal()
+    model, journal = PiecewiseModel([reply(BROKEN_AT_ONCE), definitions, reply(SOLVE)], list), MemoryJournal()
     assert played(sandbox, model, journal).outcome is Outcome.DIRECT_SUCCESS
     assert "'(' was never closed" in model.prompts[1]
     assert "the code only defines functions" in model.prompts[2]
@@ -245,36 +257,36 @@ def test_an_unusable_reply_is_asked_for_again_as_long_as_nothing_has_run(sandbox
 
 @both_kinds
 def test_an_episode_killed_after_any_event_ends_in_the_same_journal(sandbox: Sandbox, replies: Sequence[str]) -> None:
-    expected = journal_of(sandbox, Piecewise(replies, list))
+    expected = journal_of(sandbox, PiecewiseModel(replies, list))
     kinds = [key[1] for key in expected.events]
     assert "heard" in kinds
-    for events in cuts(expected):
+    for events in cut_points(expected):
         killed, resumed = KilledJournal(events), MemoryJournal()
         with pytest.raises(JournalFailed):
-            played(sandbox, Piecewise(replies, list), killed, **OPTIONS)
+            played(sandbox, PiecewiseModel(replies, list), killed, **OPTIONS)
         assert len(killed.events) == events
         resumed.events = dict(killed.events)
         left = replies[kinds[:events].count("ask") :]
-        model = Piecewise(left, list)
+        model = PiecewiseModel(left, list)
         played(sandbox, model, resumed, **OPTIONS)
-        assert timeless(resumed) == timeless(expected)
+        assert without_timing(resumed) == without_timing(expected)
         assert len(model.asked) == len(left), "a recorded reply is not asked for again"
 
 
 def test_an_episode_cannot_be_resumed_if_the_model_replies_differently(sandbox: Sandbox) -> None:
     replies = [reply("a = agent.open('box_1')\nb = agent.open('box_2')\nagent.open('box_3')\nprint(a)\n"), "no"]
-    events = list(journal_of(sandbox, Piecewise(replies, list)).events.items())
+    events = list(journal_of(sandbox, PiecewiseModel(replies, list)).events.items())
     second_action = [number for number, (key, _) in enumerate(events) if key[1] == "act"][1]
     journal = MemoryJournal()
     journal.events = dict(events[: second_action + 1])
     with pytest.raises(JournalMismatch, match="another reply of the model"):
-        played(sandbox, Piecewise([reply("print('something else')")], list), journal, **OPTIONS)
+        played(sandbox, PiecewiseModel([reply("print('something else')")], list), journal, **OPTIONS)
     recorded: Any = next(body for (_, kind, _), body in journal.events.items() if kind == "ask")
     assert recorded["reply"]["text"].endswith("agent.open('box_3')\n"), "its cost is recorded, too"
 
 
-class Reconnected(Piecewise):
-    """A model whose stream breaks: the listener gets the beginning of one reply, and another one is returned."""
+class ReconnectingModel(PiecewiseModel):
+    """A model whose first stream breaks: the listener gets the beginning of a reply, but another one is returned."""
 
     def __init__(self, beginning: str, replies: Sequence[str]) -> None:
         super().__init__(replies)
@@ -291,11 +303,11 @@ class Reconnected(Piecewise):
 def test_the_beginning_of_a_broken_stream_counts_if_any_of_it_ran(sandbox: Sandbox) -> None:
     other = reply("agent.open('box_4')\nagent.open('box_5')\n")
     start = other.partition("agent")[0]
-    acting = Reconnected(f"{start}agent.open('box_1')\nagent.open('box_2')\n", [other, reply(SOLVE)])
+    acting = ReconnectingModel(f"{start}agent.open('box_1')\nagent.open('box_2')\n", [other, reply(SOLVE)])
     assert played(sandbox, acting, MemoryJournal(), **OPTIONS).outcome is Outcome.DIRECT_SUCCESS
     assert "1. agent.open('box_1')" in acting.prompts[1]
     assert "box_4" not in acting.prompts[1]
-    idle = Reconnected(f"{start}x = 1\n", [other, reply(SOLVE)])
+    idle = ReconnectingModel(f"{start}x = 1\n", [other, reply(SOLVE)])
     assert played(sandbox, idle, MemoryJournal(), **OPTIONS).outcome is Outcome.INDIRECT_SUCCESS
     assert "1. agent.open('box_4')" in idle.prompts[1]
 
@@ -305,21 +317,23 @@ def test_a_stopped_run_receives_the_reply_to_its_end_and_does_not_ask_again(
     sandbox: Sandbox, error: Callable[[], BaseException]
 ) -> None:
     replies = [reply("agent.open('box_1')\nagent.open('box_2')\nagent.open('box_3')\n"), reply(SOLVE)]
-    expected, guarded = journal_of(sandbox, Piecewise(replies, list)), 0
-    journal, model = MemoryJournal(), Piecewise(replies, list)
+    expected, guarded = journal_of(sandbox, PiecewiseModel(replies, list)), 0
+    journal, model = MemoryJournal(), PiecewiseModel(replies, list)
 
     def guard() -> None:
         nonlocal guarded
-        guarded += model.told > 0
+        guarded += model.sent_characters > 0
         if guarded == 2:
             raise error()
 
     with pytest.raises(type(error())):
         played(sandbox, model, journal, guard=guard, **OPTIONS)
-    assert model.told == len(replies[0])
+    assert model.sent_characters == len(replies[0])
     assert [key[1] for key in journal.events][-1] == "ask"
-    played(sandbox, Piecewise(replies[1:], list), journal, **OPTIONS)
-    resumed, whole_run = (sorted(row for row in timeless(each) if row[0][1] != "heard") for each in (journal, expected))
+    played(sandbox, PiecewiseModel(replies[1:], list), journal, **OPTIONS)
+    resumed, whole_run = (
+        sorted(row for row in without_timing(each) if row[0][1] != "heard") for each in (journal, expected)
+    )
     assert resumed == whole_run
 
 
@@ -339,7 +353,7 @@ def test_the_seconds_of_a_reply_exclude_those_of_the_plan(sandbox: Sandbox) -> N
 
 
 def test_in_reading_order_a_question_comes_before_the_actions_of_its_reply(sandbox: Sandbox) -> None:
-    journal = journal_of(sandbox, Piecewise(SOUND, list))
+    journal = journal_of(sandbox, PiecewiseModel(SOUND, list))
     events = [SimpleNamespace(scope=scope, kind=kind, body=body) for (scope, kind, _), body in journal.events.items()]
     kinds = [event.kind for event in in_reading_order(events)]
     assert kinds[:5] == ["task", "recall", "ask", "act", "cell"]

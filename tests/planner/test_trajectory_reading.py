@@ -1,4 +1,4 @@
-"""An episode read back from its events is what the episode saw; and its text for prompts."""
+"""A trajectory read from the events of an episode equals what happened in it, and is rendered as text for prompts."""
 
 from collections.abc import Sequence
 from contextlib import ExitStack
@@ -33,7 +33,7 @@ TASK = Toy.tasks(Selection(ids=("fetch_two/0",)))[0]
 THOUGHT = Thought(text="I think so.", understanding="I think so.")
 
 
-class Knowledge:
+class OneRuleMemory:
     """A memory with one rule and one helper."""
 
     def recall(self, task: object) -> Recall:
@@ -42,7 +42,7 @@ class Knowledge:
 
 def episode(sandbox: Sandbox, journal: MemoryJournal, path: str = "task/3") -> Episode:
     limits = EpisodeSettings(actions=12, limits=Limits(wall_seconds=2))
-    return Episode(TASK, Toy(), sandbox, journal, settings=limits, path=path, memory=Knowledge())
+    return Episode(TASK, Toy(), sandbox, journal, settings=limits, path=path, memory=OneRuleMemory())
 
 
 PLANS = st.sampled_from(
@@ -121,7 +121,7 @@ def events_of(sandbox: Sandbox, path: str = "task/3") -> list[Row]:
     return rows_of(journal)
 
 
-def test_restarts_and_longer_numbers_are_other_episodes(sandbox: Sandbox) -> None:
+def test_paths_of_restarts_and_of_longer_numbers_belong_to_other_episodes(sandbox: Sandbox) -> None:
     events = {path: events_of(sandbox, path) for path in ("task/3", "task/3/restart/1", "task/31")}
     mixed = [event for each in zip(*events.values(), strict=True) for event in each]
     for path, own in events.items():
@@ -149,7 +149,7 @@ def test_an_episode_that_has_not_begun_cannot_be_read(events: Sequence[Row]) -> 
         read_trajectory("task/3", events)
 
 
-def test_the_text_has_plans_procedures_feedback_and_refusals_and_optionally_thoughts(sandbox: Sandbox) -> None:
+def test_the_text_has_plans_procedures_feedback_refusals_and_optionally_thoughts(sandbox: Sandbox) -> None:
     read = read_trajectory("task/3", events_of(sandbox))
     assert (read.knowledge, read.helpers) == ("Look first.", "def f():\n    pass")
     text, without_thoughts = render_trajectory(read), render_trajectory(read, thoughts=False)

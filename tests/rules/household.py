@@ -1,4 +1,4 @@
-"""Found types of household tasks: things are put or heated in places."""
+"""Task types found from solved household tasks, in which things are put somewhere or heated."""
 
 from planbook.rules.found_types import SolvedTask, with_solved_task
 from planbook.rules.types import FoundType
@@ -36,12 +36,12 @@ def _solved(name: str, plan: str, what: str, target: str, goal: str) -> SolvedTa
     return SolvedTask(f"{name}/{what}/{target}/{goal}", goal.format(what, target), code)
 
 
-def found(*solved: SolvedTask) -> tuple[FoundType, ...]:
-    """Return the types of solved tasks."""
+def found_types(*solved: SolvedTask) -> tuple[FoundType, ...]:
+    """Return the types that are found from solved tasks."""
     types: tuple[FoundType, ...] = ()
     for each in solved:
         types = with_solved_task(types, each)
     return types
 
 
-HOUSEHOLD = found(put("mug", "desk"), heat("egg", "fridge"), put("book", "shelf"), heat("apple", "sofa"))
+HOUSEHOLD = found_types(put("mug", "desk"), heat("egg", "fridge"), put("book", "shelf"), heat("apple", "sofa"))

@@ -1,4 +1,4 @@
-"""The Builder's five cases, from the question to the changed book, in the real sandbox."""
+"""The Builder's five cases, from the question to the changed rule book, in the real sandbox."""
 
 from dataclasses import replace
 from typing import Any
@@ -10,8 +10,8 @@ from planbook.rules import Blame, RuleType, build_rules
 from planbook.rules.builder import VALID_PART_APPLIED, BuildResult
 from planbook.rules.cases import BUILDER, Case
 from planbook.sandbox import Sandbox
-from tests.rules.asking import CONCLUSION, SETTINGS, STOP, Replies, asking, edits, episode
-from tests.rules.given import BOOK
+from tests.rules.builder_kit import CONCLUSION, SETTINGS, STOP, Replies, edits, episode, scripted_scope
+from tests.rules.example_book import BOOK
 
 RULES, AGENT = "Nobody knew.\n\nVerdict: Imperfect Rules", "rule_2 says so.\n\nVerdict: Imperfect Agent"
 DIRECT, INDIRECT, FAILURE = Outcome.DIRECT_SUCCESS, Outcome.INDIRECT_SUCCESS, Outcome.FAILURE
@@ -37,7 +37,7 @@ def build(
     elsewhere: str = "",
     **settings: Any,
 ) -> tuple[BuildResult, Replies]:
-    scope, model = asking(*texts)
+    scope, model = scripted_scope(*texts)
     changed = replace(SETTINGS, **settings)
     result = build_rules(scope, sandbox, BOOK, episode(outcome), conclusion, changed, elsewhere)
     assert len(model.asked) == len(texts), "every reply was asked for"
@@ -140,7 +140,7 @@ def test_a_broken_episode_is_not_shown_to_the_builder(sandbox: Sandbox, outcome:
     ],
 )
 def test_a_refused_batch_is_asked_for_again(sandbox: Sandbox, bad: str, message: str, applied: bool) -> None:
-    """After the last reply, the calls that were valid are applied."""
+    """After the last reply, those of its calls that are valid are applied."""
     result, model = build(sandbox, DIRECT, bad, bad, bad)
     assert message in model.prompt(1)
     assert "the builder gave no usable reply to builder/manage.j2" in result.note

@@ -12,7 +12,7 @@ from pydantic import JsonValue
 from planbook.rules.found_types import SolvedTask, as_procedure, parse_value, procedure_code, spans, with_solved_task
 from planbook.rules.matching import match
 from planbook.rules.plans import plan_shape
-from tests.rules.household import HEAT, HOUSEHOLD, THINGS, found, heat, put
+from tests.rules.household import HEAT, HOUSEHOLD, THINGS, found_types, heat, put
 
 NAMES = ("find", "thing", "places", "place", "what", "target", "where")
 words = st.from_regex(r"[a-z]{3,8}", fullmatch=True).filter(lambda word: not keyword.iskeyword(word))
@@ -70,13 +70,13 @@ def test_plans_that_differ_in_their_constants_have_the_same_shape(text: str, num
         ("agent.go(a='x')", "agent.go(b='x')", False),
     ],
 )
-def test_plans_of_the_same_shape(one: str, other: str, same: bool) -> None:
+def test_plans_have_the_same_shape_if_they_take_the_same_actions(one: str, other: str, same: bool) -> None:
     assert (plan_shape(one).shape == plan_shape(other).shape) is same
 
 
 @given(st.lists(st.tuples(words, words), min_size=2, max_size=6, unique=True))
 def test_constants_that_vary_with_the_goals_become_parameters(pairs: list[tuple[str, str]]) -> None:
-    (only,) = found(*(put(f"{what}x", f"{target}z") for what, target in pairs))
+    (only,) = found_types(*(put(f"{what}x", f"{target}z") for what, target in pairs))
     assert any("what" in each.params for each in only.examples) or len({what for what, _ in pairs}) == 1
     code = procedure_code(only)
     assert code is not None
@@ -89,8 +89,8 @@ def test_constants_that_vary_with_the_goals_become_parameters(pairs: list[tuple[
 
 def test_a_type_has_a_name_a_pattern_for_each_wording_and_a_procedure() -> None:
     assert [each.name for each in HOUSEHOLD] == ["put", "heat_put"]
-    assert found(put("mug", "desk", "look round, search hard, put {} in {}"))[0].name == "look_round_search_hard"
-    (same,) = found(heat("egg", "fridge"), heat("mug", "desk", "put a hot {} in {}"))
+    assert found_types(put("mug", "desk", "look round, search hard, put {} in {}"))[0].name == "look_round_search_hard"
+    (same,) = found_types(heat("egg", "fridge"), heat("mug", "desk", "put a hot {} in {}"))
     assert [each.pattern for each in same.wordings] == [
         "heat {what} and put it in {target}",
         "put hot {what} in {target}",
@@ -141,7 +141,7 @@ class Walker:
 
 
 @pytest.mark.parametrize("plan", [READS_A_VARIABLE, DEFINES_TWICE, HAS_A_GLOBAL, DEFINES_SOLVE, ""])
-def test_a_plan_does_the_same_as_a_procedure(plan: str) -> None:
+def test_a_plan_takes_the_same_actions_as_a_procedure(plan: str) -> None:
     walkers = Walker(), Walker()
     exec(plan, {"agent": walkers[0], "task": None})
     names: dict[str, Any] = {}
@@ -159,25 +159,25 @@ def test_a_plan_does_the_same_as_a_procedure(plan: str) -> None:
     ],
 )
 def test_constants_of_actions_inside_messages_become_parameters(code: str) -> None:
-    (only,) = found(*(SolvedTask(what, f"take a {what}", code.replace("WHAT", what)) for what in THINGS[:3]))
+    (only,) = found_types(*(SolvedTask(what, f"take a {what}", code.replace("WHAT", what)) for what in THINGS[:3]))
     assert [each.name for each in only.parameters] == ["value"]
     procedure = procedure_code(only) or ""
     assert "task.params['value']" in procedure
     assert not any(thing in procedure for thing in THINGS)
 
 
-def test_a_plan_without_one_of_the_parameters_is_of_another_type() -> None:
+def test_a_plan_without_one_of_the_parameters_belongs_to_another_type() -> None:
     code, goal = "agent.buy('{}', {})", "please buy {} now for me, and pay with {}"
     buys = [
         SolvedTask(what, goal.format(what, paid), code.format(what, paid)) for what, paid in (("mug", 1), ("egg", 2))
     ]
-    types = found(*buys, SolvedTask("odd", goal.format("pen", "cash"), code.format("pen", 3)))
+    types = found_types(*buys, SolvedTask("odd", goal.format("pen", "cash"), code.format("pen", 3)))
     assert [[each.name for each in kind.parameters] for kind in types] == [["value", "value_2"], ["value"]]
 
 
 def test_keys_of_patterns_stay_and_keys_of_assignments_become_parameters() -> None:
     code = "match agent.look():\n    case {'box': box}:\n        wanted = {}\n        wanted['WHAT'] = box"
-    (only,) = found(*(SolvedTask(what, f"take a {what}", code.replace("WHAT", what)) for what in THINGS[:3]))
+    (only,) = found_types(*(SolvedTask(what, f"take a {what}", code.replace("WHAT", what)) for what in THINGS[:3]))
     assert "case {'box': box}:" in (procedure_code(only) or "")
     assert "wanted[task.params['value']] = box" in (procedure_code(only) or "")
     earlier = only.model_copy(
@@ -191,21 +191,21 @@ def test_keys_of_patterns_stay_and_keys_of_assignments_become_parameters() -> No
 
 def test_after_three_examples_a_constant_that_never_varied_is_no_parameter() -> None:
     for examples, parameters in ((2, ["what", "target"]), (3, ["what"])):
-        (only,) = found(*(put(what, "desk") for what in THINGS[:examples]))
+        (only,) = found_types(*(put(what, "desk") for what in THINGS[:examples]))
         assert [each.name for each in only.parameters] == parameters
     assert [each.pattern for each in only.wordings] == ["put {what} in desk"]
 
 
 def test_the_name_of_an_attribute_is_no_parameter() -> None:
     code = "look = getattr(agent, 'examine') if hasattr(agent, 'examine') else agent.look\nlook('mug 1')"
-    (only,) = found(SolvedTask("mug", "examine the mug 1.", code))
+    (only,) = found_types(SolvedTask("mug", "examine the mug 1.", code))
     assert [each.pattern for each in only.wordings] == ["examine {value}"]
 
 
 def test_constants_that_vary_independently_of_the_goals_give_no_procedure() -> None:
     code = "agent.take('{} {}')"
     goals = (("mug", 1), ("egg", 2))
-    (only,) = found(
+    (only,) = found_types(
         *(SolvedTask(what, f"please take a {what} now", code.format(what, number)) for what, number in goals)
     )
     assert procedure_code(only) is None
@@ -213,7 +213,7 @@ def test_constants_that_vary_independently_of_the_goals_give_no_procedure() -> N
 
 def test_a_difference_that_the_goals_do_not_explain_makes_two_types() -> None:
     answer, delete = ("answer {}'s mail", "#answer"), ("throw out what {} sent", "#bin")
-    types = found(
+    types = found_types(
         *(
             SolvedTask(f"{goal}/{who}", goal.format(who), f"agent.open('{who}')\nagent.click('{button}')")
             for goal, button in (answer, delete)
@@ -236,14 +236,14 @@ def test_a_difference_that_the_goals_do_not_explain_makes_two_types() -> None:
 def test_a_parameter_replaces_the_part_of_a_constant_that_goals_name(
     code: str, goal: str, values: tuple[Any, ...], expected: str
 ) -> None:
-    (only,) = found(
+    (only,) = found_types(
         *(SolvedTask(str(n), goal.format(each), code.format(each)) for n, each in enumerate((*values, values[0])))
     )
     assert expected in (procedure_code(only) or "")
 
 
 @pytest.mark.parametrize(
-    ("form", "given", "value"),
+    ("form", "written", "value"),
     [
         ("integer", "zero", 0),
         ("integer", "Ten", 10),
@@ -260,8 +260,8 @@ def test_a_parameter_replaces_the_part_of_a_constant_that_goals_name(
         ("lower", ["mug"], None),
     ],
 )
-def test_a_value_is_read_in_its_form(form: str, given: JsonValue, value: JsonValue) -> None:
-    parsed = parse_value(given, form)
+def test_a_value_is_read_in_its_form(form: str, written: JsonValue, value: JsonValue) -> None:
+    parsed = parse_value(written, form)
     assert (parsed, type(parsed)) == (value, type(value))
 
 
@@ -274,12 +274,14 @@ def test_values_are_found_in_goals() -> None:
 
 def test_the_longer_of_two_overlapping_values_gets_the_slot() -> None:
     goals = (("red book", "red"), ("old pen", "old"))
-    (only,) = found(*(SolvedTask(a, f"send {a}", f"agent.send({a!r}, {b!r})") for a, b in goals))
+    (only,) = found_types(*(SolvedTask(a, f"send {a}", f"agent.send({a!r}, {b!r})") for a, b in goals))
     assert [each.pattern for each in only.wordings] == ["send {value}"]
 
 
 def test_a_goal_with_braces_fits_its_own_pattern() -> None:
-    (only,) = found(*(SolvedTask(what, f"put {{red}} {what} away", f"agent.put('{what}')") for what in THINGS[:3]))
+    (only,) = found_types(
+        *(SolvedTask(what, f"put {{red}} {what} away", f"agent.put('{what}')") for what in THINGS[:3])
+    )
     assert [each.pattern for each in only.wordings] == ["put ( red ) {value} away"]
     assert match((only,), "put {red} spoon away").params == {"value": "spoon"}
 
@@ -295,7 +297,7 @@ def test_a_task_joins_the_type_whose_procedure_solved_it() -> None:
 
 def test_goals_that_the_plan_reads_itself_are_matched_by_their_common_words() -> None:
     goals = ("buy red shoes for less than 40.00 dollars", "buy a tall lamp for less than 9.50 dollars")
-    (only,) = found(*(SolvedTask(goal, goal, "buy(agent, task.goal)") for goal in goals))
+    (only,) = found_types(*(SolvedTask(goal, goal, "buy(agent, task.goal)") for goal in goals))
     assert [each.pattern for each in only.wordings] == ["buy {*} for less than {*} dollars"]
     assert match((only,), "buy soap for less than 3 dollars").type == only.name
     assert match((only,), "sell soap for less than 3 dollars").type == ""

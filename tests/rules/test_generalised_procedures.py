@@ -1,4 +1,4 @@
-"""The code of a success is generalised to a procedure, which is verified on other tasks."""
+"""The code that solved a task is generalised to a procedure, which is verified on other tasks."""
 
 from collections.abc import Callable, Sequence
 
@@ -32,7 +32,7 @@ from planbook.planner.roles import Roles
 from planbook.rules import Knowledge, Rule, RuleType, Skill, Verification, generalise, verdict_of
 from planbook.rules.procedures import FAILURE_CHARACTERS, MAX_CODE, Generalisation, learned_procedure, procedure_reader
 from planbook.sandbox import Sandbox
-from tests.rules.asking import Replies
+from tests.rules.builder_kit import Replies
 from tests.spanning import rows_of
 
 DONE = Feedback(kind=FeedbackKind.DONE, text="1. agent.open('box_1') -> You open box_1. In it, you see ```apple```.")
@@ -76,11 +76,11 @@ def solve(agent, task):
                 break
 '''
 CARELESS = GENERAL.replace('.partition("you see ")[2]', "")
-"""Takes every box that it opens to hold the thing."""
+"""A procedure that assumes that every box it opens holds the thing."""
 
 
 def hard_coded(task: Task) -> str:
-    """Return a procedure with the ids of one scene, which solves that task only."""
+    """Return a procedure that contains the ids of one scene, and so solves only that task."""
     environment = Toy()
     environment.reset(task)
     (thing,) = map(str, task.params["things"])  # type: ignore[arg-type]
@@ -97,7 +97,7 @@ SOLVED = Verification(task_id="1", solved=True)
 
 
 class Bench:
-    """Plays procedures on the toy's tasks, in the real sandbox and in one journal, as a building run does."""
+    """Verifies procedures on tasks of the toy, in the real sandbox and with one journal, as ``planbook build`` does."""
 
     def __init__(self, sandbox: Sandbox, journal: MemoryJournal | None = None) -> None:
         self.sandbox, self.journal = sandbox, journal if journal is not None else MemoryJournal()
@@ -208,7 +208,7 @@ def test_an_unusable_reply_is_asked_for_again(text: str, message: str) -> None:
     assert len(result.attempts) == 1
 
 
-def test_after_three_unusable_replies_it_ends() -> None:
+def test_generalising_ends_after_three_unusable_replies() -> None:
     failed = Verification(task_id="1", solved=False)
     result = generalised(Replies([reply(GENERAL), "no", "no", "no"]), lambda procedure: [failed])
     assert (result.procedure, len(result.attempts)) == (None, 1)

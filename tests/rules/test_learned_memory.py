@@ -1,4 +1,4 @@
-"""What a memory recalls for a task: which rules and skills, in which order, and what is left out."""
+"""What a memory recalls for a task: its rules and skills, their order, and what is left out."""
 
 from collections.abc import Collection
 from textwrap import indent
@@ -15,7 +15,7 @@ from planbook.planner.roles import Roles
 from planbook.planner.strategies.automanual import AutoManualOptions
 from planbook.rules import Knowledge, LearnedMemory, Reflection, Rule, RuleType, Skill
 from planbook.sandbox import Sandbox
-from tests.rules.asking import Replies
+from tests.rules.builder_kit import Replies
 
 FETCH, FETCH_TWO, OTHER = Toy.select(Selection(ids=("fetch/0", "fetch_two/0", "fetch/1")))
 LOG = "NEVER SHOWN"
@@ -55,9 +55,9 @@ MANUAL = KNOWN.model_copy(update={"manual": "# The manual of boxes\n\nrule_2, ru
 
 
 def memory(
-    knowledge: Knowledge = KNOWN, without: Collection[str] = (), rule_tokens: int | None = None
+    knowledge: Knowledge = KNOWN, ablations: Collection[str] = (), rule_tokens: int | None = None
 ) -> LearnedMemory:
-    return LearnedMemory(knowledge, Toy, ablations=without, rule_tokens=rule_tokens)
+    return LearnedMemory(knowledge, Toy, ablations=ablations, rule_tokens=rule_tokens)
 
 
 def assert_in_order(text: str, *parts: str) -> None:
@@ -103,8 +103,8 @@ def test_the_manual_replaces_the_list_of_rules() -> None:
 @pytest.mark.parametrize("knowledge", [KNOWN, MANUAL], ids=["rules", "manual"])
 @pytest.mark.parametrize("rule_tokens", [None, 40])
 def test_a_validation_log_is_never_shown(knowledge: Knowledge, rule_tokens: int | None) -> None:
-    for without in ("", "rules", "libraries", "examples", "types", "helpers", "formulation"):
-        recalls = map(memory(knowledge, {without}, rule_tokens).recall, (FETCH, FETCH_TWO, OTHER))
+    for ablation in ("", "rules", "libraries", "examples", "types", "helpers", "formulation"):
+        recalls = map(memory(knowledge, {ablation}, rule_tokens).recall, (FETCH, FETCH_TWO, OTHER))
         assert all(LOG not in recall.model_dump_json() for recall in recalls)
 
 
@@ -123,7 +123,7 @@ def test_a_rules_helper_replaces_the_skills_helper_of_the_same_name() -> None:
 
 
 @pytest.mark.parametrize(
-    ("without", "absent"),
+    ("ablation", "absent"),
     [
         ("rules", {"process", "example", "type", "rule helper"}),
         ("libraries", {"skill", "skill helper"}),
@@ -132,8 +132,8 @@ def test_a_rules_helper_replaces_the_skills_helper_of_the_same_name() -> None:
         ("helpers", {"rule helper", "skill helper"}),
     ],
 )
-def test_an_ablation_removes_its_part_and_no_other(without: str, absent: set[str]) -> None:
-    recall = memory(without={without}).recall(FETCH)
+def test_an_ablation_removes_its_part_and_no_other(ablation: str, absent: set[str]) -> None:
+    recall = memory(ablations={ablation}).recall(FETCH)
     shown = {
         "process": PROCESS.content in recall.text,
         "example": FIND in recall.text,
@@ -143,11 +143,11 @@ def test_an_ablation_removes_its_part_and_no_other(without: str, absent: set[str
         "skill helper": "def fetch_from" in recall.helpers,
     }
     assert {name for name, is_shown in shown.items() if not is_shown} == absent
-    assert recall.rule_ids == (() if without == "rules" else ("rule_2", "rule_10"))
+    assert recall.rule_ids == (() if ablation == "rules" else ("rule_2", "rule_10"))
 
 
 def test_without_rules_and_libraries_nothing_is_shown() -> None:
-    assert memory(without={"rules", "libraries"}).recall(FETCH).text == ""
+    assert memory(ablations={"rules", "libraries"}).recall(FETCH).text == ""
 
 
 @pytest.mark.parametrize("name", ["types", "examples"])
@@ -239,12 +239,12 @@ USES_BOTH = SKILL.model_copy(
 SHORT = KNOWN.model_copy(update={"rules": (FETCH_PROCESS, CAN_FIND), "skills": {"fetch": USES_BOTH}})
 
 
-def by_task(knowledge: Knowledge = SHORT, rule_tokens: int | None = None) -> LearnedMemory:
+def memory_for(knowledge: Knowledge = SHORT, rule_tokens: int | None = None) -> LearnedMemory:
     return LearnedMemory(knowledge, Toy, by_task=True, rule_tokens=rule_tokens)
 
 
 def test_no_code_is_shown_twice() -> None:
-    recall = by_task().recall(FETCH)
+    recall = memory_for().recall(FETCH)
     assert "def find_box" in recall.helpers
     assert recall.text.count("def find_box") == 1, "the head of the helper, in its rule"
     assert "for number in range" not in recall.text
@@ -257,20 +257,20 @@ def test_no_code_is_shown_twice() -> None:
 def test_code_that_cannot_be_read_is_shown_as_it_is(code: str) -> None:
     rules = (FETCH_PROCESS, CAN_FIND, CAN_FIND.model_copy(update={"id": "rule_3", "example": code}))
     skills = {"fetch": USES_BOTH.model_copy(update={"code": code})}
-    text = by_task(SHORT.model_copy(update={"rules": rules, "skills": skills})).recall(FETCH).text
+    text = memory_for(SHORT.model_copy(update={"rules": rules, "skills": skills})).recall(FETCH).text
     assert text.count(code) == 1, "the skill; its process does not name rule_3"
-    every = by_task(SHORT.model_copy(update={"rules": rules[1:], "skills": {}})).recall(FETCH).text
+    every = memory_for(SHORT.model_copy(update={"rules": rules[1:], "skills": {}})).recall(FETCH).text
     assert code in every
 
 
 def test_an_indented_helper_is_shown_in_brief() -> None:
     indented = CAN_FIND.model_copy(update={"example": indent(CAN_FIND.example, "    ")})
-    text = by_task(SHORT.model_copy(update={"rules": (FETCH_PROCESS, indented), "skills": {}})).recall(FETCH).text
+    text = memory_for(SHORT.model_copy(update={"rules": (FETCH_PROCESS, indented), "skills": {}})).recall(FETCH).text
     assert "def find_box(agent, thing):\n    ..." in text
 
 
 def test_without_a_skill_of_the_type_examples_are_shown() -> None:
-    recall = by_task(SHORT.model_copy(update={"skills": {}})).recall(FETCH)
+    recall = memory_for(SHORT.model_copy(update={"skills": {}})).recall(FETCH)
     assert PROCESS.example in recall.text
     assert recall.example == "An example."
 
@@ -278,6 +278,6 @@ def test_without_a_skill_of_the_type_examples_are_shown() -> None:
 @pytest.mark.parametrize("tokens", [100, 300, 2_000])
 def test_rules_for_a_task_keep_to_their_token_budget(tokens: int) -> None:
     more = [PROCESS.model_copy(update={"id": f"rule_{n}", "content": "word " * 40}) for n in range(20, 40)]
-    recall = by_task(SHORT.model_copy(update={"rules": (*SHORT.rules, *more)}), tokens).recall(FETCH)
+    recall = memory_for(SHORT.model_copy(update={"rules": (*SHORT.rules, *more)}), tokens).recall(FETCH)
     assert "To fetch a thing" in recall.text
     assert estimate_tokens(recall.text.partition("# Code of")[0]) <= tokens + 60, "beside the heading"

@@ -1,4 +1,4 @@
-"""Episodes become skills and reflections, and a planner sees those that fit its task."""
+"""Episodes become skills and reflections, and a planner is shown the one that fits its task."""
 
 import pytest
 
@@ -42,11 +42,11 @@ def test_a_later_success_replaces_only_the_skill_of_its_type() -> None:
 @pytest.mark.parametrize("outcome", [Outcome.FAILURE, Outcome.OUT_OF_BUDGET])
 def test_a_failure_becomes_the_reflection_of_its_type(outcome: Outcome) -> None:
     before = EMPTY.model_copy(update={"skills": {"fetch": skill(FETCH)}})
-    once = with_conclusion(before, played(outcome), Conclusion(text="it guessed", code="agent.open('box_1')"))
-    twice = with_conclusion(once, played(outcome, OTHER), Conclusion(text="it guessed again"))
-    assert once.reflections == {"fetch": Reflection(task=FETCH, scene="the first scene", text="it guessed")}
-    assert twice.reflections["fetch"].text == "it guessed again"
-    assert twice.skills == before.skills
+    after_one = with_conclusion(before, played(outcome), Conclusion(text="it guessed", code="agent.open('box_1')"))
+    after_two = with_conclusion(after_one, played(outcome, OTHER), Conclusion(text="it guessed again"))
+    assert after_one.reflections == {"fetch": Reflection(task=FETCH, scene="the first scene", text="it guessed")}
+    assert after_two.reflections["fetch"].text == "it guessed again"
+    assert after_two.skills == before.skills
 
 
 @pytest.mark.parametrize("outcome", list(Outcome))
@@ -69,7 +69,7 @@ def test_a_type_is_shown_its_skill_before_its_reflection() -> None:
     assert precedent_for(both.model_copy(update={"skills": {"fetch_two": skill(FETCH_TWO)}}), FETCH) == reflection
 
 
-def test_a_type_without_either_is_shown_the_skill_of_the_most_similar_task() -> None:
+def test_a_type_without_skill_and_reflection_is_shown_the_skill_of_the_most_similar_task() -> None:
     def cleaning(kind: str, goal: str) -> Task:
         return Task(id=kind, env="toy", split="all", type=kind, goal=goal)
 

@@ -1,4 +1,4 @@
-"""Goals are matched with found types, by patterns, by words, or by a model."""
+"""Goals are matched with found task types by patterns, by words, or by a model."""
 
 import time
 from collections.abc import Mapping
@@ -15,7 +15,7 @@ from planbook.rules.found_types import SolvedTask
 from planbook.rules.matching import PATTERN, WORDS, candidates, is_doubtful, match
 from planbook.rules.memory import LearnedMemory
 from planbook.rules.types import Knowledge
-from tests.rules.household import HOUSEHOLD, PLACES, THINGS, found, heat, put
+from tests.rules.household import HOUSEHOLD, PLACES, THINGS, found_types, heat, put
 
 
 @pytest.mark.parametrize(
@@ -52,14 +52,14 @@ def test_every_wording_fills_the_parameters_of_its_own_type(what: str, target: s
 
 
 @given(st.text())
-def test_any_goal_is_matched_whole_or_not_at_all(goal: str) -> None:
+def test_a_goal_is_matched_with_all_parameters_or_not_at_all(goal: str) -> None:
     found_match = match(HOUSEHOLD, goal)
     assert not found_match.type or set(found_match.params) == {"what", "target"}
 
 
 def test_a_goal_that_fits_two_types_is_left_unmatched() -> None:
     other = SolvedTask("other", "put a pen in drawer", "agent.put('pen', 'drawer')")
-    types = found(put("mug", "desk"), other)
+    types = found_types(put("mug", "desk"), other)
     assert match(types, "put a pen in desk").type == ""
     offered = candidates(types, "put a pen in desk")
     assert [(each.name, each.had) for each in offered] == [
@@ -68,10 +68,10 @@ def test_a_goal_that_fits_two_types_is_left_unmatched() -> None:
     ]
 
 
-def test_merged_wordings_keep_the_slots() -> None:
+def test_merged_wordings_keep_the_places_of_parameters() -> None:
     goals = ("get {} with {} , please, and pay soon", "i want {} in {} , please, and pay soon")
     values = (("red shoes", "small"), ("a lamp", "green wood"))
-    types = found(
+    types = found_types(
         *(
             SolvedTask(f"{goal}{what}", goal.format(what, how), f"agent.buy('{what}', how='{how}')")
             for goal in goals
@@ -98,7 +98,7 @@ def test_merged_wordings_keep_the_slots() -> None:
 def test_new_words_in_an_open_part_must_not_change_the_meaning(goal: str, matched: bool) -> None:
     goals = ("find me red shoes, for less than 40 dollars", "i need a tall lamp, for less than 9 dollars")
     back = SolvedTask("back", "return soap", "agent.give('soap')")
-    types = found(*(SolvedTask(each, each, "buy(agent, task.goal)") for each in goals), back)
+    types = found_types(*(SolvedTask(each, each, "buy(agent, task.goal)") for each in goals), back)
     assert types[0].wordings[0].pattern == "{*} , for less than {*} dollars"
     assert (match(types, goal).type == types[0].name) is matched
 
@@ -122,7 +122,7 @@ def test_new_words_in_an_open_part_must_not_change_the_meaning(goal: str, matche
 )
 def test_words_next_to_a_value_must_not_change_it(goal: str, params: dict[str, JsonValue]) -> None:
     close, refund = "agent.close(ticket={}, note={!r})", "agent.refund(ticket={}, amount={!r})"
-    types = found(
+    types = found_types(
         SolvedTask("1", "Close ticket 1 with 'fixed'", close.format(1, "fixed")),
         SolvedTask("2", "Close ticket 2 with 'not found'", close.format(2, "not found")),
         SolvedTask("3", "Refund 5 dollars for ticket 1", refund.format(1, 5.0)),
@@ -138,7 +138,7 @@ def test_a_long_goal_that_nearly_fits_a_pattern_takes_little_time() -> None:
         "please look at the table and then find an apple near a window before you put it on some shelf in that room",
         "now look around table quickly then find big apple standing near window after that put it upon shelf into room",
     )
-    types = found(*(SolvedTask(goal, goal, "agent.go('x')") for goal in goals))
+    types = found_types(*(SolvedTask(goal, goal, "agent.go('x')") for goal in goals))
     assert types[0].wordings[0].pattern.count("{*}") > 6
     words = "please " + "look table then find apple near window put it shelf " * 100
     started = time.process_time()
@@ -150,16 +150,18 @@ def test_a_long_goal_that_nearly_fits_a_pattern_takes_little_time() -> None:
 def test_a_goal_with_two_readings_is_left_unmatched() -> None:
     goals = [("send {} to {}", ("red book", "old ann")), ("send {} to {}", ("pen", "bob"))]
     code = "agent.send('{}', '{}')"
-    (only,) = found(*(SolvedTask(values[0], goal.format(*values), code.format(*values)) for goal, values in goals))
+    (only,) = found_types(
+        *(SolvedTask(values[0], goal.format(*values), code.format(*values)) for goal, values in goals)
+    )
     assert match([only], "send red pen to bob").params == {"value": "red pen", "value_2": "bob"}
     assert match([only], "send ink to to eve").type == ""
 
 
-# What the memory makes of a model's match.
+# How the memory uses a match that a model has named.
 
-BUY = found(*(SolvedTask(each, f"buy {each} apples", f"agent.buy({n})") for n, each in enumerate(["two", "three"], 2)))[
-    0
-]
+BUY = found_types(
+    *(SolvedTask(each, f"buy {each} apples", f"agent.buy({n})") for n, each in enumerate(["two", "three"], 2))
+)[0]
 SELL = BUY.model_copy(update={"name": "sell"})
 PROCEDURE = parse_procedure(
     '"""B.\n\nworld: toy\ntype: buy_apples\nsource: me\n"""\n\ndef solve(agent, task): task.params["value"]\n', "x"
@@ -215,7 +217,7 @@ def test_a_goal_is_matched_if_the_params_of_its_task_have_other_names() -> None:
 
 def test_a_procedure_is_not_used_if_it_ignores_a_param_with_a_new_value() -> None:
     code = PROCEDURE.code.replace('task.params["value"]', "agent.buy({})")
-    sold = found(*(SolvedTask(str(n), f"sell {n} pears", f"agent.sell({n})") for n in (8, 9)))
+    sold = found_types(*(SolvedTask(str(n), f"sell {n} pears", f"agent.sell({n})") for n in (8, 9)))
     for argument, value, used in (
         ("2", "two", True),
         ("2", "nine", False),

@@ -9,7 +9,7 @@ from planbook.rules import Blame, Rule, RuleBook, RuleType
 from planbook.rules.cases import BUILDER, BUILDER_ANY_CASE, CONSOLIDATOR, Case, Permissions, case_of, read_blame
 from planbook.rules.edits import DeleteRule, Edit, UpdateRule, WriteRule
 from planbook.rules.errors import BatchRefused
-from tests.rules.given import BOOK, changed
+from tests.rules.example_book import BOOK, changed
 
 PHENOMENON, MECHANISM, HELPER, PROCESS, CORRECTED, UNRESOLVED = RuleType
 IDS = {type: f"rule_{number}" for number, type in enumerate(RuleType)}
@@ -32,17 +32,17 @@ def allowed(permissions: Permissions, *edits: Edit, book: RuleBook = ONE_OF_EACH
 
 
 @pytest.mark.parametrize("case", Case)
-def test_what_each_case_may_write(case: Case) -> None:
-    """An update that changes a rule's type counts as writing."""
+def test_each_case_may_write_certain_types_of_rules(case: Case) -> None:
+    """An update that changes the type of a rule needs the same permission as writing."""
     written = {type for type in RuleType if allowed(BUILDER[case], WriteRule(content="New.", type=type))}
     assert written == WRITTEN[case]
     update = UpdateRule(id=IDS[UNRESOLVED])
-    given = {type for type in RuleType if allowed(BUILDER[case], update.model_copy(update={"type": type}))}
-    assert given - {UNRESOLVED} == WRITTEN[case] - {UNRESOLVED}
+    types_after_update = {type for type in RuleType if allowed(BUILDER[case], update.model_copy(update={"type": type}))}
+    assert types_after_update - {UNRESOLVED} == WRITTEN[case] - {UNRESOLVED}
 
 
 @pytest.mark.parametrize("case", Case)
-def test_what_each_case_may_update(case: Case) -> None:
+def test_each_case_may_update_certain_types_of_rules(case: Case) -> None:
     updated = {type for type in RuleType if allowed(BUILDER[case], UpdateRule(id=IDS[type], example="x = 1"))}
     assert updated == set(RuleType) - ({PROCESS} if case is Case.FAILURE_IMPERFECT_RULES else set())
     assert all(allowed(BUILDER[case], UpdateRule(id=id, log="seen in task/1")) for id in ONE_OF_EACH.ids)
@@ -64,7 +64,7 @@ def test_without_cases_the_builder_writes_and_updates_all() -> None:
         assert allowed(BUILDER_ANY_CASE, UpdateRule(id=IDS[type], content="Other."))
 
 
-def test_what_the_consolidator_may_do() -> None:
+def test_the_consolidator_writes_no_rules_and_keeps_successes() -> None:
     kept = {PROCESS, HELPER}
     assert not any(allowed(CONSOLIDATOR, WriteRule(content="New.", type=type)) for type in RuleType)
     assert all(allowed(CONSOLIDATOR, UpdateRule(id=id, content="Other.")) for id in ONE_OF_EACH.ids)
@@ -114,7 +114,7 @@ def test_a_verdict_is_read_as_models_write_it(text: str, blame: Blame, other: Bl
 
 
 @pytest.mark.parametrize(
-    ("text", "why"),
+    ("text", "message"),
     [
         ("", "there is no verdict"),
         ("The rules are imperfect, I think.", "there is no verdict"),
@@ -125,7 +125,7 @@ def test_a_verdict_is_read_as_models_write_it(text: str, blame: Blame, other: Bl
         ("Verdict:", "does not clearly name one"),
     ],
 )
-def test_a_missing_or_double_verdict_is_refused(text: str, why: str) -> None:
-    with pytest.raises(ValueError, match=why) as refused:
+def test_a_missing_or_double_verdict_is_refused(text: str, message: str) -> None:
+    with pytest.raises(ValueError, match=message) as refused:
         read_blame(text)
     assert 'reads "Verdict: Imperfect Rules" or "Verdict: Imperfect Agent"' in str(refused.value)

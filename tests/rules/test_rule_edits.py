@@ -1,4 +1,4 @@
-"""The rule book, and batches of edits, which are applied whole or not at all."""
+"""The rule book, and batches of edits, each of which is applied completely or not at all."""
 
 import pytest
 
@@ -7,7 +7,7 @@ from planbook.rules.cases import BUILDER, CONSOLIDATOR, Case, Permissions
 from planbook.rules.draft import MAX_CHARACTERS, Draft
 from planbook.rules.edits import DeleteRule, Edit, RuleChange, UpdateRule, WriteRule
 from planbook.rules.errors import BadHistory, BatchRefused, UnknownRule
-from tests.rules.given import BOOK, HELPER, MECHANISM, SUCCESS, UNRESOLVED, USER, apply, batch, changed, note
+from tests.rules.example_book import BOOK, HELPER, MECHANISM, SUCCESS, UNRESOLVED, USER, apply, batch, changed, note
 
 
 def refusal(*edits: Edit, book: RuleBook = BOOK, permissions: Permissions = USER) -> list[str]:
@@ -86,7 +86,7 @@ def test_a_change_fits_only_the_book_it_was_made_for() -> None:
 
 
 def test_ids_are_not_reused_and_prose_is_not_renumbered() -> None:
-    """The papers' code renumbered rules, and their ids inside prose with them."""
+    """The papers' code renumbered rules, and also changed their ids inside prose."""
     book = changed(BOOK, DeleteRule(id="rule_3"))
     book = changed(book, note("After the deletion."))
     assert book.ids == ("rule_0", "rule_1", "rule_2", "rule_4")
@@ -96,7 +96,7 @@ def test_ids_are_not_reused_and_prose_is_not_renumbered() -> None:
 
 
 def test_a_bad_edit_refuses_the_batch_and_every_fault_is_reported() -> None:
-    """The papers' code applied the calls before the bad one."""
+    """The papers' code applied the calls that came before the bad one."""
     faults = refusal(
         note("A sound rule."),
         UpdateRule(id="rule_9", content="x"),
@@ -122,7 +122,7 @@ def test_a_bad_edit_refuses_the_batch_and_every_fault_is_reported() -> None:
 
 
 SAME = MECHANISM.content.upper().replace(" ", "  \n")
-"""The content of rule_0 in other letters and spaces."""
+"""The content of rule_0 in capital letters and with other spaces."""
 
 
 @pytest.mark.parametrize(
@@ -150,7 +150,7 @@ def test_a_batch_with_one_fault_is_refused(edits: list[Edit], fault: str) -> Non
     assert fault in message
 
 
-def test_calls_keep_their_numbers_and_edits_of_rules_that_were_left_out_are_left_out() -> None:
+def test_calls_keep_their_numbers_and_edits_of_omitted_rules_are_omitted() -> None:
     draft = Draft(BOOK, BUILDER[Case.FAILURE_IMPERFECT_AGENT], lenient=True)
     id, _ = draft.add(note("Do it so.", RuleType.SUCCESS_PROCESS))
     draft.add(UpdateRule(id=id, log="task/1"))

@@ -2,7 +2,7 @@
 
 from planbook.rules import Citation, Evidence
 from planbook.rules.book import NO_EVIDENCE, count_evidence, evidence_table
-from tests.rules.given import BOOK
+from tests.rules.example_book import BOOK
 
 CITATIONS = (
     Citation(episode="task/0", rule_ids=("rule_0", "rule_2", "rule_0"), solved=True),
@@ -20,7 +20,7 @@ def test_an_episode_counts_once_for_each_rule_that_it_cites() -> None:
     }
 
 
-def test_of_two_records_of_an_episode_the_later_counts() -> None:
+def test_the_later_of_two_records_of_an_episode_counts() -> None:
     again = CITATIONS[1].model_copy(update={"solved": True, "blamed_agent": frozenset()})
     assert count_evidence((*CITATIONS, again))["rule_2"] == Evidence(cited=3, unblamed=3, solved=3)
 

@@ -1,4 +1,4 @@
-"""Helper functions from rules and skills, defined in the real sandbox."""
+"""Helper functions are taken from rules and skills, and defined in the real sandbox."""
 
 import pytest
 
@@ -9,7 +9,7 @@ from planbook.planner import Episode, EpisodeSettings, FeedbackKind, MemoryJourn
 from planbook.rules import RuleBook, RuleForm, Skill
 from planbook.rules.helpers import EXCEPTIONS, METHOD_DECORATORS, helper_code, helper_sources
 from planbook.sandbox import Sandbox, bound_names
-from tests.rules.given import BOOK, HELPER, SUCCESS
+from tests.rules.example_book import BOOK, HELPER, SUCCESS
 
 TASK = Toy.tasks(Selection(ids=("fetch/0",)))[0]
 SEARCH = r'''
@@ -51,8 +51,8 @@ find("key")
 '''
 
 
-def defined(sandbox: Sandbox, code: str, then: str = "x = 1") -> tuple[list[str], str]:
-    """Define the helpers and run a cell; return the actions that it took, and what it printed."""
+def run_with_helpers(sandbox: Sandbox, code: str, then: str = "x = 1") -> tuple[list[str], str]:
+    """Define the helpers and run a piece of code. Return the actions that it took, and what it printed."""
     episode = Episode(TASK, Toy(), sandbox, MemoryJournal(), settings=EpisodeSettings(actions=20))
     episode.begin()
     with episode.frame("helped", helpers=code):
@@ -68,7 +68,7 @@ def test_a_helper_comes_with_everything_it_needs(sandbox: Sandbox) -> None:
     assert bound_names(helpers) == {"re", "NAMES", "SEEN", "Place", "Lost", "find", "look"}
     assert "# Open one box after the other." in helpers
     then = "try:\n    find('unicorn')\nexcept Lost as lost:\n    print('lost', lost)"
-    actions, output = defined(sandbox, helpers, then)
+    actions, output = run_with_helpers(sandbox, helpers, then)
     assert actions == ["open('box_1')", "open('box_2')", "open('box_3')"]
     assert output == "lost unicorn\n"
 
@@ -118,7 +118,7 @@ HOSTILE = {
 def test_helpers_that_fail_or_act_when_defined_are_left_out(sandbox: Sandbox, name: str) -> None:
     helpers = helper_code([HOSTILE[name], "def sound():\n    return 'sound'"], Toy)
     assert "f" not in bound_names(helpers)
-    assert defined(sandbox, helpers, "print(sound())") == ([], "sound\n")
+    assert run_with_helpers(sandbox, helpers, "print(sound())") == ([], "sound\n")
 
 
 def test_a_helper_does_not_redefine_a_builtin() -> None:
@@ -131,26 +131,26 @@ def test_methods_may_have_decorators(sandbox: Sandbox) -> None:
     methods = "".join(f"    @{name}\n    def of_{name}(self):\n        pass\n" for name in sorted(METHOD_DECORATORS))
     helpers = helper_code([f"class f:\n{methods}"], Toy)
     assert "f" in bound_names(helpers)
-    assert defined(sandbox, helpers) == ([], "")
+    assert run_with_helpers(sandbox, helpers) == ([], "")
 
 
 def test_a_class_may_derive_from_any_exception(sandbox: Sandbox) -> None:
     own = "".join(f"class My{base}({base}):\n    'Ours.'\n" for base in sorted(EXCEPTIONS))
     helpers = helper_code([own], Toy)
     assert {"MyValueError", "MyKeyError"} <= bound_names(helpers)
-    assert defined(sandbox, helpers) == ([], "")
+    assert run_with_helpers(sandbox, helpers) == ([], "")
 
 
 @pytest.mark.parametrize("code", ["\0", "def f():\n\treturn 1\n        return 2", "x" * 200_000, "(" * 5_000, "\ud800"])
 def test_unreadable_code_is_ignored(sandbox: Sandbox, code: str) -> None:
     helpers = helper_code([code, f"def f():\n    pass\n{code}"], Toy)
-    assert defined(sandbox, helpers) == ([], "")
+    assert run_with_helpers(sandbox, helpers) == ([], "")
 
 
 def test_complete_definitions_of_broken_code_are_kept(sandbox: Sandbox) -> None:
     helpers = helper_code(["def f(:\n    pass\n\ndef whole():\n    return 1\n"], Toy)
     assert bound_names(helpers) == {"whole"}
-    assert defined(sandbox, helpers, "print(whole())")[1] == "1\n"
+    assert run_with_helpers(sandbox, helpers, "print(whole())")[1] == "1\n"
 
 
 @pytest.mark.parametrize("code", ["    def f():\n        return 1\n", "```python\ndef f():\n    return 1\n```"])
@@ -164,7 +164,7 @@ def test_a_helper_that_needs_another_function_of_the_same_name_is_left_out(sandb
     same = f"{first}\ndef bring(thing):\n    return find(thing)"
     helpers = helper_code([first, second, same], Toy)
     assert bound_names(helpers) == {"find", "bring"}
-    assert defined(sandbox, helpers, "print(bring('key'))")[1] == "first key\n"
+    assert run_with_helpers(sandbox, helpers, "print(bring('key'))")[1] == "first key\n"
 
 
 def test_definitions_that_do_not_fit_earlier_ones_are_left_out() -> None:
@@ -203,4 +203,4 @@ def test_helpers_of_rules_come_before_those_of_skills() -> None:
 
 def test_helpers_may_read_the_task(sandbox: Sandbox) -> None:
     code = helper_code(["def wanted():\n    return task.params['things']"], Toy)
-    assert defined(sandbox, code, "print(wanted())")[1] == f"{TASK.params['things']}\n"
+    assert run_with_helpers(sandbox, code, "print(wanted())")[1] == f"{TASK.params['things']}\n"

@@ -1,4 +1,4 @@
-"""The log of changes: undo, differences between states, and its lines."""
+"""The history of a rule book: changes are undone, states are compared, and its log has a line for each entry."""
 
 import pytest
 from pydantic import TypeAdapter
@@ -7,7 +7,7 @@ from planbook.rules import History, RuleType, new_lesson_ids
 from planbook.rules.cases import Case
 from planbook.rules.edits import Batch, DeleteRule, Edit, Entry, UpdateRule, states
 from planbook.rules.errors import BadHistory
-from tests.rules.given import BOOK, USER, apply, batch, note
+from tests.rules.example_book import BOOK, USER, apply, batch, note
 
 
 def with_change(history: History, *edits: Edit) -> History:
@@ -22,14 +22,14 @@ def history() -> History:
     return with_change(history, DeleteRule(id="rule_3"))
 
 
-def test_the_log_leads_to_the_book(history: History) -> None:
+def test_replaying_the_log_gives_the_book(history: History) -> None:
     assert history.book.ids == ("rule_0", "rule_1", "rule_2", "rule_4")
     assert states(BOOK, history.entries)[-1] == history.book
     stored = TypeAdapter(tuple[Entry, ...]).dump_json(history.entries)
     assert states(BOOK, TypeAdapter(tuple[Entry, ...]).validate_json(stored))[-1] == history.book
 
 
-def test_undo_takes_back_a_change_and_all_later_ones(history: History) -> None:
+def test_undo_reverts_a_change_and_all_later_ones(history: History) -> None:
     undone = history.undo(2)
     assert undone.entries[:3] == history.entries
     assert undone.book.active == states(BOOK, history.entries[:1])[-1].active
@@ -72,7 +72,7 @@ def test_the_difference_of_two_states_is_shown_rule_by_rule(history: History) ->
     assert history.diff(1, 3) == (
         "--- rule_0 at 1\n+++ rule_0 at 3\n@@ -1,2 +1,3 @@\n"
         " rule_0 (Special Mechanism)\n"
-        "-  A box must be opened before it is seen into.\n"
+        "-  A box must be opened before one sees into it.\n"
         "+  A box must be opened.\n"
         "+  log: task/2\n"
         "--- rule_3 at 1\n+++ rule_3 at 3\n@@ -1,2 +0,0 @@\n"
@@ -86,8 +86,8 @@ def test_the_difference_of_two_states_is_shown_rule_by_rule(history: History) ->
 
 
 def test_the_log_has_a_line_for_each_entry(history: History) -> None:
-    cased = Batch(edits=(note("More."),), who="builder", where="task/3/builder/0", case=Case.DIRECT_SUCCESS)
-    history = history.record(apply(history.book, cased, USER)).undo(2)
+    batch_with_case = Batch(edits=(note("More."),), who="builder", where="task/3/builder/0", case=Case.DIRECT_SUCCESS)
+    history = history.record(apply(history.book, batch_with_case, USER)).undo(2)
     empty = history.record(apply(history.book, Batch(edits=(), who="consolidator", where=""), USER))
     assert empty.log() == [
         "   1  builder at task/17/builder/0: wrote rule_4 (Special Phenomenon)",

@@ -1,4 +1,4 @@
-"""Checks of rules: code that says whether an episode followed a rule."""
+"""The check of a rule is code that says whether an episode obeyed the rule."""
 
 from dataclasses import replace
 
@@ -22,8 +22,8 @@ from planbook.rules import (
 )
 from planbook.rules.obedience import BadCheck, Obedience, obeyed
 from planbook.sandbox import Sandbox
-from tests.rules.asking import CONCLUSION, SETTINGS, STOP, asking, edits, episode
-from tests.rules.given import BOOK
+from tests.rules.builder_kit import CONCLUSION, SETTINGS, STOP, edits, episode, scripted_scope
+from tests.rules.example_book import BOOK
 
 FIRST = """
 def obeyed(code, steps):
@@ -33,8 +33,8 @@ def obeyed(code, steps):
 CHECKED = RuleBook.from_rules((*BOOK.active[:-1], BOOK.active[-1].model_copy(update={"check": FIRST})))
 
 
-def opening(*boxes: str, outcome: Outcome = Outcome.INDIRECT_SUCCESS) -> Trajectory:
-    """An episode that opened boxes."""
+def episode_of(*boxes: str, outcome: Outcome = Outcome.INDIRECT_SUCCESS) -> Trajectory:
+    """Return an episode in which these boxes were opened."""
     steps = tuple(
         Step(scope="s", cell=0, line=1, action=Action("open", (box,)), observation=Observation(f"You open {box}."))
         for box in boxes
@@ -44,7 +44,7 @@ def opening(*boxes: str, outcome: Outcome = Outcome.INDIRECT_SUCCESS) -> Traject
 
 @pytest.mark.parametrize(("boxes", "answer"), [(("box_1", "box_2"), True), (("box_2",), False), ((), None)])
 def test_a_check_reads_the_steps_of_an_episode(sandbox: Sandbox, boxes: tuple[str, ...], answer: bool | None) -> None:
-    assert obeyed(sandbox, FIRST, opening(*boxes)) is answer
+    assert obeyed(sandbox, FIRST, episode_of(*boxes)) is answer
 
 
 def test_a_check_reads_the_code_too(sandbox: Sandbox) -> None:
@@ -62,28 +62,28 @@ BROKEN_CHECKS = {
 
 
 @pytest.mark.parametrize(("check", "message"), BROKEN_CHECKS.items())
-def test_a_check_that_does_not_run_is_refused_and_decides_nothing(sandbox: Sandbox, check: str, message: str) -> None:
+def test_a_check_that_fails_is_refused_and_decides_nothing(sandbox: Sandbox, check: str, message: str) -> None:
     with pytest.raises(BadCheck, match=message):
-        obeyed(sandbox, check, opening("box_1"))
-    assert message in check_problem(sandbox, check, [opening("box_1")])
-    assert rules_obeyed(sandbox, [Rule(id="rule_1", type=None, content="x", check=check)], opening("box_1")) == {}
+        obeyed(sandbox, check, episode_of("box_1"))
+    assert message in check_problem(sandbox, check, [episode_of("box_1")])
+    assert rules_obeyed(sandbox, [Rule(id="rule_1", type=None, content="x", check=check)], episode_of("box_1")) == {}
 
 
 def test_a_check_must_apply_to_a_stored_episode(sandbox: Sandbox) -> None:
-    assert check_problem(sandbox, FIRST, [opening(), opening("box_2")]) == ""
-    assert "returned None for every episode" in check_problem(sandbox, FIRST, [opening()])
+    assert check_problem(sandbox, FIRST, [episode_of(), episode_of("box_2")]) == ""
+    assert "returned None for every episode" in check_problem(sandbox, FIRST, [episode_of()])
 
 
 def test_a_check_of_the_builder_is_tried_before_it_is_kept(sandbox: Sandbox) -> None:
     settings = replace(
-        SETTINGS, form=RuleForm(checks=True), verify=lambda text: check_problem(sandbox, text, [opening("box_2")])
+        SETTINGS, form=RuleForm(checks=True), verify=lambda text: check_problem(sandbox, text, [episode_of("box_2")])
     )
     kind = '"Special Phenomenon"'
     tried = ("def obeyed(code, steps): return 1 / 0", FIRST)
     bad, good = (
         edits(f'write_rule(content="Open box_1 first.", type={kind}, check={check!r})', STOP) for check in tried
     )
-    scope, model = asking(bad, good)
+    scope, model = scripted_scope(bad, good)
     built = build_rules(scope, sandbox, BOOK, episode(Outcome.DIRECT_SUCCESS), CONCLUSION, settings)
     assert "ZeroDivisionError" in model.prompt(1)
     assert "`obeyed(code, steps)`" in model.asked[0][0].content
@@ -93,7 +93,7 @@ def test_a_check_of_the_builder_is_tried_before_it_is_kept(sandbox: Sandbox) -> 
 
 def test_without_checks_none_is_asked_for_or_accepted(sandbox: Sandbox) -> None:
     written = edits(f'write_rule(content="x", type="Special Phenomenon", check={FIRST!r})', STOP)
-    scope, model = asking(written, edits(STOP))
+    scope, model = scripted_scope(written, edits(STOP))
     built = build_rules(scope, sandbox, BOOK, episode(Outcome.DIRECT_SUCCESS), CONCLUSION, SETTINGS)
     assert "check" not in model.asked[0][0].content.partition("# The rules")[2]
     assert "rules have no checks here" in model.prompt(1)
@@ -102,7 +102,7 @@ def test_without_checks_none_is_asked_for_or_accepted(sandbox: Sandbox) -> None:
 
 
 @pytest.mark.parametrize(
-    ("counts", "why"),
+    ("counts", "reason"),
     [
         ((0, 0, 5, 2), "never obeyed"),
         ((0, 0, 4, 2), ""),
@@ -114,9 +114,9 @@ def test_without_checks_none_is_asked_for_or_accepted(sandbox: Sandbox) -> None:
         ((5, 0, 0, 0), ""),
     ],
 )
-def test_a_rule_is_useless_only_if_the_difference_is_significant(counts: tuple[int, ...], why: str) -> None:
+def test_a_rule_is_useless_only_if_the_difference_is_significant(counts: tuple[int, ...], reason: str) -> None:
     names = ("obeyed", "obeyed_solved", "others", "others_solved")
-    assert Obedience(**dict(zip(names, counts, strict=True))).useless_reason == why
+    assert Obedience(**dict(zip(names, counts, strict=True))).useless_reason == reason
 
 
 def test_the_consolidator_sees_how_often_a_rule_was_obeyed(sandbox: Sandbox) -> None:
@@ -129,7 +129,7 @@ def test_the_consolidator_sees_how_often_a_rule_was_obeyed(sandbox: Sandbox) -> 
     assert useless_rules(evidence) == {rule: "fewer are solved where it is obeyed (p = 0.014)"}
     table = evidence_table(CHECKED, evidence).splitlines()
     assert table[0].endswith("obeyed  solved if obeyed  not obeyed  solved if not")
-    scope, model = asking(edits(f'delete_rule("{rule}")', STOP))
+    scope, model = scripted_scope(edits(f'delete_rule("{rule}")', STOP))
     book, _ = consolidate(
         scope, sandbox, CHECKED, evidence, lambda ids: "", replace(SETTINGS, form=RuleForm(checks=True))
     )

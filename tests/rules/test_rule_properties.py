@@ -1,4 +1,4 @@
-"""Properties of any sequence of batches and undos."""
+"""Properties that hold after any sequence of batches of edits and undos."""
 
 from hypothesis import event, given
 from hypothesis import strategies as st
@@ -8,7 +8,7 @@ from planbook.rules.book import cited_ids
 from planbook.rules.cases import BUILDER, CONSOLIDATOR, SUCCESS, Case, Permissions
 from planbook.rules.edits import Batch, DeleteRule, Edit, UpdateRule, WriteRule, states
 from planbook.rules.errors import BatchRefused, EditFault
-from tests.rules.given import BOOK, USER, apply
+from tests.rules.example_book import BOOK, USER, apply
 
 IDS = st.integers(0, 6).map(lambda number: f"rule_{number}")
 SOUND = st.integers(0, 999).map(lambda number: f"Box {number} sticks.")
@@ -34,7 +34,7 @@ SINGLE = EDITS.map(lambda edit: Batch(edits=(edit,), who="user", where="task/1")
 UNDO = st.integers(1, 5)
 
 
-def advanced(history: History, move: Batch | int, permissions: Permissions = USER) -> History:
+def after_move(history: History, move: Batch | int, permissions: Permissions = USER) -> History:
     """Return the history after a batch or an undo, or the same history if it is refused."""
     if isinstance(move, int):
         books = states(history.initial, history.entries)
@@ -46,7 +46,7 @@ def advanced(history: History, move: Batch | int, permissions: Permissions = USE
         return history
 
 
-def success(book: RuleBook) -> list[tuple[str, RuleType | None]]:
+def success_rules(book: RuleBook) -> list[tuple[str, RuleType | None]]:
     return [(rule.id, rule.type) for rule in book.active if rule.type in SUCCESS]
 
 
@@ -54,7 +54,7 @@ def success(book: RuleBook) -> list[tuple[str, RuleType | None]]:
 def test_no_id_is_assigned_twice(moves: list[Batch | int]) -> None:
     history, assigned = History(initial=BOOK), list(BOOK.ids)
     for move in moves:
-        before, history = history, advanced(history, move)
+        before, history = history, after_move(history, move)
         if history is not before and not isinstance(move, int):
             assigned += apply(before.book, move, USER).assigned
         assert set(history.book.ids) <= set(assigned)
@@ -66,7 +66,7 @@ def test_no_id_is_assigned_twice(moves: list[Batch | int]) -> None:
 def test_the_log_reproduces_the_book(moves: list[Batch | int]) -> None:
     history, book = History(initial=BOOK), BOOK
     for move in moves:
-        before, history = history, advanced(history, move)
+        before, history = history, after_move(history, move)
         if history is before:
             continue
         if isinstance(move, int):
@@ -82,7 +82,7 @@ def test_the_log_reproduces_the_book(moves: list[Batch | int]) -> None:
 def test_a_batch_is_applied_whole_or_not_at_all(moves: list[Batch], edits: list[Edit]) -> None:
     book = BOOK
     for move in moves:
-        book = advanced(History(initial=book), move).book
+        book = after_move(History(initial=book), move).book
     before = book.model_dump_json()
     change, faults = None, tuple[EditFault, ...]()
     try:
@@ -105,7 +105,7 @@ def test_a_batch_is_applied_whole_or_not_at_all(moves: list[Batch], edits: list[
 def test_every_cited_rule_exists(moves: list[Batch]) -> None:
     history = History(initial=BOOK)
     for move in moves:
-        history = advanced(history, move)
+        history = after_move(history, move)
         known = set(history.book.ids)
         assert all(known.issuperset(cited_ids(rule)) for rule in history.book.active)
 
@@ -116,8 +116,8 @@ def test_consolidation_keeps_success_rules_and_adds_no_rule(moves: list[Batch]) 
     book = RuleBook.from_rules((*BOOK.active, *more))
     history = History(initial=book)
     for move in moves:
-        history = advanced(history, move, CONSOLIDATOR)
-        assert success(history.book) == success(book)
+        history = after_move(history, move, CONSOLIDATOR)
+        assert success_rules(history.book) == success_rules(book)
         assert set(history.book.ids) <= set(book.ids)
 
 
@@ -128,5 +128,5 @@ def test_consolidation_keeps_success_rules_and_adds_no_rule(moves: list[Batch]) 
 def test_a_failure_changes_no_success_rules(moves: list[Batch], case: Case) -> None:
     history = History(initial=BOOK)
     for move in moves:
-        history = advanced(history, move, BUILDER[case])
-        assert success(history.book) == success(BOOK)
+        history = after_move(history, move, BUILDER[case])
+        assert success_rules(history.book) == success_rules(BOOK)

@@ -1,4 +1,4 @@
-"""Rules and earlier tasks are chosen by the words of a task."""
+"""Rules and earlier tasks are chosen by the words of the current task."""
 
 import pytest
 from hypothesis import given
@@ -75,7 +75,7 @@ def test_the_budget_is_kept_and_every_rule_has_those_it_builds_on(budget: int, g
     assert all(set(rule.builds_on) <= set(ids) for rule in chosen)
 
 
-def test_rules_that_build_on_each_other_come_together() -> None:
+def test_rules_that_build_on_each_other_are_chosen_together() -> None:
     ring = RuleBook.from_rules((rule(0, "mug", builds_on=("rule_1",)), rule(1, "see rule_0"), rule(2, "lamp " * 50)))
     assert [rule.id for rule in select_rules(ring, HEAT, 40)] == ["rule_0", "rule_1"]
 
@@ -123,7 +123,7 @@ def ids(task: Task, skill: Skill | None = None) -> list[str]:
 def test_a_task_gets_its_process_the_rules_that_it_names_and_fitting_errors() -> None:
     assert ids(HEAT) == ["rule_0", "rule_1", "rule_2", "rule_3", "rule_5"]
     cool = task("pick_cool_then_place", "cool some lettuce")
-    assert ids(cool) == ["rule_4"], "a process that another one only builds on is not told"
+    assert ids(cool) == ["rule_4"], "a process that another one merely builds on is not shown"
 
 
 def test_a_task_without_a_clearly_best_process_gets_all_rules() -> None:

@@ -1,4 +1,4 @@
-"""The rule system, called by a model's code in the real sandbox."""
+"""A model's code calls the rule system in the real sandbox."""
 
 import pytest
 
@@ -6,7 +6,7 @@ from planbook.rules import RuleType
 from planbook.rules.cases import BUILDER, CONSOLIDATOR, Case, Permissions
 from planbook.rules.system import EditResult, RuleSystem, run_edits
 from planbook.sandbox import Sandbox
-from tests.rules.given import BOOK, USER, apply
+from tests.rules.example_book import BOOK, USER, apply
 
 EPISODES = {"task/1": "agent.open('box_1') -> nothing", "task/2": "agent.open('box_2') -> key"}
 

@@ -1,16 +1,18 @@
-"""The tables of attacks. Each section is an attack; a line ``---`` separates its cells.
+"""Read the tables of attacks in ``attacks`` and its subfolders. Each section of a table is one attack.
 
-In the folders a section begins with a line ``### NAME -> OUTCOME``. The outcome is that of the first cell that does not
-finish, or of the last one:
+A line ``---`` separates the cells of an attack: pieces of code that one session runs one after the other. In the
+subfolders, a section begins with a line ``### NAME -> OUTCOME``. The outcome is that of the first cell that does not
+finish, or of the last cell:
 
-    refused FAULT       it does not run, for this fault (sandbox.policy.rules)
-    raises EXCEPTION    of exactly this type
-    limit NAME          one of sandbox.types.MESSAGES ends it
-    gives JSON          it is harmless, and the last expression has this value
+    refused FAULT       the policy refuses the cell for this fault (sandbox.policy.rules)
+    raises EXCEPTION    the cell raises an exception of exactly this type
+    limit NAME          this limit, one of sandbox.types.MESSAGES, ends the cell
+    gives JSON          the cell is harmless, and its last expression has this value
 
-``(plain Python too)`` after it means that the attack fails even without any layer, because of Python or the host. The
-attacks outside of the folders are directed at their own worker, which they may spoil: they have no outcome, and must
-have no effect on the host. ``deeds`` are what a plan does after one of the ``escapes``, which define ``modules``.
+``(plain Python too)`` after the outcome means that the attack fails even without any layer, because of Python or the
+host. The attacks outside of the subfolders are directed at their own worker, which they may damage. They have no
+outcome, but must have no effect on the host. The ``escapes`` among them get around the language layer and define a
+variable ``modules``; ``deeds`` are what a plan does after such an escape.
 """
 
 import json
@@ -28,7 +30,7 @@ LIMITS = Limits(wall_seconds=20, memory_mb=256)
 
 
 class Host:
-    """Actions and a function of the host, whose module and instance hold the secret."""
+    """A host with two functions for plans. Its module and its instance hold a secret that no plan may see."""
 
     def __init__(self) -> None:
         self.secret, self.calls = CANARY, list[object]()
@@ -46,7 +48,7 @@ class Host:
         return sandbox.session(functions, attributes=lambda: {"agent.location": "desk"}, limits=limits)
 
     def reached(self, *results: CellResult) -> str:
-        """Return what an attack reached of the host; an empty text if it reached nothing."""
+        """Return how an attack affected the host, or an empty text if it did not."""
         shown = " ".join(f"{result.output} {result.value} {result.faults}" for result in results)
         if CANARY in shown or self.secret != CANARY or vars(self).keys() != {"secret", "calls"}:
             return "reached the host"
@@ -54,24 +56,25 @@ class Host:
 
 
 HERE = Path(__file__).parent / "attacks"
-PLAINLY = " (plain Python too)"
-AT_ONCE = 4
-"""Number of workers that run at the same time. Most of the time they wait."""
+REMARK = " (plain Python too)"
+PARALLEL_WORKERS = 4
+"""Number of workers that run at the same time, which is possible because they mostly wait."""
 T = TypeVar("T")
 WORDS = {FaultKind.CHECK: "refused", FaultKind.RAISED: "raises", FaultKind.LIMIT: "limit"}
 
 
 @dataclass(frozen=True)
 class Attack:
-    """One section; ``fails_plainly`` is what the remark says."""
+    """One section of a table."""
 
     name: str
     cells: tuple[str, ...]
     outcome: str
-    fails_plainly: bool
+    fails_in_plain_python: bool
+    """Whether the title ends with the remark ``(plain Python too)``."""
 
     def run_in(self, session: Session) -> CellResult:
-        """The result of the first cell that does not finish, or of the last."""
+        """Return the result of the first cell that does not finish, or of the last cell."""
         result = CellResult()
         for cell in self.cells:
             result = session.run(cell)
@@ -81,7 +84,7 @@ class Attack:
 
 
 def attacks(*folders: str) -> list[Attack]:
-    """Return the attacks of a folder's tables: ``.`` for those on the language, else a subfolder."""
+    """Return the attacks in the tables of these folders: ``.`` for those on the language, or a subfolder."""
     files = [file for folder in folders for file in sorted((HERE / folder).glob("*.txt"))]
     return [attack for file in files for attack in _attacks_of(file)]
 
@@ -91,17 +94,17 @@ def _attacks_of(file: Path) -> Iterator[Attack]:
         name, arrow, outcome = title.partition(" -> ")
         assert arrow or file.parent == HERE, f"{file.name}: {name}: has no outcome"
         cells = tuple(source.rstrip("\n").split("\n---\n"))
-        yield Attack(f"{file.stem}: {name}", cells, outcome.removesuffix(PLAINLY), outcome.endswith(PLAINLY))
+        yield Attack(f"{file.stem}: {name}", cells, outcome.removesuffix(REMARK), outcome.endswith(REMARK))
 
 
-def side_by_side(look: Callable[[Attack], Iterable[T]], found: Iterable[Attack]) -> list[T]:
-    """Return what ``look`` yields for each attack, in the order of the attacks. Several run at the same time."""
-    with ThreadPoolExecutor(AT_ONCE) as pool:
-        return [each for results in pool.map(look, found) for each in results]
+def examine_all(examine: Callable[[Attack], Iterable[T]], found: Iterable[Attack]) -> list[T]:
+    """Examine several attacks at a time. Return everything that ``examine`` yields, in the order of the attacks."""
+    with ThreadPoolExecutor(PARALLEL_WORKERS) as pool:
+        return [result for results in pool.map(examine, found) for result in results]
 
 
 def outcome_of(result: CellResult) -> str:
-    """Return the outcome as the tables write it."""
+    """Return the outcome of a cell in the notation of the tables."""
     if result.fault is None:
         return f"gives {json.dumps(result.value)}"
     return f"{WORDS[result.fault.kind]} {result.fault.type}"

@@ -1,4 +1,4 @@
-"""Sandboxes that tests share: real processes, the real kernel."""
+"""Sandboxes and sessions that tests share. They use real processes and the real kernel."""
 
 from collections.abc import Iterator
 
@@ -15,14 +15,14 @@ def sandbox() -> Iterator[Sandbox]:
 
 @pytest.fixture(scope="session")
 def unguarded() -> Iterator[Sandbox]:
-    """A sandbox without the language layer: plans are plain Python, confined only by process and protocol."""
+    """A sandbox without the language layer: plans are plain Python, confined only by the kernel and the protocol."""
     with Sandbox(language_layer=False) as opened:
         yield opened
 
 
 @pytest.fixture(scope="session")
-def numbered() -> Iterator[Sandbox]:
-    """Like ``unguarded``, but plans see the process ids of the host, so they can tell workers apart."""
+def pid_sandbox() -> Iterator[Sandbox]:
+    """Like ``unguarded``, but plans see the host's process ids, by which they can tell one worker from another."""
     with Sandbox(language_layer=False, disabled_mechanisms=["pid namespace"]) as opened:
         yield opened
 

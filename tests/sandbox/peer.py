@@ -1,4 +1,4 @@
-"""Scripted workers: real sockets and real processes, only the messages are made up."""
+"""Scripted workers: the sockets and processes are real, but a script writes the messages."""
 
 import os
 import socket
@@ -19,11 +19,11 @@ from planbook.sandbox.process import WorkerProcess
 from planbook.sandbox.protocol import MAX_FROM_WORKER, pack
 
 GRACE = 8.0
-"""Maximum seconds beyond the wall clock until a cell has ended, even on a busy machine."""
+"""Maximum seconds between the wall clock limit of a cell and its end, even on a busy machine."""
 
 
 class Peer:
-    """The other end of a worker's socket."""
+    """The worker's end of the socket between host and worker."""
 
     def __init__(self, sock: socket.socket) -> None:
         self.sock = sock
@@ -35,7 +35,7 @@ class Peer:
         self.sock.sendall(data)
 
     def hear(self) -> bytes:
-        """Return one frame of the host."""
+        """Return the next frame from the host."""
         (size,) = struct.unpack(">I", self._exactly(4))
         return self._exactly(size)
 
@@ -58,7 +58,7 @@ Script = Callable[[Peer], None]
 
 @contextmanager
 def session(script: Script, functions: Mapping[str, Callable[..., object]], limits: Limits) -> Iterator[Session]:
-    """Open a session whose workers all follow the script."""
+    """Open a session in which every worker follows the script."""
     processes: list[subprocess.Popen[bytes]] = []
     threads: list[threading.Thread] = []
 
@@ -87,7 +87,7 @@ def drain(peer: Peer) -> None:
 
 
 def flood(*parts: object) -> Script:
-    """Return a script that says the same again and again, and reads all answers."""
+    """Return a script that sends the same message again and again, and reads and ignores all answers."""
     frames = pack(to_json(list(parts)), MAX_FROM_WORKER) * max(1, 4_000 // len(to_json(list(parts))))
 
     def script(peer: Peer) -> None:
@@ -125,7 +125,7 @@ def then_close(data: bytes) -> Script:
 
 
 def drip(peer: Peer) -> None:
-    """Send a frame byte by byte: it takes seconds, and the host never has to wait for the next byte."""
+    """Send a frame byte by byte, which takes seconds although the host never has to wait for the next byte."""
     peer.hear()
     for byte in pack(b" " * MAX_FROM_WORKER, MAX_FROM_WORKER):
         peer.raw(bytes([byte]))
@@ -139,7 +139,7 @@ def sip(peer: Peer) -> None:
         time.sleep(0.001)
 
 
-def deep(levels: int) -> Any:
+def nested_list(levels: int) -> Any:
     value: Any = 1
     for _ in range(levels):
         value = [value]

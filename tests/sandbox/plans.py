@@ -1,4 +1,7 @@
-"""Run programs in a sandbox and in plain Python, and read tables of snippets (``### TITLE`` begins a section)."""
+"""Run programs in a sandbox and in plain Python, and read tables of snippets.
+
+A line ``### TITLE`` begins a section of a table.
+"""
 
 import atexit
 import contextlib
@@ -27,12 +30,12 @@ def sections(file: Path) -> Iterator[tuple[str, str]]:
 
 HERE = Path(__file__).parent
 GOOD_PLANS = dict(sections(HERE / "tables" / "good_plans.txt"))
-"""Plans like those that models write. A check must pass them."""
+"""Plans like those that models write. They must pass the check."""
 
 
 @dataclass(frozen=True)
-class Ran:
-    """The result of a program: its output, and type, message and innermost line of the exception that ended it."""
+class ProgramResult:
+    """The output of a program, and the type, message and innermost line of the exception that ended it, if any."""
 
     output: str
     type: str = ""
@@ -48,28 +51,30 @@ def fault_of(session: Session, code: str) -> Fault:
 
 
 @cache
-def opened() -> Sandbox:
-    """Return one sandbox for all programs of a test process."""
+def shared_sandbox() -> Sandbox:
+    """Return the sandbox that all programs of this test process share."""
     sandbox = Sandbox()
     atexit.register(sandbox.close)
     return sandbox
 
 
-def run_in_sandbox(source: str, limits: Limits | None = None) -> Ran:
-    """Run a program in a session of its own."""
-    return run_in(opened(), source, limits)
+def run_in_sandbox(source: str, limits: Limits | None = None) -> ProgramResult:
+    """Run a program in a session of its own, in the shared sandbox."""
+    return run_in(shared_sandbox(), source, limits)
 
 
-def run_in(sandbox: Sandbox, source: str, limits: Limits | None = None) -> Ran:
-    """Run a program in a session of a sandbox."""
+def run_in(sandbox: Sandbox, source: str, limits: Limits | None = None) -> ProgramResult:
+    """Run a program in a new session of this sandbox."""
     with sandbox.session({}, limits=limits or Limits()) as session:
         result = session.run(source)
     fault = result.fault
-    return Ran(result.output, fault.type, fault.message, fault.line) if fault else Ran(result.output)
+    return (
+        ProgramResult(result.output, fault.type, fault.message, fault.line) if fault else ProgramResult(result.output)
+    )
 
 
-def run_plain(source: str) -> Ran:
-    """Run a program in this process."""
+def run_plain(source: str) -> ProgramResult:
+    """Run a program in this process, as plain Python."""
     names: dict[str, Any] = {"__name__": "__main__"}
     cell = compile_cell(source, "<plan>", guarded=False)
     with contextlib.redirect_stdout(io.StringIO()) as output:
@@ -78,8 +83,8 @@ def run_plain(source: str) -> Ran:
             if cell.tail is not None:
                 eval(cell.tail, names)
         except BaseException as error:
-            return Ran(output.getvalue(), type(error).__name__, str(error), _line(error))
-    return Ran(output.getvalue())
+            return ProgramResult(output.getvalue(), type(error).__name__, str(error), _line(error))
+    return ProgramResult(output.getvalue())
 
 
 def _line(error: BaseException) -> int | None:
@@ -92,7 +97,7 @@ def _line(error: BaseException) -> int | None:
 
 
 def snippets(folder: str) -> Iterator[Any]:
-    """Yield the sections of the folder's tables."""
+    """Yield each section of the tables in a folder as a test parameter."""
     for file in sorted((HERE / folder).glob("*.txt")):
         for name, source in sections(file):
             yield pytest.param(source, id=f"{file.stem}: {name}")

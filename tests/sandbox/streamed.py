@@ -1,4 +1,4 @@
-"""Texts for the tests of reading and streaming: programs, recorded replies, and code that is awkward to split."""
+"""Texts for the tests that read and stream replies: programs, recorded replies, and code that is awkward to split."""
 
 import json
 from functools import cache
@@ -8,12 +8,12 @@ from planbook.sandbox import read_reply
 from tests.sandbox.plans import GOOD_PLANS, HERE, sections, snippets
 
 RECORDINGS = Path(__file__).parents[2] / "manuals" / "recordings"
-PROGRAMS: dict[str, str] = {str(each.id): each.values[0] for each in snippets("compatibility")} | GOOD_PLANS
+PROGRAMS: dict[str, str] = {str(snippet.id): snippet.values[0] for snippet in snippets("compatibility")} | GOOD_PLANS
 AWKWARD = dict(sections(HERE / "tables" / "awkward_programs.txt")) | {
     "tabs and form feeds": "def f():\n\treturn 1\n\x0c\nprint(f())\n",
     "no last line end": "print(1)\nprint(2)",
 }
-"""Programs whose statements are hard to tell apart."""
+"""Programs in which it is hard to see where a statement ends."""
 DOCSTRING = '''def look(box):
     """Open a box.
 
@@ -26,12 +26,12 @@ DOCSTRING = '''def look(box):
 look("box_1")
 '''
 STRING = 'text = """\n```python\nagent.open("decoy")\n```\n"""\nagent.open("box_1")\n'
-"""Bare code with a fence that is no part of the reply's layout."""
+"""Code outside of a block. The fence in it belongs to a string, not to the layout of the reply."""
 
 
 @cache
 def recorded_replies() -> tuple[str, ...]:
-    """Return the replies of the shipped recordings that mark their code as Python, without duplicates."""
+    """Return the replies in the shipped recordings whose code is marked as Python, without duplicates."""
     texts = [
         json.loads(line)["text"]
         for path in sorted(RECORDINGS.glob("*.jsonl"))

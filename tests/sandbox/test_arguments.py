@@ -1,7 +1,7 @@
-"""No argument outside the schema reaches an action: every kind of parameter, every kind of annotation, odd values.
+"""No argument that a function's annotations exclude reaches it, for all kinds of parameters, annotations and values.
 
-A host function gets only bounded values of exactly the annotated built-in type, whether the plan calls it, with or
-without the policy, or its worker writes the frames itself.
+A host function receives only values of limited size and of exactly the annotated built-in type. This holds for calls
+of plans with the policy, for calls of plain Python, and for messages that a worker has written by hand.
 """
 
 import inspect
@@ -81,7 +81,7 @@ RAW = [value for line in FRAMES.splitlines() for value in line.split(" | ")]
 
 
 class Functions:
-    """Host functions of every kind for every annotation, called ``ANNOTATION_KIND``, that record their arguments."""
+    """Host functions that record their arguments, one ``ANNOTATION_KIND`` for each annotation and kind of parameter."""
 
     def __init__(self) -> None:
         self.values: list[tuple[str, object]] = []
@@ -124,8 +124,8 @@ class Functions:
             function.__signature__ = inspect.Signature(annotated)
         return made
 
-    def outside(self) -> list[tuple[str, str]]:
-        """Return the values that reached a function although its annotation excludes them."""
+    def wrong_values(self) -> list[tuple[str, str]]:
+        """Return the annotation and the text of each value that reached a function although it should not."""
         return [(name, repr(value)[:80]) for name, value in self.values if not exactly(value, ANNOTATIONS[name])]
 
 
@@ -154,10 +154,11 @@ for make in values:
             refused += 1
 refused
 """
-"""Passes every odd value to every kind of parameter. A refusal is an exception of the plan."""
+"""Passes every odd value to every kind of parameter. A refused value raises an exception in the plan."""
 
 
-def cell(name: str) -> str:
+def calls_with_odd_values(name: str) -> str:
+    """Return a cell that passes odd values to the functions with this annotation."""
     values = VALUES + (HUGE.replace("\n", " | ").split(" | ") if name in ("text", "json") else [])
     return "\n".join(
         [CLASSES, "values = [", *(f"    lambda: ({value})," for value in values), "]", CALLS.replace("NAME", name)]
@@ -165,7 +166,7 @@ def cell(name: str) -> str:
 
 
 UNGUARDED = ("text", "number", "level", "pairs", "anything")
-"""Cases that are also tried in plain Python: the host checks them whatever layer the worker has."""
+"""Annotations that are also tried without the language layer, since the host checks arguments in any case."""
 
 
 @pytest.mark.parametrize(
@@ -181,34 +182,34 @@ def test_only_arguments_of_the_schema_reach_a_function(
     opened, functions = (sandbox if layer == "guarded" else unguarded), Functions()
     offered = {key: value for key, value in functions.by_name().items() if key.startswith((f"{name}_", "text_either"))}
     with opened.session(offered) as session:
-        result = session.run(cell(name))
+        result = session.run(calls_with_odd_values(name))
     assert result.faults == ()
-    assert functions.outside() == []
+    assert functions.wrong_values() == []
     assert isinstance(result.value, int)
     assert result.value > len(VALUES)
     assert any(exactly(value, ANNOTATIONS[name]) for annotation, value in functions.values if annotation == name)
 
 
-def answer(answers: Answers, frame: str) -> None:
+def handle_frame(answers: Answers, frame: str) -> None:
     with suppress(HostileFrame):
         answers.answer(parse_message(frame.encode()))
 
 
-def test_handwritten_frames_gain_nothing() -> None:
+def test_handwritten_frames_pass_no_wrong_argument() -> None:
     functions = Functions()
     answers = Answers(function_specs(functions.by_name()), None)
     for name in functions.by_name():
         for value in RAW:
             for args, kwargs in ((f"[{value}]", "{}"), ("[]", f'{{"x":{value}}}'), (f"[{value}]", f'{{"x":{value}}}')):
-                answer(answers, f'["call",1,"{name}",{args},{kwargs}]')
-    assert functions.outside() == []
+                handle_frame(answers, f'["call",1,"{name}",{args},{kwargs}]')
+    assert functions.wrong_values() == []
     assert {name for name, _ in functions.values} == ANNOTATIONS.keys()
 
 
 @pytest.mark.parametrize("key", ["x" * (MAX_STRING + 1), "\\ud800"])
 def test_names_of_arguments_are_bounded_text(key: str) -> None:
     functions = Functions()
-    answer(Answers(function_specs(functions.by_name()), None), f'["call",1,"text_settings",[],{{"{key}":"a"}}]')
+    handle_frame(Answers(function_specs(functions.by_name()), None), f'["call",1,"text_settings",[],{{"{key}":"a"}}]')
     assert functions.names == []
 
 

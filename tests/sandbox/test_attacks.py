@@ -1,6 +1,6 @@
-"""Attacks on the host, the machine, the limits and the arguments of calls, with either layer off. None has an effect.
+"""Attacks on the host, the machine, the limits and the arguments of calls. None has an effect with either layer off.
 
-The escapes were found by an outside examiner. They may succeed inside their own worker.
+An outside examiner found the attacks called ``escapes``. They may succeed inside their own worker.
 """
 
 import os
@@ -15,15 +15,15 @@ import pytest
 
 from planbook.sandbox import FaultKind, Limits, Sandbox
 from planbook.sandbox.host import ALL_MECHANISMS
-from tests.sandbox.attack_tables import Attack, Host, attacks, outcome_of, side_by_side
-from tests.sandbox.machine import HIDDEN, KINDS, Machine
+from tests.sandbox.attack_tables import Attack, Host, attacks, examine_all, outcome_of
+from tests.sandbox.machine import EFFECT_KINDS, HIDDEN, Machine
 
 ATTACKS, MACHINE, BOUNDED = attacks("."), attacks("machine"), attacks("limits")
 
 
 @pytest.mark.parametrize("box", [pytest.param("sandbox", marks=pytest.mark.deep), "unguarded"])
 def test_no_attack_has_an_effect_on_the_host(box: str, request: pytest.FixtureRequest) -> None:
-    """Each attack has a session of its own, and later workers are not affected."""
+    """Each attack has a session of its own, and must not affect later workers."""
     opened: Sandbox = request.getfixturevalue(box)
     environment = dict(os.environ)
 
@@ -31,13 +31,13 @@ def test_no_attack_has_an_effect_on_the_host(box: str, request: pytest.FixtureRe
         host = Host()
         with host.open_in(opened) as session:
             if session.run("import math, json, copy\n[agent.go_to('x'), len('ab'), math.pi]").value != ["at x", 2, pi]:
-                yield attack.name, "the attack before it spoilt this session"
+                yield attack.name, "the attack before it damaged this session"
             result = attack.run_in(session)
             after = session.run("[agent.location, agent.go_to('x'), host_act('y')]")
         if reached := host.reached(result, after):
             yield attack.name, reached
 
-    assert side_by_side(look, ATTACKS) == []
+    assert examine_all(look, ATTACKS) == []
     assert dict(os.environ) == environment
 
 
@@ -49,7 +49,7 @@ def test_odd_arguments_reach_no_action(sandbox: Sandbox) -> None:
         if (outcome := outcome_of(result)) != attack.outcome or host.reached(result):
             yield attack.name, (outcome, host.calls)
 
-    assert side_by_side(look, attacks("calls")) == []
+    assert examine_all(look, attacks("calls")) == []
 
 
 def test_the_tables_are_complete_and_names_are_unique() -> None:
@@ -60,7 +60,7 @@ def test_the_tables_are_complete_and_names_are_unique() -> None:
     assert len(attacks("calls")) >= 12
 
 
-ESCAPES, DEEDS = [each for each in ATTACKS if each.name.startswith("escapes: ")], attacks("deeds")
+ESCAPES, DEEDS = [attack for attack in ATTACKS if attack.name.startswith("escapes: ")], attacks("deeds")
 OUT = 'gives "out"'
 NOT_TRIED = {"others seen", "others' limits and priority", "mounts and shared memory"}
 
@@ -74,7 +74,7 @@ def machine() -> Iterator[Machine]:
 
 
 def deeds_after(escape: Attack, machine: Machine, sandbox: Sandbox) -> Iterator[tuple[Attack, str, set[str]]]:
-    """Do every deed after an escape that succeeds. Yield each with its outcome and its effects on the machine."""
+    """If an escape succeeds, do every deed after it. Yield each with its outcome and its effects on the machine."""
     for deed in DEEDS if outcome_of(machine.run(escape, sandbox)[0]) == OUT else ():
         both = replace(deed, name=f"{escape.name}; {deed.name}", cells=(*escape.cells, *deed.cells))
         result, effects = machine.run(both, sandbox)
@@ -91,7 +91,7 @@ def test_a_plan_that_escapes_has_no_effect_on_the_machine(machine: Machine, sand
 def test_without_the_kernel_plans_that_escape_reach_the_machine(machine: Machine) -> None:
     with Sandbox(disabled_mechanisms=ALL_MECHANISMS, unsafe_no_sandbox=True) as loose:
         found = [effects for escape in ESCAPES for _, _, effects in deeds_after(escape, machine, loose)]
-    assert set().union(*found) == set(KINDS) - NOT_TRIED
+    assert set().union(*found) == set(EFFECT_KINDS) - NOT_TRIED
     assert len(found) >= len(DEEDS)
 
 
@@ -118,7 +118,7 @@ def sandboxes() -> Iterator[dict[str, Sandbox]]:
 def test_each_layer_alone_keeps_a_plan_from_the_machine(
     sandboxes: dict[str, Sandbox], machine: Machine, attack: Attack
 ) -> None:
-    """Without any layer the attack succeeds, so a layer is what stops it."""
+    """The attack succeeds without any layer, which shows that a layer stops it."""
     outcomes: dict[str, str] = {}
     for name, opened in sandboxes.items():
         result, effects = machine.run(attack, opened)
@@ -129,7 +129,7 @@ def test_each_layer_alone_keeps_a_plan_from_the_machine(
             assert result.fault.kind is not FaultKind.LIMIT, (name, result.fault)
     assert outcomes["both"] == outcomes["language alone"] == attack.outcome
     assert outcomes["process alone"].startswith("raises "), outcomes
-    assert outcomes["none"].startswith("gives ") is not attack.fails_plainly, outcomes
+    assert outcomes["none"].startswith("gives ") is not attack.fails_in_plain_python, outcomes
 
 
 TRIES = 5
@@ -137,9 +137,10 @@ TRIES = 5
 
 @pytest.mark.parametrize("layers", ["both", "process alone"])
 def test_nothing_outlives_its_limits(sandboxes: dict[str, Sandbox], layers: str) -> None:
-    """Each attack ends by the limit that its table names, and the session continues to work.
+    """Each attack exceeds the limit that its table names, and the session continues to work.
 
-    The host measures the time whatever the layers, so only a third of the slow attacks is tried without the language.
+    The host measures the time with and without the language layer, so only a third of the slow attacks is tried
+    without it.
     """
 
     def look(attack: Attack) -> list[tuple[str, list[str]]]:
@@ -150,7 +151,7 @@ def test_nothing_outlives_its_limits(sandboxes: dict[str, Sandbox], layers: str)
             result = attack.run_in(session)
             late = time.monotonic() - started > limits.wall_seconds + 10 or result.seconds > limits.wall_seconds + 5
             over = len(result.output) > limits.output_chars or result.host_calls > limits.host_calls
-            tries = (session.run("kept + [f(3)]").value for _ in range(TRIES))  # a short time, on a busy machine
+            tries = (session.run("kept + [f(3)]").value for _ in range(TRIES))  # the limit is short on a busy machine
             spoilt = all(value != [1, 2, 3] for value in tries)
         wrong += [outcome_of(result)] if outcome_of(result) != attack.outcome else []
         wrong += [word for word, holds in {"late": late, "over": over, "spoilt": spoilt}.items() if holds]
@@ -158,7 +159,7 @@ def test_nothing_outlives_its_limits(sandboxes: dict[str, Sandbox], layers: str)
 
     timed = [attack for attack in BOUNDED if attack.outcome == "limit wall"]
     others = [attack for attack in BOUNDED if attack.outcome != "limit wall"]
-    assert side_by_side(look, timed[:: 1 if layers == "both" else 3] + others) == []
+    assert examine_all(look, timed[:: 1 if layers == "both" else 3] + others) == []
 
 
 BOMBS = {
@@ -188,7 +189,10 @@ BOMBS = {
     "half a character": ("x = '\ud800'", "syntax"),
     "a zero byte": ("x = 1\0", "syntax"),
 }
-"""Sources that are expensive to parse or to compile, and what refuses them. The host compiles outside all limits."""
+"""Maps names to sources that are expensive to parse or compile, and to the type of fault that refuses each.
+
+The host compiles them itself, where no limit applies.
+"""
 
 
 @pytest.mark.parametrize("layers", ["both", "process alone"])

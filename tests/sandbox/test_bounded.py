@@ -1,4 +1,4 @@
-"""The host handles any text of a plan or a model quickly and with little memory."""
+"""The host reads any text that a plan or a model sends quickly and with little memory."""
 
 import sys
 import tracemalloc
@@ -90,14 +90,14 @@ CODES = {
 
 
 @pytest.mark.parametrize("kind", CODES)
-def test_code_is_read_in_a_moment(kind: str) -> None:
-    """Each time with another comment at its end, because results are cached."""
+def test_code_is_read_quickly(kind: str) -> None:
+    """The code ends with a different comment each time, because results are cached."""
     (reader, code), numbers = CODES[kind], count()
     bounded(lambda: READERS[reader](f"{code[:99_990]}\n#{next(numbers)}"))
 
 
 def bounded(do: Callable[[], object]) -> None:
-    assert seconds_of(do) < SECONDS or seconds_of(do) < SECONDS, "slow twice"
+    assert seconds_of(do) < SECONDS or seconds_of(do) < SECONDS, "it was too slow twice"
     assert megabytes_of(do) < MEGABYTES
 
 
@@ -130,7 +130,7 @@ def test_guesses_at_misspelt_arguments_are_limited_for_each_cell() -> None:
 
 
 def _answers_about(number: int) -> Answers:
-    """Return the answers of a session with one function, which accepts this number of texts."""
+    """Return the answers of a session with one function, whose argument must be one of this number of texts."""
     choices = tuple(f"the thing {each:03d} on the shelf of the other room" for each in range(number))
 
     def take(thing: str) -> None: ...
@@ -144,8 +144,8 @@ def _misspelt(answers: Answers, number: int) -> bytes:
 
 
 @pytest.mark.parametrize("part", ["lambda: 0", "[0for a in b]", "[0 for a in b]", "{0: 1for a in b}"])
-def test_too_many_names_and_scopes_are_refused_in_a_moment(part: str) -> None:
-    """CPython copies the names of a function for each scope inside."""
+def test_too_many_names_and_scopes_are_refused_quickly(part: str) -> None:
+    """CPython copies the names of a function for each scope inside it."""
     names = "=".join(f"n{number:x}" for number in range(8_000))
     source = f"def f():\n    {names}=0\n    " + ",".join([part] * (45_000 // len(part)))
     bounded(lambda: check(source, {}))
@@ -154,14 +154,14 @@ def test_too_many_names_and_scopes_are_refused_in_a_moment(part: str) -> None:
 
 
 def test_constant_texts_are_counted_at_their_compiled_size() -> None:
-    """Each takes 16 kB, all of them 56 MB."""
+    """Each text takes 16 kB when it is compiled; all of them take 56 MB."""
     plan = "\n".join(f"x = '{chr(0x1F600 + n % 70)}{chr(0x1F600 + n // 70)}' * 8 * 250" for n in range(3_500))
     bounded(lambda: precompile(CompileRequest(plan, "plan", True)))
     assert [fault.type for fault in precompile(CompileRequest(plan, "plan", True)).faults] == ["too-large"]
 
 
 def test_the_cache_of_compiled_code_is_bounded() -> None:
-    """120 cells of half a megabyte each: all of them would be 60 MB."""
+    """Runs 120 cells of half a megabyte each, which would take 60 MB together."""
     tracemalloc.start()
     for number in range(120):
         source = f"x = {number}\n" + "".join(f"x = '{part:05d}' * 480\n" for part in range(200))
@@ -171,8 +171,8 @@ def test_the_cache_of_compiled_code_is_bounded() -> None:
     assert kept < 30 << 20
 
 
-def test_the_names_of_a_session_are_cached_at_their_size() -> None:
-    """Each cell has its own set of all names: together they would be 300 MB."""
+def test_cells_share_the_cached_names_of_their_session() -> None:
+    """A separate set of all names for each cell would take 300 MB in total."""
     tracemalloc.start()
     context = NO_CONTEXT
     for source in (
@@ -200,7 +200,7 @@ KEPT: dict[str, Callable[[str], object]] = {
 @pytest.mark.skipif(sys.version_info >= (3, 12), reason="CPython keeps every name that it has ever parsed since 3.12")
 @pytest.mark.parametrize("reader", KEPT.values(), ids=KEPT)
 def test_long_names_are_not_cached(reader: Callable[[str], object]) -> None:
-    """300 texts of 90,000 characters each: all of them would be 27 MB."""
+    """Reads 300 texts of 90,000 characters each, which would take 27 MB together."""
     tracemalloc.start()
     for number in range(300):
         reader(f"n{number}" + "a" * 90_000)

@@ -1,4 +1,4 @@
-"""Host functions as plans call them: arguments, defaults, errors, answers, and functions as values."""
+"""Calls of host functions by plans: arguments, defaults, errors, answers, and functions as values."""
 
 import os
 from collections.abc import Callable, Iterator, Mapping
@@ -7,7 +7,7 @@ import pytest
 from pydantic import JsonValue
 
 from planbook.sandbox import BadAnswer, BadFunction, FaultKind, Sandbox, Session
-from tests.sandbox.given import echo
+from tests.sandbox.host_functions import echo
 from tests.sandbox.plans import fault_of, snippets
 
 
@@ -164,13 +164,13 @@ def test_lone_surrogates_from_the_host_are_replaced(sandbox: Sandbox) -> None:
         ]
 
 
-def test_a_text_may_have_more_digits(sandbox: Sandbox) -> None:
+def test_a_text_may_have_more_digits_than_an_integer(sandbox: Sandbox) -> None:
     with sandbox.session({"f": lambda: "1" * 5000}) as session:
         assert session.run("len(f())").value == 5000
 
 
-PLANS = [each for each in snippets("actions") if not str(each.id).startswith("refused")]
-REFUSED = [each for each in snippets("actions") if str(each.id).startswith("refused")]
+PLANS = [plan for plan in snippets("actions") if not str(plan.id).startswith("refused")]
+REFUSED = [plan for plan in snippets("actions") if str(plan.id).startswith("refused")]
 
 
 def go_to(place: str, fast: bool = False) -> str:

@@ -1,4 +1,4 @@
-"""The static check: good plans pass, and every fault of the others is found at its place."""
+"""The static check: good plans pass, and every fault of a faulty plan is found and located."""
 
 import __future__
 
@@ -20,7 +20,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from planbook.sandbox import Fault, FaultKind, check, check_procedure
-from tests.sandbox.given import ATTRIBUTES, FUNCTIONS, NAMES
+from tests.sandbox.host_functions import ATTRIBUTES, FUNCTIONS, NAMES
 from tests.sandbox.plans import GOOD_PLANS, HERE, sections
 
 CLEAN_MODULES = """argparse ast bisect calendar cmd codeop colorsys configparser contextlib copy csv dataclasses difflib
@@ -28,13 +28,13 @@ fileinput fnmatch fractions functools getopt glob gzip heapq html.parser json.de
 logging netrc operator optparse pathlib pprint queue random reprlib sched selectors shelve shlex shutil statistics
 string tempfile textwrap threading timeit tokenize trace traceback types uuid warnings weakref zipfile"""
 Found = list[tuple[int | None, str]]
-"""Lines and types of faults."""
+"""The line and the type of each fault."""
 
 
 def faulty_plans() -> Iterator[Any]:
-    """Yield the plans of ``tables/faulty_plans.txt`` with their faults and a part of what the first fault says.
+    """Yield the plans of ``tables/faulty_plans.txt``, each with its faults and a part of the first fault's text.
 
-    The titles read ``NAME -> LINE TYPE, LINE TYPE: MESSAGE``; the line of a fault of the whole plan is ``-``.
+    A title reads ``NAME -> LINE TYPE, LINE TYPE: MESSAGE``. A fault of the whole plan has the line ``-``.
     """
     for title, body in sections(HERE / "tables" / "faulty_plans.txt"):
         name, _, faults_and_message = title.partition(" -> ")
@@ -93,7 +93,7 @@ def test_the_standard_library_has_no_faulty_names(module: str) -> None:
     spec = importlib.util.find_spec(module)
     assert spec is not None
     assert spec.origin is not None
-    names = {"_PYTHONNAME", *vars(calendar)}  # calendar makes some of its names by a call
+    names = {"_PYTHONNAME", *vars(calendar)}  # calendar defines some of its names by a call
     found = types_of(Path(spec.origin).read_text(), {}, names=names, allow_definitions_only=True)
     assert not {"syntax", "unknown-name", "unbound-name", "arguments", "unreachable"} & set(found)
 

@@ -1,5 +1,6 @@
-"""Programs behave in the sandbox as in plain Python: written and generated programs, HumanEval, suites of the library.
+"""Programs behave in the sandbox as in plain Python.
 
+The programs are written by hand, generated, or taken from HumanEval and from the test suites of the standard library.
 ``sandbox/DIFFERENCES.md`` lists the differences. ``PLANBOOK_PROGRAMS`` sets the number of generated programs.
 """
 
@@ -22,7 +23,7 @@ from planbook.sandbox import Limits, Sandbox
 from planbook.sandbox import check as check_plan
 from planbook.sandbox.policy.compiler import find_problems
 from planbook.sandbox.policy.rules import SYNTAX
-from tests.sandbox.plans import Ran, run_in, run_in_sandbox, run_plain, snippets
+from tests.sandbox.plans import ProgramResult, run_in, run_in_sandbox, run_plain, snippets
 from tests.sandbox.programs import GRAMMAR, SYMBOL, programs
 from tests.sandbox.suites.library import MODULES, REASONS, SUITES, compared
 
@@ -61,13 +62,13 @@ def test_type_parameters_are_the_same_as_in_plain_python() -> None:
     assert run_in_sandbox(TYPE_PARAMETERS) == run_plain(TYPE_PARAMETERS)
 
 
-def test_few_differences_are_documented() -> None:
+def test_only_few_differences_have_to_be_documented() -> None:
     page = Path(sandbox.__file__).with_name("DIFFERENCES.md").read_text(encoding="utf-8")
     assert sum(line.startswith("| ") for line in page.splitlines()) <= 16
 
 
 def test_no_plan_that_a_model_wrote_is_refused() -> None:
-    """Checks those code blocks of the recorded replies that are Python."""
+    """Checks all code blocks in the recorded replies that are valid Python."""
     plans = {code for file in sorted(RECORDINGS.glob("*.jsonl")) for code in _code_blocks(file)}
     assert len(plans) > 200
     assert [(code, problem) for code in plans for problem in find_problems(code) if problem.type != SYNTAX] == []
@@ -83,16 +84,16 @@ def _texts(value: object) -> Iterator[str]:
     if isinstance(value, str):
         yield value
     elif isinstance(value, dict | list):
-        for each in value.values() if isinstance(value, dict) else value:
-            yield from _texts(each)
+        for part in value.values() if isinstance(value, dict) else value:
+            yield from _texts(part)
 
 
 COUNT = int(os.environ.get("PLANBOOK_PROGRAMS", "60"))
 LIMITS = Limits(cpu_seconds=2, memory_mb=128)
 
 
-def without_addresses(ran: Ran) -> Ran:
-    """Return a result with all addresses replaced by the same text."""
+def without_addresses(ran: ProgramResult) -> ProgramResult:
+    """Return a result in which the same text replaces every address."""
     output, message = (re.sub(r"0x[0-9a-f.]+", "0x", text) for text in (ran.output, ran.message))
     return replace(ran, output=output, message=message)
 
@@ -100,7 +101,7 @@ def without_addresses(ran: Ran) -> Ran:
 @settings(max_examples=COUNT, deadline=None, suppress_health_check=list(HealthCheck))
 @given(programs)
 def test_generated_programs_run_like_in_plain_python(unguarded: Sandbox, source: str) -> None:
-    """Plain Python also runs in a worker, so that sets have the same order."""
+    """Runs plain Python in a worker too, so that sets have the same order."""
     assume(_is_python(source))
     assert find_problems(source) == []
     plain = run_in(unguarded, source, LIMITS)
@@ -109,7 +110,7 @@ def test_generated_programs_run_like_in_plain_python(unguarded: Sandbox, source:
 
 
 def test_every_symbol_of_the_grammar_is_defined_and_used() -> None:
-    named = {name for productions in GRAMMAR.values() for each in productions for name in SYMBOL.findall(each)}
+    named = {name for productions in GRAMMAR.values() for text in productions for name in SYMBOL.findall(text)}
     assert named | {"stmt"} == GRAMMAR.keys()
 
 
@@ -127,7 +128,7 @@ CALLS_EVAL = "HumanEval/160"
 
 
 def test_every_program_of_humaneval_but_the_one_that_calls_eval_passes() -> None:
-    def run(problem: dict[str, str]) -> Ran:
+    def run(problem: dict[str, str]) -> ProgramResult:
         program = f"{problem['prompt']}{problem['canonical_solution']}"
         return run_in_sandbox(f"{program}\n{problem['test']}\ncheck({problem['entry_point']})")
 

@@ -1,4 +1,7 @@
-"""Time, random numbers and addresses are the same in every zygote, and none of them comes from the machine."""
+"""Plans see the same time, random numbers and addresses in every worker, whatever the machine.
+
+A zygote is the process that a sandbox's workers are forked from, so every test compares two of them.
+"""
 
 import ctypes
 import json
@@ -51,15 +54,15 @@ for name in sorted(dir(module)):
             found[name] = repr(error)[:300]
 found
 """
-"""Calls everything that needs no argument."""
+"""Calls everything in a module that needs no argument."""
 YEAR_2001 = 978_307_200
 
 
 @pytest.fixture(scope="module")
 def zygotes() -> Iterator[tuple[Sandbox, Sandbox]]:
-    Sandbox().close()  # the first one after a change compiles its modules, which changes its addresses
+    Sandbox().close()  # after a change, the first zygote compiles its modules, which changes its addresses
     with Sandbox() as one, ExitStack() as stack:
-        for _ in range(100):  # so that the second one gets larger descriptors
+        for _ in range(100):  # so that the second zygote gets larger descriptors
             stack.enter_context(open(os.devnull))
         time.sleep(0.3)
         with Sandbox() as other:
@@ -67,7 +70,7 @@ def zygotes() -> Iterator[tuple[Sandbox, Sandbox]]:
 
 
 def check_same(zygotes: tuple[Sandbox, Sandbox], *cells: str) -> None:
-    """Check that the last cell gives the same in two sessions of the first zygote and in one of the other."""
+    """Check that the last cell has the same result in two sessions of the first zygote and in one of the second."""
     found = list[tuple[object, str]]()
     for sandbox in (zygotes[0], *zygotes):
         with sandbox.session({"agent.act": lambda: 1}, limits=Limits(wall_seconds=20)) as session:

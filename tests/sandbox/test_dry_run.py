@@ -1,4 +1,4 @@
-"""Reports of dry runs. Plans are also run in the toy environment, which must confirm the reports.
+"""Reports of dry runs, which evaluate a plan without acting. Real runs in the toy environment must confirm them.
 
 PLANBOOK_DRY_RUNS=5000 compares more random plans than usual.
 """
@@ -13,7 +13,7 @@ import pytest
 from planbook.envs import Action, Selection, Task
 from planbook.envs.toy import THINGS, Toy
 from planbook.sandbox import DryRun
-from tests.dry_plans import Call, PlanWriter, run_for_real, dry_run_of, wrong_reports
+from tests.dry_plans import Call, PlanWriter, dry_run_of, run_for_real, wrong_reports
 from tests.sandbox.plans import HERE, sections
 
 PLANS = int(os.environ.get("PLANBOOK_DRY_RUNS", "40"))
@@ -29,7 +29,7 @@ def dry_run(plan: str) -> DryRun:
 
 
 def plans(table: str) -> Iterator[Any]:
-    """Yield the plans of a table, each with the numbers in its title, ``NAME -> NUMBER, NUMBER``."""
+    """Yield the plans of a table, each with the numbers in its title ``NAME -> NUMBER, NUMBER``."""
     for title, plan in sections(HERE / "tables" / table):
         name, _, numbers = title.partition(" ->")
         yield pytest.param(plan.rstrip("\n"), [int(number) for number in numbers.split(",") if number], id=name)
@@ -50,7 +50,7 @@ def test_a_fault_says_why_the_call_cannot_succeed_and_since_which_line() -> None
 
 
 @pytest.mark.parametrize(("plan", "counts"), list(plans("dry_counts.txt")))
-def test_calls_that_are_followed_and_those_that_are_not_are_counted(plan: str, counts: list[int]) -> None:
+def test_calls_that_the_dry_run_evaluates_and_skips_are_counted(plan: str, counts: list[int]) -> None:
     run = dry_run(plan)
     assert ([run.calls, run.unfollowed], run.faults) == (counts, ())
 
@@ -65,21 +65,24 @@ def test_a_call_that_fails_for_several_callers_is_reported_once() -> None:
 def test_a_plan_that_is_too_long_to_follow_has_no_faults() -> None:
     loops = "".join(f"{'    ' * depth}for a_{depth} in range(50):\n" for depth in range(4))
     run = dry_run(f"agent.put('pen')\n{loops}{'    ' * 4}agent.open('box_1')\n")
-    assert (run.dry_run_of, run.faults) == (False, ())
+    assert (run.followed, run.faults) == (False, ())
 
 
 def likely_calls(task: Task) -> tuple[Call, list[str]]:
-    """Return a generator of calls that often succeed, since they put together things and the boxes they are in."""
+    """Return a function that writes calls, and the words in them.
+
+    The calls often succeed, since they name things together with the boxes that hold them.
+    """
     environment = Toy()
     environment.reset(task)
     seen = {box: environment.act(Action("open", (box,))).text for box in BOXES[:4]}
     homes = [(thing, box) for box, text in seen.items() for thing in THINGS if thing in text.partition("see ")[2]][:3]
 
-    def call(dice: Random, names: Sequence[str]) -> str:
-        thing, box = map(repr, dice.choice(homes))
-        if names and dice.random() < 0.3:
-            thing, box = dice.choice([(names[-1], box), (thing, names[-1])])
-        return dice.choice([f"agent.open({box})", f"agent.take({thing}, {box})", f"agent.put({thing})"])
+    def call(rng: Random, names: Sequence[str]) -> str:
+        thing, box = map(repr, rng.choice(homes))
+        if names and rng.random() < 0.3:
+            thing, box = rng.choice([(names[-1], box), (thing, names[-1])])
+        return rng.choice([f"agent.open({box})", f"agent.take({thing}, {box})", f"agent.put({thing})"])
 
     return call, [word for home in homes for word in home]
 

@@ -1,4 +1,4 @@
-"""No call that a dry run reports succeeds when the plan is really run, whatever the unknown actions answer.
+"""No call that a dry run reports as impossible succeeds in a real run, whatever the unknown actions answer.
 
 PLANBOOK_DRY_RUNS=5000 tries more generated plans than usual.
 """
@@ -24,10 +24,10 @@ from planbook.sandbox import UNKNOWN, Impossible
 from planbook.sandbox.dry import follow
 from planbook.sandbox.dry.values import UnknownType
 from tests.sandbox.plans import HERE, sections
-from tests.sandbox.programs import expanded, table
+from tests.sandbox.programs import expand, read_grammar
 
 PLANS = int(os.environ.get("PLANBOOK_DRY_RUNS", "100"))
-GRAMMAR = table("dry_runs.txt", "\n\n")
+GRAMMAR = read_grammar("dry_runs.txt", "\n\n")
 PLACES = ("start", "ok1", "ok2")
 ANSWERS: Sequence[object] = ("", "ok1", "bad", 0, 1, None, [], ["ok1"], ["bad", "ok2"], [["ok2"]], {"a": "ok1"}, "ab")
 METHODS = ("go", "use", "on", "off", "dim", "glow", "look", "cart.on")
@@ -37,12 +37,12 @@ HELPERS = "from contextlib import suppress"
 TASK = {"goal": "ok1", "items": ["ok2"]}
 
 Chain = tuple[tuple[int, int], ...]
-"""The line and column of an action in the plan, after those of the calls that led to it."""
+"""The lines and columns of the calls that led to an action in the plan, and last those of the action."""
 
 
 @dataclass(frozen=True)
 class Lamp:
-    """What may be the case: the place of the agent, and whether the lamp is lit."""
+    """What a dry run knows: where the agent may be, and whether the lamp may be lit."""
 
     at: frozenset[str] = frozenset({"start"})
     lit: frozenset[bool] = frozenset({False})
@@ -50,7 +50,7 @@ class Lamp:
     def act(
         self, path: str, args: Sequence[object], kwargs: Mapping[str, object], line: int
     ) -> "tuple[Lamp, Impossible | None]":
-        """Return the state after an action, and why it is impossible."""
+        """Return the state after an action, and the reason if the action is impossible."""
         name, place = path.removeprefix("agent."), args[0] if len(args) == 1 and not kwargs else None
         if name in ("go", "use") and (len(args) != 1 or not isinstance(place, str | UnknownType)):
             return self, None
@@ -65,11 +65,11 @@ class Lamp:
         return self, Impossible(path, "wrong") if wrong else None
 
     def merged_with(self, other: "Lamp") -> "Lamp":
-        """Return what may be the case if it is one of two."""
+        """Return a state in which everything is possible that is possible in one of the two."""
         return Lamp(self.at | other.at, self.lit | other.lit)
 
     def after_unknown_actions(self) -> "Lamp":
-        """Return a state in which anything may be the case."""
+        """Return a state in which anything is possible."""
         return Lamp(frozenset(PLACES), frozenset({True, False}))
 
     def attribute(self, path: str) -> object:
@@ -81,7 +81,7 @@ class World:
     """The actions of a plan that is run in this process. ``look`` answers at random."""
 
     def __init__(self, seed: int) -> None:
-        self.state, self.dice, self.fuel = Lamp(), Random(seed), FUEL
+        self.state, self.rng, self.fuel = Lamp(), Random(seed), FUEL
         self.succeeded = set[Chain]()
         self.cart = SimpleNamespace(on=lambda: self._act("cart.on"))
 
@@ -100,23 +100,23 @@ class World:
         self.state, refused = self.state.act(f"agent.{name}", args, kwargs, 0)
         if fits and refused is None:
             self.succeeded.add(_chain(sys._getframe(2)))
-        return deepcopy(self.dice.choice(ANSWERS))
+        return deepcopy(self.rng.choice(ANSWERS))
 
     def more(self, *_: object) -> bool:
-        """Return a random answer. Raises SystemExit when there were enough."""
+        """Return a random answer. Raises SystemExit after ``FUEL`` answers."""
         self.fuel -= 1
         if self.fuel < 0:
             raise SystemExit
-        return self.dice.random() < 0.7
+        return self.rng.random() < 0.7
 
     def fail(self, *_: object) -> None:
-        """Raise an error, or not."""
-        if self.dice.random() < 0.5:
+        """Raise ValueError half of the time."""
+        if self.rng.random() < 0.5:
             raise ValueError
 
 
 def _chain(frame: FrameType | None) -> Chain:
-    """Return the calls of the plan that led to this frame. A comprehension is a part of the code around it."""
+    """Return the calls of the plan that led to this frame. A comprehension counts as a part of the code around it."""
     positions, in_comprehension = list[tuple[int, int]](), False
     while frame is not None:
         if frame.f_code.co_filename == "<plan>":
@@ -130,7 +130,7 @@ def _chain(frame: FrameType | None) -> Chain:
 
 @lru_cache(20)
 def reported(plan: str, earlier: str, state: Lamp, helpers: str) -> set[Chain]:
-    """Return the calls that a dry run reports."""
+    """Return the calls that a dry run reports as impossible."""
     walk = follow(
         plan,
         FUNCTIONS,
@@ -158,7 +158,7 @@ def wrongly_reported(earlier: str, plan: str, seed: int, helpers: str = "") -> s
 
 
 def run(code: str, file: str, names: dict[str, object]) -> None:
-    """Run code until an error or the end of its time."""
+    """Run code until it ends, raises an error or has used its time."""
 
     def stop(*_: object) -> None:
         raise SystemExit
@@ -166,9 +166,8 @@ def run(code: str, file: str, names: dict[str, object]) -> None:
     before = signal.signal(signal.SIGVTALRM, stop)
     with suppress(Exception, SystemExit):
         try:
-            signal.setitimer(
-                signal.ITIMER_VIRTUAL, SECONDS, SECONDS / 10
-            )  # again, as a finalizer may swallow the first
+            # The signal is repeated, since a finalizer may swallow the first one.
+            signal.setitimer(signal.ITIMER_VIRTUAL, SECONDS, SECONDS / 10)
             exec(compile(code, file, "exec"), names)
         finally:
             signal.setitimer(signal.ITIMER_VIRTUAL, 0)
@@ -181,7 +180,7 @@ def generated(random: Random) -> tuple[str, str]:
     moved = random.choice([0, 0, 0.3])
     for line in GRAMMAR["prelude"][0].split("\n"):
         cells[random.random() >= moved].append(line)
-    return "\n".join(cells[0]), "\n".join([*cells[1], expanded("plan", random, 1, GRAMMAR)]) + "\n"
+    return "\n".join(cells[0]), "\n".join([*cells[1], expand("plan", random, 1, GRAMMAR)]) + "\n"
 
 
 @given(st.randoms(use_true_random=False).map(generated))

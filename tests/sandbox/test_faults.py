@@ -1,9 +1,9 @@
-"""Faults of plans, reported with the plan's own line."""
+"""Faults of plans, which are reported with the line of the plan."""
 
 import pytest
 
 from planbook.sandbox import FaultKind, Limits, Sandbox, Session
-from tests.sandbox.given import echo
+from tests.sandbox.host_functions import echo
 from tests.sandbox.plans import fault_of
 
 SLOTS = "class A:\n    __slots__ = ('desk',)\n"
@@ -28,7 +28,7 @@ HALF_OF_A_PAIR = "class A: pass\na = A()\nvars(a)['ab\\ud800'] = 1\nraise Attrib
         (HALF_OF_A_PAIR, "did you mean `ab\\ud800`?"),
     ],
 )
-def test_a_hint_is_useful_or_left_out_and_runs_no_code_of_the_plan(sandbox: Sandbox, code: str, hint: str) -> None:
+def test_a_hint_is_useful_or_missing_and_runs_no_plan_code(sandbox: Sandbox, code: str, hint: str) -> None:
     with sandbox.session({"agent.go_to": echo}) as session:
         result = session.run(code)
         assert result.fault is not None
@@ -78,7 +78,7 @@ def test_no_exception_of_a_plan_ends_its_session(session: Session, raised: str) 
     assert session.run("kept").value == 1
 
 
-def test_too_many_faults_are_cut(session: Session) -> None:
+def test_a_long_list_of_faults_is_shortened(session: Session) -> None:
     faults = session.run("x = [" + ", ".join(f"a.gi_code + {'é' * 300}{n}" for n in range(200)) + "]").faults
     assert len(faults) == 50
     assert {fault.kind for fault in faults} == {FaultKind.CHECK}

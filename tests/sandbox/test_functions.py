@@ -1,4 +1,4 @@
-"""Arguments of calls, checked against a function's signature."""
+"""Arguments of calls are checked against the signature of the function."""
 
 import functools
 import gc
@@ -36,7 +36,7 @@ def spec(function: Callable[..., object], name: str = "f") -> FunctionSpec:
 
 
 def typed(annotation: object) -> FunctionSpec:
-    """Return the spec of a function of one parameter ``x`` with this annotation."""
+    """Return the spec of a function with one parameter ``x`` that has this annotation."""
 
     def function(x: object) -> None: ...
 
@@ -139,7 +139,7 @@ ACCEPTED: list[tuple[object, JsonValue, object]] = [
 
 
 @pytest.mark.parametrize(("annotation", "given", "expected"), ACCEPTED)
-def test_fitting_arguments_are_converted(annotation: object, given: JsonValue, expected: object) -> None:
+def test_valid_arguments_are_converted(annotation: object, given: JsonValue, expected: object) -> None:
     for (value,), named in [typed(annotation).check([given], {}), typed(annotation).check([], {"x": given})]:
         assert value == expected
         assert type(value) is type(expected)
@@ -169,7 +169,7 @@ REFUSED: list[tuple[object, JsonValue, type[Exception], str]] = [
 
 
 @pytest.mark.parametrize(("annotation", "given", "kind", "message"), REFUSED)
-def test_other_arguments_are_refused_by_name(
+def test_the_refusal_of_an_argument_names_it(
     annotation: object, given: JsonValue, kind: type[Exception], message: str
 ) -> None:
     for args, kwargs in [([given], {}), ([], {"x": given})]:
@@ -181,7 +181,7 @@ def test_other_arguments_are_refused_by_name(
 
 
 class Collector:
-    """An environment with an action that changes its default, which calls share in plain Python."""
+    """An environment with an action that changes its default. In plain Python, all calls share this default."""
 
     def add(self, item: str, before: int = 0, seen: list[str] = [], /, *more: str, **named: str) -> list[str]:  # noqa: B006
         seen.append(item)

@@ -1,6 +1,6 @@
-"""Fuzzing of the policy, the protocol and the check of arguments. ``tests/sandbox/fuzz`` has the properties.
+"""Fuzzing of the policy, the protocol and the check of arguments. ``tests/sandbox/fuzz`` defines what must hold.
 
-``PLANBOOK_FUZZ=N`` takes N times as long. ``python -m tests.sandbox.fuzz`` runs for any time.
+``PLANBOOK_FUZZ=N`` takes N times as long. ``python -m tests.sandbox.fuzz`` runs for as long as you like.
 """
 
 import importlib.util
@@ -38,7 +38,7 @@ TEXTS = ANY_TEXT.map(lambda text: text.encode("utf-8", "surrogatepass"))
 
 @examples(390)
 @given(made_by(grown) | made_by(mutated) | made_by(spelt, TEXTS))
-def test_programs_changed_attacks_and_texts_get_past_no_layer(data: bytes) -> None:
+def test_generated_programs_attacks_and_texts_get_past_no_layer(data: bytes) -> None:
     policy.test_one(data)
 
 
@@ -55,7 +55,7 @@ def test_messages_of_a_worker_raise_only_declared_exceptions(data: bytes) -> Non
 
 
 @pytest.mark.parametrize("seed", [0, 1, *(pytest.param(seed, marks=pytest.mark.deep) for seed in range(2, 12 * TIMES))])
-def test_long_texts_are_read_in_a_moment(seed: int) -> None:
+def test_long_texts_are_read_quickly(seed: int) -> None:
     size.test_one(Random(seed).randbytes(200))
 
 

@@ -1,4 +1,7 @@
-"""A cell that is run in parts gives the same result as the whole, has the same limits, and is run again as one."""
+"""A growing cell is a piece of code that is run in parts while a model is still writing it.
+
+It has the same result and the same limits as if it were run in one go, and it is repeated in one go.
+"""
 
 import time
 
@@ -17,7 +20,7 @@ from planbook.sandbox import (
     statements_of,
 )
 from tests.killing import kill_worker
-from tests.sandbox.given import ATTRIBUTES, FUNCTIONS, NAMES, World
+from tests.sandbox.host_functions import ATTRIBUTES, FUNCTIONS, NAMES, World
 from tests.sandbox.streamed import AWKWARD, PROGRAMS, recorded_code
 
 FAILING = {
@@ -46,12 +49,12 @@ def shown(result: CellResult) -> tuple[object, ...]:
 
 @pytest.mark.deep
 @pytest.mark.parametrize("language_layer", [True, False])
-def test_every_program_does_the_same_in_parts(sandbox: Sandbox, unguarded: Sandbox, language_layer: bool) -> None:
+def test_a_program_run_in_parts_has_the_same_result(sandbox: Sandbox, unguarded: Sandbox, language_layer: bool) -> None:
     box = sandbox if language_layer else unguarded
     programs = {**AWKWARD, **FAILING, **PROGRAMS}
     for name, code in programs.items():
         if not statements_of(code.split("\n")) or (not language_layer and "__future__" in code):
-            continue  # plain Python forgets the feature from part to part
+            continue  # in plain Python, a __future__ import affects only its own part
         whole, parts = World(), World()
         with whole.session(box, seed="s") as one, parts.session(box, seed="s") as other:
             assert shown(in_parts(other, code)) == shown(one.run(code, "plan")), name
@@ -174,4 +177,4 @@ def test_a_plan_that_passes_the_check_passes_it_in_parts() -> None:
 )
 def test_a_part_has_the_faults_that_no_later_part_can_correct(code: str, faults: list[tuple[str, int]]) -> None:
     assert bool(check(code, FUNCTIONS, attributes=ATTRIBUTES, names=NAMES)) == bool(faults)
-    assert [(each.type, each.line) for each in faults_in_parts(code)] == faults
+    assert [(fault.type, fault.line) for fault in faults_in_parts(code)] == faults

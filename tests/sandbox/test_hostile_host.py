@@ -1,4 +1,4 @@
-"""Real workers whose host sends anything: they end, and later workers are not affected."""
+"""Real workers end if their host sends nonsense, and later workers are not affected."""
 
 import os
 import select
@@ -57,7 +57,7 @@ def zygote() -> Iterator[Zygote]:
 
 
 class Host(AbstractContextManager["Host"]):
-    """The host's end of a real worker, which can send anything."""
+    """A host that is connected to a real worker and can send it anything."""
 
     def __init__(self, zygote: Zygote) -> None:
         self.worker: WorkerProcess = zygote.take_worker(256)
@@ -76,10 +76,10 @@ class Host(AbstractContextManager["Host"]):
         try:
             self.worker._sock.sendall(data)
         except OSError:
-            return  # it has ended already
+            return  # the worker has ended already
 
     def stage(self, name: str) -> None:
-        """Bring the worker to where it waits for the session, for a cell, or for an answer."""
+        """Let the worker go on until it waits for a session, for a cell (code to run), or for the answer to a call."""
         assert self.hear()[0] == "locked"
         if name == "session":
             return
@@ -89,7 +89,7 @@ class Host(AbstractContextManager["Host"]):
             assert self.hear()[0] == "call"
 
     def ends(self) -> bool:
-        """Return whether the worker ends when nothing more arrives, having sent only valid messages."""
+        """Return whether the worker ends once the host stops sending. All of its messages must be valid."""
         self.worker._sock.shutdown(socket.SHUT_WR)
         try:
             while True:
@@ -114,7 +114,7 @@ STAGES = ("session", "cell", "answer")
 
 
 @pytest.mark.parametrize("stage", STAGES)
-def test_nonsense_of_the_host_ends_the_worker(zygote: Zygote, stage: str) -> None:
+def test_nonsense_from_the_host_ends_the_worker(zygote: Zygote, stage: str) -> None:
     for nonsense in NONSENSE:
         with Host(zygote) as host:
             host.stage(stage)
@@ -125,7 +125,7 @@ def test_nonsense_of_the_host_ends_the_worker(zygote: Zygote, stage: str) -> Non
 
 @examples(25)
 @given(st.sampled_from(STAGES), st.binary(max_size=40), st.booleans())
-def test_any_bytes_of_the_host_end_the_worker(zygote: Zygote, stage: str, data: bytes, framed: bool) -> None:
+def test_any_bytes_from_the_host_end_the_worker(zygote: Zygote, stage: str, data: bytes, framed: bool) -> None:
     with Host(zygote) as host:
         host.stage(stage)
         (host.say if framed else host.raw)(data)
@@ -159,7 +159,7 @@ out
 
 
 def test_any_packet_on_the_control_socket_is_one_request(zygote: Zygote) -> None:
-    """Only the host has this socket."""
+    """The packets are nonsense, but only the host has this socket. The zygote forks a worker for each request."""
     assert works(zygote)
     for packet in (b"\0", b"{}", b"w" * 5_000):
         zygote._control.send(packet)

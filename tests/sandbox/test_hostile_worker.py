@@ -1,4 +1,4 @@
-"""The host against workers that send anything at any time: real sockets and processes, scripted messages."""
+"""The host withstands workers that send anything at any time. Sockets and processes are real, messages scripted."""
 
 import resource
 import time
@@ -14,12 +14,12 @@ from planbook.sandbox import session as session_module
 from planbook.sandbox.answers import library_source
 from planbook.sandbox.protocol import MAX_FROM_WORKER, pack
 from planbook.sandbox.types import MESSAGES, limit_fault
-from tests.sandbox.peer import GRACE, Peer, Script, deep, drip, flood, raw, say, session, sip, then_close
+from tests.sandbox.peer import GRACE, Peer, Script, drip, flood, nested_list, raw, say, session, sip, then_close
 from tests.sandbox.plans import fault_of
 
 LIMITS = Limits(wall_seconds=0.4, output_chars=100, host_calls=20)
 GROWTH = 150 << 10
-"""Kilobytes by which the host may grow."""
+"""Maximum kilobytes by which the host may grow."""
 END: list[object] = ["end", None, []]
 FAULT = {"kind": "raised", "type": "E", "message": "m"}
 
@@ -47,7 +47,7 @@ class Environment:
 
 
 class Case(NamedTuple):
-    """The worker's script, the limit that ends it, and the calls that reached a function."""
+    """The script of a worker, the limit that ends its cell, and the calls that reached a function."""
 
     script: Script
     fault: str
@@ -70,7 +70,7 @@ CASES = {
     "half a character": Case(raw(pack(b'["print","\\ud800"]', 99)), "protocol"),
     "two messages in one": Case(raw(pack(b'["print","a"]["end",1,[]]', 99)), "protocol"),
     "brackets": Case(raw(pack(b"[" * 500_000, MAX_FROM_WORKER)), "protocol"),
-    "a deep value": Case(say("end", deep(40), []), "protocol"),
+    "a deep value": Case(say("end", nested_list(40), []), "protocol"),
     "an infinite value": Case(raw(pack(b'["end",[1e999],[]]', 99)), "protocol"),
     "a long import": Case(raw(pack(b'["import","' + b"a" * 101 + b'"]', 200)), "protocol"),
     "an infinite sleep": Case(raw(pack(b'["sleep",1e999]', 99)), "protocol"),
@@ -146,13 +146,13 @@ def test_wrong_calls_are_refused_and_the_conversation_continues() -> None:
     assert environment.received == [("there", 2)]
 
 
-def at_once(*messages: object) -> Script:
+def without_waiting(*messages: object) -> Script:
     """Return a script that sends messages without waiting for answers."""
     return raw(b"".join(pack(to_json(message), 999) for message in messages))
 
 
 def test_a_message_after_the_end_ends_the_next_cell() -> None:
-    with session(at_once(END, END), {}, LIMITS) as opened:
+    with session(without_waiting(END, END), {}, LIMITS) as opened:
         assert opened.run("1").fault is None
         fault = fault_of(opened, "2")
     assert fault.type == "protocol"
@@ -160,21 +160,21 @@ def test_a_message_after_the_end_ends_the_next_cell() -> None:
 
 
 @pytest.mark.parametrize("first", [["print", "a"], ["call", 1, "go_to", ["a"], {}]])
-def test_a_refusal_after_the_plan_has_run_is_not_believed(first: list[object]) -> None:
+def test_a_refusal_after_the_plan_has_begun_is_a_protocol_error(first: list[object]) -> None:
     refusal = ["end", None, [FAULT | {"kind": "check"}]]
-    with session(at_once(first, refusal), Environment().functions(), LIMITS) as opened:
+    with session(without_waiting(first, refusal), Environment().functions(), LIMITS) as opened:
         assert fault_of(opened, "1").type == "protocol"
 
 
 def test_prints_around_a_call_keep_their_order() -> None:
     messages = (["print", "a"], ["call", 1, "go_to", ["x"], {}], ["print", "b"], ["print", "c"], END)
-    with session(at_once(*messages), Environment().functions(), LIMITS) as opened:
+    with session(without_waiting(*messages), Environment().functions(), LIMITS) as opened:
         result = opened.run("1")
     assert (result.output, result.host_calls, result.faults) == ("abc", 1, ())
 
 
 LONG = f"json.{chr(0x10280) * 90}"
-"""The name of a module with few characters but more bytes than the name of a file may have."""
+"""A module's name with few characters, but with more bytes than the name of a file may have."""
 STALLS_WHEN_RUN_AGAIN = """
 import ctypes
 class Spec(ctypes.Structure):
@@ -185,10 +185,10 @@ if now.s + now.n / 1e9 > {begin}:
     word, long = ctypes.c_int(0), Spec(60, 0)
     libc.syscall(202, ctypes.byref(word), 0, 0, ctypes.byref(long), 0, 0)
 """
-"""Waits in the kernel, where no processor time passes."""
+"""After the time ``begin``, waits in the kernel, where it uses no processor time."""
 
 
-def test_a_name_that_no_file_can_have_is_no_module(plain: Session) -> None:
+def test_a_module_whose_name_is_too_long_for_a_file_is_not_found(plain: Session) -> None:
     assert library_source(LONG) is None
     assert fault_of(plain, f"import {LONG}").type == "ModuleNotFoundError"
 

@@ -1,4 +1,4 @@
-"""Modules as plans use them: preloaded modules, modules whose source the host sends, and how they are protected."""
+"""Imports in plans: of preloaded modules, and of modules whose source the host sends. Plans cannot damage them."""
 
 import subprocess
 import sys
@@ -18,7 +18,7 @@ def test_every_module_can_be_imported(module: str, session: Session) -> None:
     assert (result.fault, result.value) == (None, module)
 
 
-def test_waiting_for_another_thread_ends_at_once() -> None:
+def test_waiting_for_another_thread_ends_immediately() -> None:
     wait = "import queue\ntry:\n    queue.Queue().get(timeout=5)\nexcept queue.Empty:\n    print('empty')"
     assert run_in_sandbox(wait).output == "empty\n"
     for source in ("queue.Queue().get()", "queue.SimpleQueue().get()"):
@@ -57,7 +57,7 @@ def test_the_host_sends_sources_of_the_standard_library_only() -> None:
     assert [name for name in NOT_SENT if library_source(name) is not None] == []
 
 
-def test_time_zones_that_do_not_exist_are_looked_up_in_a_moment() -> None:
+def test_unknown_time_zones_are_looked_up_quickly() -> None:
     library_source("zoneinfo:nowhere")
     started = time.process_time()
     assert not any(library_source(f"zoneinfo:nowhere{number}") for number in range(2_000))

@@ -1,6 +1,6 @@
-"""Workers killed at every exchange of a plan: the rebuilt session equals the lost one, and nothing is done twice.
+"""Workers are killed at every call of a plan. The session is rebuilt as it was, and no call is carried out twice.
 
-PLANBOOK_KILLED_PLANS says how many plans are tried instead of the usual number.
+PLANBOOK_KILLED_PLANS sets the number of plans that are tried.
 """
 
 import os
@@ -20,8 +20,8 @@ from pydantic import JsonValue
 from planbook.sandbox import CellResult, Limits, RebuildDiverged, Sandbox, Session, WorkersKilled
 from planbook.sandbox.process import MAX_KILLS
 from tests.executing import children, kernel_reports_kills
-from tests.killing import KILL_MOMENTS, KillMoment, Reaper, kill_worker, look, worker_of
-from tests.sandbox.given import World
+from tests.killing import KILL_MOMENTS, KillMoment, Reaper, kill_worker, state_code, worker_of
+from tests.sandbox.host_functions import World
 from tests.sandbox.plans import fault_of
 
 PLANS = int(os.environ.get("PLANBOOK_KILLED_PLANS", "30"))
@@ -75,12 +75,12 @@ CELLS = st.lists(st.lists(STATEMENT, min_size=1, max_size=4).map("\n".join), min
 
 
 def played(sandbox: Sandbox, reaper: Reaper, cells: list[str]) -> list[object]:
-    """Return the results of cells, without the seconds, and the state afterwards."""
+    """Return the results of cells without the seconds, and the state at the end."""
     world = World()
     settings: dict[str, Any] = {"attributes": world.attributes, "limits": LIMITS, "seed": "plans"}
     with reaper.open(sandbox.session, world.functions(), **settings) as session:
-        results = [plain(session.run(code)) for code in [BEGIN, *cells, look(NAMES)]]
-    return [*results, world.number, reaper.carried, reaper.left]
+        results = [plain(session.run(code)) for code in [BEGIN, *cells, state_code(NAMES)]]
+    return [*results, world.number, reaper.completed_calls, reaper.final_states]
 
 
 def plain(result: CellResult) -> CellResult:
@@ -110,18 +110,18 @@ every_how = pytest.mark.parametrize(
 
 
 @every_how
-def test_a_plan_finishes_although_every_call_costs_a_worker(sandbox: Sandbox, how: KillMoment) -> None:
+def test_a_plan_finishes_even_if_every_call_kills_a_worker(sandbox: Sandbox, how: KillMoment) -> None:
     cells = [
         "numbers = [world.add(k) for k in range(12)]\nfor k in range(6_000_000):\n    pass\nprint(numbers)",
         "print(sum(map(world.add, range(12))))",
     ]
     reaper = Reaper(lambda number: how)
     assert played(sandbox, reaper, cells) == played(sandbox, Reaper(), cells)
-    assert reaper.dead >= {"computing": 1, "between": 2}.get(how, 24)
+    assert reaper.kill_count >= {"computing": 1, "between": 2}.get(how, 24)
 
 
 def test_a_session_whose_workers_are_killed_can_be_rewound(sandbox: Sandbox) -> None:
-    left = []
+    states = []
     for deaths in (Reaper(), Reaper(lambda number: KILL_MOMENTS[number % len(KILL_MOMENTS)])):
         world = World()
         with deaths.open(sandbox.session, world.functions(), attributes=world.attributes) as session:
@@ -134,8 +134,8 @@ def test_a_session_whose_workers_are_killed_can_be_rewound(sandbox: Sandbox) -> 
                 session.rewind(mark)
                 session.run("x += [random.random(), world.number]")
                 kill_worker(session)
-        left.append((world.number, deaths.carried, deaths.left))
-    assert left[0] == left[1]
+        states.append((world.number, deaths.completed_calls, deaths.final_states))
+    assert states[0] == states[1]
 
 
 def nested(sandbox: Sandbox, reaper: Reaper, depth: int) -> list[object]:
@@ -149,7 +149,7 @@ def nested(sandbox: Sandbox, reaper: Reaper, depth: int) -> list[object]:
         with reaper.open(sandbox.session, functions, attributes=world.attributes, seed=level) as session:
             return [plain(session.run(f"{code}print(got, world.add(3))\ngot")).value, session.output]
 
-    return [down(depth), world.number, reaper.carried, reaper.left]
+    return [down(depth), world.number, reaper.completed_calls, reaper.final_states]
 
 
 @every_how
@@ -157,8 +157,8 @@ def test_plans_inside_plans_are_killed_on_every_level(sandbox: Sandbox, how: Kil
     assert nested(sandbox, Reaper(lambda number: how), 2) == nested(sandbox, Reaper(), 2)
 
 
-def test_a_session_survives_when_all_workers_are_killed_at_once(sandbox: Sandbox) -> None:
-    """Those of two plans, one inside the other, and those that stand ready."""
+def test_a_session_survives_when_all_workers_are_killed_together(sandbox: Sandbox) -> None:
+    """The workers are those of two plans, one inside the other, and the idle ones."""
 
     def strike() -> str:
         for worker in [worker for zygote in children(os.getpid()) for worker in children(zygote)]:
@@ -177,7 +177,7 @@ def test_a_session_survives_when_all_workers_are_killed_at_once(sandbox: Sandbox
 
 
 class Hunter(threading.Thread):
-    """Kills ``kills`` workers of a session, each a few milliseconds after it was opened."""
+    """Kills this number of workers of a session, each a few milliseconds after it has started."""
 
     def __init__(self, session: Session, kills: int) -> None:
         super().__init__()
@@ -192,7 +192,7 @@ class Hunter(threading.Thread):
 
 
 def test_workers_killed_while_they_are_rebuilt_are_replaced(sandbox: Sandbox) -> None:
-    """They live for less time than the first cell takes."""
+    """Each worker is killed before it has repeated the first cell."""
     with sandbox.session({}) as session:
         session.run("import random\nfor k in range(2_000_000):\n    pass\nkept = [k, random.random()]")
         expected = session.run("kept").value
@@ -203,12 +203,12 @@ def test_workers_killed_while_they_are_rebuilt_are_replaced(sandbox: Sandbox) ->
         hunter.join()
 
 
-def test_a_worker_killed_while_a_cell_is_repeated_costs_no_call(sandbox: Sandbox) -> None:
-    """The second worker dies between calls that the first one had already made."""
+def test_no_call_is_repeated_when_a_worker_is_killed_while_it_is_rebuilt(sandbox: Sandbox) -> None:
+    """The second worker is killed while it repeats the calls that the first one had made."""
     world, hunters = World(), list[Hunter]()
 
     def add(n: int) -> int:
-        """Add, and have this worker killed at the second call, and then the next one."""
+        """Add a number. The second call kills this worker, and then the next one."""
         if n == 2:
             hunters.append(Hunter(session, 2))
             kill_worker(session)
@@ -223,33 +223,33 @@ def test_a_worker_killed_while_a_cell_is_repeated_costs_no_call(sandbox: Sandbox
     hunters[0].join()
 
 
-def strikes(session_of: list[Session], killed: list[int], often: int) -> Callable[[], None]:
-    """Return a ``on_wait`` that kills ``often`` workers of a session.
+def kills_on_wait(opened: list[Session], killed: list[int], kills: int) -> Callable[[], None]:
+    """Return a function for ``on_wait`` that kills the first workers of a session, ``kills`` in all.
 
-    On a loaded machine the host may look again before it sees that the worker is dead, or while there is none.
+    On a busy machine the host may call it again before it sees that the worker is dead, or while there is none.
     """
 
-    def look() -> None:
-        worker = worker_of(session_of[0])
-        if worker and worker not in killed and len(killed) < often:
+    def kill() -> None:
+        worker = worker_of(opened[0])
+        if worker and worker not in killed and len(killed) < kills:
             killed.append(worker)
-            kill_worker(session_of[0])
+            kill_worker(opened[0])
 
-    return look
+    return kill
 
 
 LONG = "started = world.add(1)\nfor k in range(20_000_000):\n    pass\nk"
 
 
-@pytest.mark.parametrize("often", [1, MAX_KILLS - 1, MAX_KILLS])
-def test_a_cell_whose_workers_are_killed_at_the_same_place_is_given_up(sandbox: Sandbox, often: int) -> None:
-    """If the kernel does not report who ended a worker, the second one at the same place counts as the plan's own."""
+@pytest.mark.parametrize("kills", [1, MAX_KILLS - 1, MAX_KILLS])
+def test_a_cell_whose_workers_are_killed_at_the_same_place_is_given_up(sandbox: Sandbox, kills: int) -> None:
+    """If the kernel does not report who ended a worker, a second death at the same place is the plan's fault."""
     world, opened = World(), list[Session]()
-    with sandbox.session({"world.add": world.add}, on_wait=strikes(opened, [], often)) as session:
+    with sandbox.session({"world.add": world.add}, on_wait=kills_on_wait(opened, [], kills)) as session:
         opened.append(session)
-        if not kernel_reports_kills() and often > 1:
+        if not kernel_reports_kills() and kills > 1:
             assert fault_of(session, LONG).type == "crashed"
-        elif often == MAX_KILLS:
+        elif kills == MAX_KILLS:
             with pytest.raises(WorkersKilled, match="5 workers in a row were killed from outside at the same place of"):
                 session.run(LONG)
         else:
@@ -268,7 +268,7 @@ def test_a_plan_that_ends_its_workers_is_at_fault_even_if_others_were_killed(ung
 
 @pytest.mark.parametrize("wait", [False, True])
 def test_a_killed_zygote_is_no_fault_of_the_plan(wait: bool) -> None:
-    """Every session continues with workers of another zygote."""
+    """A zygote is the process that workers are forked from. Every session continues with workers of a new one."""
     with Sandbox() as own:
 
         def strike() -> None:
@@ -286,7 +286,7 @@ def test_a_killed_zygote_is_no_fault_of_the_plan(wait: bool) -> None:
 
 @pytest.mark.deep
 def test_zygotes_killed_while_a_plan_computes_are_no_fault_of_the_plan() -> None:
-    """The kernel may not tell how a process ended whose parent is gone."""
+    """If the parent of a process is gone, the kernel may not report how the process ended."""
     with Sandbox() as own, own.session({}, limits=Limits(wall_seconds=60)) as session:
 
         def strike() -> None:
@@ -300,11 +300,11 @@ def test_zygotes_killed_while_a_plan_computes_are_no_fault_of_the_plan() -> None
 @pytest.mark.parametrize(
     "odd", ["print(os.getpid())\nadd(1)", "add(os.getpid())", "if os.getpid() == process:\n    add(1)"]
 )
-def test_a_running_cell_that_diverges_makes_no_more_calls(numbered: Sandbox, odd: str) -> None:
-    """Its worker is killed at the second call, so the third is not carried out."""
+def test_a_running_cell_that_diverges_makes_no_more_calls(pid_sandbox: Sandbox, odd: str) -> None:
+    """Its worker is killed at the second call. The repeated cell behaves differently, so its third call is refused."""
     world = World()
     deaths: dict[int, KillMoment] = {1: "answered"}
-    with Reaper(deaths.get).open(numbered.session, {"add": world.add}) as session:
+    with Reaper(deaths.get).open(pid_sandbox.session, {"add": world.add}) as session:
         code = f"import posix as os\nif add(0) == 0:\n    process = {worker_of(session)}\n{odd}\nadd(100)"
         with pytest.raises(RebuildDiverged, match=r"cell 1 \(cell\): "):
             session.run(code)
@@ -333,7 +333,7 @@ order = [box.number for box in boxes]
 
 
 def test_an_order_by_addresses_is_restored_or_reported(sandbox: Sandbox) -> None:
-    """The order of a set of objects without a hash of their own may differ between workers."""
+    """Objects that define no hash may have a different order in the sets of another worker."""
     for how in KILL_MOMENTS:
         deaths: dict[int, KillMoment] = {1: how}
         with Reaper(deaths.get).open(sandbox.session, {"tell": lambda text: text}, seed=how) as session:

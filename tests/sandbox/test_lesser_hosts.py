@@ -1,6 +1,7 @@
-"""Hosts whose kernel grants less, such as a container without namespaces or seccomp; as root and as an ordinary user.
+"""Hosts whose kernel grants fewer mechanisms, such as a container without namespaces or seccomp.
 
-A launcher installs a filter of system calls, which the sandbox under it inherits.
+A launcher installs a filter of system calls, which the sandbox that it starts inherits. Tests run as root, if they can,
+and as an ordinary user.
 """
 
 import errno
@@ -69,12 +70,13 @@ SPACES = {f"{kind} namespace" for kind in ("ipc", "mount", "net", "pid", "user")
 
 @dataclass(frozen=True)
 class Host:
-    """System calls that a host's kernel denies, with their errors, and what the sandbox must then report."""
+    """A simulated host: ``denied`` maps the system calls that its kernel denies to their error numbers."""
 
     denied: Mapping[str, int]
     missing: frozenset[str] | None
-    """None if that depends on the machine."""
+    """Mechanisms that the sandbox must report as missing, or None if they depend on the machine."""
     refused: bool = False
+    """Whether the sandbox refuses to start."""
 
 
 FULL = Host({}, None)
@@ -87,13 +89,13 @@ BARE = Host(
 )
 HOSTS = {"this machine": FULL, "Docker's default": DOCKER, "an old kernel": OLD, "nothing but limits": BARE}
 READ_ALL = "+dac_read_search"
-"""The only right that is kept, because the interpreter may be in a folder that only root can read."""
+"""The only capability that is kept, because the interpreter may be in a folder that only root can read."""
 ORDINARY = f"--reuid={NOBODY} --regid={NOBODY} --clear-groups --inh-caps={READ_ALL} --ambient-caps={READ_ALL}"
 USERS = {"as it is": [], "ordinary": ["setpriv", *ORDINARY.split()]}
 
 
 def launch(user: Sequence[str], host: Host, folder: Path, *command: str) -> "subprocess.CompletedProcess[str]":
-    """Run Python on such a host."""
+    """Run Python as a user on a simulated host."""
     if user and (os.getuid() != 0 or shutil.which("setpriv") is None):
         pytest.skip("needs root and setpriv (util-linux); all tests run as an ordinary user already, otherwise")
     python = [*user, sys.executable, "-B", "-c", LAUNCHER, json.dumps(dict(host.denied)), *command]
@@ -123,17 +125,17 @@ def test_the_command_line_shows_what_is_missing_and_runs_no_plan_without_seccomp
     commands = [("envs", "--env", "toy", "--json"), ("replay", "--env", "toy", "--split", "all:1")]
     with ThreadPoolExecutor() as pool:
         listed, played = pool.map(lambda command: launch([], BARE, tmp_path, "-m", "planbook", *command), commands)
-    found = {each["name"]: each for each in json.loads(listed.stdout.splitlines()[-1])["sandbox"]}
-    missing = {name for name, each in found.items() if not each["granted"]}
+    found = {row["name"]: row for row in json.loads(listed.stdout.splitlines()[-1])["sandbox"]}
+    missing = {name for name, row in found.items() if not row["granted"]}
     assert frozenset(missing) == BARE.missing
     assert all(found[name]["reason"] for name in missing)
-    assert {name for name, each in found.items() if each["required"]} == {"seccomp", "no_new_privs", "rlimits"}
+    assert {name for name, row in found.items() if row["required"]} == {"seccomp", "no_new_privs", "rlimits"}
     assert played.returncode == 3, played.stderr
     assert "seccomp is not granted here" in played.stderr
 
 
 def play_unsafely(folder: Path, *arguments: object) -> "subprocess.CompletedProcess[str]":
-    """Run a command of planbook without seccomp, with its run in ``folder / "run"``."""
+    """Run a command of planbook without seccomp. It writes its run to ``folder / "run"``."""
     more = ("--out", str(folder / "run"), "--unsafe-no-sandbox")
     played = launch([], BARE, folder, "-m", "planbook", *map(str, arguments), *more)
     assert played.returncode == 0, played.stderr

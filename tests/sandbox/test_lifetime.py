@@ -1,4 +1,4 @@
-"""Plans inside plans, exceptions that end everything, threads, and nothing left open."""
+"""Sessions from start to end: plans inside plans, exceptions that end all of them, threads, and no leaks."""
 
 import gc
 import os
@@ -17,11 +17,11 @@ from planbook.sandbox import Limits, Sandbox, SandboxClosed, Session, SessionBus
 from planbook.sandbox.process import READY_WORKERS
 from tests.command import ROOT
 from tests.executing import alive, children, wait_until
-from tests.sandbox.given import echo
+from tests.sandbox.host_functions import echo
 
 
 class EpisodeOver(BaseException):
-    """Raised by a host function to end everything at once."""
+    """A host function raises it to end all plans."""
 
 
 def over() -> None:
@@ -29,7 +29,7 @@ def over() -> None:
 
 
 def nest(sandbox: Sandbox, depth: int, bottom: Callable[[], object]) -> object:
-    """Run a plan that runs a plan ... ``depth`` levels deep, with ``bottom`` called in the innermost."""
+    """Run a plan that runs a plan, and so on, ``depth`` levels deep. The innermost plan calls ``bottom``."""
     if depth == 0:
         return bottom()
     with sandbox.session({"down": lambda: nest(sandbox, depth - 1, bottom)}, limits=Limits(wall_seconds=2)) as session:
@@ -119,7 +119,7 @@ def test_a_function_can_close_its_session(sandbox: Sandbox) -> None:
     assert (calls, session._worker) == ([1], None)
 
 
-def test_values_that_do_not_fit_are_named(sandbox: Sandbox) -> None:
+def test_values_that_do_not_fit_into_memory_are_reported(sandbox: Sandbox) -> None:
     with pytest.raises(WorkerFailed, match="fit into memory_mb=16"):
         sandbox.session({}, values={"x": "a" * 40_000_000}, limits=Limits(memory_mb=16)).run("len(x)")
 
@@ -177,7 +177,7 @@ def test_a_sandbox_outlives_the_thread_that_opened_it() -> None:
 
 
 def test_every_session_has_the_memory_of_its_own_limits(sandbox: Sandbox) -> None:
-    """Workers that stand ready were started with the limit of the session before."""
+    """The idle workers were started with the limit of the previous session."""
     for megabytes, limit in ((64, "memory"), (512, None), (512, None), (64, "memory"), (64, "memory"), (512, None)):
         with sandbox.session({}, limits=Limits(memory_mb=megabytes)) as session:
             fault = session.run("len('a' * 200_000_000)").fault
@@ -192,7 +192,7 @@ def test_abandoned_sessions_leave_no_descriptor_and_no_worker() -> None:
         for _ in range(20):
             own.session({}).run("1")
         gc.collect()
-        assert len(os.listdir("/proc/self/fd")) <= before + 1, "one worker may stand ready"
+        assert len(os.listdir("/proc/self/fd")) <= before + 1, "one idle worker is allowed"
 
 
 def test_a_killed_zygote_is_replaced() -> None:

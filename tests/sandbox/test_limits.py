@@ -1,4 +1,4 @@
-"""The messages and effects of limits, with the language layer on and off. The attacks are in attacks/limits."""
+"""The messages and effects of limits, with and without the language layer. ``attacks/limits`` has more cases."""
 
 import time
 import tracemalloc
@@ -16,15 +16,15 @@ CHANNEL = (
     "import socket\nfrom planbook.sandbox.protocol import pack\n"
     "send = socket.socket(fileno=3, family=1, type=1, proto=0).send\n"
 )
-"""Plain Python that takes over the channel of its worker."""
-UNLIMIT = [
+"""Plain Python that takes over the channel between its worker and the host."""
+EVASIONS = [
     "",
     *(
         f"import signal\ntry:\n    signal.{call}\nexcept OSError:\n    pass\n"
         for call in ("pthread_sigmask(signal.SIG_BLOCK, [signal.SIGXCPU])", "signal(signal.SIGXCPU, signal.SIG_IGN)")
     ),
 ]
-"""Plain Python that tries to keep the kernel's signal about processor time from its worker."""
+"""Plain Python that tries to block or ignore the signal by which the kernel limits processor time."""
 
 
 @pytest.fixture(params=["guarded", "unguarded"])
@@ -33,7 +33,7 @@ def any_sandbox(request: pytest.FixtureRequest, sandbox: Sandbox, unguarded: San
 
 
 def run_to_limit(sandbox: Sandbox, code: str, limits: Limits, name: str, message: str) -> CellResult:
-    """Run a cell that must end by a limit. The session must continue to work."""
+    """Run a cell that must end by exceeding a limit. The session must continue to work."""
     with sandbox.session({"f": lambda x=0: x}, limits=limits) as session:
         assert session.run("kept = [1, 2]").fault is None
         result = session.run(code)
@@ -55,7 +55,7 @@ def test_wall_clock_is_limited_and_earlier_output_is_kept(any_sandbox: Sandbox) 
     assert time.monotonic() - started < 20
 
 
-def test_processor_time(any_sandbox: Sandbox) -> None:
+def test_processor_time_is_limited(any_sandbox: Sandbox) -> None:
     result = run_to_limit(any_sandbox, "while True:\n    pass", BUSY, "cpu", "more than 0.3 s of processor time")
     assert result.seconds < 20
     run_to_limit(any_sandbox, "while True:\n    print('', end='')", BUSY, "cpu", "processor time")
@@ -92,7 +92,7 @@ def test_a_plan_can_catch_a_memory_error_and_continue(sandbox: Sandbox) -> None:
         assert session.run("try:\n    'a' * 10 ** 10\nexcept MemoryError:\n    x = 1\nx").value == 1
 
 
-def test_output_within_the_limit_arrives_whole(session: Session) -> None:
+def test_output_within_the_limit_is_complete(session: Session) -> None:
     assert session.run("print('é' * 99_999)").output == "é" * 99_999 + "\n"
     assert session.run("print('a', '\\ud800', sep='\\x00', end='')").output == "a\x00\\ud800"
 
@@ -110,7 +110,7 @@ def test_the_memory_of_recorded_cells_is_limited(sandbox: Sandbox) -> None:
 
 
 def test_the_value_of_a_cell_is_recorded_as_it_was_sent(session: Session) -> None:
-    """As a list, this value would take 5 MB."""
+    """As a list of Python objects, this value would take 5 MB."""
     tracemalloc.start()
     length = len(session.run("[[] for _ in range(80_000)]").value or ())  # type: ignore[arg-type]
     kept = tracemalloc.get_traced_memory()[0]
@@ -164,7 +164,7 @@ def test_a_plan_that_takes_over_the_channel_gains_nothing(unguarded: Sandbox, co
 
 
 def test_a_plan_that_says_it_has_ended_gets_no_processor_time_until_the_next_cell(unguarded: Sandbox) -> None:
-    """It goes on computing after its "end" message; the host stops its process until the next cell."""
+    """The plan computes on after its "end" message, but the host stops its process until the next cell."""
     code = f'{CHANNEL}send(pack(b\'["end","done",[]]\', 99))\nwhile True:\n    pass'
     with unguarded.session({}, limits=Limits(wall_seconds=1, cpu_seconds=1)) as session:
         assert session.run(code).value == "done"
@@ -176,8 +176,8 @@ def test_a_plan_that_says_it_has_ended_gets_no_processor_time_until_the_next_cel
         assert fault_of(session, "1").type in ("wall", "cpu")
 
 
-@pytest.mark.parametrize("unlimit", UNLIMIT)
-def test_a_plan_that_computes_while_the_host_answers_is_ended_by_the_kernel(unguarded: Sandbox, unlimit: str) -> None:
+@pytest.mark.parametrize("evasion", EVASIONS)
+def test_a_plan_that_computes_while_the_host_answers_is_ended_by_the_kernel(unguarded: Sandbox, evasion: str) -> None:
     """The host checks the time only while it waits for the worker, and an answer may take minutes."""
     used: list[float] = []
 
@@ -189,7 +189,7 @@ def test_a_plan_that_computes_while_the_host_answers_is_ended_by_the_kernel(ungu
             used.append(worker.cpu_seconds())
             time.sleep(0.05)
 
-    code = f'{CHANNEL}{unlimit}send(pack(b\'["call",1,"slow",[],{{}}]\', 99))\nwhile True:\n    pass'
+    code = f'{CHANNEL}{evasion}send(pack(b\'["call",1,"slow",[],{{}}]\', 99))\nwhile True:\n    pass'
     with unguarded.session({"slow": slow}, limits=Limits(wall_seconds=5, cpu_seconds=1)) as session:
         assert fault_of(session, code).kind is FaultKind.LIMIT
     assert 1 < max(used) < 4

@@ -1,4 +1,4 @@
-"""The restrictions of the kernel, tried by plain Python in a locked worker."""
+"""The kernel restricts a locked worker, even if the plan in it is plain Python."""
 
 import os
 import shutil
@@ -108,7 +108,7 @@ def test_the_arguments_of_a_worker_reveal_nothing_about_the_host(unguarded: Sand
     shown = plain.run("import os, sys\n[sys.argv, sys.orig_argv, dict(os.environ)]").value
     assert shown == [[], [], ENVIRONMENT | {"LC_CTYPE": "C.UTF-8"}]
     arguments = Path(f"/proc/{unguarded._zygote._process.pid}/cmdline").read_bytes().decode().split("\0")
-    assert not [each for each in arguments[1:] if str(ROOT) in each or str(os.getpid()) in each]
+    assert not [word for word in arguments[1:] if str(ROOT) in word or str(os.getpid()) in word]
 
 
 def test_libraries_can_be_on_pythonpath_only() -> None:
@@ -122,7 +122,7 @@ def test_libraries_can_be_on_pythonpath_only() -> None:
 
 
 def test_the_same_worker_without_any_mechanism_is_not_refused(tmp_path: Path) -> None:
-    """Shows that the tests above fail only because of the lockdown. Time and memory stay limited."""
+    """Shows that only the lockdown causes the refusals above. Time and memory stay limited."""
     with Sandbox(language_layer=False, disabled_mechanisms=ALL_MECHANISMS, unsafe_no_sandbox=True) as loose:
         assert not any(mechanism.granted for mechanism in loose.mechanisms().values())
         with loose.session({}, limits=Limits(memory_mb=64)) as session:
@@ -148,13 +148,13 @@ def test_without_a_required_mechanism_nothing_runs_unless_the_risk_is_named(name
 
 
 @pytest.mark.parametrize("name", OPTIONAL)
-def test_an_optional_mechanism_can_be_left_out(name: str) -> None:
+def test_an_optional_mechanism_can_be_disabled(name: str) -> None:
     with Sandbox(disabled_mechanisms=[name]) as own, own.session({}) as session:
         assert not own.mechanisms()[name].granted
         assert session.run("6 * 7").value == 42
 
 
-def test_an_unknown_mechanism_cannot_be_left_out() -> None:
+def test_an_unknown_mechanism_cannot_be_disabled() -> None:
     with pytest.raises(ValueError, match="there is no mechanism"):
         Sandbox(disabled_mechanisms=["landlok"])
 
@@ -162,7 +162,7 @@ def test_an_unknown_mechanism_cannot_be_left_out() -> None:
 def test_a_worker_sees_no_other_process_and_is_not_root() -> None:
     with Sandbox(language_layer=False, disabled_mechanisms=["seccomp"], unsafe_no_sandbox=True) as own:
         with own.session({}) as session:
-            number, user = (session.run(f"import posix\nposix.{each}()").value for each in ("getpid", "geteuid"))
+            number, user = (session.run(f"import posix\nposix.{name}()").value for name in ("getpid", "geteuid"))
         assert not own.mechanisms()["pid namespace"].granted or number in range(100)
         assert user == (os.geteuid() or NOBODY)
 
@@ -187,11 +187,11 @@ def test_the_error_of_a_zygote_that_cannot_start_is_shown(tmp_path: Path) -> Non
     assert "this file is damaged" in done.stdout
 
 
-# The filter itself, interpreted here.
+# The filter of system calls itself, run by a small interpreter.
 
 
 def verdict(machine: str, number: int, argument: int = 0, architecture: int | None = None) -> int:
-    """Return the verdict of the filter on a system call whose arguments are all the same."""
+    """Return the verdict of the filter on a system call whose arguments all have this value."""
     _, known = lockdown.ARCHITECTURES[machine]
     data = {lockdown.NUMBER: number, lockdown.ARCHITECTURE: known if architecture is None else architecture}
     data |= dict.fromkeys((lockdown.FIRST_ARGUMENT, lockdown.THIRD_ARGUMENT, lockdown.FOURTH_ARGUMENT), argument)
@@ -238,7 +238,7 @@ ARGUMENTS = {
     "clock_gettime": ([0, 1, 2, 3, 7], [12, *CLOCKS_OF_OTHERS]),
     "madvise": ([0, 4, 8], [9, 12, 14, 100]),
 }
-"""Maps calls to arguments that are granted and refused. MSG_OOB is flag 1, MADV_MERGEABLE is advice 12."""
+"""Maps system calls to arguments that are allowed and refused. MSG_OOB is flag 1, MADV_MERGEABLE is advice 12."""
 
 
 def test_an_unknown_machine_is_refused() -> None:

@@ -1,4 +1,4 @@
-"""The compile-time policy: what it refuses and with which message, and that it never raises."""
+"""The policy that code must meet before it runs: what it refuses, with which message, and that it never raises."""
 
 import ast
 import gc
@@ -54,7 +54,7 @@ def test_a_refusal_says_what_to_write_instead(source: str, name: str, message: s
         compile_cell(source, "plan")
 
 
-def test_all_faults_are_reported_at_once_in_the_order_of_lines() -> None:
+def test_all_faults_are_reported_together_in_the_order_of_lines() -> None:
     problems = find_problems("import os\nx = 1\nx.__code__ + eval('1')\n")
     assert [(p.line, p.type) for p in problems] == [
         (1, "forbidden-import"),
@@ -179,7 +179,7 @@ SOURCE = "\n".join(
 
 
 class Yielding:
-    """Lets other threads run when it is collected."""
+    """An object that lets other threads run when it is collected as garbage."""
 
     def __del__(self) -> None:
         time.sleep(0)
@@ -202,7 +202,7 @@ def test_text_in_strings_is_not_counted_as_code(source: str) -> None:
 
 @pytest.fixture
 def many_turns() -> Iterator[None]:
-    """Collect garbage all the time, in the middle of everything else."""
+    """Collect garbage very often, so that threads switch in the middle of everything else."""
     threshold, interval = gc.get_threshold(), sys.getswitchinterval()
     gc.set_threshold(20)
     sys.setswitchinterval(1e-5)

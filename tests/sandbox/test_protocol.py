@@ -1,4 +1,4 @@
-"""Frames on the wire, and what the host accepts from a worker."""
+"""Frames between host and worker, and the messages that the host accepts from a worker."""
 
 import json
 import socket
@@ -31,7 +31,7 @@ def never() -> None:
 
 
 def patient() -> None:
-    """Wait for the rest."""
+    """Let the channel wait for more data."""
 
 
 @given(st.lists(st.binary(max_size=300), min_size=1, max_size=6), st.lists(st.integers(0, 2_000), max_size=12))
@@ -43,7 +43,7 @@ def test_frames_arrive_whole_when_the_stream_is_cut_anywhere(payloads: list[byte
         assert [channel.receive(lambda: there.sendall(next(parts))) for _ in payloads] == payloads
 
 
-def test_a_frame_larger_than_the_sockets_buffers_goes_out_piece_by_piece() -> None:
+def test_a_frame_larger_than_the_socket_buffer_is_sent_in_pieces() -> None:
     here, there = ends()
     payload = bytes(range(256)) * 20_000
     received = bytearray()
@@ -67,18 +67,18 @@ def test_a_frame_beyond_the_cap_is_refused_on_both_sides_before_it_is_read() -> 
             channel.receive(never)
 
 
-def test_the_host_looks_at_its_limits_after_every_piece_of_a_frame() -> None:
+def test_the_host_checks_its_limits_after_every_piece_of_a_frame() -> None:
     here, there = socket.socketpair()
     frame, places = pack(b"payload", CAP), list[int]()
     with here, there:
         here.settimeout(5)
         there.sendall(frame[:1])
 
-        def look() -> None:
+        def on_wait() -> None:
             places.append(len(places) + 1)
             there.sendall(frame[places[-1] : places[-1] + 1])
 
-        assert Channel(here, send_cap=CAP, receive_cap=CAP).receive(look) == b"payload"
+        assert Channel(here, send_cap=CAP, receive_cap=CAP).receive(on_wait) == b"payload"
         assert places == list(range(1, len(frame)))
 
 
@@ -103,7 +103,7 @@ HONEST = [
     ["sleep", 0.5],
     *(["end", value, []] for value in ("a", 1, 1.5, True, None, [1], {"a": 1})),
 ]
-HOSTILE = [  # and the messages of test_hostile_worker.py
+HOSTILE = [  # besides the messages in test_hostile_worker.py
     b"\xff\xfe",
     b'["end",' + b"[" * 5_000 + b"]" * 5_000 + b",[]]",
     *b"""{} [] [1] [[]] "print" ["print"] ["print",1] ["print","a","b"] ["call",1,"f",{},[]] ["call","1","f",[],{}]
@@ -118,7 +118,7 @@ def test_honest_messages_are_parsed(message: list[object]) -> None:
 
 
 @pytest.mark.parametrize("payload", HOSTILE, ids=range(len(HOSTILE)))
-def test_other_messages_are_hostile(payload: bytes) -> None:
+def test_invalid_messages_are_hostile(payload: bytes) -> None:
     with pytest.raises(HostileFrame):
         parse_message(payload)
 

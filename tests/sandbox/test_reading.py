@@ -1,4 +1,4 @@
-"""Reading replies: plans, their definitions, and the places of syntax errors."""
+"""Replies of models are read: the plan in them, its definitions, and the places of syntax errors."""
 
 import ast
 import subprocess
@@ -22,15 +22,15 @@ CALL = 'agent.go_to("desk_1")'
 
 
 def replies() -> Iterator[Any]:
-    """Yield the replies of ``tables/replies.txt``, as lines. The first character of a line says where it belongs.
+    """Yield the replies of ``tables/replies.txt`` as lists of lines. The first character says where a line belongs.
 
-    ``|`` marks the code of the plan, ``<`` and ``>`` the text before and after it; the other lines are left out.
+    ``|`` marks the code of the plan, ``<`` the text before it and ``>`` the text after it. A line with another
+    character belongs to none of them.
     """
     for name, body in sections(HERE / "tables" / "replies.txt"):
         yield pytest.param(body.removesuffix("\n").split("\n"), id=name)
 
 
-# name -> (reply, type, line in the code, a part of message and hint)
 UNUSABLE: dict[str, tuple[str, str, int | None, str]] = {
     "nothing": ("", "no-code", None, "```python"),
     "prose": ("I think we should go to the desk.\nThen, look.", "no-code", None, "no Python code"),
@@ -46,6 +46,7 @@ UNUSABLE: dict[str, tuple[str, str, int | None, str]] = {
     "bare code with an error at its end": ("x = 1\nagent.go_to('a')\nfor y in x\n    y()", "syntax", 3, "expected ':'"),
     "too long": ("x" * (MAX_REPLY_CHARS + 1), "too-long", None, "1000001 characters"),
 }
+"""Maps names to a reply, the type of its fault, the line of the fault in the code, and a part of message and hint."""
 
 
 @pytest.mark.parametrize("lines", list(replies()))
@@ -67,7 +68,7 @@ def test_a_plan_is_read_and_its_lines_are_found_in_the_reply(lines: list[str]) -
     ],
     ids=["Windows", "old Mac", "quoted fence", "draft with a fence inside, then a block"],
 )
-def test_a_plan_is_read_from_other_forms(text: str, code: str) -> None:
+def test_a_plan_is_read_from_unusual_replies(text: str, code: str) -> None:
     reply = read_reply(text)
     assert (reply.code, reply.problem) == (code, None)
     lines = text.replace("\r\n", "\n").replace("\r", "\n").split("\n")
@@ -259,7 +260,7 @@ def test_an_error_is_located(code: str, line: int, column: int | None, message: 
 
 
 def test_warnings_of_the_compiler_are_not_printed() -> None:
-    """In a process of its own, because pytest catches warnings."""
+    """Runs in a process of its own, because pytest catches warnings."""
     program = """from planbook.sandbox import read_reply; read_reply("```python\\nif 1 is 1: print('\\\\d')\\n```")"""
     done = subprocess.run([sys.executable, "-W", "default", "-c", program], capture_output=True, text=True, check=True)
     assert done.stderr == ""

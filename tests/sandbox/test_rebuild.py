@@ -1,4 +1,8 @@
-"""Sessions that are rebuilt after a limit and that are rewound to a mark."""
+"""Sessions that are rebuilt after a limit, and sessions that are rewound to a mark.
+
+A mark is the number of cells (pieces of code) that a session had finished. A session is rebuilt in a new worker, which
+runs its cells again with the recorded answers of host functions.
+"""
 
 import os
 import signal
@@ -11,19 +15,19 @@ from hypothesis import strategies as st
 
 from planbook.sandbox import Limits, RebuildDiverged, Sandbox, Session
 from tests.killing import kill_worker, worker_of
-from tests.sandbox.given import World
+from tests.sandbox.host_functions import World
 from tests.sandbox.plans import fault_of
 
 SHORT = Limits(wall_seconds=1, output_chars=200)
 KILL = "print('x' * 201)"
-"""Ends the cell by a limit, at once."""
+"""Ends the cell immediately, since it exceeds the limit of its output."""
 
 
 def start(sandbox: Sandbox, world: World) -> Session:
     return world.session(sandbox, limits=SHORT, seed="s")
 
 
-def test_after_a_limit_cells_run_again_without_calling_functions(sandbox: Sandbox) -> None:
+def test_a_session_that_is_rebuilt_after_a_limit_repeats_no_call(sandbox: Sandbox) -> None:
     world = World()
     with start(sandbox, world) as session:
         code = "import random\na = [world.add(2), world.add(), random.random()]\nprint('once')"
@@ -55,15 +59,16 @@ def test_a_rewind_forgets_the_cells_after_the_mark(sandbox: Sandbox) -> None:
         assert fault_of(session, "x").type == "NameError"
 
 
-@pytest.mark.parametrize("now", [3, 10])  # 10: as at the last cell, so that it has to be sent again
-def test_attributes_are_current_after_a_rewind(sandbox: Sandbox, now: int) -> None:
+@pytest.mark.parametrize("value", [3, 10])
+def test_attributes_are_current_after_a_rewind(sandbox: Sandbox, value: int) -> None:
+    """10 is also the last value that the host sent before the rewind. It has to be sent again."""
     world = World()
     with start(sandbox, world) as session:
         session.run("world.add(5)")
         session.run("world.add(5)")
-        world.number = now
+        world.number = value
         session.rewind(1)
-        assert session.run("world.number").value == now
+        assert session.run("world.number").value == value
 
 
 def test_a_rewind_to_the_last_cell_keeps_the_worker(session: Session) -> None:
@@ -103,8 +108,8 @@ def test_errors_of_functions_are_recorded(sandbox: Sandbox) -> None:
         assert len(world.calls) == 1
 
 
-class Numbered:
-    """A session whose plans can behave differently in another worker, because they know the ids of workers."""
+class SessionWithWorkerId:
+    """A session whose plans can behave differently in another worker, because they know the id of the first one."""
 
     def __init__(self, sandbox: Sandbox) -> None:
         self.session = sandbox.session({"echo": lambda x: x, "first": self.first}, limits=SHORT)
@@ -127,8 +132,8 @@ DIVERGING = [
 
 
 @pytest.mark.parametrize(("code", "message"), DIVERGING)
-def test_a_cell_that_diverges_when_it_is_run_again_is_reported(numbered: Sandbox, code: str, message: str) -> None:
-    with Numbered(numbered).session as session:
+def test_a_cell_that_diverges_when_it_is_run_again_is_reported(pid_sandbox: Sandbox, code: str, message: str) -> None:
+    with SessionWithWorkerId(pid_sandbox).session as session:
         session.run("import posix as os\nx = 1")
         session.run(code, "odd")
         kill_worker(session)
@@ -183,10 +188,10 @@ def test_a_killed_worker_whose_channel_is_still_open_is_replaced(sandbox: Sandbo
         assert killed
 
 
-def test_a_cell_may_wait_longer_when_it_is_run_again(numbered: Sandbox) -> None:
-    """As on a busy machine. Only processor time shows that a cell does not end."""
+def test_a_cell_may_wait_longer_when_it_is_run_again(pid_sandbox: Sandbox) -> None:
+    """On a busy machine a repeated cell may wait longer. It counts as endless only if it uses much processor time."""
     wait = "import _thread\nimport posix as os\nlock = _thread.allocate_lock()\nlock.acquire()\n"
-    with Numbered(numbered).session as session:
+    with SessionWithWorkerId(pid_sandbox).session as session:
         assert session.run(f"{wait}if str(os.getpid()) != first():\n    lock.acquire(True, 3)").fault is None
         session.run(KILL)
         assert session.run("lock.locked()").value is True

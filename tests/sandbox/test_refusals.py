@@ -86,7 +86,7 @@ def test_a_refused_statement_has_a_hint(source: str) -> None:
 
 
 def test_every_refused_kind_of_statement_has_its_own_hint() -> None:
-    """Kinds of nodes without a visitor are refused."""
+    """The policy refuses the kinds of nodes for which it has no visitor."""
     kinds = {kind for base in (ast.stmt, ast.expr, ast.pattern) for kind in base.__subclasses__()}
     refused = set()
     for kind in kinds:

@@ -1,4 +1,4 @@
-"""A session as its users see it: one namespace, values, attributes, time and random numbers."""
+"""A session from the view of its users: one namespace, values, attributes, time and random numbers."""
 
 import time
 
@@ -6,7 +6,7 @@ import pytest
 from pydantic import JsonValue
 
 from planbook.sandbox import Sandbox, Session
-from tests.sandbox.given import echo
+from tests.sandbox.host_functions import echo
 from tests.sandbox.plans import fault_of, run_plain
 
 
@@ -94,7 +94,7 @@ def test_time_passes_only_with_calls_and_sleep(sandbox: Sandbox) -> None:
     "call",
     ["sleep(-1)", "sleep('1')", "sleep(None)", "sleep(False)", "sleep(Short.NO)", "sleep(Index())", "sleep(Half(0))"],
 )
-def test_sleep_takes_what_it_takes_in_plain_python(session: Session, call: str) -> None:
+def test_sleep_accepts_the_same_arguments_as_in_plain_python(session: Session, call: str) -> None:
     code = (
         "import enum\nfrom time import sleep\nclass Short(enum.IntEnum):\n    NO = 0\n"
         "class Index:\n    def __index__(self): return 0\nclass Half(float): pass\n"

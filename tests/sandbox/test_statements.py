@@ -1,4 +1,7 @@
-"""Statements are found in code that is still being written: never too early, and the same in any pieces."""
+"""Statements are found in code that a model is still writing, but not before they are complete.
+
+The same statements are found however the code is cut into pieces.
+"""
 
 import ast
 import time
@@ -13,24 +16,24 @@ CODES = {**AWKWARD, **PROGRAMS}
 
 
 def found(code: str) -> list[tuple[int, Statement]]:
-    """Return each statement found before the end, with the number of lines that had come by then."""
+    """Return each statement that is found before the end, with the number of lines that had arrived by then."""
     statements = StatementFinder()
-    return [(n, each) for n, line in enumerate(code.split("\n"), 1) for each in statements.add(line)]
+    return [(n, statement) for n, line in enumerate(code.split("\n"), 1) for statement in statements.add(line)]
 
 
 def dumped(*sources: str) -> list[str]:
     return [ast.dump(node, include_attributes=True) for source in sources for node in ast.parse(source).body]
 
 
-def test_statements_are_those_of_the_whole() -> None:
+def test_statements_found_early_are_those_of_the_complete_code() -> None:
     for name, code in CODES.items():
         if isinstance(parse(code), Fault):
             continue
-        early = [each for _, each in found(code)]
+        early = [statement for _, statement in found(code)]
         assert early == statements_of(code.split("\n"))[: len(early)], name
         lines_before = early[-1].last_line if early else 0
         rest = statements_of(code.split("\n"), lines_before)
-        assert dumped(*(each.source for each in [*early, *rest])) == dumped(code), name
+        assert dumped(*(statement.source for statement in [*early, *rest])) == dumped(code), name
 
 
 @pytest.mark.deep
@@ -38,10 +41,10 @@ def test_only_the_last_statement_of_a_recorded_plan_has_to_wait() -> None:
     late = 0
     for code in recorded_code():
         lines = code.split("\n")
-        early = [each for _, each in found(code)]
+        early = [statement for _, statement in found(code)]
         whole = statements_of(lines)
         assert early == whole[: len(early)], code
-        assert dumped(*(each.source for each in whole)) == dumped(code)
+        assert dumped(*(statement.source for statement in whole)) == dumped(code)
         late += len(whole) - len(early) > 1
     assert len(recorded_code()) > 200
     assert late == 0
@@ -49,7 +52,7 @@ def test_only_the_last_statement_of_a_recorded_plan_has_to_wait() -> None:
 
 def test_a_statement_is_found_with_the_first_line_of_the_next() -> None:
     code = "a = 1\n\n# so\nb = (\n2)\nif a:\n  b\nelse:\n  a\nc\n"
-    assert [(n, each.last_line) for n, each in found(code)] == [(4, 1), (6, 5), (10, 9)]
+    assert [(n, statement.last_line) for n, statement in found(code)] == [(4, 1), (6, 5), (10, 9)]
 
 
 @pytest.mark.parametrize(
@@ -65,12 +68,12 @@ def test_a_statement_is_found_with_the_first_line_of_the_next() -> None:
     ],
 )
 def test_statements_that_act_are_marked(code: str, acting: bool) -> None:
-    assert [each.acts for each in statements_of(code.split("\n"))] == [acting]
+    assert [statement.acts for statement in statements_of(code.split("\n"))] == [acting]
 
 
 @pytest.mark.parametrize(("name", "sound"), [("broken at the end", 2), ("broken in the middle", 1)])
 def test_statements_before_a_syntax_error_are_found(name: str, sound: int) -> None:
-    assert [each.last_line for _, each in found(CODES[name])] == [1, 2][:sound]
+    assert [statement.last_line for _, statement in found(CODES[name])] == [1, 2][:sound]
 
 
 def test_a_long_broken_plan_is_read_quickly() -> None:
@@ -84,7 +87,7 @@ ENDS = ["\n", "\r\n", "\r"]
 
 def arrivals(pieces: list[str]) -> list[tuple[list[Statement], int]]:
     reply = GrowingReply()
-    return [(each.statements, each.chars) for piece in pieces for each in reply.add(piece)]
+    return [(arrival.statements, arrival.chars) for piece in pieces for arrival in reply.add(piece)]
 
 
 @pytest.mark.parametrize("end", ENDS)
@@ -98,16 +101,16 @@ def test_a_reply_that_is_cut_anywhere_gives_the_same_statements(name: str, end: 
             assert arrivals([text[:cut], text[cut:]]) == whole
 
 
-def test_statements_are_those_of_the_plan_in_the_whole_reply() -> None:
+def test_the_statements_of_a_streamed_reply_are_those_of_its_plan() -> None:
     for text in recorded_replies()[::3]:
         reply, seen = GrowingReply(), list[Statement]()
         for arrival in reply.add(text):
             seen += arrival.statements
         whole = read_reply(text)
         assert whole.code.startswith(reply.code) or whole.problem is not None
-        for each in seen:
-            last = text[: reply.chars_to(each.last_line)].splitlines()[-1]
-            assert last.strip() == each.source.splitlines()[-1].strip()
+        for statement in seen:
+            last = text[: reply.chars_to(statement.last_line)].splitlines()[-1]
+            assert last.strip() == statement.source.splitlines()[-1].strip()
         assert whole.before == reply.before
 
 
@@ -131,6 +134,6 @@ BLOCK = "```python\na()\nb()\n```\n"
         (f"First I look.\n\n{DOCSTRING}", 0),
     ],
 )
-def test_statements_found_before_the_end_of_the_reply(reply: str, expected: int) -> None:
-    """A later block with a mark replaces one without, and the next block may begin with an ``else``."""
+def test_only_certain_statements_are_found_before_the_reply_ends(reply: str, expected: int) -> None:
+    """A later block that is marked as Python replaces an unmarked one, and the next block may begin with ``else``."""
     assert sum(len(statements) for statements, _ in arrivals([reply])) == expected

@@ -1,4 +1,4 @@
-"""Every promise of the threat model names tests that exist."""
+"""Every promise of the threat model names tests, and all tests that it names exist."""
 
 import ast
 import re
@@ -30,7 +30,7 @@ def test_every_promise_names_a_test() -> None:
     assert [row for row in promises if "::test_" not in row] == []
 
 
-def test_the_page_knows_every_mechanism_and_how_many_calls_are_left() -> None:
+def test_the_page_names_every_mechanism_and_the_number_of_allowed_calls() -> None:
     words = {
         "user namespace": "user,",
         "net namespace": "net,",

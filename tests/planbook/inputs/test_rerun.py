@@ -8,7 +8,7 @@ import pytest
 
 from planbook.runs import Run
 from tests.command import planbook
-from tests.flows import BUILD, command_of, invoke, refusal, write_scripted_model, scripted
+from tests.flows import BUILD, command_of, invoke, refusal, scripted, write_scripted_model
 from tests.planbook.inputs.commands import play_shifting, recorded, rewrite
 
 REPLY = "### Understanding\nBoxes.\n### Plan\n1. Look.\n### Code\n```python\nagent.open('box_1')\n```"

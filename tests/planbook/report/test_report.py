@@ -15,13 +15,13 @@ from planbook.report.page import script, script_hash
 from planbook.runs import Run, recorded_endings
 from planbook.wording import escape_control, in_words
 from tests.command import planbook, result
-from tests.reported import HIDDEN, HOSTILE, Page, asking_run, many_endings, reported, written
+from tests.reported import HIDDEN, HOSTILE, Page, many_endings, reported, run_with_prompts, write_closed_run
 from tests.rows import FAILED, SOLVED, summary_of
 
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return written(tmp_path_factory.mktemp("report") / "asked", asking_run)
+    return write_closed_run(tmp_path_factory.mktemp("report") / "asked", run_with_prompts)
 
 
 @pytest.fixture(scope="module")
@@ -173,7 +173,7 @@ def test_a_run_without_events_can_be_reported(tmp_path: Path) -> None:
 def test_all_episodes_can_be_opened_unless_fewer_are_chosen(
     tmp_path: Path, which: str | None, shown: int, note: str
 ) -> None:
-    folder = written(tmp_path / "run", many_endings, [SOLVED] * 240 + [FAILED] * 20)
+    folder = write_closed_run(tmp_path / "run", many_endings, [SOLVED] * 240 + [FAILED] * 20)
     report_runs([folder], None, which)
     page = Page(folder / "report.html")
     assert len(page.values("data-outcome")) == 260
@@ -182,7 +182,7 @@ def test_all_episodes_can_be_opened_unless_fewer_are_chosen(
 
 
 def test_a_page_that_would_be_too_large_says_what_is_missing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    folder = written(tmp_path / "run", many_endings, [SOLVED] * 40 + [FAILED] * 20)
+    folder = write_closed_run(tmp_path / "run", many_endings, [SOLVED] * 40 + [FAILED] * 20)
     monkeypatch.setattr(episodes, "PAGE_BYTES", 3_000)
     monkeypatch.setattr("planbook.report.episodes.CHUNK", 1_000)
     page = reported(folder)
@@ -197,7 +197,7 @@ def test_a_page_that_would_be_too_large_says_what_is_missing(tmp_path: Path, mon
 
 
 def test_a_faulty_choice_of_episodes_or_file_is_refused_and_writes_nothing(tmp_path: Path) -> None:
-    folder = written(tmp_path / "run", many_endings, [SOLVED])
+    folder = write_closed_run(tmp_path / "run", many_endings, [SOLVED])
     with pytest.raises(BadArgument, match="all, failed, or a number"):
         report_runs([folder], None, "some")
     with pytest.raises(BadArgument, match="cannot be written"):
@@ -206,8 +206,8 @@ def test_a_faulty_choice_of_episodes_or_file_is_refused_and_writes_nothing(tmp_p
 
 
 def test_several_runs_are_shown_side_by_side(tmp_path: Path, folder: Path) -> None:
-    one = written(tmp_path / "one" / "run", many_endings, [SOLVED, FAILED, SOLVED])
-    other = written(tmp_path / "other" / "run", many_endings, [SOLVED] * 3)
+    one = write_closed_run(tmp_path / "one" / "run", many_endings, [SOLVED, FAILED, SOLVED])
+    other = write_closed_run(tmp_path / "other" / "run", many_endings, [SOLVED] * 3)
     page = reported(one, other, folder, out=tmp_path / "page.html")
     assert re.findall(r"run(\d)(\d)\d+\.\d", page.all("table")[0]) == [("3", "2"), ("3", "3")]
     names = page.all("h2", class_="name")
@@ -219,7 +219,7 @@ def test_several_runs_are_shown_side_by_side(tmp_path: Path, folder: Path) -> No
 
 
 def test_the_page_is_written_beside_its_run_or_into_the_current_folder(tmp_path: Path, folder: Path) -> None:
-    one = written(tmp_path / "run", many_endings, [SOLVED, FAILED])
+    one = write_closed_run(tmp_path / "run", many_endings, [SOLVED, FAILED])
     found = result(planbook("report", one, "--json"))
     assert found["report"] == str(one / "report.html")
     both = planbook("report", one, folder, "--episodes", "1", cwd=tmp_path)

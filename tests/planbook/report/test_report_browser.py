@@ -11,7 +11,7 @@ from selenium.webdriver.support.wait import WebDriverWait
 from planbook.report import report_runs
 from tests.browser import need_browser
 from tests.reading import OVERFLOW, SIZES, Reader, reading
-from tests.reported import FAULTY, asking_run, written
+from tests.reported import FAULTY, run_with_prompts, write_closed_run
 from tests.rows import new_run
 
 pytestmark = pytest.mark.browser
@@ -24,7 +24,7 @@ SHOWN = "return [...document.querySelectorAll('.episode')].filter((each) => each
 @pytest.fixture(scope="module")
 def file(tmp_path_factory: pytest.TempPathFactory) -> Path:
     need_browser()
-    folder = written(tmp_path_factory.mktemp("browser") / "asked", asking_run)
+    folder = write_closed_run(tmp_path_factory.mktemp("browser") / "asked", run_with_prompts)
     report_runs([folder], None, None)
     return (folder / "report.html").resolve()
 
@@ -200,7 +200,7 @@ def test_the_page_is_never_wider_than_its_window(reader: ReportReader, size: str
 
 
 def test_long_names_are_wrapped_and_not_cut(reader: ReportReader, tmp_path: Path) -> None:
-    folder = written(tmp_path / "run", new_run, "pick_clean_then_place_in_receptacle", "fetch")
+    folder = write_closed_run(tmp_path / "run", new_run, "pick_clean_then_place_in_receptacle", "fetch")
     report_runs([folder], None, None)
     reader.open((folder / "report.html").as_uri(), size="phone")
     names = "[...document.querySelectorAll('.results tbody th')]"

@@ -17,7 +17,7 @@ from planbook.wording import NO_FIGURE
 from tests import rows
 from tests.browser import need_browser
 from tests.flows import invoke
-from tests.reported import HOSTILE, asking_run, many_endings, written
+from tests.reported import HOSTILE, many_endings, run_with_prompts, write_closed_run
 from tests.rows import BROKEN, FAILED, SOLVED
 
 OUTCOMES = [SOLVED, FAILED, SOLVED, Outcome.INDIRECT_SUCCESS, BROKEN, Outcome.NOT_RUN]
@@ -25,12 +25,12 @@ OUTCOMES = [SOLVED, FAILED, SOLVED, Outcome.INDIRECT_SUCCESS, BROKEN, Outcome.NO
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return written(tmp_path_factory.mktemp("charts") / "ended", many_endings, OUTCOMES)
+    return write_closed_run(tmp_path_factory.mktemp("charts") / "ended", many_endings, OUTCOMES)
 
 
 @pytest.fixture(scope="module")
 def asked(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = written(tmp_path_factory.mktemp("charts") / "asked", asking_run)
+    folder = write_closed_run(tmp_path_factory.mktemp("charts") / "asked", run_with_prompts)
     report_runs([folder], None, None)
     return folder
 
@@ -49,7 +49,7 @@ SUCCESS = "Solved, by task type, with 95 % intervals"
 
 def test_bars_show_the_share_of_all_tasks_with_wilsons_interval(tmp_path: Path, asked: Path) -> None:
     outcomes = [*OUTCOMES[:4], FAILED, FAILED]
-    folder = written(tmp_path / "run", lambda path: many_endings(path, outcomes))
+    folder = write_closed_run(tmp_path / "run", lambda path: many_endings(path, outcomes))
     chart = drawn(read(folder, "one"), read(asked, HOSTILE))[SUCCESS]
     first, second = chart["series"]
     place = chart["names"].index("fetch")
@@ -80,7 +80,7 @@ def test_curves_follow_the_order_in_which_episodes_ended(folder: Path) -> None:
 def test_success_is_drawn_over_a_setting_if_runs_differ_in_nothing_else(tmp_path: Path) -> None:
     def adapt(d_max: int, actions: int = 9) -> RunResults:
         options: dict[str, Any] = {"planner": "adapt", "planner_options": {"d_max": d_max}, "actions": actions}
-        return read(rows.written(tmp_path / f"{d_max}-{actions}", [SOLVED, FAILED], **options))
+        return read(rows.write_run(tmp_path / f"{d_max}-{actions}", [SOLVED, FAILED], **options))
 
     assert "Success by d_max" in drawn(adapt(1), adapt(3), adapt(2, actions=5))
     assert "Success by d_max" not in drawn(adapt(4), adapt(5, actions=5))
@@ -88,7 +88,7 @@ def test_success_is_drawn_over_a_setting_if_runs_differ_in_nothing_else(tmp_path
 
 @pytest.mark.parametrize("outcomes", [[Outcome.NOT_RUN] * 2, [SOLVED] * 5, [FAILED]])
 def test_runs_without_a_curve_have_no_charts(tmp_path: Path, outcomes: list[Outcome]) -> None:
-    folder = written(tmp_path / "run", many_endings, outcomes)
+    folder = write_closed_run(tmp_path / "run", many_endings, outcomes)
     assert charts([read(folder)]) == []
     assert SUCCESS not in drawn(read(folder, "one"), read(folder, "two"))
 

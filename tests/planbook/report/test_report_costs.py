@@ -18,7 +18,7 @@ from planbook.spending import Pricing, prices_from
 from planbook.wording import PRICE_UNKNOWN
 from tests.flows import invoke, refusal, scripted
 from tests.reported import Page, reported
-from tests.rows import SOLVED, EpisodeWriter, request_body, new_run
+from tests.rows import SOLVED, EpisodeWriter, new_run, request_body
 
 PRICES = {"models": {"big": {"input": 10, "cached": 1, "output": 30}, "small": {"input": 1, "output": 2}}}
 """US dollars per million tokens."""

@@ -25,7 +25,7 @@ from planbook.report.episodes import (
 )
 from planbook.results.table import read_run
 from planbook.runs import Run
-from tests.reported import HIDDEN, HOSTILE, asking_run, written
+from tests.reported import HIDDEN, HOSTILE, run_with_prompts, write_closed_run
 
 PACKED = r'class="{}" data-first="(\d+)">([^<]*)<'
 
@@ -76,7 +76,7 @@ def test_a_key_is_never_mistaken_for_the_number_of_a_text() -> None:
 
 
 def test_shared_prompts_are_in_the_file_once(tmp_path: Path) -> None:
-    folder = written(tmp_path / "asked", asking_run)
+    folder = write_closed_run(tmp_path / "asked", run_with_prompts)
     report_runs([folder], None, None)
     file = (folder / "report.html").read_text(encoding="utf-8")
     texts, documents = (

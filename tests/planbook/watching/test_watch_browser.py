@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 
 from tests.reading import OVERFLOW, Reader, reading
-from tests.reported import HOSTILE, asking_run, written
+from tests.reported import HOSTILE, run_with_prompts, write_closed_run
 from tests.slow_script import SLOW_ANSWER_SECONDS
-from tests.watched import count, played, watched
+from tests.watched import count, playing_run, watch_run
 
 pytestmark = pytest.mark.browser
 
@@ -36,7 +36,7 @@ def wait_until(reader: Reader, state: str) -> None:
 
 def test_steps_appear_at_once_and_buttons_control_the_run(reader: Reader, tmp_path: Path) -> None:
     folder = tmp_path / "run"
-    with played(folder) as process, watched(folder) as watcher:
+    with playing_run(folder) as process, watch_run(folder) as watcher:
         reader.open(watcher.address)
         assert "token" not in reader.ask("return location.href")
         wait_until(reader, "playing")
@@ -69,8 +69,8 @@ def test_steps_appear_at_once_and_buttons_control_the_run(reader: Reader, tmp_pa
 
 
 def test_hostile_texts_are_texts_and_the_page_fits_a_phone(reader: Reader, tmp_path: Path) -> None:
-    folder = written(tmp_path / "run", asking_run, seeds=2)
-    with watched(folder) as watcher:
+    folder = write_closed_run(tmp_path / "run", run_with_prompts, seeds=2)
+    with watch_run(folder) as watcher:
         reader.open(watcher.address, size="phone")
         wait_until(reader, "stopped")
         for number in range(3):
@@ -83,8 +83,8 @@ def test_hostile_texts_are_texts_and_the_page_fits_a_phone(reader: Reader, tmp_p
 
 
 def test_the_page_says_why_the_run_cannot_be_continued_or_read(reader: Reader, tmp_path: Path) -> None:
-    folder = written(tmp_path / "run", asking_run, seeds=1)
-    with watched(folder) as watcher, closing(sqlite3.connect(folder / "run.db")) as database:
+    folder = write_closed_run(tmp_path / "run", run_with_prompts, seeds=1)
+    with watch_run(folder) as watcher, closing(sqlite3.connect(folder / "run.db")) as database:
         reader.open(watcher.address)
         click(reader, "go on")
         reader.wait("return document.querySelector('#state .problem')")
@@ -99,8 +99,8 @@ def test_the_page_says_why_the_run_cannot_be_continued_or_read(reader: Reader, t
 
 
 def test_the_page_says_that_its_server_has_ended(reader: Reader, tmp_path: Path) -> None:
-    folder = written(tmp_path / "run", asking_run, seeds=1)
-    with watched(folder) as watcher:
+    folder = write_closed_run(tmp_path / "run", run_with_prompts, seeds=1)
+    with watch_run(folder) as watcher:
         reader.open(watcher.address)
         wait_until(reader, "stopped")
     wait_until(reader, "planbook watch does not answer")

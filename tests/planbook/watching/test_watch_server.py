@@ -20,16 +20,16 @@ from planbook.watching.followed_run import FollowedRun, RunControl
 from planbook.watching.pages import Pages
 from tests.executing import wait_until
 from tests.flows import BUILD, invoke
-from tests.reported import asking_run, written
-from tests.watched import Watcher, count, played, watched
+from tests.reported import run_with_prompts, write_closed_run
+from tests.watched import Watcher, count, playing_run, watch_run
 
 
 @pytest.fixture(scope="module")
 def still(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Watcher]:
     """A watched run that no process plays."""
-    folder = written(tmp_path_factory.mktemp("still") / "run", asking_run, seeds=2)
+    folder = write_closed_run(tmp_path_factory.mktemp("still") / "run", run_with_prompts, seeds=2)
     before = (folder / "run.json").read_bytes(), count(folder, None)
-    with watched(folder) as watcher:
+    with watch_run(folder) as watcher:
         yield watcher
         watcher.news()
         watcher.ask("pause")
@@ -40,7 +40,7 @@ def still(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Watcher]:
 @pytest.mark.deep
 def test_a_run_is_paused_resumed_stopped_and_started_again(tmp_path: Path) -> None:
     folder = tmp_path / "run"
-    with played(folder) as process, watched(folder) as watcher:
+    with playing_run(folder) as process, watch_run(folder) as watcher:
         first = watcher.news()
         assert (watcher.doing(), first["can"]) == ("playing", ["pause", "stop"])
         assert "run-0-0" in [row["id"] for row in first["rows"]]
@@ -99,7 +99,7 @@ def test_milestones_count_only_ended_episodes(tmp_path: Path) -> None:
 
 
 def test_episodes_that_were_read_before_the_store_failed_are_reported_afterwards(tmp_path: Path) -> None:
-    folder = written(tmp_path / "run", asking_run, seeds=2)
+    folder = write_closed_run(tmp_path / "run", run_with_prompts, seeds=2)
     row = "INSERT INTO event (scope, kind, n, body, at) VALUES ('task/0', 'act', 99, '{\"$text\": \"lost\"}', 0)"
     with closing(FollowedRun(folder)) as following, closing(sqlite3.connect(folder / "run.db")) as database:
         with database:
@@ -113,8 +113,8 @@ def test_episodes_that_were_read_before_the_store_failed_are_reported_afterwards
 
 
 def test_a_store_that_cannot_be_read_is_reported_and_read_again_later(tmp_path: Path) -> None:
-    folder = written(tmp_path / "run", asking_run, seeds=1)
-    with watched(folder) as watcher, closing(sqlite3.connect(folder / "run.db")) as database:
+    folder = write_closed_run(tmp_path / "run", run_with_prompts, seeds=1)
+    with watch_run(folder) as watcher, closing(sqlite3.connect(folder / "run.db")) as database:
         database.execute("ALTER TABLE event RENAME TO lost")
         answer = watcher.get("/")
         assert (answer.status, "cannot be used as a run's store" in answer.text) == (409, True), answer.text

@@ -1,4 +1,4 @@
-"""A pass has the same result if its nodes are asked one by one or side by side, and if it was cut off."""
+"""A pass has the same result if its nodes are asked one by one or in parallel, and also if it was interrupted."""
 
 import random
 import threading
@@ -17,23 +17,23 @@ from planbook.planner.graph.database import GraphDatabase
 from planbook.planner.graph.graph import Edge, Graph
 from planbook.planner.graph.hooking import FinishContext
 from planbook.planner.graph.node import EachLoop, GraphNode, IfBranch
-from tests.planner.graph.given import Answers, chain, changed, passed, question
-from tests.planner.killed import KilledJournal
-from tests.planner.pieces import timeless
-from tests.spanning import held
+from tests.planner.graph.graph_kit import ScriptedAnswers, chain, make_node, traverse, with_fields
+from tests.planner.killed_journal import KilledJournal
+from tests.planner.streaming_kit import without_timing
+from tests.spanning import span_data
 
 ITEMS = shape_of(["whole"])
 
 
 @st.composite
 def random_nodes(draw: st.DrawFn) -> list[GraphNode]:
-    """Nodes with branches, loops, conditions, overwritten stores, and edits and skips of later nodes."""
+    """Draw nodes with branches, loops, conditions, values stored twice, and hooks that edit or skip later nodes."""
     count = draw(st.integers(2, 7))
     nodes: list[GraphNode] = []
     for number in range(count):
         earlier, later = [f"n{each}" for each in range(number)], [f"n{each}" for each in range(number + 1, count)]
         some = st.lists(st.sampled_from(earlier), unique=True, max_size=3) if earlier else st.just([])
-        node = question(
+        node = make_node(
             f"n{number}",
             "Q {{ db.a | default('-') }} {{ db.b | default('-') }}",
             after=tuple(draw(some)),
@@ -41,57 +41,57 @@ def random_nodes(draw: st.DrawFn) -> list[GraphNode]:
         )
         before = tuple(later[-1:]) if draw(st.booleans()) else ()
         kind = draw(st.sampled_from(["plain", "if", "for", "edit", "when", "skip"]))
-        nodes.append(_of_kind(node, kind, before, earlier, later, draw(st.sampled_from("ab"))))
+        nodes.append(_node_of_kind(node, kind, before, earlier, later, draw(st.sampled_from("ab"))))
     return nodes
 
 
-def _of_kind(
+def _node_of_kind(
     node: GraphNode, kind: str, before: tuple[str, ...], earlier: list[str], later: list[str], path: str
 ) -> GraphNode:
-    node = changed(node, store={path: "answer"})
+    node = with_fields(node, store={path: "answer"})
     if kind == "if":
         inner = (
-            question(f"{node.name}x", "X"),
-            question(f"{node.name}y", "Y {{ db.a | default('-') }}", after=(f"{node.name}x",), store={path: "answer"}),
+            make_node(f"{node.name}x", "X"),
+            make_node(f"{node.name}y", "Y {{ db.a | default('-') }}", after=(f"{node.name}x",), store={path: "answer"}),
         )
         branch = IfBranch(when='answer not in ["0", "1"]', nodes={each.name: each for each in inner}, before=before)
-        return changed(node, branches=(branch,))
+        return with_fields(node, branches=(branch,))
     if kind == "for":
-        inner_node = question("each", "I {{ item }} {{ db.b | default('-') }}")
+        inner_node = make_node("each", "I {{ item }} {{ db.b | default('-') }}")
         loop = EachLoop(items="answer", node=inner_node, store=f"{path}s", before=before)
-        return changed(node, expect=ITEMS, loop=loop)
+        return with_fields(node, expect=ITEMS, loop=loop)
     if kind == "when" and earlier:
-        return changed(node, when=f'{earlier[0]} != "1"', otherwise="else")
+        return with_fields(node, when=f'{earlier[0]} != "1"', otherwise="else")
     if kind in ("edit", "skip") and later:
-        return changed(node, finish=kind)
+        return with_fields(node, finish=kind)
     return node
 
 
 def edit(finishing: FinishContext) -> None:
-    """Add a node that a later one waits for, where that is still possible."""
+    """Add a node, and let the last node wait for it if that one has not been evaluated."""
     finishing.database.append("log", finishing.node.name)
     last = list(finishing.graph.nodes)[-1]
     finishing.graph.add_temporary_node(
-        question(f"{finishing.node.name}t", "T {{ db.a | default('-') }}", store={"a": "answer"})
+        make_node(f"{finishing.node.name}t", "T {{ db.a | default('-') }}", store={"a": "answer"})
     )
-    open_yet = [name for name in finishing.graph.nodes if name not in finishing.graph.evaluated]
-    if last in open_yet and last != f"{finishing.node.name}t":
+    not_evaluated = [name for name in finishing.graph.nodes if name not in finishing.graph.evaluated]
+    if last in not_evaluated and last != f"{finishing.node.name}t":
         finishing.graph.add_temporary_edge(f"{finishing.node.name}t", last)
 
 
 def skip(finishing: FinishContext) -> None:
-    """Skip the last node, or leave it out."""
-    open_yet = [name for name in finishing.graph.nodes if name not in finishing.graph.evaluated]
-    if open_yet:
-        act = finishing.graph.skip if len(open_yet) % 2 else finishing.graph.leave_out_node
-        act(open_yet[-1])
+    """Skip the last node that has not been evaluated, or leave it out."""
+    not_evaluated = [name for name in finishing.graph.nodes if name not in finishing.graph.evaluated]
+    if not_evaluated:
+        act = finishing.graph.skip if len(not_evaluated) % 2 else finishing.graph.leave_out_node
+        act(not_evaluated[-1])
 
 
 HOOKS = {"edit": edit, "skip": skip}
 
 
-class Replies(Answers):
-    """Answers that follow from the prompt alone, some of them late."""
+class Replies(ScriptedAnswers):
+    """A script whose answers depend only on the prompt. With ``slow``, they come after random delays."""
 
     def __init__(self, *, slow: bool = False) -> None:
         super().__init__()
@@ -99,22 +99,24 @@ class Replies(Answers):
 
     def __call__(self, messages: Any, sampling: Any) -> str:
         super().__call__(messages, sampling)
-        dice = random.Random(messages[-1].content)
+        rng = random.Random(messages[-1].content)
         if self.slow:
             time.sleep(random.Random().random() / 500)
         wants_list = "Answer with JSON" in messages[-1].content
-        return f"[{', '.join(map(str, range(dice.randrange(3))))}]" if wants_list else str(dice.randrange(3))
+        return f"[{', '.join(map(str, range(rng.randrange(3))))}]" if wants_list else str(rng.randrange(3))
 
 
-def played(nodes: list[GraphNode], journal: MemoryJournal, replies: Replies, side_by_side: int) -> Mapping[str, Any]:
+def three_passes(
+    nodes: list[GraphNode], journal: MemoryJournal, replies: Replies, side_by_side: int
+) -> Mapping[str, Any]:
     """Return the results of three passes over the graph on one database."""
     graph, database = Graph(*nodes), GraphDatabase()
     edges = graph.edges()
     results: list[Any] = []
     for number in range(3):
-        given: dict[str, Any] = {"number": number, "journal": journal, "hooks": HOOKS, "side_by_side": side_by_side}
+        arguments: dict[str, Any] = {"number": number, "journal": journal, "hooks": HOOKS, "side_by_side": side_by_side}
         try:
-            done = passed(graph, replies, database, **given)
+            done = traverse(graph, replies, database, **arguments)
             results.append((done.layers, done.answers, done.skipped))
         except GraphError as error:
             results.append(str(error))
@@ -128,47 +130,47 @@ def played(nodes: list[GraphNode], journal: MemoryJournal, replies: Replies, sid
 @given(random_nodes())
 def test_side_by_side_and_one_by_one_have_the_same_answers_database_and_events(nodes: list[GraphNode]) -> None:
     one, many = MemoryJournal(), MemoryJournal()
-    assert played(nodes, one, Replies(), 1) == played(nodes, many, Replies(slow=True), 4)
-    assert dict(timeless(one)) == dict(timeless(many))
-    assert held(one, "node") == held(many, "node"), "in the same order"
+    assert three_passes(nodes, one, Replies(), 1) == three_passes(nodes, many, Replies(slow=True), 4)
+    assert dict(without_timing(one)) == dict(without_timing(many))
+    assert span_data(one, "node") == span_data(many, "node"), "in the same order"
 
 
 @pytest.mark.deep
 @settings(deadline=None, max_examples=20)
 @given(random_nodes(), st.integers(1, 5), st.sampled_from([1, 3]))
-def test_passes_killed_again_and_again_have_the_same_events(
+def test_passes_that_are_killed_repeatedly_record_the_same_events(
     nodes: list[GraphNode], every: int, side_by_side: int
 ) -> None:
     whole = MemoryJournal()
-    expected = played(nodes, whole, Replies(), 1)
+    expected = three_passes(nodes, whole, Replies(), 1)
     events: dict[tuple[str, EventKind, int], Body] = {}
     for _ in range(len(whole.events)):
         journal = KilledJournal(every, events)
         try:
-            assert played(nodes, journal, Replies(), side_by_side) == expected
+            assert three_passes(nodes, journal, Replies(), side_by_side) == expected
             break
         except JournalFailed:
             assert len(journal.events) == len(events) + every
             events = journal.events
-    assert dict(timeless(journal)) == dict(timeless(whole))
+    assert dict(without_timing(journal)) == dict(without_timing(whole))
 
 
 @pytest.mark.parametrize("side_by_side", [1, 4])
 def test_a_resumed_pass_asks_only_the_unanswered_nodes(side_by_side: int) -> None:
-    graph = Graph(*(question(name, "?") for name in "abcd"), question("end", "?", after=tuple("abcd")))
+    graph = Graph(*(make_node(name, "?") for name in "abcd"), make_node("end", "?", after=tuple("abcd")))
     whole = MemoryJournal()
-    passed(graph, Answers(), journal=whole)
+    traverse(graph, ScriptedAnswers(), journal=whole)
     for left in range(len(whole.events)):
-        journal, answers = KilledJournal(left), Answers()
+        journal, answers = KilledJournal(left), ScriptedAnswers()
         with pytest.raises(JournalFailed):
-            passed(graph, answers, journal=journal, side_by_side=side_by_side)
+            traverse(graph, answers, journal=journal, side_by_side=side_by_side)
         saved = [scope.split("/")[2] for scope, kind, _ in journal.events if kind == "ask"]
-        again = Answers()
+        again = ScriptedAnswers()
         resumed = MemoryJournal()
         resumed.events = dict(journal.events)
-        passed(graph, again, journal=resumed, side_by_side=side_by_side)
+        traverse(graph, again, journal=resumed, side_by_side=side_by_side)
         assert sorted([*saved, *again.names]) == ["a", "b", "c", "d", "end"]
-        assert dict(timeless(resumed)) == dict(timeless(whole))
+        assert dict(without_timing(resumed)) == dict(without_timing(whole))
 
 
 def test_no_more_nodes_are_asked_side_by_side_than_allowed() -> None:
@@ -183,9 +185,9 @@ def test_no_more_nodes_are_asked_side_by_side_than_allowed() -> None:
             busy -= 1
         return "so"
 
-    graph = Graph(*(question(f"n{number}", "?") for number in range(6)))
-    answers = Answers(dict.fromkeys(graph.nodes, wait))
-    assert passed(graph, answers, side_by_side=3).layers == [list(graph.nodes)]
+    graph = Graph(*(make_node(f"n{number}", "?") for number in range(6)))
+    answers = ScriptedAnswers(dict.fromkeys(graph.nodes, wait))
+    assert traverse(graph, answers, side_by_side=3).layers == [list(graph.nodes)]
     assert most == 3
 
 
@@ -196,17 +198,17 @@ def test_the_first_failing_node_in_order_of_definition_is_named_and_other_answer
 
     for side_by_side in (1, 3):
         yes, journal = shape_of("yes/no"), MemoryJournal()
-        graph = Graph(question("ok", "?"), question("late", "?", expect=yes), question("soon", "?", expect=yes))
+        graph = Graph(make_node("ok", "?"), make_node("late", "?", expect=yes), make_node("soon", "?", expect=yes))
         with pytest.raises(Exception, match="no usable reply to late"):
-            passed(graph, Answers(late=late, soon="rubbish"), journal=journal, side_by_side=side_by_side)
+            traverse(graph, ScriptedAnswers(late=late, soon="rubbish"), journal=journal, side_by_side=side_by_side)
         assert ("pass/0/ok/0", "ask", 0) in journal.events
 
 
 def test_an_edge_may_hide_the_answer() -> None:
     graph = chain("a", "b")
-    graph.add_node(question("c", "c?"))
+    graph.add_node(make_node("c", "c?"))
     graph.add_edge("b", "c", shows_answer=False)
-    answers = Answers()
-    assert passed(graph, answers).order == ["a", "b", "c"]
+    answers = ScriptedAnswers()
+    assert traverse(graph, answers).order == ["a", "b", "c"]
     assert answers.prompt("c") == "c?"
     assert graph.edges() == [Edge("a", "b"), Edge("b", "c", shows_answer=False)]

@@ -1,4 +1,4 @@
-"""Drawings of graphs as Mermaid text and by Graphviz: complete, and with all text escaped."""
+"""Drawings of graphs as Mermaid text and by Graphviz are complete, and all text in them is escaped."""
 
 import json
 import re
@@ -12,7 +12,7 @@ from planbook.planner.errors import GraphError
 from planbook.planner.graph.drawing import dot, mermaid, svg
 from planbook.planner.graph.file import graph_of, read_graph
 from planbook.planner.graph.node import GraphFile
-from tests.planner.graph.given import question
+from tests.planner.graph.graph_kit import make_node
 
 DRIVE = Path(__file__).parent / "drive.yaml"
 EVIL = '</title><script>alert(\'x\')</script> "]; click n0 "javascript:alert(1)" & <img src=x> \\" \u202e ]]>'
@@ -21,7 +21,7 @@ needs_graphviz = pytest.mark.skipif(shutil.which("dot") is None, reason="Graphvi
 
 @pytest.fixture
 def evil() -> GraphFile:
-    """A graph with hostile text wherever a text is allowed: everywhere but in names."""
+    """A graph with hostile text in every field that takes text, which names do not."""
     nodes = {
         "a": {"prompt": EVIL, "expect": {EVIL: "text"}, "model": EVIL},
         "b": {"prompt": "x\ny", "expect": 'one of: x"y, <b>', "when": "a is defined"},
@@ -51,14 +51,14 @@ def test_no_text_of_a_graph_escapes_its_quotes(evil: GraphFile) -> None:
 
 
 def test_characters_that_xml_forbids_are_left_out() -> None:
-    file = GraphFile(name="x", about="a\x00\x0b\ud800b", nodes={"a": question("a", "?", model="\x1b[31m")})
+    file = GraphFile(name="x", about="a\x00\x0b\ud800b", nodes={"a": make_node("a", "?", model="\x1b[31m")})
     assert 'label="ab"' in dot(file)
     assert '\\nasks [31m"' in dot(file)
 
 
 def test_implied_arrows_are_counted_in_the_boxes() -> None:
     names = [f"n{number}" for number in range(12)]
-    nodes = {name: question(name, "?", after=tuple(names[:place])) for place, name in enumerate(names)}
+    nodes = {name: make_node(name, "?", after=tuple(names[:place])) for place, name in enumerate(names)}
     drawn = mermaid(GraphFile(name="g", nodes=nodes))
     assert drawn.count("-->") == 11
     assert '["n11<br/>10 more answers"]' in drawn

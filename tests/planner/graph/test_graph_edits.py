@@ -1,4 +1,4 @@
-"""Edits of a graph: which are allowed, when, and for how long."""
+"""Edits of a graph: which ones are allowed, at which time, and how long they last."""
 
 from collections.abc import Callable
 
@@ -9,16 +9,16 @@ from hypothesis import strategies as st
 
 from planbook.planner.errors import GraphError
 from planbook.planner.graph.graph import Graph
-from tests.planner.graph.given import Answers, chain, passed, question
+from tests.planner.graph.graph_kit import ScriptedAnswers, chain, make_node, traverse
 
 
 @st.composite
 def random_graphs(draw: st.DrawFn) -> Graph:
-    """Acyclic, though the nodes are defined in any order."""
+    """Draw an acyclic graph whose nodes are defined in any order."""
     count = draw(st.integers(1, 9))
     places = draw(st.permutations(range(count)))
     nodes = [
-        question(f"n{place}", "?", after=tuple(f"n{before}" for before in range(place) if draw(st.booleans())))
+        make_node(f"n{place}", "?", after=tuple(f"n{before}" for before in range(place) if draw(st.booleans())))
         for place in places
     ]
     return Graph(*nodes)
@@ -32,34 +32,34 @@ def test_layers_are_the_topological_generations_in_order_of_definition(graph: Gr
     order = list(graph.nodes)
     generations = [sorted(layer, key=order.index) for layer in networkx.topological_generations(model)]
     assert graph.layers() == generations
-    assert passed(graph).layers == generations
+    assert traverse(graph).layers == generations
 
 
 def test_a_cycle_is_an_error_before_the_first_query() -> None:
-    answers = Answers()
+    answers = ScriptedAnswers()
     graph = Graph(
-        question("free", "?"),
-        question("z", "?", after=("c",)),
-        question("a", "?", after=("c", "free")),
-        question("b", "?", after=("a",)),
+        make_node("free", "?"),
+        make_node("z", "?", after=("c",)),
+        make_node("a", "?", after=("c", "free")),
+        make_node("b", "?", after=("a",)),
     )
-    graph.add_node(question("c", "?", after=("b",)))
+    graph.add_node(make_node("c", "?", after=("b",)))
     with pytest.raises(GraphError, match="the graph has a cycle: a -> b -> c -> a;"):
-        passed(graph, answers)
+        traverse(graph, answers)
     assert answers.asked == []
     with pytest.raises(GraphError, match="cycle: x -> x"):
-        passed(Graph(question("x", "?", after=("x",))), answers)
+        traverse(Graph(make_node("x", "?", after=("x",))), answers)
 
 
 def test_a_missing_dependency_is_an_error_before_the_first_query() -> None:
-    answers = Answers()
+    answers = ScriptedAnswers()
     with pytest.raises(GraphError, match='plan waits for lok, but there is no such node; did you mean "look"'):
-        passed(Graph(question("look", "?"), question("plan", "?", after=("lok",))), answers)
+        traverse(Graph(make_node("look", "?"), make_node("plan", "?", after=("lok",))), answers)
     assert answers.asked == []
 
 
 EDITS: dict[str, Callable[[Graph], None]] = {
-    "replace": lambda graph: graph.replace_node(question("a", "other?")),
+    "replace": lambda graph: graph.replace_node(make_node("a", "other?")),
     "remove": lambda graph: graph.remove_node("a"),
     "edge": lambda graph: graph.add_edge("c", "a"),
     "remove edge": lambda graph: graph.remove_edge("c", "a"),
@@ -74,11 +74,11 @@ EDITS: dict[str, Callable[[Graph], None]] = {
 @pytest.mark.parametrize("edit", EDITS)
 def test_an_evaluated_node_cannot_be_changed(edit: str) -> None:
     graph = chain("a", "b", "c")
-    graph.replace_node(question("b", "b?", after=("a",), finish="edit"))
+    graph.replace_node(make_node("b", "b?", after=("a",), finish="edit"))
     with pytest.raises(GraphError, match="was evaluated in this pass; it can be changed again in the next"):
-        passed(graph, hooks={"edit": lambda finishing: EDITS[edit](finishing.graph)})
-    graph.replace_node(question("b", "b?", after=("a",)))
-    assert passed(graph).order == ["a", "b", "c"], "the refused pass changed nothing"
+        traverse(graph, hooks={"edit": lambda finishing: EDITS[edit](finishing.graph)})
+    graph.replace_node(make_node("b", "b?", after=("a",)))
+    assert traverse(graph).order == ["a", "b", "c"], "the refused pass changed nothing"
 
 
 def test_outside_a_pass_only_permanent_edits_are_possible() -> None:
@@ -86,7 +86,7 @@ def test_outside_a_pass_only_permanent_edits_are_possible() -> None:
     for edit in (graph.skip, graph.leave_out_node, lambda name: graph.add_temporary_edge("a", name)):
         with pytest.raises(GraphError, match="only while the graph is being traversed"):
             edit("b")
-    graph.add_node(question("c", "?"))
+    graph.add_node(make_node("c", "?"))
     graph.add_edge("b", "c")
     assert graph.shown_sources("c") == ["b"]
     graph.remove_edge("b", "c")
@@ -94,7 +94,7 @@ def test_outside_a_pass_only_permanent_edits_are_possible() -> None:
     with pytest.raises(GraphError, match="no edge was added from b to c"):
         graph.remove_edge("b", "c")
     with pytest.raises(GraphError, match="there is already a node named c"):
-        graph.add_node(question("c", "?"))
+        graph.add_node(make_node("c", "?"))
     with pytest.raises(GraphError, match="there is no node d"):
         graph.remove_node("d")
     graph.remove_node("a")
@@ -106,18 +106,18 @@ def test_temporary_edits_are_undone_after_each_pass_even_a_failed_one() -> None:
     graph = chain("a", "b", "c", "d")
 
     def edit(finishing: object) -> None:
-        graph.add_temporary_node(question("extra", "?", after=("a",)))
+        graph.add_temporary_node(make_node("extra", "?", after=("a",)))
         graph.add_temporary_edge("extra", "d")
         graph.leave_out_node("b")
         graph.leave_out_edge("c", "d")
         graph.skip("c")
 
-    graph.replace_node(question("a", "a?", finish="edit"))
+    graph.replace_node(make_node("a", "a?", finish="edit"))
     before = (graph.layers(), graph.edges())
-    first = passed(graph, hooks={"edit": edit})
+    first = traverse(graph, hooks={"edit": edit})
     assert first.layers == [["a"], ["c", "extra"], ["d"]]
     assert first.skipped == [], "a skipped node without an earlier answer is asked"
-    assert passed(graph, hooks={"edit": edit}).skipped == ["c"]
+    assert traverse(graph, hooks={"edit": edit}).skipped == ["c"]
     assert (graph.layers(), graph.edges(), graph.evaluated) == (*before, ())
 
     def fail(finishing: object) -> None:
@@ -125,20 +125,20 @@ def test_temporary_edits_are_undone_after_each_pass_even_a_failed_one() -> None:
         raise GraphError("no further")
 
     with pytest.raises(GraphError, match="no further"):
-        passed(graph, hooks={"edit": fail})
+        traverse(graph, hooks={"edit": fail})
     assert (graph.layers(), graph.edges(), graph.evaluated) == (*before, ())
     assert "extra" not in graph.last_answers
 
 
 def test_a_cycle_that_an_edit_makes_is_an_error_before_the_next_query() -> None:
-    graph, answers = chain("a", "b", "c"), Answers()
-    graph.replace_node(question("a", "a?", finish="edit"))
+    graph, answers = chain("a", "b", "c"), ScriptedAnswers()
+    graph.replace_node(make_node("a", "a?", finish="edit"))
     with pytest.raises(GraphError, match="cycle: b -> c -> b"):
-        passed(graph, answers, hooks={"edit": lambda finishing: graph.add_temporary_edge("c", "b")})
+        traverse(graph, answers, hooks={"edit": lambda finishing: graph.add_temporary_edge("c", "b")})
     assert answers.names == ["a"]
 
 
 def test_a_graph_cannot_be_traversed_twice_at_the_same_time() -> None:
-    graph = Graph(question("a", "?", finish="again"))
+    graph = Graph(make_node("a", "?", finish="again"))
     with pytest.raises(GraphError, match="give each episode its own graph"):
-        passed(graph, hooks={"again": lambda finishing: passed(graph)})
+        traverse(graph, hooks={"again": lambda finishing: traverse(graph)})

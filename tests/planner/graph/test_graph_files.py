@@ -13,7 +13,7 @@ from planbook.planner.graph.checks import whole_graph
 from planbook.planner.graph.drawing import mermaid
 from planbook.planner.graph.file import graph_faults, graph_of, read_graph
 from planbook.planner.graph.graph import Graph
-from tests.planner.graph.given import Answers, passed
+from tests.planner.graph.graph_kit import ScriptedAnswers, traverse
 
 DRIVE = Path(__file__).parent / "drive.yaml"
 FILE = Path("folder/graph.yaml")
@@ -213,7 +213,7 @@ def test_hooks_are_found_in_a_file_beside_the_graph_which_only_a_pass_executes(
     file = read_graph(path)
     assert mermaid(file)
     assert capsys.readouterr().out == ""
-    assert passed(Graph(*file.nodes.values()), Answers(a="so"), hooks=file.hooks).answers == {"a": "SO!"}
+    assert traverse(Graph(*file.nodes.values()), ScriptedAnswers(a="so"), hooks=file.hooks).answers == {"a": "SO!"}
     path.write_text("nodes:\n  a: {prompt: x, check: mine.py:louderr, finish: mine.txt:f}\n")
     found = [str(fault) for fault in graph_faults(path.read_text(), path)]
     assert found == [

@@ -1,4 +1,4 @@
-"""One pass over a graph: the prompts of nodes, their answers, and skipped nodes."""
+"""One pass over a graph: the prompts of nodes, their answers, and the nodes that are skipped."""
 
 from pathlib import Path
 from typing import Any
@@ -12,8 +12,8 @@ from planbook.planner.graph.database import GraphDatabase
 from planbook.planner.graph.file import graph_of, read_graph
 from planbook.planner.graph.graph import Graph
 from planbook.planner.graph.hooking import AfterQueryError, ComposeContext, FinishContext
-from tests.planner.graph.given import Answers, chain, changed, passed, question
-from tests.spanning import held
+from tests.planner.graph.graph_kit import ScriptedAnswers, chain, make_node, traverse, with_fields
+from tests.spanning import span_data
 
 HERE = Path(__file__).parent
 DRIVE = HERE / "drive.yaml"
@@ -25,12 +25,12 @@ def graph_file(text: str) -> Any:
 
 def test_a_prompt_has_earlier_answers_in_order_then_the_text_then_the_form_of_the_answer() -> None:
     graph = Graph(
-        question("b", "?"),
-        question("a", "?", expect=shape_of({"k": "yes/no"})),
-        question("c", "Look: {{ db.seen }}", after=("a", "b"), expect=shape_of({"x": "text", "y?": ["whole"]})),
+        make_node("b", "?"),
+        make_node("a", "?", expect=shape_of({"k": "yes/no"})),
+        make_node("c", "Look: {{ db.seen }}", after=("a", "b"), expect=shape_of({"x": "text", "y?": ["whole"]})),
     )
-    answers = Answers(a='{"k": "yes"}', b="$db.seen$ {{ db.seen }}", c='{"x": "z"}')
-    passed(graph, answers, GraphDatabase({"seen": "a hill"}))
+    answers = ScriptedAnswers(a='{"k": "yes"}', b="$db.seen$ {{ db.seen }}", c='{"x": "z"}')
+    traverse(graph, answers, GraphDatabase({"seen": "a hill"}))
     assert answers.prompt("c") == (
         '### a\n{\n "k": "yes"\n}\n\n### b\n$db.seen$ {{ db.seen }}\n\nLook: a hill\n\nAnswer with JSON, in a fence '
         'that begins with ```json, in this form:\n{"x": <text>, "y": [<a whole number>, ...] (may be left out)}'
@@ -48,26 +48,26 @@ def test_a_prompt_ends_with_the_expected_form() -> None:
         "any": ("{}", "Answer with JSON, in a fence that begins with ```json."),
     }
     for written, (reply, text) in forms.items():
-        answers = Answers(a=reply)
-        passed(Graph(question("a", "What?", expect=shape_of(written))), answers)
+        answers = ScriptedAnswers(a=reply)
+        traverse(Graph(make_node("a", "What?", expect=shape_of(written))), answers)
         assert answers.prompt("a").startswith(f"What?\n\n{text}")
 
 
 def test_an_answer_that_does_not_fit_is_repaired_or_fails_the_pass() -> None:
     graph = Graph(
-        question("a", "?", expect=shape_of("yes/no"), store={"said": "answer"}), question("b", "?", after=("a",))
+        make_node("a", "?", expect=shape_of("yes/no"), store={"said": "answer"}), make_node("b", "?", after=("a",))
     )
-    repaired = Answers(a=["perhaps", "N/A", "No."])
+    repaired = ScriptedAnswers(a=["perhaps", "N/A", "No."])
     database = GraphDatabase()
-    assert passed(graph, repaired, database).answers["a"] == "no"
+    assert traverse(graph, repaired, database).answers["a"] == "no"
     assert database.values() == {"said": "no"}
     assert "must begin with the word yes or no, and not with 'perhaps'" in repaired.asked[1][2]
-    unusable, journal, database = Answers(a="N/A"), MemoryJournal(), GraphDatabase()
+    unusable, journal, database = ScriptedAnswers(a="N/A"), MemoryJournal(), GraphDatabase()
     with pytest.raises(UnusableReply, match=r"no usable reply to a: .*'N/A'"):
-        passed(graph, unusable, database, journal=journal)
+        traverse(graph, unusable, database, journal=journal)
     assert unusable.names == ["a"] * 3
     assert database.values() == {}
-    assert held(journal, "node") == []
+    assert span_data(journal, "node") == []
 
 
 def test_a_check_hook_refuses_or_replaces_an_answer() -> None:
@@ -76,9 +76,9 @@ def test_a_check_hook_refuses_or_replaces_an_answer() -> None:
             raise AfterQueryError(f"{answer} is not known")
         return answer.upper()
 
-    graph = Graph(question("a", "?", check="known"))
-    answers = Answers(a=["tom", "ann"])
-    assert passed(graph, answers, GraphDatabase({"names": ["ann"]}), hooks={"known": known}).answers == {"a": "ANN"}
+    graph = Graph(make_node("a", "?", check="known"))
+    answers = ScriptedAnswers(a=["tom", "ann"])
+    assert traverse(graph, answers, GraphDatabase({"names": ["ann"]}), hooks={"known": known}).answers == {"a": "ANN"}
     assert "tom is not known" in answers.asked[1][2]
 
 
@@ -95,30 +95,30 @@ def test_a_check_hook_refuses_or_replaces_an_answer() -> None:
     ],
 )
 def test_a_hook_that_fails_is_named(key: str, hook: Any, message: str) -> None:
-    node = changed(question("a", "?"), **{key: "it"})
+    node = with_fields(make_node("a", "?"), **{key: "it"})
     with pytest.raises(GraphError, match=message):
-        passed(Graph(node), hooks={"it": hook})
+        traverse(Graph(node), hooks={"it": hook})
 
 
 def test_a_compose_hook_replaces_the_answers_above_the_prompt() -> None:
     def history(composing: ComposeContext) -> str:
         return f"Pass {composing.number} of {composing.node.name}: {composing.answers} {{{{ db.x }}}}"
 
-    graph = Graph(question("a", "?"), question("b", "Say {{ db.x }}.", after=("a",), compose="history"))
-    answers = Answers()
-    passed(graph, answers, GraphDatabase({"x": "X"}), number=4, hooks={"history": history})
+    graph = Graph(make_node("a", "?"), make_node("b", "Say {{ db.x }}.", after=("a",), compose="history"))
+    answers = ScriptedAnswers()
+    traverse(graph, answers, GraphDatabase({"x": "X"}), number=4, hooks={"history": history})
     assert answers.prompt("b") == "Pass 4 of b: {'a': 'a says so'} {{ db.x }}\n\nSay X."
 
 
 def test_a_finish_hook_edits_the_database_and_the_rest_of_the_pass() -> None:
     def finish(finishing: FinishContext) -> None:
         finishing.database.append("log", finishing.answer)
-        finishing.graph.add_temporary_node(question("more", "Say more.", after=(finishing.node.name,)))
+        finishing.graph.add_temporary_node(make_node("more", "Say more.", after=(finishing.node.name,)))
         finishing.graph.add_temporary_edge("more", "b")
 
-    graph, database, answers = chain("a", "b"), GraphDatabase(), Answers()
-    graph.replace_node(question("a", "?", finish="finish"))
-    done = [passed(graph, answers, database, number=number, hooks={"finish": finish}) for number in range(2)]
+    graph, database, answers = chain("a", "b"), GraphDatabase(), ScriptedAnswers()
+    graph.replace_node(make_node("a", "?", finish="finish"))
+    done = [traverse(graph, answers, database, number=number, hooks={"finish": finish}) for number in range(2)]
     assert [each.layers for each in done] == [[["a"], ["more"], ["b"]]] * 2
     assert "### a\na says so\n\n### more\nmore says so" in answers.prompt("b")
     assert database.get("log") == ["a says so"] * 2, "the database is kept across passes"
@@ -130,8 +130,8 @@ def test_a_finish_hook_may_replace_a_value_together_with_its_parts() -> None:
         finishing.database.set("skill", {})
 
     journal = MemoryJournal()
-    passed(Graph(question("a", "?", finish="finish")), journal=journal, hooks={"finish": finish})
-    assert [node["stored"] for node in held(journal, "node")] == [{"skill": {}}]
+    traverse(Graph(make_node("a", "?", finish="finish")), journal=journal, hooks={"finish": finish})
+    assert [node["stored"] for node in span_data(journal, "node")] == [{"skill": {}}]
 
 
 def test_a_layer_sees_the_stored_values_of_earlier_layers_only() -> None:
@@ -142,8 +142,8 @@ nodes:
   two: {prompt: "{{ db.x }}"}
   three: {prompt: "{{ db.x }}", after: [two]}
 """)
-    answers = Answers(one="new")
-    passed(Graph(*file.nodes.values()), answers, file.new_database())
+    answers = ScriptedAnswers(one="new")
+    traverse(Graph(*file.nodes.values()), answers, file.new_database())
     assert answers.prompt("two") == "old"
     assert "old" not in answers.prompt("three")
 
@@ -158,8 +158,8 @@ nodes:
   b: {prompt: "{{ db.said }}, {{ a }}", after: [a], expect: [text], each: {in: answer, node: *}}
 """.replace("*", '{prompt: "Is it {{ item }}?"}')
     )
-    answers = Answers({"a": evil, "b": f'["{evil}"]'})
-    passed(Graph(*file.nodes.values()), answers, file.new_database())
+    answers = ScriptedAnswers({"a": evil, "b": f'["{evil}"]'})
+    traverse(Graph(*file.nodes.values()), answers, file.new_database())
     assert answers.prompt("b").startswith(f"### a\n{evil}\n\n{evil}, {evil}\n")
     assert answers.prompt("b:1") == f"Is it {evil}?"
     assert not any("SECRET" in prompt or "49" in prompt for _, _, prompt in answers.asked)
@@ -172,10 +172,10 @@ inputs: {page: what the environment says}
 nodes:
   a: {prompt: "{% for line in db.page.lines %}{{ line | upper }};{% endfor %} {{ db.page }}"}
 """)
-    database, answers = file.new_database(), Answers()
+    database, answers = file.new_database(), ScriptedAnswers()
     evil = "{{ db.secret }} $db.secret$"
     database.set("page", {"lines": [evil], "{{ db.secret }}": evil})
-    passed(Graph(*file.nodes.values()), answers, database)
+    traverse(Graph(*file.nodes.values()), answers, database)
     assert evil.upper() in answers.prompt("a")
     assert answers.prompt("a").count("{{ db.secret }}") == 3
     assert "SECRET" not in answers.prompt("a").replace("DB.SECRET", "")
@@ -187,39 +187,39 @@ def test_a_branch_adds_nodes_for_one_pass() -> None:
     database.set("road", "A bridge.")
     no_users = {"users": '{"users": [], "crowded": false}', "act": "go on"}
     crossing = {**no_users, "users": '{"users": ["a bus"], "crowded": "yes"}', "users:1": "yes"}
-    first = passed(graph, Answers(crossing, risk="Yes: the bus.", reroute="By the wood."), database)
+    first = traverse(graph, ScriptedAnswers(crossing, risk="Yes: the bus.", reroute="By the wood."), database)
     assert first.layers == [["users", "signs"], ["users:1"], ["risk"], ["reroute"], ["act"], ["log"]]
     assert first.answers["users:1"] == "yes"
     assert database.get("intentions") == ["yes"]
     assert database.get("route.way") == "By the wood."
-    answers = Answers(no_users, risk="No.")
-    second = passed(graph, answers, database, number=1)
+    answers = ScriptedAnswers(no_users, risk="No.")
+    second = traverse(graph, answers, database, number=1)
     assert second.layers == [["users", "signs"], ["risk"], ["act"], ["log"]]
     assert second.skipped == ["signs", "log"]
     assert second.answers["signs"] == first.answers["signs"], "the last answer is reused"
     assert second.answers["log"] == first.answers["log"]
     assert database.get("intentions") == []
     assert "The way so far is By the wood." in answers.prompt("act")
-    assert passed(graph, Answers(no_users, risk="No."), database, number=3).skipped == ["log"], "every: 3"
+    assert traverse(graph, ScriptedAnswers(no_users, risk="No."), database, number=3).skipped == ["log"], "every: 3"
 
 
 def test_the_item_of_a_loop_may_have_any_name() -> None:
     loop = {"in": "answer", "as": "answers", "node": {"prompt": "{{ answers }}?"}}
-    answers = Answers(a='["x"]')
-    passed(Graph(question("a", "?", expect=["text"], each=loop)), answers)
+    answers = ScriptedAnswers(a='["x"]')
+    traverse(Graph(make_node("a", "?", expect=["text"], each=loop)), answers)
     assert answers.prompt("a:1") == "x?"
 
 
 def test_a_missing_value_of_the_database_is_not_stored_silently() -> None:
-    node = question("a", "?", expect={"goal?": "text"}, store={"goal": "answer.goal", "kept": "db.plan.goal"})
+    node = make_node("a", "?", expect={"goal?": "text"}, store={"goal": "answer.goal", "kept": "db.plan.goal"})
     with pytest.raises(GraphError, match=r"node a: store: there is nothing at db\.plan\.goal"):
-        passed(Graph(node), Answers(a="{}"), GraphDatabase({"plan": {}}))
+        traverse(Graph(node), ScriptedAnswers(a="{}"), GraphDatabase({"plan": {}}))
 
 
 @pytest.mark.parametrize(("given", "answer"), [(False, "no"), ("Yes.", "yes")])
 def test_an_else_value_has_the_form_of_an_answer(given: object, answer: str) -> None:
-    node = question("a", "?", expect="yes/no", when="false", **{"else": given})
-    assert passed(Graph(node)).answers == {"a": answer}
+    node = make_node("a", "?", expect="yes/no", when="false", **{"else": given})
+    assert traverse(Graph(node)).answers == {"a": answer}
 
 
 def test_a_skipped_node_without_an_answer_is_asked_or_has_its_else() -> None:
@@ -230,12 +230,12 @@ nodes:
   note: {prompt: "note?", when: gate == "yes", else: nothing so far, store: noted}
   act: {prompt: "act?", after: [plan, note]}
 """)
-    graph, database, answers = Graph(*file.nodes.values()), file.new_database(), Answers(gate="no")
-    first = passed(graph, answers, database)
+    graph, database, answers = Graph(*file.nodes.values()), file.new_database(), ScriptedAnswers(gate="no")
+    first = traverse(graph, answers, database)
     assert (first.skipped, first.answers["plan"], first.answers["note"]) == (["note"], "plan says so", "nothing so far")
     assert database.values() == {}, "a skipped node stores nothing"
     assert "### note\nnothing so far" in answers.prompt("act")
-    assert passed(graph, answers, database, number=1).skipped == ["plan", "note"]
+    assert traverse(graph, answers, database, number=1).skipped == ["plan", "note"]
     assert answers.names.count("plan") == 1
 
 
@@ -256,9 +256,11 @@ nodes:
   end: {prompt: "The end? {{ db.useful }}"}
 """)
     many = '{"items": [{"name": "a"}, {"name": "b"}, {"name": "c"}]}'
-    answers = Answers({"list": [many, '{"items": [{"name": "a"}, {"name": "b"}]}'], "list:1": "yes", "list:2": "no"})
+    answers = ScriptedAnswers(
+        {"list": [many, '{"items": [{"name": "a"}, {"name": "b"}]}'], "list:1": "yes", "list:2": "no"}
+    )
     database = GraphDatabase()
-    done = passed(Graph(*file.nodes.values()), answers, database)
+    done = traverse(Graph(*file.nodes.values()), answers, database)
     assert "answer.items may have at most 2 items, but has 3" in answers.asked[1][2]
     assert done.layers == [["list", "other"], ["list:1", "list:2"], ["end"]]
     assert database.get("useful") == ["yes", "no"]
@@ -273,17 +275,17 @@ nodes:
   a: {prompt: "?", each: {in: db.things, node: {prompt: "{{ item }}?"}}}
 """)
     database = GraphDatabase({"things": ["x", "y"]})
-    assert passed(Graph(*file.nodes.values()), Answers(), database).order == ["a", "a:1", "a:2"]
+    assert traverse(Graph(*file.nodes.values()), ScriptedAnswers(), database).order == ["a", "a:1", "a:2"]
     database.set("things", "x")
     with pytest.raises(GraphError, match=r"node a: db\.things must be a list"):
-        passed(Graph(*file.nodes.values()), Answers(), database)
+        traverse(Graph(*file.nodes.values()), ScriptedAnswers(), database)
     with pytest.raises(GraphError, match=r"node a: there is nothing at db\.things"):
-        passed(Graph(*file.nodes.values()), Answers())
+        traverse(Graph(*file.nodes.values()), ScriptedAnswers())
 
 
 def test_a_missing_value_is_an_error_that_names_the_node() -> None:
     with pytest.raises(GraphError, match=r"node a: prompt: db.plan.goal has no value; did you mean \"gaol\""):
-        passed(Graph(question("a", "{{ db.plan.goal }}")), database=GraphDatabase({"plan": {"gaol": 1}}))
+        traverse(Graph(make_node("a", "{{ db.plan.goal }}")), database=GraphDatabase({"plan": {"gaol": 1}}))
 
 
 def test_every_node_records_its_result() -> None:
@@ -291,11 +293,11 @@ def test_every_node_records_its_result() -> None:
     graph, database = Graph(*file.nodes.values()), file.new_database()
     database.set("road", "A bridge.")
     replies = {"users": '{"users": ["a bus"], "crowded": "no"}', "users:1": "no", "risk": "no", "act": "brake: a bus"}
-    answers = Answers(replies)
-    passed(graph, answers, database, journal=journal)
+    answers = ScriptedAnswers(replies)
+    traverse(graph, answers, database, journal=journal)
     roles = {name: role for role, name, _ in answers.asked}
     assert (roles["users"], roles["risk"]) == ("graph", "careful"), "a node may have its own model"
-    events = held(journal, "node")
+    events = span_data(journal, "node")
     assert [(body["node"], body["layer"], body["skipped"], body["temporary"]) for body in events] == [
         ("users", 0, False, False),
         ("signs", 0, False, False),
@@ -316,6 +318,6 @@ def test_an_event_has_the_short_values_that_a_hook_stored() -> None:
         finishing.database.set("long", "x" * 3_000)
 
     journal, database = MemoryJournal(), GraphDatabase()
-    passed(Graph(question("a", "?", finish="keep")), database=database, journal=journal, hooks={"keep": keep})
-    (event,) = held(journal, "node")
+    traverse(Graph(make_node("a", "?", finish="keep")), database=database, journal=journal, hooks={"keep": keep})
+    (event,) = span_data(journal, "node")
     assert event["stored"] == {"short": "x", "long": "(too long to be repeated here)"}

@@ -1,4 +1,4 @@
-"""Templates and expressions of graph files: the allowed language, its bounds, and messages for mistakes."""
+"""Templates and expressions in graph files: the language that is allowed, its limits, and the messages for mistakes."""
 
 import time
 from contextlib import suppress

@@ -1,11 +1,11 @@
-"""The server of the tests of models."""
+"""Fixtures for the tests of models."""
 
 from collections.abc import Iterator
 
 import pytest
 
 from tests.openai_server import Server, serving
-from tests.planner.models.served import TEXT
+from tests.planner.models.local_server import TEXT
 
 
 @pytest.fixture

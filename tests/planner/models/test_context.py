@@ -1,4 +1,4 @@
-"""Fitting a conversation that is too long, and estimates of its length."""
+"""Conversations that are too long for the context are cut, by an estimate of their length."""
 
 import re
 
@@ -178,7 +178,7 @@ def test_an_estimate_grows_with_the_text(one: str, other: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "true"),  # counted by cl100k
+    ("text", "true"),  # the tokens that cl100k counts
     [
         ("def solve(agent, task):\n    return agent.go_to('shelf 1')\n", 17),
         ("You open drawer 17. In it, you see a cd 3, a pencil 1.", 20),

@@ -1,4 +1,4 @@
-"""Prompts as files, answers as files."""
+"""The exchange model writes prompts as files, and reads answers from files."""
 
 import threading
 import time
@@ -27,7 +27,7 @@ def answer_to(prompt: Path) -> Path:
 
 @contextmanager
 def answering(folder: Path, answer: Callable[[str], str]) -> Iterator[None]:
-    """Answer each prompt in a thread, as the script of a user would."""
+    """Answer each prompt from a thread, as a user's script would."""
     done = threading.Event()
 
     def work() -> None:
@@ -45,9 +45,9 @@ def answering(folder: Path, answer: Callable[[str], str]) -> Iterator[None]:
         thread.join()
 
 
-def until(true: Callable[[], bool]) -> None:
+def wait_for(condition: Callable[[], bool]) -> None:
     deadline = time.monotonic() + 10
-    while not true():
+    while not condition():
         assert time.monotonic() < deadline
         time.sleep(0.005)
 
@@ -74,7 +74,7 @@ def test_a_prompt_and_its_answer_are_files(tmp_path: Path) -> None:
     assert first.startswith("<!-- prompt plan.j2; temperature 0.0, max_tokens 4000")
     assert key in first
     assert "`NNNN-KEY.answer.md`" in (folder / "README.md").read_text()
-    assert sorted(path.suffix for path in folder.iterdir()) == [".md"] * 3  # nothing half written is left
+    assert sorted(path.suffix for path in folder.iterdir()) == [".md"] * 3  # no partly written file is left
 
 
 def test_a_resumed_run_finds_its_prompts_and_answers(tmp_path: Path) -> None:
@@ -100,7 +100,7 @@ def test_an_answer_is_read_once_it_stops_changing(tmp_path: Path) -> None:
     model = ExchangeModel(tmp_path, poll=1.0)
     thread = threading.Thread(target=lambda: replies.append(model.complete(ASK, Sampling())))
     thread.start()
-    until(lambda: bool(prompts(tmp_path)))
+    wait_for(lambda: bool(prompts(tmp_path)))
     answer = answer_to(prompts(tmp_path)[0])
     answer.write_text("")
     time.sleep(1.2)
@@ -127,7 +127,7 @@ def test_threads_wait_for_their_answers_side_by_side(tmp_path: Path) -> None:
     threads = [threading.Thread(target=ask, args=(number,)) for number in range(5)]
     for thread in threads:
         thread.start()
-    until(lambda: len(prompts(tmp_path)) == 5)  # none waits for another's answer
+    wait_for(lambda: len(prompts(tmp_path)) == 5)  # no request waits for the answer to another
     with answering(tmp_path, lambda prompt: prompt.strip().splitlines()[-1]):
         for thread in threads:
             thread.join(timeout=10)

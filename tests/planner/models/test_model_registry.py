@@ -1,4 +1,4 @@
-"""Models by their names on the command line."""
+"""Models are loaded by the names that the command line takes."""
 
 from pathlib import Path
 

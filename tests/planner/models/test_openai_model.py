@@ -1,4 +1,4 @@
-"""Requests to a real server on this machine: parameters, refusals, waiting, keys and addresses."""
+"""Requests to a real HTTP server on this machine: parameters, refusals, waiting, keys and addresses."""
 
 import subprocess
 import sys
@@ -17,8 +17,8 @@ from planbook.planner.models.openai_api import OpenAIModel
 from planbook.planner.models.tokens import estimated_usage
 from planbook.planner.models.waiting import MAX_TIMEOUT, Timeouts
 from tests.ear import PieceListener
-from tests.openai_server import Break, Refusal, Server, Silence, serving
-from tests.planner.models.served import ASK, KEY, TEXT, model
+from tests.openai_server import CutStream, DelayedAnswer, Refusal, Server, serving
+from tests.planner.models.local_server import ASK, KEY, TEXT, model
 
 
 def test_a_request_has_the_sampling_of_the_method(server: Server) -> None:
@@ -51,7 +51,7 @@ def test_a_parameter_that_is_none_is_not_sent(server: Server) -> None:
 def test_refused_parameters_are_replaced_or_dropped_in_all_later_requests(
     server: Server, caplog: pytest.LogCaptureFixture
 ) -> None:
-    server.refuses = frozenset({"temperature", "seed", "stop", "max_tokens", "stream_options", "stream"})
+    server.refused_parameters = frozenset({"temperature", "seed", "stop", "max_tokens", "stream_options", "stream"})
     ear, asked, sampling = PieceListener(), model(server), Sampling(stop=("END",))
     reply = asked.complete(ASK, sampling, ear)
     assert (reply.text, ear.heard, reply.usage) == (TEXT, [TEXT], Usage(prompt=5, completion=4))
@@ -88,7 +88,7 @@ def test_a_parameter_is_found_in_the_messages_of_other_servers(server: Server, m
 
 
 @pytest.mark.parametrize("param", ["", "None"])
-def test_an_empty_name_of_a_parameter_does_not_count(server: Server, param: str) -> None:
+def test_an_empty_name_of_a_parameter_is_ignored(server: Server, param: str) -> None:
     server.troubles += [Refusal(400, "Unsupported parameter: 'temperature'", param=param)]
     assert model(server).complete(ASK, Sampling()).text == TEXT
     assert "temperature" not in server.requests[-1]
@@ -138,10 +138,12 @@ def test_the_number_of_requests_is_limited(server: Server) -> None:
         (Refusal(429, body='{"error": {"message": "all used", "type": "insufficient_quota"}}'), "quota"),
         (Refusal(200, body='{"error": {"message": "Your card expired", "code": 402}}'), "Your card expired.*credit"),
         (Refusal(418, body="<html>teapot</html>"), "teapot"),
-        (Break(after=1, last='{"error": {"message": "bad key", "code": 401}}'), "bad key"),
+        (CutStream(after=1, last='{"error": {"message": "bad key", "code": 401}}'), "bad key"),
     ],
 )
-def test_a_lasting_refusal_has_advice_and_not_the_key(server: Server, trouble: Refusal | Break, advice: str) -> None:
+def test_a_lasting_refusal_has_advice_and_not_the_key(
+    server: Server, trouble: Refusal | CutStream, advice: str
+) -> None:
     server.troubles += [trouble]
     with pytest.raises(ModelRefused, match=advice) as error:
         model(server).complete(ASK, Sampling())
@@ -182,7 +184,7 @@ def test_the_server_may_name_the_time_until_which_to_wait(server: Server) -> Non
 
 
 @pytest.mark.parametrize("after", ["-5", "nan", "soon", "Wed, 21 Oct 2015 07:28:00 GMT"])
-def test_a_useless_wait_becomes_the_usual_back_off(server: Server, after: str) -> None:
+def test_an_unusable_retry_after_header_becomes_the_usual_back_off(server: Server, after: str) -> None:
     server.troubles += [Refusal(429, headers={"Retry-After": after})]
     model(server, backoff=0.2).complete(ASK, Sampling())
     assert 0.14 < server.times[1] - server.times[0] < 5
@@ -212,7 +214,7 @@ def test_a_busy_server_makes_all_threads_wait(server: Server) -> None:
 
 @pytest.mark.parametrize("failures", [0, 2])
 def test_a_silent_server_is_asked_once_more_after_the_timeout(server: Server, failures: int) -> None:
-    server.troubles += [*[Refusal(503)] * failures, Silence(30.0)]
+    server.troubles += [*[Refusal(503)] * failures, DelayedAnswer(30.0)]
     start = time.monotonic()
     assert model(server, timeouts=Timeouts(idle=0.3)).complete(ASK, Sampling()).text == TEXT
     assert time.monotonic() - start < 20

@@ -1,4 +1,4 @@
-"""Replies of a real server on this machine: streams, whole answers, token counts, reasons to end."""
+"""Replies of a real HTTP server on this machine: streams, whole answers, token counts, and finish reasons."""
 
 import json
 
@@ -8,21 +8,21 @@ from planbook.planner import Message, Sampling, Usage
 from planbook.planner.models.openai_replies import ReplyListener, read_stream
 from planbook.planner.models.tokens import estimated_usage
 from tests.ear import PieceListener
-from tests.openai_server import Break, Completion, Refusal, Server, serving
-from tests.planner.models.served import ASK, TEXT, model
+from tests.openai_server import Completion, CutStream, Refusal, Server, serving
+from tests.planner.models.local_server import ASK, TEXT, model
 
 
 @pytest.mark.parametrize(
     "trouble",
     [
-        Break(after=0),
-        Break(after=2),
-        Break(after=2, clean=True),
-        Break(after=1, last="{not json"),
-        Break(after=1, last='{"error": {"message": "overloaded", "code": 503}}'),
+        CutStream(after=0),
+        CutStream(after=2),
+        CutStream(after=2, clean=True),
+        CutStream(after=1, last="{not json"),
+        CutStream(after=1, last='{"error": {"message": "overloaded", "code": 503}}'),
     ],
 )
-def test_a_broken_stream_is_repeated_and_passed_on_once(server: Server, trouble: Break) -> None:
+def test_a_broken_stream_is_repeated_and_passed_on_once(server: Server, trouble: CutStream) -> None:
     server.troubles += [trouble]
     ear = PieceListener()
     reply = model(server).complete(ASK, Sampling(), ear)
@@ -34,13 +34,13 @@ def test_a_repeated_stream_with_another_text_is_not_passed_on() -> None:
     texts = iter(["the first answer, cut off", "a second answer, whole"])
     ear = PieceListener()
     with serving(lambda messages: next(texts)) as server:
-        server.troubles += [Break(after=1)]
+        server.troubles += [CutStream(after=1)]
         reply = model(server).complete(ASK, Sampling(), ear)
     assert (reply.text, ear.heard) == ("a second answer, whole", ["the firs"])
 
 
 def test_a_stream_that_breaks_after_its_last_word_is_complete(server: Server) -> None:
-    server.troubles += [Break(after=5)]
+    server.troubles += [CutStream(after=5)]
     assert model(server).complete(ASK, Sampling()).usage.estimated
     assert len(server.requests) == 1
 
@@ -79,7 +79,7 @@ STOP = chunk(choice(reason="stop"))
 def test_a_stream_may_have_another_form(server: Server, chunks: list[object]) -> None:
     server.troubles += [streamed(*chunks)]
     reply = model(server).complete(ASK, Sampling())
-    finish = "length" if chunks[-1] == "[DONE]" else "stop"  # without a reason, it may have been cut off
+    finish = "length" if chunks[-1] == "[DONE]" else "stop"  # without a finish reason, it may have been cut off
     assert (reply.text, reply.finish, len(server.requests)) == (TEXT, finish, 1)
 
 
@@ -161,7 +161,7 @@ def test_an_error_of_the_listener_is_raised(server: Server) -> None:
 )
 @pytest.mark.parametrize("refuses", [frozenset(), frozenset({"stream"})])
 def test_a_reply_has_its_reason_to_end(completion: Completion, finish: str, text: str, refuses: frozenset[str]) -> None:
-    with serving(lambda messages: completion, refuses=refuses) as server:
+    with serving(lambda messages: completion, refused_parameters=refuses) as server:
         reply = model(server).complete(ASK, Sampling())
     assert (reply.finish, reply.text) == (finish, text)
 
@@ -197,7 +197,7 @@ def test_the_reasoning_is_separate_from_the_reply(name: str, refuses: frozenset[
         Completion("agent.open('box_1')", reasoning="First, box_2? No.", reasoning_field=name),
         PieceListener(),
     )
-    with serving(lambda messages: completion, refuses=refuses) as server:
+    with serving(lambda messages: completion, refused_parameters=refuses) as server:
         reply = model(server).complete(ASK, Sampling(), ear)
     assert (reply.text, reply.reasoning) == (completion.text, completion.reasoning)
     assert ear.text == completion.text

@@ -1,4 +1,4 @@
-"""A failing plan closes the connection to a real server, so that no further token is paid for."""
+"""A failing plan closes the connection to a real HTTP server, so that no more tokens are paid for."""
 
 import time
 from typing import Any
@@ -8,19 +8,19 @@ from planbook.planner.models.openai_api import OpenAIModel
 from planbook.planner.strategies.adapt.executor import EXECUTOR
 from planbook.sandbox import Sandbox
 from tests.openai_server import PIECE, serving
-from tests.planner.pieces import episode
-from tests.planner.test_streaming import GoOn, reply
+from tests.planner.streaming_kit import episode
+from tests.planner.test_streaming import GoOnPrompt, reply
 
 TAIL = "print('on and on')\n" * 60
 FAILING = reply(f"agent.open('box_1')\n1 / 0\n{TAIL}")
 
 
-def test_a_failing_step_stops_the_stream_at_once(sandbox: Sandbox) -> None:
+def test_a_failing_step_stops_the_stream_immediately(sandbox: Sandbox) -> None:
     journal = MemoryJournal()
     with serving(lambda messages: FAILING, pause=0.004) as server:
         playing = episode(sandbox, OpenAIModel("any", base_url=server.url), journal)
         playing.begin()
-        result = playing.stream(EXECUTOR, GoOn())
+        result = playing.stream(EXECUTOR, GoOnPrompt())
         playing.close()
         until = time.monotonic() + 5
         while not server.hung_up and time.monotonic() < until:

@@ -1,4 +1,4 @@
-"""Prices of tokens."""
+"""Prices of models' tokens, from the shipped table or the user's."""
 
 from pathlib import Path
 

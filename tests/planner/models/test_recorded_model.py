@@ -1,4 +1,4 @@
-"""Recordings: how they are replayed and extended, cut off by a kill, and the message for a missing reply."""
+"""Recordings are replayed, extended, and repaired after a kill; a missing reply is reported with the nearest prompt."""
 
 import json
 import subprocess
@@ -18,7 +18,7 @@ from planbook.planner.models.types import Finish, PromptData, asking, request_ke
 from tests.ear import PieceListener
 
 
-def say(*texts: str) -> list[Message]:
+def conversation(*texts: str) -> list[Message]:
     return [Message(role="assistant" if n % 2 else "user", content=text) for n, text in enumerate(texts)]
 
 
@@ -26,8 +26,8 @@ def echo(messages: Sequence[Message], sampling: Sampling) -> str:
     return f"{messages[-1].content}, drawn {sampling.sample}"
 
 
-class Ending:
-    """A model whose replies have a given reason to end."""
+class ModelWithFinish:
+    """A model whose replies all have the same finish reason."""
 
     def __init__(self, finish: Finish) -> None:
         self.name, self.finish, self.asked = "ending", finish, 0
@@ -41,10 +41,10 @@ def test_a_recorded_reply_is_replayed_without_the_model(tmp_path: Path) -> None:
     path = tmp_path / "deep" / "a.jsonl"
     inner = ScriptedModel(echo, name="mine")
     with asking("plan.j2"):
-        first = RecordedModel(path, inner).complete(say("hello\u2028\nthere"), Sampling())
+        first = RecordedModel(path, inner).complete(conversation("hello\u2028\nthere"), Sampling())
     assert not first.replayed
     replay = RecordedModel(path)
-    again = replay.complete(say("hello\u2028\nthere"), Sampling())
+    again = replay.complete(conversation("hello\u2028\nthere"), Sampling())
     assert again == first.model_copy(update={"replayed": True, "seconds": 0.0})
     header, entry = path.read_text(encoding="utf-8").splitlines()[0], json.loads(path.read_bytes().split(b"\n")[1])
     assert json.loads(header) == {"recording": 1, "made_with": "mine", "command": ""}
@@ -56,11 +56,11 @@ def test_a_recorded_reply_is_replayed_without_the_model(tmp_path: Path) -> None:
 
 def test_only_missing_replies_are_asked_for(tmp_path: Path) -> None:
     path = tmp_path / "a.jsonl"
-    RecordedModel(path, ScriptedModel(["one"], name="first")).complete(say("a"), Sampling())
+    RecordedModel(path, ScriptedModel(["one"], name="first")).complete(conversation("a"), Sampling())
     model = RecordedModel(path, ScriptedModel(["two"], name="mine"))
-    assert model.complete(say("a"), Sampling()).text == "one"
-    assert model.complete(say("b"), Sampling()).text == "two"
-    assert model.complete(say("b"), Sampling()).replayed
+    assert model.complete(conversation("a"), Sampling()).text == "one"
+    assert model.complete(conversation("b"), Sampling()).text == "two"
+    assert model.complete(conversation("b"), Sampling()).replayed
     assert model.name == f"recorded:{path}+mine"
     assert read_recording(path)[0].made_with == "first"
     assert [("made_with" in line) for line in path.read_text().splitlines()] == [True, False, False]
@@ -68,11 +68,11 @@ def test_only_missing_replies_are_asked_for(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("finish", ["length", "refused", "cut"])
 def test_incomplete_replies_are_recorded_as_such(tmp_path: Path, finish: Finish) -> None:
-    inner = Ending(finish)
+    inner = ModelWithFinish(finish)
     model = RecordedModel(tmp_path / "a.jsonl", inner)
-    assert [model.complete(say("a"), Sampling()).finish for _ in range(2)] == [finish, finish]
+    assert [model.complete(conversation("a"), Sampling()).finish for _ in range(2)] == [finish, finish]
     assert inner.asked == 1
-    assert RecordedModel(tmp_path / "a.jsonl").complete(say("a"), Sampling()).finish == finish
+    assert RecordedModel(tmp_path / "a.jsonl").complete(conversation("a"), Sampling()).finish == finish
 
 
 def test_errors_are_not_recorded(tmp_path: Path) -> None:
@@ -86,8 +86,8 @@ def test_errors_are_not_recorded(tmp_path: Path) -> None:
 
     model = RecordedModel(tmp_path / "a.jsonl", ScriptedModel(script))
     with pytest.raises(ModelUnavailable):
-        model.complete(say("a"), Sampling())
-    assert model.complete(say("a"), Sampling()).text == "here"
+        model.complete(conversation("a"), Sampling())
+    assert model.complete(conversation("a"), Sampling()).text == "here"
 
 
 @example("0123456789" * 10, 2)
@@ -97,11 +97,11 @@ def test_recording_and_replay_cut_at_the_same_character(
 ) -> None:
     path = tmp_path_factory.mktemp("cut") / "a.jsonl"
     live, again = PieceListener(pieces), PieceListener(pieces)
-    first = RecordedModel(path, ScriptedModel([text])).complete(say("a"), Sampling(), live)
-    second = RecordedModel(path).complete(say("a"), Sampling(), again)
+    first = RecordedModel(path, ScriptedModel([text])).complete(conversation("a"), Sampling(), live)
+    second = RecordedModel(path).complete(conversation("a"), Sampling(), again)
     assert (first.text, first.finish, live.heard) == (second.text, second.finish, again.heard)
     assert live.text == first.text
-    assert RecordedModel(path).complete(say("a"), Sampling()).text == text, "the recording has the whole reply"
+    assert RecordedModel(path).complete(conversation("a"), Sampling()).text == text, "the recording has the whole reply"
 
 
 def test_threads_with_the_same_question_ask_once(tmp_path: Path) -> None:
@@ -113,7 +113,7 @@ def test_threads_with_the_same_question_ask_once(tmp_path: Path) -> None:
         return "yes"
 
     model = RecordedModel(tmp_path / "a.jsonl", ScriptedModel(slow))
-    requests = [say(str(number % 3)) for number in range(12)]
+    requests = [conversation(str(number % 3)) for number in range(12)]
     threads = [threading.Thread(target=model.complete, args=(request, Sampling())) for request in requests]
     for thread in threads:
         thread.start()
@@ -139,7 +139,7 @@ for number in range(25):
     replay = RecordedModel(path)
     for name in ("a", "b"):
         for number in range(25):
-            assert replay.complete(say(f"{name} {number}"), Sampling()).text == "x" * 20_000
+            assert replay.complete(conversation(f"{name} {number}"), Sampling()).text == "x" * 20_000
     assert len(path.read_bytes().splitlines()) == 51
 
 
@@ -148,21 +148,21 @@ def test_a_kill_at_any_byte_loses_at_most_the_line_being_written(tmp_path: Path)
     model = RecordedModel(path, ScriptedModel(echo))
     ends = []
     for text in ("ä", "b"):
-        model.complete(say(text), Sampling())
+        model.complete(conversation(text), Sampling())
         ends.append(path.stat().st_size)
     whole = path.read_bytes()
     special = [place for place, byte in enumerate(whole) if byte == ord("\n") or byte > 127]
     for size in range(len(whole)):
         if size % 9 and all(abs(size - place) > 2 for place in special):
-            continue  # in the middle of a line, one byte is as good as the next
+            continue  # in the middle of a line, it does not matter where the file ends
         path.write_bytes(whole[:size])
         kept = [text for text, end in zip(("ä", "b"), ends, strict=True) if size >= end - 1]  # only "\n" may be missing
         if size:
             for text in kept:
-                assert RecordedModel(path).complete(say(text), Sampling()).replayed
+                assert RecordedModel(path).complete(conversation(text), Sampling()).replayed
             assert path.read_bytes() == whole[:size]
         resumed = RecordedModel(path, ScriptedModel(echo))
-        assert [resumed.complete(say(text), Sampling()).replayed for text in ("ä", "b")] == [
+        assert [resumed.complete(conversation(text), Sampling()).replayed for text in ("ä", "b")] == [
             text in kept for text in ("ä", "b")
         ]
         assert path.read_bytes() == (whole if size < len(whole) - 1 else whole[:-1])  # nothing written, nothing mended
@@ -170,7 +170,7 @@ def test_a_kill_at_any_byte_loses_at_most_the_line_being_written(tmp_path: Path)
 
 def test_an_invalid_line_is_named(tmp_path: Path) -> None:
     path = tmp_path / "a.jsonl"
-    RecordedModel(path, ScriptedModel(echo)).complete(say("a"), Sampling())
+    RecordedModel(path, ScriptedModel(echo)).complete(conversation("a"), Sampling())
     header, entry = path.read_bytes().splitlines(keepends=True)
     for content, message in (
         (header + b"{broken\n" + entry, r"a\.jsonl:2 is not a recorded reply: Expecting"),
@@ -189,20 +189,20 @@ def test_a_recording_that_cannot_be_written_stops_the_run(tmp_path: Path) -> Non
     (tmp_path / "file").write_text("")
     model = RecordedModel(tmp_path / "file" / "a.jsonl", ScriptedModel(echo))
     with pytest.raises(ModelRefused, match=r"a\.jsonl cannot be written: .*\. Solve this problem$"):
-        model.complete(say("a"), Sampling())
+        model.complete(conversation("a"), Sampling())
 
 
 def test_a_missing_reply_names_the_most_similar_prompt_and_the_difference(tmp_path: Path) -> None:
     path = tmp_path / "a.jsonl"
     model = RecordedModel(path, ScriptedModel(echo))
     with asking("plan.j2"):
-        model.complete(say("rules", "yes", "Your task is 1"), Sampling())
-        model.complete(say("rules", "yes", "Your task is 1", "code", "Go on"), Sampling())
-    model.complete(say("others"), Sampling())
+        model.complete(conversation("rules", "yes", "Your task is 1"), Sampling())
+        model.complete(conversation("rules", "yes", "Your task is 1", "code", "Go on"), Sampling())
+    model.complete(conversation("others"), Sampling())
     replay = RecordedModel(path)
 
     with asking("plan.j2"), pytest.raises(NotRecorded) as error:
-        replay.complete(say("rules", "yes", "Your task is 1", "code", "Go on!"), Sampling())
+        replay.complete(conversation("rules", "yes", "Your task is 1", "code", "Go on!"), Sampling())
     assert (
         "prompt of plan.j2 (5 messages, the last: (user, 'Go on!', 6 characters)); the nearest of its 3 (of plan.j2) "
         "differs from message 5 on: (user, 'Go on!', 6 characters) instead of (user, 'Go on', 5 characters)"
@@ -210,25 +210,25 @@ def test_a_missing_reply_names_the_most_similar_prompt_and_the_difference(tmp_pa
     assert f"recorded:{path}+MODEL" in str(error.value)
 
     with pytest.raises(NotRecorded, match=r"has the same messages, but was .* parameters: seed 1 instead of 0"):
-        replay.complete(say("others"), Sampling(seed=1))
+        replay.complete(conversation("others"), Sampling(seed=1))
     long = "The rules now are these. " * 40
     with asking("plan.j2"):
-        model.complete(say("rules", "yes", f"{long}A"), Sampling())
+        model.complete(conversation("rules", "yes", f"{long}A"), Sampling())
     with (
         asking("plan.j2"),
         pytest.raises(NotRecorded, match=r"message 3 on: \(user, 'The rules.*1002 characters\) instead of .*1001"),
     ):
-        RecordedModel(path).complete(say("rules", "yes", f"{long}BC"), Sampling())
+        RecordedModel(path).complete(conversation("rules", "yes", f"{long}BC"), Sampling())
     with pytest.raises(NotRecorded, match=r"differs from message 3 on: none instead of \(user, 'Your task "):
-        replay.complete(say("rules", "yes"), Sampling())
+        replay.complete(conversation("rules", "yes"), Sampling())
     with pytest.raises(NotRecorded, match=r"message 2 on: \(assistant, 'more', 4 characters\) instead of none"):
-        replay.complete(say("others", "more"), Sampling())
+        replay.complete(conversation("others", "more"), Sampling())
     with asking("act.j2", data=PromptData(number=0, data="of task 1")):
-        model.complete(say("new", "yes"), Sampling())
+        model.complete(conversation("new", "yes"), Sampling())
         with pytest.raises(
             NotRecorded, match=r"message 2 on: none instead of \(assistant, 'yes', 3 characters\)\. Rec"
         ):
-            RecordedModel(path).complete(say("new"), Sampling(seed=1))
+            RecordedModel(path).complete(conversation("new"), Sampling(seed=1))
 
 
 def test_an_empty_recording_has_its_own_message(tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""The scripted model, which is public."""
+"""The scripted model, which is part of the public interface."""
 
 from concurrent.futures import ThreadPoolExecutor
 

@@ -1,4 +1,4 @@
-"""A real model behind a real server: set PLANBOOK_TEST_MODEL_URL to the base URL of any that speaks the protocol."""
+"""A real model on a real server. PLANBOOK_TEST_MODEL_URL is the base URL of a server with OpenAI's protocol."""
 
 import os
 from pathlib import Path
@@ -14,7 +14,7 @@ from tests.ear import PieceListener
 URL = os.environ.get("PLANBOOK_TEST_MODEL_URL", "")
 NAME = os.environ.get("PLANBOOK_TEST_MODEL_NAME", "small")
 ASK = [
-    Message(role="system", content="You write short Python functions."),  # else a chat template may add one of its own
+    Message(role="system", content="You write short Python functions."),  # or a chat template may add its own
     Message(role="user", content="Write a Python function that adds two numbers."),
 ]
 

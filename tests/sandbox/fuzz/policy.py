@@ -10,8 +10,8 @@ from planbook.sandbox.policy.compiler import CompileRequest, PolicyRefused, comp
 from planbook.sandbox.policy.rules import SYNTAX
 from tests.sandbox.attack_tables import Host
 from tests.sandbox.fuzz.programs import program
-from tests.sandbox.given import ATTRIBUTES, FUNCTIONS
-from tests.sandbox.plans import opened
+from tests.sandbox.host_functions import ATTRIBUTES, FUNCTIONS
+from tests.sandbox.plans import shared_sandbox
 
 PRELUDE = """
 import abc, collections, contextlib, copy, dataclasses, datetime, enum, functools, itertools, json, math, operator
@@ -67,7 +67,7 @@ def _compiles(source: str) -> bool:
 def check_harmless(source: str) -> None:
     """Run a program statement by statement, whatever each raises, and check that it reaches nothing of the host."""
     host = Host()
-    with host.open_in(opened(), SHORT) as session:
+    with host.open_in(shared_sandbox(), SHORT) as session:
         assert session.run(PRELUDE).fault is None
         results = [session.run(text) for text in statements(source)]
     assert host.reached(*results) == "", source

@@ -20,7 +20,7 @@ from planbook.sandbox.policy.compiler import CompileRequest, compile_request
 from planbook.sandbox.reading.definitions import step_numbers
 from planbook.sandbox.reading.scopes import scopes_of
 from tests.sandbox.fuzz.programs import Choices, part
-from tests.sandbox.given import ATTRIBUTES, FUNCTIONS
+from tests.sandbox.host_functions import ATTRIBUTES, FUNCTIONS
 
 LONGEST = 100_000
 """Maximum characters of a text."""

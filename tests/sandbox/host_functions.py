@@ -1,4 +1,4 @@
-"""Functions and names for the plans of tests: a household, a web page, host functions, and an environment."""
+"""Functions that tests offer to plans: actions in a household and on a web page, and those of a small world."""
 
 from collections.abc import Callable
 from typing import Any, Literal
@@ -13,11 +13,11 @@ def echo(*args: JsonValue, **kwargs: JsonValue) -> JsonValue:
     return [*args, kwargs]
 
 
-def one(receptacle: str) -> str:
+def use_place(receptacle: str) -> str:
     return receptacle
 
 
-def two(object: str, receptacle: str) -> str:
+def use_thing(object: str, receptacle: str) -> str:
     return object + receptacle
 
 
@@ -45,7 +45,7 @@ def select(options: list[str], *more: str, **settings: str) -> str:
     return f"{options}{more}{settings}"
 
 
-def nothing() -> str:
+def no_arguments() -> str:
     return ""
 
 
@@ -58,12 +58,12 @@ def achieve(task: str) -> bool:
 
 
 FUNCTIONS: dict[str, Callable[..., Any]] = {
-    **{f"agent.{name}": one for name in ("go_to", "open", "close", "use", "examine")},
-    **{f"agent.{name}": two for name in ("take_from", "put_in_or_on", "clean_with", "heat_with", "cool_with")},
-    "agent.look": nothing,
-    "agent.inventory": nothing,
+    **{f"agent.{name}": use_place for name in ("go_to", "open", "close", "use", "examine")},
+    **{f"agent.{name}": use_thing for name in ("take_from", "put_in_or_on", "clean_with", "heat_with", "cool_with")},
+    "agent.look": no_arguments,
+    "agent.inventory": no_arguments,
     "agent.click_xpath": click_xpath,
-    "agent.type": one,
+    "agent.type": use_place,
     "agent.press_key": press_key,
     "agent.scroll": scroll,
     "agent.drag": drag,
@@ -71,7 +71,7 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
     "agent.find": click_xpath,
     "get_object_with_id": get_object_with_id,
     "achieve": achieve,
-    "finish": nothing,
+    "finish": no_arguments,
     "rule_system.write_rule": write_rule,
 }
 ATTRIBUTES = ("agent.location", "agent.holding")
@@ -79,7 +79,7 @@ NAMES = ("task", "seen_before")
 
 
 class World:
-    """An environment of one number, with the calls that changed it."""
+    """A world that consists of one number. It records the calls that change it."""
 
     def __init__(self) -> None:
         self.number = 0

@@ -1,4 +1,4 @@
-"""For the tests of prompt graphs: passes with a scripted model that answers by the name of the node that asks."""
+"""A kit for tests of prompt graphs: passes over a graph, with a scripted model that answers by the node that asks."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -12,8 +12,11 @@ from planbook.planner.graph.traverse import PassResult, run_pass
 from planbook.planner.models.types import label
 
 
-class Answers:
-    """Answers by node: a text, a list of texts in turn, or a function of the prompt. ``asked`` is what was asked."""
+class ScriptedAnswers:
+    """A script that answers by node: a text, a list of texts in turn, or a function of the prompt.
+
+    ``asked`` lists the role, the node and the prompt of each request.
+    """
 
     def __init__(self, replies: Mapping[str, Any] | None = None, **more: Any) -> None:
         self.replies = {**(replies or {}), **more}
@@ -35,21 +38,21 @@ class Answers:
 
     @property
     def names(self) -> list[str]:
-        """The nodes that were asked, in order."""
+        """Return the nodes that were asked, in order."""
         return [name for _, name, _ in self.asked]
 
     def prompt(self, name: str) -> str:
-        """What a node was asked last."""
+        """Return the last prompt of a node."""
         return [prompt for _, asked, prompt in self.asked if asked == name][-1]
 
     def roles(self, repairs: int = 2) -> Roles:
-        """Every role answered like this."""
+        """Return roles that all answer by this script."""
         return Roles(lambda role: ScriptedModel(self), {}, repairs=repairs)
 
 
-def passed(
+def traverse(
     graph: Graph,
-    answers: Answers | None = None,
+    answers: ScriptedAnswers | None = None,
     database: GraphDatabase | None = None,
     *,
     number: int = 0,
@@ -58,22 +61,22 @@ def passed(
     side_by_side: int = 1,
     repairs: int = 2,
 ) -> PassResult:
-    """One pass over the graph."""
-    scope = Scope(journal or MemoryJournal(), f"pass/{number}", (answers or Answers()).roles(repairs))
-    given = {"number": number, "hooks": hooks, "side_by_side": side_by_side}
-    return run_pass(graph, GraphDatabase() if database is None else database, scope, **given)  # type: ignore[arg-type]
+    """Run one pass over the graph and return its result."""
+    scope = Scope(journal or MemoryJournal(), f"pass/{number}", (answers or ScriptedAnswers()).roles(repairs))
+    settings = {"number": number, "hooks": hooks, "side_by_side": side_by_side}
+    return run_pass(graph, GraphDatabase() if database is None else database, scope, **settings)  # type: ignore[arg-type]
 
 
-def question(name: str, prompt: str, **more: Any) -> GraphNode:
-    """A node."""
+def make_node(name: str, prompt: str, **more: Any) -> GraphNode:
+    """Return a node with this prompt."""
     return GraphNode(name=name, prompt=prompt, **more)
 
 
-def changed(node: GraphNode, **more: Any) -> GraphNode:
-    """The node with other values."""
+def with_fields(node: GraphNode, **more: Any) -> GraphNode:
+    """Return a copy of the node with other values in some fields."""
     return GraphNode(**{**dict(node), **more})
 
 
 def chain(*names: str) -> Graph:
-    """Nodes that each wait for the one before."""
-    return Graph(*(question(name, f"{name}?", after=names[:n][-1:]) for n, name in enumerate(names)))
+    """Return a graph of nodes that each wait for the previous one."""
+    return Graph(*(make_node(name, f"{name}?", after=names[:n][-1:]) for n, name in enumerate(names)))

@@ -1,4 +1,4 @@
-"""A rule book of four rules, and functions that change it."""
+"""An example of a rule book, with four rules, and functions that change a book."""
 
 from planbook.rules import Rule, RuleBook, RuleType
 from planbook.rules.cases import ALL, Permissions
@@ -19,7 +19,7 @@ HELPER = Rule(
     content="To search boxes, use find.",
     example="def find(thing):\n    return agent.open('box_1')",
 )
-MECHANISM = Rule(id="rule_0", type=RuleType.SPECIAL_MECHANISM, content="A box must be opened before it is seen into.")
+MECHANISM = Rule(id="rule_0", type=RuleType.SPECIAL_MECHANISM, content="A box must be opened before one sees into it.")
 UNRESOLVED = Rule(id="rule_3", type=RuleType.UNRESOLVED_ERROR, content="Taking from box_9 failed.")
 BOOK = RuleBook.from_rules((MECHANISM, HELPER, SUCCESS, UNRESOLVED))
 USER = Permissions(situation="By hand", writes=ALL, updates=ALL, deletes=ALL, changes_to=ALL, changes_from=ALL)
@@ -27,7 +27,10 @@ USER = Permissions(situation="By hand", writes=ALL, updates=ALL, deletes=ALL, ch
 
 
 def apply(book: RuleBook, batch: Batch, permissions: Permissions) -> RuleChange:
-    """Return the change that a batch makes to a book. Raises BatchRefused with every fault of the batch."""
+    """Return the change that a batch of edits makes to a book.
+
+    Raises BatchRefused, with every fault of the batch, if an edit is not valid or not permitted.
+    """
     draft = Draft(book, permissions)
     for edit in batch.edits:
         draft.add(edit)
@@ -35,7 +38,7 @@ def apply(book: RuleBook, batch: Batch, permissions: Permissions) -> RuleChange:
 
 
 def batch(*edits: Edit) -> Batch:
-    """Return a batch by the Builder."""
+    """Return a batch of edits by the Builder."""
     return Batch(edits=edits, who="builder", where="task/17/builder/0")
 
 

@@ -1,4 +1,4 @@
-"""A kit for tests of methods: scripted models by role, variants of the toy environment, a memory, whole episodes."""
+"""A kit for tests of planning methods: scripted models, variants of the toy environment, a memory, whole episodes."""
 
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
@@ -24,7 +24,7 @@ from planbook.planner import (
 )
 from planbook.planner.roles import Roles
 from planbook.sandbox import Limits, Sandbox
-from tests.spanning import held
+from tests.spanning import span_data
 
 TASK = Toy.tasks(Selection(ids=("fetch/0",)))[0]
 GOAL = TASK.goal
@@ -39,14 +39,14 @@ for number in range(1, 9):
 """
 
 
-class Speakers(Protocol):
-    """Models by role."""
+class ModelsByRole(Protocol):
+    """Scripted models, one for each role."""
 
     def model(self, role: str) -> Model:
-        """The model of a role."""
+        """Return the model of a role."""
 
 
-class Traced(Toy):
+class TouchToy(Toy):
     """The toy environment with an action that is possible everywhere; its argument shows which call it was."""
 
     @action("agent.touch('wall') -> 'You touch wall.'")
@@ -55,7 +55,7 @@ class Traced(Toy):
         return Observation(f"You touch {what}.", accepted=not what.startswith("no "))
 
 
-class Counted(Traced):
+class CountingToy(TouchToy):
     """An environment whose state is the number of actions so far."""
 
     def state(self) -> str:
@@ -63,31 +63,31 @@ class Counted(Traced):
         return f"{len(self.history)} done."
 
 
-class Stock(Counted):
+class StateHandoffToy(CountingToy):
     """An environment that hands its state to the next executor."""
 
     handoff = "state"
 
 
-class Noted(Counted):
+class NoteHandoffToy(CountingToy):
     """An environment that hands its state and the last note to the next executor."""
 
     handoff = "note"
 
 
-class Knows:
-    """A memory that recalls the same for every task."""
+class FixedMemory:
+    """A memory whose recall is the same for every task."""
 
     def __init__(self, **recall: Any) -> None:
         self._recall = Recall.model_validate(recall)
 
     def recall(self, task: Task) -> Recall:
-        """Recall it."""
+        """Return the same recall."""
         return self._recall
 
 
-class Trapped(Traced):
-    """Touching a trap ends the episode without success. The score counts the things touched."""
+class TrapToy(TouchToy):
+    """An environment that ends without success when a trap is touched. The score grows with each thing touched."""
 
     def act(self, action: Action) -> Observation:
         observation = super().act(action)
@@ -101,29 +101,29 @@ class Trapped(Traced):
 
 
 def code(*lines: str) -> str:
-    """A reply of an executor."""
+    """Return an executor's reply with these lines of code."""
     text = "\n".join(lines)
     return f"So.\n```python\n{text}\n```"
 
 
-def touched(what: str) -> str:
-    """The report that is handed on after this was touched last."""
+def touch_report(what: str) -> str:
+    """Return the report that the next executor receives if this was touched last."""
     return f"agent.touch('{what}') -> You touch {what}."
 
 
-def done_by(what: str) -> str:
-    """Plan code that touches something and claims success."""
+def touch_and_finish(what: str) -> str:
+    """Return plan code that touches something and claims success."""
     return f"agent.touch('{what}')\nfinish(True)"
 
 
-def planned(order: str, *steps: str) -> str:
-    """A planner's reply; in ``order``, S1 is short for Step 1."""
+def plan_reply(order: str, *steps: str) -> str:
+    """Return a planner's reply. In ``order``, S1 is short for Step 1."""
     listed = "\n".join(f"Step {number}: {step}" for number, step in enumerate(steps, 1))
     return f"# Think: so.\n{listed}\nExecution Order: {order.replace('S', 'Step ')}"
 
 
-def given(messages: Sequence[Message]) -> str:
-    """The subtask that a conversation is about; the whole task for a reflector."""
+def subtask_of(messages: Sequence[Message]) -> str:
+    """Return the subtask that a conversation is about, or the whole task if it is a reflector's."""
     for message in messages:
         for heading in ("# Your piece of work", "# The piece of work to take apart"):
             if heading in message.content and message.role == "user":
@@ -131,20 +131,23 @@ def given(messages: Sequence[Message]) -> str:
     return GOAL
 
 
-Does = Mapping[str, str | Sequence[str]]
+RepliesBySubtask = Mapping[str, str | Sequence[str]]
 
 
-class Players:
-    """Models for executor, planner and reflector, which reply by subtask.
+class SubtaskModels:
+    """Scripted models for executor, planner and reflector, which choose a reply by the subtask in the prompt.
 
-    ``executor`` maps subtasks to plan code, one text or several in turn; a missing subtask fails at once. ``planner``
-    maps subtasks to replies. The last of several replies is repeated.
+    ``executor`` maps subtasks to plan code, and ``planner`` maps them to replies. A value is one text or several in
+    turn, of which the last is repeated. An executor without code for a subtask claims failure.
     """
 
     def __init__(
-        self, executor: Does | None = None, planner: Does | None = None, reflector: str | Sequence[str] = "Look there."
+        self,
+        executor: RepliesBySubtask | None = None,
+        planner: RepliesBySubtask | None = None,
+        reflector: str | Sequence[str] = "Look there.",
     ) -> None:
-        self._replies: Mapping[str, Does] = {
+        self._replies: Mapping[str, RepliesBySubtask] = {
             "executor": {} if executor is None else executor,
             "planner": {} if planner is None else planner,
             "reflector": {GOAL: reflector},
@@ -154,37 +157,37 @@ class Players:
 
     @property
     def calls(self) -> list[tuple[str, str]]:
-        """Role and subtask of each new conversation."""
-        return [(role, given(messages)) for role, messages, _ in self.asked if len(messages) <= 2]
+        """Return the role and the subtask of each new conversation."""
+        return [(role, subtask_of(messages)) for role, messages, _ in self.asked if len(messages) <= 2]
 
     def prompts(self, role: str) -> list[str]:
-        """The last message of every request to a role."""
+        """Return the last message of every request to a role."""
         return [messages[-1].content for asked, messages, _ in self.asked if asked == role]
 
-    def whole(self, role: str) -> str:
-        """All text that a role has read."""
+    def all_text(self, role: str) -> str:
+        """Return all texts that a role has read."""
         return "\n".join(message.content for asked, messages, _ in self.asked if asked == role for message in messages)
 
     def model(self, role: str) -> Model:
-        """The model of a role."""
+        """Return the model of a role."""
 
         def answer(messages: Sequence[Message], sampling: Sampling) -> str:
             self.asked.append((role, messages, sampling))
-            return self._reply(role, given(messages))
+            return self._reply(role, subtask_of(messages))
 
         return ScriptedModel(answer, name=f"the {role}'s")
 
-    def _reply(self, role: str, work: str) -> str:
-        replies = self._replies[role].get(work, FAIL if role == "executor" else "I have no plan.")
+    def _reply(self, role: str, subtask: str) -> str:
+        replies = self._replies[role].get(subtask, FAIL if role == "executor" else "I have no plan.")
         replies = [replies] if isinstance(replies, str) else replies
-        reply = replies[min(self._given[role, work], len(replies) - 1)]
-        self._given[role, work] += 1
+        reply = replies[min(self._given[role, subtask], len(replies) - 1)]
+        self._given[role, subtask] += 1
         return code(reply) if role == "executor" and "```" not in reply and reply != "rubbish" else reply
 
 
 def episode(
     sandbox: Sandbox,
-    players: Speakers,
+    players: ModelsByRole,
     *,
     environment: Environment | None = None,
     task: Task = TASK,
@@ -194,10 +197,10 @@ def episode(
     limits: Limits | None = None,
     guard: Callable[[], None] = lambda: None,
 ) -> Episode:
-    """An episode with these models."""
+    """Return an episode with these models."""
     return Episode(
         task,
-        environment or Traced(),
+        environment or TouchToy(),
         sandbox,
         journal if journal is not None else MemoryJournal(),
         settings=EpisodeSettings(actions=actions, limits=limits or Limits()),
@@ -208,7 +211,7 @@ def episode(
 
 def played(
     sandbox: Sandbox,
-    players: Speakers,
+    players: ModelsByRole,
     method: str = "adapt",
     *,
     options: Mapping[str, Any] | None = None,
@@ -229,7 +232,7 @@ def journal_of(recorded: MemoryJournal | Episode) -> MemoryJournal:
 
 def claims(recorded: MemoryJournal | Episode) -> list[dict[str, Any]]:
     """Return the recorded subtasks, in the order in which they ended."""
-    return held(journal_of(recorded), "subtask")
+    return span_data(journal_of(recorded), "subtask")
 
 
 def claim_rows(recorded: MemoryJournal | Episode) -> list[tuple[str, str, int, bool | None]]:

@@ -1,4 +1,4 @@
-"""A model that replies from a list, and the episode that Builder and Consolidator are asked about."""
+"""A kit for tests of Builder and Consolidator: a model that replies from a list, and an episode to ask about."""
 
 from collections.abc import Sequence
 
@@ -31,7 +31,7 @@ STOP = "stop_generating()"
 
 
 class Replies:
-    """A model that gives its texts in order and keeps the messages of every request."""
+    """A model that replies with its texts in order and keeps the messages of every request."""
 
     name = "replies"
 
@@ -53,14 +53,14 @@ class Replies:
         return [message.role for message in self.asked[number]]
 
 
-def asking(*texts: str) -> tuple[Scope, Replies]:
-    """Return a scope, and its model, which gives these replies."""
+def scripted_scope(*texts: str) -> tuple[Scope, Replies]:
+    """Return a scope for questions, and its model, which gives these replies."""
     model = Replies(texts)
     return Scope(MemoryJournal(), "learn/3/builder/0", Roles(lambda role: model, {})), model
 
 
 def episode(outcome: Outcome) -> Trajectory:
-    """Return an episode of one round and one plan."""
+    """Return an episode with one round and one plan."""
     cell = Cell(
         scope="task/3/round/0/plan/0",
         number=0,

@@ -7,15 +7,15 @@ from planbook.planner import Body, EventKind, MemoryJournal
 
 
 class KilledJournal(MemoryJournal):
-    """Holds the given events, takes ``left`` more, and then fails."""
+    """Holds the events passed to it, accepts ``capacity`` more, and then fails."""
 
-    def __init__(self, left: int, events: Mapping[tuple[str, EventKind, int], Body] | None = None) -> None:
+    def __init__(self, capacity: int, events: Mapping[tuple[str, EventKind, int], Body] | None = None) -> None:
         super().__init__()
-        self.events, self._left, self._lock = dict(events or {}), left, threading.Lock()
+        self.events, self._capacity, self._lock = dict(events or {}), capacity, threading.Lock()
 
     def put(self, scope: str, kind: EventKind, number: int, body: Body) -> None:
         with self._lock:
-            if self._left == 0:
+            if self._capacity == 0:
                 raise OSError("killed")
-            self._left -= 1
+            self._capacity -= 1
             super().put(scope, kind, number, body)

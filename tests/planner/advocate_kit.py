@@ -1,4 +1,4 @@
-"""A kit for tests of Devil's Advocate and its baselines: scripted models that reply by question."""
+"""A kit for tests of Devil's Advocate and its baselines: scripted models that choose a reply by the question asked."""
 
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
@@ -7,11 +7,11 @@ from typing import Any
 from planbook.envs import Observation, Task, action
 from planbook.planner import Ending, Episode, MemoryJournal, Message, Model, Sampling, ScriptedModel
 from planbook.sandbox import Sandbox
-from tests.planner import players
-from tests.planner.players import Traced, code, journal_of
+from tests.planner import episode_kit
+from tests.planner.episode_kit import TouchToy, code, journal_of
 from tests.spanning import spans_of
 
-SENTENCES = {
+QUESTIONS = {
     "plan": ("Which sub-tasks, one after the other", "First look back"),
     "act": ("What is to be done next for this sub-task",),
     "remedy": ("Now argue against yourself",),
@@ -23,40 +23,43 @@ SENTENCES = {
     "answer": ("The task is complete. If it asks",),
     "summary": ("Somebody who works on the task will read your words",),
 }
-Says = str | Sequence[str] | Callable[[str], str]
+QuestionReply = str | Sequence[str] | Callable[[str], str]
 YES, NO = "So.\nVerdict: YES", "So.\nVerdict: NO"
 PLAN = "1. find the thing\n2. bring it"
 
 
 def aligned(did: str = "Something was done.", *, verdict: str = "YES") -> str:
-    """An evaluation of an action."""
+    """Return a reply that evaluates an action."""
     return f"Did: {did}\nWhy: So it seems.\nVerdict: {verdict}"
 
 
 def valued(value: int, did: str = "Something was done.") -> str:
-    """An evaluation of a sample."""
+    """Return a reply that evaluates a sample."""
     return f"Did: {did}\nWhy: So it seems.\nValue: {value}"
 
 
 def touch(what: str) -> str:
-    """A reply whose code touches something."""
+    """Return a reply whose code touches something."""
     return code(f"agent.touch('{what}')")
 
 
 def question(messages: Sequence[Message]) -> str:
-    """Return the name of the last question in a conversation. A request to repair a reply has none of its own."""
+    """Return the name of the last question in a conversation. A request to repair a reply is not a new question."""
     for message in reversed(messages):
-        for name, sentences in SENTENCES.items():
+        for name, sentences in QUESTIONS.items():
             if message.role == "user" and any(sentence in message.content for sentence in sentences):
                 return name
     raise AssertionError(f"no question is known by {messages[-1].content!r}")
 
 
-class Counsellors:
-    """Replies by question: a text, texts in turn (the last is repeated), or a function of the prompt."""
+class AdvocateModels:
+    """Models that reply by question.
 
-    def __init__(self, **says: Says) -> None:
-        usual: dict[str, Says] = {
+    The reply to a question is a text, a list of texts in turn (the last is repeated), or a function of the prompt.
+    """
+
+    def __init__(self, **says: QuestionReply) -> None:
+        usual: dict[str, QuestionReply] = {
             "plan": PLAN,
             "remedy": "NONE",
             "align": aligned(),
@@ -66,7 +69,7 @@ class Counsellors:
             "answer": "Answer: done",
             "summary": "A long page.",
         }
-        self._says: Mapping[str, Says] = {**usual, **says}
+        self._says: Mapping[str, QuestionReply] = {**usual, **says}
         self._given: Counter[str] = Counter()
         self.asked: list[tuple[str, str, str, Sampling]] = []
         """Role, question, last message and sampling of every request."""
@@ -74,15 +77,15 @@ class Counsellors:
 
     @property
     def questions(self) -> list[str]:
-        """The questions, in order."""
+        """Return the names of all questions, in order."""
         return [name for _, name, _, _ in self.asked]
 
     def prompts(self, name: str) -> list[str]:
-        """The last message of every request with this question."""
+        """Return the last message of every request with this question."""
         return [prompt for _, asked, prompt, _ in self.asked if asked == name]
 
     def model(self, role: str) -> Model:
-        """The model of a role."""
+        """Return the model of a role."""
 
         def answer(messages: Sequence[Message], sampling: Sampling) -> str:
             name, prompt = question(messages), messages[-1].content
@@ -93,7 +96,7 @@ class Counsellors:
         return ScriptedModel(answer, name=f"the {role}'s")
 
     def say(self, name: str, prompt: str) -> str:
-        """The next reply to a question."""
+        """Return the next reply to a question."""
         says = self._says[name]
         number, self._given[name] = self._given[name], self._given[name] + 1
         if callable(says):
@@ -101,8 +104,8 @@ class Counsellors:
         return says if isinstance(says, str) else says[min(number, len(says) - 1)]
 
 
-class Answering(Traced):
-    """An environment that ends with an answer; 42 solves the task."""
+class AnsweringToy(TouchToy):
+    """An environment that ends with an answer. The answer 42 solves the task."""
 
     answering = "stop"
     answer = ""
@@ -123,18 +126,18 @@ class Answering(Traced):
 
 
 def played(
-    sandbox: Sandbox, says: Counsellors, method: str = "devils-advocate", *, actions: int = 30, **terms: Any
+    sandbox: Sandbox, says: AdvocateModels, method: str = "devils-advocate", *, actions: int = 30, **terms: Any
 ) -> tuple[Ending, Episode]:
     """Play a whole episode with a method."""
-    return players.played(sandbox, says, method, actions=actions, **terms)
+    return episode_kit.played(sandbox, says, method, actions=actions, **terms)
 
 
 def recorded(played: MemoryJournal | Episode, name: str) -> list[dict[str, Any]]:
-    """Return the final data of the spans with this name, by round and number."""
+    """Return the final data of the spans with this name, sorted by round and number."""
     spans = [dict(span.data) for span in spans_of(journal_of(played), name)]
     return sorted(spans, key=lambda span: (span["round"], span.get("number", 0)))
 
 
 def branches(played: MemoryJournal | Episode) -> list[tuple[str, str]]:
-    """Return code and fate of the branches of the first round."""
+    """Return the code and the fate of each branch of the first round."""
     return [(branch["code"], branch["fate"]) for branch in recorded(played, "branch") if branch["round"] == 0]

@@ -1,8 +1,8 @@
-"""Read and play the examples in demonstrations for executors.
+"""Reads and plays the examples in demonstrations for executors.
 
-An example is a section with a comment ``<!-- task: ID -->``, and ``<!-- before: CODE -->`` if code ran before it,
-``<!-- note: TEXT -->`` if a note was left. It has the first observation (for whole tasks), ``Where things stand:`` and
-``Piece of work:``, and the replies, each with its feedback.
+An example is a section with the comment ``<!-- task: ID -->``. It also has ``<!-- before: CODE -->`` if code ran before
+the example, and ``<!-- note: TEXT -->`` if that code left a note. The text has the first observation (for whole tasks),
+``Where things stand:``, ``Piece of work:``, and the replies, each with its feedback.
 """
 
 import re
@@ -30,7 +30,7 @@ _TURN = re.compile(r"(?P<reply>.*?```python\n.*?\n```)\n\nWhat happened:\n(?P<ha
 
 @dataclass(frozen=True)
 class Example:
-    """One example. ``happened`` has the feedback that it quotes for each reply."""
+    """One example. ``quoted_feedback`` is the feedback that it quotes, one text for each reply."""
 
     title: str
     task: str
@@ -40,11 +40,11 @@ class Example:
     handed: str
     work: str
     replies: tuple[str, ...]
-    happened: tuple[str, ...]
+    quoted_feedback: tuple[str, ...]
 
 
 @dataclass(frozen=True)
-class Played:
+class PlayedExample:
     """The result of playing an example. ``feedback`` has the real feedback for each reply."""
 
     ending: Ending
@@ -72,11 +72,11 @@ def examples(path: Path) -> Iterator[Example]:
             handed=body_parts["handed"] or "",
             work=body_parts["work"],
             replies=tuple(turn["reply"] for turn in turns),
-            happened=tuple(turn["happened"] for turn in turns),
+            quoted_feedback=tuple(turn["happened"] for turn in turns),
         )
 
 
-def played(sandbox: Sandbox, environment_name: str, example: Example) -> Played:
+def played(sandbox: Sandbox, environment_name: str, example: Example) -> PlayedExample:
     """Play an example with an executor whose model gives the replies of the example."""
     environment_class = load_environment(environment_name)
     [task] = environment_class.select(Selection(ids=(example.task,)))
@@ -95,11 +95,11 @@ def played(sandbox: Sandbox, environment_name: str, example: Example) -> Played:
         episode = Episode(task, environment, sandbox, MemoryJournal(), settings=settings, roles=roles)
         ending = play(episode, strategy, Options())
         feedback = tuple(cell.feedback.text for cell in episode.cells if cell.source == EXECUTOR)
-        return Played(ending, episode.observation.text, handed[0], feedback)
+        return PlayedExample(ending, episode.observation.text, handed[0], feedback)
 
 
 def is_shortened(quoted: str, real: str) -> bool:
-    """Return whether a text is another one with pieces left out, each marked by three dots."""
+    """Return whether ``quoted`` is ``real`` with pieces left out, each of which is replaced by three dots."""
     return re.fullmatch(".*?".join(map(re.escape, quoted.split("..."))), real, re.DOTALL) is not None
 
 

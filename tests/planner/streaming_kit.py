@@ -23,18 +23,18 @@ from planbook.planner import (
 from planbook.planner.models.types import OnText
 from planbook.planner.roles import Roles
 from planbook.sandbox import Sandbox
-from tests.planner.players import TASK
+from tests.planner.episode_kit import TASK
 
 Cut = Callable[[str], Sequence[str]]
 
 
-def whole(text: str) -> Sequence[str]:
-    """In one piece."""
+def in_one_piece(text: str) -> Sequence[str]:
+    """Leave the text in one piece."""
     return [text]
 
 
-def at(*places: int) -> Cut:
-    """Cut at these places."""
+def cut_at(*places: int) -> Cut:
+    """Return a function that cuts a text at these positions."""
 
     def cut(text: str) -> Sequence[str]:
         begins = [0, *(place for place in places if place < len(text))]
@@ -43,34 +43,34 @@ def at(*places: int) -> Cut:
     return cut
 
 
-class Piecewise:
-    """A model that streams one reply after another; the last is repeated. It stops when the reader has enough."""
+class PiecewiseModel:
+    """A model that streams its replies in order and then repeats the last. It stops when the listener returns False."""
 
     name = "piecewise"
 
-    def __init__(self, replies: Sequence[str], cut: Cut = whole) -> None:
+    def __init__(self, replies: Sequence[str], cut: Cut = in_one_piece) -> None:
         self.replies, self._cut = replies, cut
         self.asked: list[Sequence[Message]] = []
-        self.told = 0
-        """Number of characters of the last reply that were read."""
+        self.sent_characters = 0
+        """Number of characters of the current reply that were sent so far."""
 
     def model(self, role: str) -> Model:
-        """The model of every role."""
+        """Return itself as the model of every role."""
         return self
 
     def complete(self, messages: Sequence[Message], sampling: Sampling, on_text: OnText | None = None) -> Reply:
         self.asked.append(messages)
         text = self.replies[min(len(self.asked), len(self.replies)) - 1]
-        self.told = 0
+        self.sent_characters = 0
         for piece in self._cut(text):
-            self.told += len(piece)
+            self.sent_characters += len(piece)
             if on_text is not None and not on_text(piece):
-                return Reply(text=text[: self.told], finish="cut", seconds=9.0)
+                return Reply(text=text[: self.sent_characters], finish="cut", seconds=9.0)
         return Reply(text=text, seconds=9.0)
 
     @property
     def prompts(self) -> list[str]:
-        """The last message of each request."""
+        """Return the last message of each request."""
         return [messages[-1].content for messages in self.asked]
 
 
@@ -86,7 +86,7 @@ def episode(
 def played(
     sandbox: Sandbox, model: Model, journal: Journal, planner: str = "automanual", *, stream: bool = True, **given: Any
 ) -> Ending:
-    """Play an episode of the toy environment; ``given`` are further arguments of it, and options of the method."""
+    """Play an episode of the toy environment. ``given`` has its other arguments, and ``options`` for the method."""
     options = METHODS[planner].options.model_validate(given.pop("options", {}))
     return play(episode(sandbox, model, journal, stream=stream, **given), METHODS[planner].play, options)
 
@@ -94,8 +94,8 @@ def played(
 Row = tuple[tuple[str, EventKind, int], Any]
 
 
-def timeless(journal: MemoryJournal) -> list[Row]:
-    """Return the events in order, without durations and costs of replies."""
+def without_timing(journal: MemoryJournal) -> list[Row]:
+    """Return the events in order, without the durations and costs of replies."""
     return [(key, without_cost(body)) for key, body in journal.events.items()]
 
 
@@ -104,16 +104,16 @@ def without_cost(body: Body) -> Mapping[str, Any]:
     return {**body, "reply": {**reply, "seconds": 0.0, "usage": None}} if isinstance(reply, dict) else body
 
 
-def cuts(journal: MemoryJournal) -> list[int]:
-    """Return the numbers of events after which to cut an episode off: one for each pair of kinds in sequence."""
+def cut_points(journal: MemoryJournal) -> list[int]:
+    """Return numbers of events after which to cut an episode off: one for each pair of kinds that occurs."""
     kinds = [(kind, scope.count("/")) for scope, kind, _ in journal.events]
     return [0, *{pair: number for number, pair in enumerate(pairwise(kinds), 1)}.values()]
 
 
 def cut_journals(journal: MemoryJournal) -> Iterator[tuple[MemoryJournal, int]]:
-    """Yield the journal cut off at each of these places, with the number of replies that it then holds."""
+    """Yield copies of the journal that are cut off at these points, each with the number of replies that it holds."""
     events = list(journal.events.items())
-    for cut in cuts(journal):
+    for cut in cut_points(journal):
         beginning = MemoryJournal()
         beginning.events = dict(events[:cut])
         yield beginning, sum(kind == "ask" for (_, kind, _), _ in events[:cut])

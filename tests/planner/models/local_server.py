@@ -1,4 +1,4 @@
-"""A model of a real server on this machine that answers with one text."""
+"""A model that asks a real HTTP server on this machine, and the text that the server always answers."""
 
 from typing import Any
 
@@ -12,6 +12,6 @@ KEY = "sk-secret-0123456789"
 
 
 def model(server: Server, **settings: Any) -> OpenAIModel:
-    """Return a model of the server that retries at once."""
-    given: dict[str, Any] = {"base_url": server.url, "api_key": KEY, "backoff": 0.01}
-    return OpenAIModel("some-model", **(given | settings))
+    """Return a model that asks the server, and that waits hardly at all before it retries."""
+    defaults: dict[str, Any] = {"base_url": server.url, "api_key": KEY, "backoff": 0.01}
+    return OpenAIModel("some-model", **(defaults | settings))

@@ -1,4 +1,4 @@
-"""A kit for tests of AgentKit: scripted models that reply by node, and whole episodes on any environment."""
+"""A kit for tests of AgentKit: scripted models that reply by graph node, and whole episodes in any environment."""
 
 import json
 from collections import Counter
@@ -9,14 +9,14 @@ from planbook.envs import Selection, Task, load_environment
 from planbook.planner import Ending, Episode, Message, Model, Sampling, ScriptedModel
 from planbook.planner.models.types import label
 from planbook.sandbox import Sandbox
-from tests.planner import players
+from tests.planner import episode_kit
 
 Reply = str | Mapping[str, Any] | Sequence[Any] | Callable[[int], Any]
-"""A text, a JSON value, or a function of the number of earlier requests of the node that returns either."""
+"""A text, a JSON value, or a function that returns one of these for the number of earlier requests of the node."""
 
 
-class Nodes:
-    """Models for all roles that reply by node. A node without a reply gets a text that says nothing."""
+class NodeModels:
+    """Scripted models that reply by the node that asks. Nodes for which no reply is given get a meaningless text."""
 
     def __init__(self, replies: Mapping[str, Reply]) -> None:
         self.replies = dict(replies)
@@ -26,15 +26,15 @@ class Nodes:
 
     @property
     def names(self) -> list[str]:
-        """The nodes that asked, in order."""
+        """Return the nodes that asked, in order."""
         return [node for _, node, _ in self.asked]
 
     def questions(self, node: str) -> list[str]:
-        """The last message of every request of a node."""
+        """Return the last message of every request of a node."""
         return [text for _, name, text in self.asked if name == node]
 
     def model(self, role: str) -> Model:
-        """The model of a role."""
+        """Return the model of a role."""
 
         def answer(messages: Sequence[Message], sampling: Sampling) -> str:
             node = label().partition(": ")[2]
@@ -54,9 +54,9 @@ def task_of(environment: str, task: str) -> Task:
 
 
 def played(
-    sandbox: Sandbox, nodes: Nodes, environment: str, task: str, *, method: str = "agentkit", **given: Any
+    sandbox: Sandbox, nodes: NodeModels, environment: str, task: str, *, method: str = "agentkit", **given: Any
 ) -> tuple[Ending, Episode]:
     """Play a whole episode."""
-    return players.played(
+    return episode_kit.played(
         sandbox, nodes, method, environment=load_environment(environment)(), task=task_of(environment, task), **given
     )
