@@ -6,7 +6,7 @@ The files are in the folder ``LIBRARY/ENVIRONMENT``:
     manual.md             the manual; the text of its rules overrides that of rules.json
     skills.json           the skill for each task type
     reflections.json      the reflection for each task type
-    types.json            the found task types
+    types.json            the task types found by planbook
     example.md            the starting example
     procedures/TYPE.py    the procedure for each task type
 
@@ -71,7 +71,7 @@ def read_knowledge(folder: Path, environment: type[Environment], options: BaseMo
 
 
 def write_knowledge(folder: Path, knowledge: Knowledge) -> None:
-    """Write the knowledge of an environment to a library, in place of the knowledge that is there.
+    """Write the knowledge of an environment to a library, replacing what is there.
 
     Files of empty parts and of old procedures are removed. A procedure that uses helper files is written together with
     their code. Raises BadKnowledge if the manual does not match the rules, or if a file cannot be written.

@@ -30,8 +30,8 @@ ALL = "all"
 class FigureTable(Table):
     """A table that never cuts off a figure, whatever the width of the terminal.
 
-    If the terminal is too narrow, the table drops its lines and wraps its headings. If that is not enough, it becomes a
-    list.
+    If the terminal is too narrow, the table drops its borders and wraps its headings. If that is not enough, it
+    becomes a list.
     """
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:

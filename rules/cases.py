@@ -1,4 +1,4 @@
-"""Case-conditioned rule management (AutoManual, section 3.3): which edits of rules are allowed after which episode.
+"""Case-conditioned rule management (AutoManual, section 3.3): which edits are allowed after which kind of episode.
 
 The Builder is the model that writes rules after an episode. The Consolidator is the model that merges and deletes them.
 """
@@ -121,7 +121,7 @@ class Permissions(Learned):
     """
 
     situation: str
-    """The situation in which they apply, such as "After a direct success". Messages of refused edits begin with it."""
+    """The situation in which they apply, such as "After a direct success". Messages about refusals begin with it."""
     writes: frozenset[RuleType] = frozenset()
     updates: frozenset[RuleType] = frozenset()
     deletes: frozenset[RuleType] = frozenset()

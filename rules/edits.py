@@ -1,7 +1,7 @@
 """Edits of rules, and the history of a rule book.
 
-Edits come in batches, one for each accepted reply of a model. A batch makes a ``RuleChange``, and a ``History`` records
-all changes since the initial rules.
+Edits come in batches, one for each accepted reply of a model. A batch results in a ``RuleChange``, and a ``History``
+records all changes since the initial rules.
 """
 
 import difflib
@@ -45,7 +45,7 @@ class UpdateRule(Learned):
 
     @property
     def adds_log_only(self) -> bool:
-        """True if no attribute but the log changes."""
+        """True if only the log changes."""
         return (self.content, self.type, self.example, self.builds_on, self.check) == (None,) * 5
 
     def __str__(self) -> str:
@@ -71,7 +71,7 @@ Author = Literal["builder", "consolidator", "user"]
 class Batch(Learned):
     """Edits that are applied together or not at all.
 
-    ``who`` is their author, and ``where`` the scope of the run's events in which they were written.
+    ``who`` is their author, and ``where`` names the scope (part of the run) in which they were written.
     """
 
     edits: tuple[Edit, ...]
@@ -212,9 +212,9 @@ class History(Learned):
 
 
 def new_lesson_ids(history: History, first: int) -> set[str]:
-    """Return the ids of the rules about the environment or about errors that are new or reworded since a state.
+    """Return the ids of rules about the environment or about errors that were added or reworded after a state.
 
-    Procedures written before that state (number ``first``) may not take these rules into account yet.
+    Procedures written before that state (number ``first``) do not take these rules into account.
     """
     books = states(history.initial, history.entries)
     before = {(rule.id, rule.content, rule.example) for rule in books[first].active}

@@ -18,8 +18,8 @@ or to the reason why it is not. The host then sends "open", to which there is no
 
 The host answers each "call", "sleep" and "import" with one "answer" or "error". The worker answers each "run" and
 "part" with any number of "print", "call", "sleep" and "import" frames, and then one "end". A cell in parts is sent as
-any number of "part" frames and then one "run" frame for the same file. Only the "end" of the "run" has a value. If the
-"run" has no source, it is the value of the last part.
+any number of "part" frames and then one "run" frame for the same file. Only the "end" that answers the
+"run" has a value; if the "run" has no source, that is the value of the last part.
 """
 
 import os
@@ -52,7 +52,7 @@ since waking a process on another core takes longer than a whole call. Between p
 SLEEPS = 10
 """Number of frames that are received without polling after polling has failed: the other side is probably busy."""
 MEMORY_BYTES = 4
-"""Size in bytes of the host's request to fork a worker: the worker's memory limit in MB."""
+"""Size in bytes of the host's request to fork a worker, which consists of the worker's memory limit in MB."""
 FIRST_CPU_SECONDS = 12
 """Processor time limit of a new worker: enough for a cell with the default limit, for which no request is needed."""
 CPU_LIMIT_REQUEST = Struct("=ii")
@@ -60,7 +60,7 @@ CPU_LIMIT_REQUEST = Struct("=ii")
 
 
 class FrameTooLong(Exception):
-    """A frame is longer than its sender may send. Raised by the sender, or by the receiver when it reads the length."""
+    """A frame exceeds the sender's limit. Raised by the sender, or by the receiver when it reads the length."""
 
 
 class HostileFrame(Exception):

@@ -13,16 +13,16 @@ if TYPE_CHECKING:
 
 WIDTH, HEIGHT = 9, 7
 COLUMN, ROW = WIDTH // 2, HEIGHT // 2
-"""The column and the row of the window, from 0, in which the player stands."""
+"""The player's column and row in the window, counted from 0."""
 STEPS = {"north": (0, -1), "south": (0, 1), "east": (1, 0), "west": (-1, 0)}
-"""Maps a direction to the steps to the east and to the south that lead one square there."""
+"""Maps a direction to the offset (east, south) of one step in it."""
 YOU, EDGE = "you", "edge"
 """Names for the player's square, and for squares beyond the edge of the map."""
 NEAREST_FIRST = sorted(
     ((dx, dy) for dy in range(-ROW, ROW + 1) for dx in range(-COLUMN, COLUMN + 1) if dx or dy),
     key=lambda square: abs(square[0]) + abs(square[1]),
 )
-"""Every square of the window except the player's, given as the steps to it to the east and to the south."""
+"""Every square of the window except the player's, as its offset (east, south) from the player."""
 Rows = tuple[tuple[str, ...], ...]
 """The kinds of things in the window: rows from north to south, each from west to east."""
 

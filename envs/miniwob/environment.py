@@ -69,7 +69,7 @@ class Miniwob(Environment):
 
     @classmethod
     def public_params(cls, task: Task) -> Mapping[str, JsonValue]:
-        """Return the params, but none if the goal is a free sentence, since the agent has to understand it itself."""
+        """Return the params, or nothing if the goal is in free wording, which the agent has to understand by itself."""
         return {} if task.type in task_types.FREE_WORDING else task.params
 
     @classmethod
@@ -121,7 +121,7 @@ class Miniwob(Environment):
         return {"pages": folder_digest(task_types.PACKAGE.folder() / "html")}
 
     def versions(self) -> Mapping[str, str]:
-        """Return the versions of the browser, Selenium and MiniWoB++, the set of sentences, and the set of actions."""
+        """Return the versions of browser, Selenium and MiniWoB++, the set of goal wordings, and the set of actions."""
         pages = {"miniwob": importlib.metadata.version("miniwob"), "data_mode": "train"}
         return chromium.versions() | pages | {"paper_actions": str(not self.offer.queries).lower()}
 

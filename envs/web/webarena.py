@@ -1,11 +1,11 @@
-"""The task files of the benchmark WebArena (Zhou et al., 2024), and the logins of its tasks.
+"""The task files of the WebArena benchmark (Zhou et al., 2024), and the logins of its tasks.
 
 A task file is a list of objects with ``intent``, ``start_url`` and ``eval``. A login is a file with cookies and local
 storage, which Playwright calls a storage state. WebArena's ``auto_login.py`` writes one for each site.
 
 Users run the six sites of the published tasks themselves. The addresses of these sites replace placeholders such as
 ``__SHOPPING__`` and ``__REDDIT__``. If the original check of a task cannot be made here, the task is left out and never
-counts as solved, and its field ``unjudged`` has the reason. These are
+counts as solved, and its field ``unjudged`` gives the reason. This applies to
 
 - tasks with ``fuzzy_match``, which a language model judges in the original.
 - tasks with ``func:`` in addresses and locators: Python functions of the original that query its sites.

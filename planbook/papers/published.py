@@ -48,12 +48,12 @@ class PublishedRow(PaperData):
     @computed_field  # type: ignore[prop-decorator]
     @property
     def quoted_only(self) -> bool:
-        """True if the figures are only quoted, since planbook does not have the method, or the plans are from LLaMA."""
+        """True if the figures are only quoted: planbook does not have the method, or LLaMA wrote the plans."""
         return self.planner is None or "LLaMA" in self.model
 
 
 class PublishedTable(PaperData):
-    """A table of a paper. Its columns are task types, objects or skills, as ``by`` says, and names in ``COLUMNS``.
+    """A table of a paper. ``by`` says whether its columns are task types, objects or skills.
 
     A ``main`` table is compared with all runs in its environment. Other tables are compared only with runs of a method
     that they contain. A table of ``ablations`` is not printed for a run that asked no model. ``note`` explains how the
@@ -83,7 +83,7 @@ class PublishedTable(PaperData):
 
 
 class PaperBuilding(PaperData):
-    """The settings of a paper's building stage. Values that the paper does not state are None."""
+    """The settings with which a paper builds its rules. Values that the paper does not state are None."""
 
     planner: str
     models: tuple[str, ...]

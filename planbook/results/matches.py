@@ -1,4 +1,4 @@
-"""Count how goals were matched with found task types (those that planbook learned): matched, abstained or wrong."""
+"""Count goals that were matched with a found task type (one that planbook learned), wrong matches, and abstentions."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 class Share(BaseModel):
-    """``count`` of ``of`` tasks; ``low`` and ``high`` are the 95 % interval of this share, in percent."""
+    """``count`` out of ``of`` tasks; ``low`` and ``high`` are the 95 % interval of this share, in percent."""
 
     count: int
     of: int
@@ -28,11 +28,11 @@ class Share(BaseModel):
 
 
 class MatchCounts(BaseModel):
-    """Counts of played episodes by how their goals were matched; ``--json`` has them as ``matches``.
+    """Counts of played episodes by how their goals were matched; they are ``matches`` in the output of ``--json``.
 
     ``wrong`` counts tasks that were matched, but not solved by the procedure of the found type: the type or the
-    parameters are wrong, or the procedure fails. ``wrong_type`` counts those among them whose type in the environment
-    is not the most frequent one in their found type. It is None if the tasks have fewer than two types there.
+    parameters are wrong, or the procedure fails. ``wrong_type`` counts the wrong matches whose type in the
+    environment differs from that of most tasks with the same found type. It is None if the environment has one type.
     """
 
     matched: Share

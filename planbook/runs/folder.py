@@ -81,7 +81,7 @@ def claim_folder(folder: Path) -> int:
 
 
 def is_claimed(folder: Path) -> bool:
-    """Return whether a process has claimed the folder. A process that tries to claim it meanwhile still succeeds."""
+    """Return whether a process has claimed the folder. The check does not stop another process from claiming it."""
     descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
     try:
         _lock(descriptor, fcntl.LOCK_SH)
@@ -99,11 +99,11 @@ def _lock(descriptor: int, kind: int) -> None:
 ChangePath = Callable[[Path], Path]
 """A function that returns another path for the path of a file or folder."""
 SEARCHED_PARENTS = 4
-"""Number of folders above the run's own in which moved files are looked for."""
+"""Number of folders above the run's own that are searched for moved files."""
 EXECUTED = (".py", ".json")
 """Suffixes of files that are executed, or that contain commands to execute."""
 PROMPT_DIGITS = 16
-"""Number of digits that are recorded of a prompt's digest, which is enough to tell versions apart."""
+"""Number of digits recorded of a prompt's digest, which is enough to tell versions apart."""
 
 
 def with_current_paths(config: Config, folder: Path, digests: Collection[str] = ()) -> Config:
@@ -243,7 +243,7 @@ class Fork(BaseModel):
     episode: int
     at: int
     repeat: int = 0
-    """The repeat of the task in that run, which seeds the episode."""
+    """The index of the task's repeat in that run; it seeds the episode."""
     without: tuple[str, ...] = ()
     """Rules and skills that the planner had in the other run, but does not have in this one."""
     change: str = ""

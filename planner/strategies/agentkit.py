@@ -1,7 +1,7 @@
 """The method of the AgentKit paper (section 2), and the paper's baseline of random actions (table 1).
 
-AgentKit asks models by a graph of prompts. Each step of an episode is one pass over the graph, in which each node asks
-one question. The answer of one of the nodes is plan code, which is run as the step.
+AgentKit asks models through a graph of prompts. Each step of an episode is one pass over the graph, in which each node
+asks one question. The answer of one of the nodes is plan code, which is run as the step.
 
 Prompts read values from the graph's database. Before each pass, this module stores three groups of them:
 
@@ -114,7 +114,7 @@ class AgentKitOptions(Options):
 
 
 def roles_of(options: AgentKitOptions, environment: str) -> Collection[str]:
-    """Return the roles that the nodes of the graph ask. Raises BadGraphFile as ``graph_file`` does."""
+    """Return the roles whose models the nodes of the graph ask. Raises BadGraphFile as ``graph_file`` does."""
     return options.graph_file(environment).roles
 
 

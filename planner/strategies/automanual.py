@@ -57,7 +57,7 @@ class AutoManualOptions(Options):
 
 
 def automanual(episode: Episode, options: AutoManualOptions) -> None:
-    """Ask for a plan, run it, and send the feedback for the next plan, until the episode or the replies end."""
+    """Ask for a plan, run it, and send the feedback for the next plan, until the episode ends or no reply is left."""
     recall, episode.whole_plans = episode.recall(), not episode.environment.pauses
     procedure_result = ""
     if options.procedures_first:
@@ -97,7 +97,7 @@ def _system(episode: Episode, recall: Recall, options: AutoManualOptions) -> Mes
 
 
 def _procedure_result(episode: Episode, recall: Recall) -> str:
-    """Return a report for the prompt on the stored procedure that failed to solve the task, or "" if there was none.
+    """Return a report, for a prompt, of the stored procedure that failed to solve the task, or "" if there was none.
 
     A procedure that was not learned may know more about the task than a model should. In that case the report does not
     show its actions.
@@ -153,7 +153,7 @@ def conclude(
 
 
 def standalone(code: str, helpers: str) -> str:
-    """Return the code with those definitions from ``helpers`` before it that it uses but does not contain."""
+    """Return the code, preceded by the definitions from ``helpers`` that it uses but does not contain."""
     used = {node.id for node in ast.walk(parse_source(code)) if isinstance(node, ast.Name)} - bound_names(code)
     names = used & extractable_names(helpers)
     return f"{extract(helpers, names)}\n\n{code}" if names else code

@@ -1,4 +1,4 @@
-"""The static check of a plan before its first action. It reports all faults that are certain, and no others.
+"""The static check of a plan before its first action. It reports every fault that is certain, and no others.
 
 Faults have the kind CHECK and one of these types: syntax, empty, only-definitions, unknown-name, unbound-name,
 unknown-action, not-callable, assignment, arguments, literal-type, unreachable, procedure, and the types of the language
@@ -121,7 +121,7 @@ def _check(code: str, api: Api, *, definitions_only: bool, procedure: bool = Fal
 
 
 def _bound_elsewhere(tree: ast.Module, api: Api) -> Iterable[str]:
-    """Return the names that other parts of the plan define, or may define before a function of this part reads them."""
+    """Return names that other parts of the plan define, or may define before a function in this part reads them."""
     scopes = scopes_of(tree)
     read_immediately = {use.node.id for use in scopes.uses if not scopes.find(use.node.id, use.scope)[1]}
     return api.names | (NAME_HINTS.keys() - read_immediately)

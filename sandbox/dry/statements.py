@@ -1,7 +1,7 @@
 """Follow the statements of a plan in a dry run.
 
 The state forks at a condition that is unknown, and the states of the branches are merged after it. The walk becomes
-*blind* at code that it cannot follow and that may act: nothing stays known about the environment from then on.
+*blind* at code that it cannot follow and that may act: from then on, nothing is known about the environment.
 """
 
 import ast
@@ -15,7 +15,7 @@ from planbook.sandbox.dry.walk import NotFollowed, PathEnded
 
 
 class DryWalk(Loops):
-    """The complete walk: follows statements, and by its base classes everything in them."""
+    """The complete walk: follows statements and, through its base classes, everything in them."""
 
     def follow_body(self, nodes: Sequence[ast.stmt]) -> None:
         """Follow statements in order. Raises PathEnded if no path reaches the end of the last one."""
@@ -192,9 +192,10 @@ class DryWalk(Loops):
     def visit_Try(self, node: ast.Try) -> None:
         """Follow a ``try`` statement.
 
-        A handler may run after any statement of the body, so nothing stays known when it begins. The same is true of a
+        A handler may run after any statement of the body, so nothing is known when it begins. The same is true of a
         ``finally`` block that an error passes through. If it may also run at a ``return``, ``break`` or ``continue``,
-        the walk is blind from the beginning of the statement. The names that it binds are in ``rebound_names``.
+        the walk is blind from the beginning of the statement. ``effects.rebound_names``
+        finds the names that handlers bind.
         """
 
         def handle(handler: ast.ExceptHandler) -> None:
@@ -217,7 +218,7 @@ class DryWalk(Loops):
 
 
 def _has_exit(node: ast.stmt) -> bool:
-    """Return whether a statement contains a way to leave a loop or function other than an error."""
+    """Return whether a statement contains a way, other than an error, to leave a loop or function."""
     return any(isinstance(inner, ast.Return | ast.Break | ast.Continue) for inner in ast.walk(node))
 
 

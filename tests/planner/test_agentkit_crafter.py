@@ -200,6 +200,7 @@ def rows(names: Iterable[str]) -> dict[str, JsonValue]:
     ("check", "answer", "problem"),
     [
         (all_actions, rows([*ACTIONS, "fly()"]), "There is no action fly"),
+        (all_actions, rows(ACTIONS[1:]), r"Missing: move\('west'\)\.$"),
         (three_challenges, {"challenges": [CHALLENGE, CHALLENGE, {**CHALLENGE, "urgency": 6}]}, "from 1 to 5"),
         (one_action, "agent.do()\nagent.move('north')", "exactly one of the game's actions"),
         (one_action, "for _ in range(3):\n    agent.do()", "the loop must end"),

@@ -5,8 +5,10 @@ from collections.abc import Iterator
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from pydantic import BaseModel
 
-from planbook.envs import Action, Selection
+from planbook.envs import Action, Observation, Selection, Task, action
+from planbook.envs.preconditions import ArgValue, Contract, Preconditions
 from planbook.envs.tabletop import Tabletop
 from planbook.envs.toy import Toy
 from planbook.planner import METHODS, Episode, EpisodeSettings, MemoryJournal, play
@@ -41,6 +43,29 @@ def test_a_cell_is_checked_against_the_actions_before_it(playing: Episode) -> No
         assert "take('apple', 'box_2') cannot succeed: box_2 was not opened" in refused.text
         assert len(playing.steps) == 1, "nothing of the cell was run"
         assert playing.run("agent.take('apple', 'box_1')").kind is FeedbackKind.UNFINISHED
+
+
+class Forced(Toy):
+    """A toy whose boxes open only by force, which is the default."""
+
+    @classmethod
+    def preconditions(cls, task: Task, options: BaseModel | None = None) -> Preconditions:
+        def wrench(box: ArgValue, force: ArgValue) -> Contract:
+            return Contract(impossible="" if force else "it takes force")
+
+        return Preconditions({"wrench": wrench})
+
+    @action("agent.wrench('box_1') -> 'It opens.'")
+    def wrench(self, box: str, force: bool = True) -> Observation:
+        """Open a box by force."""
+        return Observation("It opens.")
+
+
+def test_an_argument_that_is_left_out_has_its_default() -> None:
+    environment = Forced()
+    environment.reset(TASK)
+    dry_run = make_dry_run(environment, TASK, functions_to_check(Forced), {}, list)
+    assert [len(dry_run(f"agent.wrench('box_1'{more})")) for more in ("", ", force=False")] == [0, 1]
 
 
 def test_a_cell_outside_all_frames_of_the_method_is_checked_too(playing: Episode) -> None:
@@ -109,10 +134,10 @@ def test_a_loop_that_nothing_ends_is_found(loop: str, endless: bool) -> None:
 def test_the_environment_would_refuse_every_refused_action(done: list[Action], next_action: Action) -> None:
     environment, steps = Toy(), list[Step]()
     environment.reset(TASK)
-    for action in done:
+    for earlier in done:
         if not environment.ended:
-            observation = environment.act(action)
-            steps.append(Step(scope="", cell=0, line=1, action=action, observation=observation))
+            observation = environment.act(earlier)
+            steps.append(Step(scope="", cell=0, line=1, action=earlier, observation=observation))
     if not environment.ended:
         found = make_dry_run(environment, TASK, functions_to_check(Toy), {}, lambda: steps)(f"agent.{next_action}")
         accepted = environment.act(next_action).accepted

@@ -126,6 +126,7 @@ def test_feedback_shows_each_observation_once(playing: Episode) -> None:
     assert "AssertionError: [what action 2 returned]" in feedback.text
     assert feedback.text.count("You open box_1") == feedback.text.count("you see no unicorn") == 1
     assert "You open box_1" in feedback.output
+    assert "\n\n" not in playing.run("agent.open('box_2')").text
 
 
 def test_feedback_shows_actions_fault_line_and_state(playing: Episode) -> None:
@@ -284,6 +285,21 @@ class FinishedToy(Toy):
 def test_a_task_that_is_done_from_the_start_is_solved_without_an_action(sandbox: Sandbox) -> None:
     ending = ending_of(episode(sandbox, FinishedToy()), "agent.open('box_1')")
     assert (ending.outcome, ending.actions) == (Outcome.DIRECT_SUCCESS, 0)
+
+
+class Late(Toy):
+    """A toy whose goal is known only when an episode begins."""
+
+    def begin(self, task: Task) -> Observation:
+        self.task = task.model_copy(update={"goal": "put it away"})
+        return super().begin(self.task)
+
+
+def test_a_goal_that_the_environment_finds_is_the_goal_of_the_task(sandbox: Sandbox) -> None:
+    started = episode(sandbox, Late())
+    started.begin()
+    assert started.task.goal == "put it away"
+    started.close()
 
 
 @pytest.mark.parametrize("code", ["agent.open('box_1')", "while True:\n    pass"])

@@ -2,10 +2,12 @@
 
 import pytest
 
-from planbook.envs import Selection, load_environment
+from planbook.envs import Action, Observation, Selection, action, load_environment
+from planbook.envs.toy import Toy
 from planbook.planner import METHODS, Ending, Episode, EpisodeSettings, MemoryJournal, Outcome, play
 from planbook.planner.strategies.agentkit import possible_choices
 from planbook.sandbox import Sandbox
+from tests.planner.episode_kit import TASK
 
 
 def play_random(sandbox: Sandbox, name: str, task_id: str, seed: str = "0/0") -> tuple[Ending, Episode]:
@@ -42,6 +44,21 @@ def test_all_actions_are_drawn_where_arguments_have_few_values() -> None:
     environment = load_environment("crafter")()
     environment.reset(environment.select(Selection(ids=("survive/0",)))[0])
     assert len(possible_choices(environment)) == len(set(possible_choices(environment))) == 17
+
+
+class Waiting(Toy):
+    """A toy with an action whose arguments can be enumerated."""
+
+    @action("agent.wait(True) -> ''")
+    def wait(self, long: bool, times: int = 2) -> Observation:
+        """Wait."""
+        return Observation("")
+
+
+def test_an_argument_has_the_values_of_its_type_or_its_default() -> None:
+    environment = Waiting()
+    environment.reset(TASK)
+    assert possible_choices(environment) == [Action("wait", (True, 2)), Action("wait", (False, 2))]
 
 
 def test_random_explains_where_it_cannot_play(sandbox: Sandbox) -> None:

@@ -41,6 +41,7 @@ def test_plans_that_differ_in_their_constants_have_the_same_shape(text: str, num
     [
         ("x = 1\nagent.go(x)", '"""Go."""\nprint("going")\ny = 2\nagent.go(y)', True),
         ("assert agent.look(), 'dark'", "assert agent.look(), f'{agent} sees nothing'", True),
+        ("assert agent.look(), 'dark'\nagent.go('a')", "agent.go('a')", False),
         ("x = agent.go()\nprint('it is', len(x))", "x = agent.go()", True),
         ("print('going', agent.go('a'))", "print(f'now', 'to', agent.go('b'))", True),
         ("print(agent.go('a'))", "print()", False),
@@ -65,6 +66,7 @@ def test_plans_that_differ_in_their_constants_have_the_same_shape(text: str, num
         ("getattr(agent, 'go')('a')", "getattr(agent, 'go')('b')", True),
         ("getattr(agent, 'go')('a')", "getattr(agent, 'take')('a')", False),
         ("agent.go('a')", "agent.go(True)", False),
+        ("agent.go({'a': 1})", "agent.go({'b': agent.look()})", False),
         ("agent.go(a='x')", "agent.go(b='x')", False),
     ],
 )
@@ -87,6 +89,7 @@ def test_constants_that_vary_with_the_goals_become_parameters(pairs: list[tuple[
 
 def test_a_type_has_a_name_a_pattern_for_each_wording_and_a_procedure() -> None:
     assert [each.name for each in HOUSEHOLD] == ["put", "heat_put"]
+    assert found_types(put("mug", "desk", "look round, search hard, put {} in {}"))[0].name == "look_round_search_hard"
     (same,) = found_types(heat("egg", "fridge"), heat("mug", "desk", "put a hot {} in {}"))
     assert [each.pattern for each in same.wordings] == [
         "heat {what} and put it in {target}",
@@ -267,6 +270,12 @@ def test_values_are_found_in_goals() -> None:
     assert spans(2, "integer", "find 2 mugs") == [(1, 2)]
     assert spans(40.0, "number", "for 40.00 dollars") == [(1, 2)]
     assert spans("in", "as it is", "put it in") == []
+
+
+def test_the_longer_of_two_overlapping_values_gets_the_slot() -> None:
+    goals = (("red book", "red"), ("old pen", "old"))
+    (only,) = found_types(*(SolvedTask(a, f"send {a}", f"agent.send({a!r}, {b!r})") for a, b in goals))
+    assert [each.pattern for each in only.wordings] == ["send {value}"]
 
 
 def test_a_goal_with_braces_fits_its_own_pattern() -> None:

@@ -25,6 +25,7 @@ from tests.rules.household import HOUSEHOLD, PLACES, THINGS, found_types, heat, 
         ("Put the lettuce in the cabinet", "put", {"what": "lettuce", "target": "cabinet"}, PATTERN),
         ("in the fridge put the mug", "put", {"what": "mug", "target": "fridge"}, WORDS),
         ("Heating an apple, then put it into the fridge", "heat_put", {"what": "apple", "target": "fridge"}, WORDS),
+        ("Heated an apple, then put it into the fridge", "heat_put", {"what": "apple", "target": "fridge"}, WORDS),
         ("Please put the book onto the so fa.", "put", {"what": "book", "target": "sofa"}, WORDS),
         ("heat the fridge and put the egg in it", "", {}, ""),
         ("do not put the mug in the fridge", "", {}, ""),
@@ -216,6 +217,7 @@ def test_a_goal_is_matched_if_the_params_of_its_task_have_other_names() -> None:
 
 def test_a_procedure_is_not_used_if_it_ignores_a_param_with_a_new_value() -> None:
     code = PROCEDURE.code.replace('task.params["value"]', "agent.buy({})")
+    sold = found_types(*(SolvedTask(str(n), f"sell {n} pears", f"agent.sell({n})") for n in (8, 9)))
     for argument, value, used in (
         ("2", "two", True),
         ("2", "nine", False),
@@ -223,5 +225,5 @@ def test_a_procedure_is_not_used_if_it_ignores_a_param_with_a_new_value() -> Non
         ("task.params.get('value')", "nine", True),
     ):
         only = parse_procedure(code.format(argument), "x")
-        memory = LearnedMemory(Knowledge(environment="toy", found=(BUY,), procedures={"buy_apples": only}), Toy)
+        memory = LearnedMemory(Knowledge(environment="toy", found=(BUY, *sold), procedures={"buy_apples": only}), Toy)
         assert (memory.recall(shopping(goal=f"buy {value} apples")).procedure is not None) is used

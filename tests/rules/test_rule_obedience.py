@@ -54,6 +54,7 @@ def test_a_check_reads_the_code_too(sandbox: Sandbox) -> None:
 BROKEN_CHECKS = {
     "print('hello')": "does not define obeyed",
     "def obeyed(code, steps):\n    return steps[7]": "IndexError",
+    "answer(True)\ndef obeyed(code, steps):\n    return steps[8]": "IndexError",
     "def obeyed(code, steps):\n    return 'yes'": "answer",
     "def obeyed(code, steps):\n    return open('/etc/passwd').read()": "open",
     "def obeyed(code, steps):\n    while True: pass": "the check failed",

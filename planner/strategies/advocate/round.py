@@ -87,7 +87,7 @@ class AdvocateRound:
         return True
 
     def add_branch(self, state: SearchState, idea: int, plan: Plan) -> Branch:
-        """Add a branch for code that was proposed for a state, and return it. ``idea`` numbers the proposals."""
+        """Add a branch for code that was proposed for a state, and return it. ``idea`` is the proposal's index."""
         return self.tree.add_branch(state, self.model_calls.parts[state.subtask], idea, plan.code, plan.thought)
 
     def propose_branches(self, state: SearchState, remedies: int) -> list[Branch]:
@@ -120,7 +120,8 @@ class AdvocateRound:
     def carry_out(self, state: SearchState, branch: Branch) -> SearchState | None:
         """Run the code of a branch, adapted to the current page. Return the state that it leads to.
 
-        Return None if the code fails or can no longer be adapted. Raises RoundOver or EpisodeOver if one of them ends.
+        Return None if the code fails or can no longer be adapted. Raises RoundOver if the round ends, or
+        EpisodeOver.
         """
         if self._idle >= MAX_IDLE:  # otherwise a round whose code has stopped acting would never end
             raise RoundOver(f"{MAX_IDLE} pieces of code of this round took no action.")
@@ -199,7 +200,7 @@ class AdvocateRound:
         return SearchState(page, report, self._scene(), state.subtask, branch, depth, actions=actions)
 
     def _scene(self) -> str:
-        """Return the scene for prompts, or "" in environments where plans pause: their observation is the scene."""
+        """Return the scene for prompts, or "" where plans pause to look: there the observation is the scene."""
         environment = self._episode.environment
         return "" if environment.pauses else environment.scene()
 

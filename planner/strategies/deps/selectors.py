@@ -1,7 +1,7 @@
 """Selectors, which choose the goal to try next among those that are possible now (DEPS paper, section 3.3).
 
 The paper's selector takes the goal with the shortest horizon, which is the number of time steps to reach it. Here,
-``HorizonPredictor`` predicts it. The paper uses a network over images for that; we use boosted trees over features of
+``HorizonPredictor`` predicts it. The paper uses a neural network on images; we use boosted trees on features of
 the environment's state (``envs.Features``). ``tools/horizons.py`` learns the trees from a table of recorded goals, and
 writes them to a file beside the table.
 """
@@ -19,8 +19,8 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 from planbook.envs import Action, Features, Goals, MissingRequirement
 
 Node = tuple[int, float, int, int] | float
-"""A node of a tree. A leaf is its value. Any other node has the number of a column, a threshold, and the numbers of two
-nodes: one for values up to the threshold, and one for greater values.
+"""A node of a tree. A leaf is a number, its value. Any other node holds a column index, a threshold, and the indexes of
+two nodes: one for values up to the threshold, and one for greater values.
 """
 ADVICE = (
     "In a clone of planbook, `python -m tools.horizons TABLE` learns it from recorded goals (needs scikit-learn); or "
@@ -42,7 +42,7 @@ class HorizonPredictor(BaseModel):
     usual: dict[str, float]
     """Maps the name of each number to its median."""
     start: float
-    """The value to which the trees add."""
+    """The value to which the outputs of the trees are added."""
     trees: tuple[tuple[Node, ...], ...]
     source: str = ""
     """SHA-256 of the table from which the trees were learned."""
@@ -152,7 +152,7 @@ def select(goals: Goals, remaining: Sequence[Action], selector: Selector) -> Cho
 
 
 FIXED = Selector("fixed", lambda goals, candidates: Choice(candidates[0], candidates))
-"""Takes the first goal that is possible, by the action in the plan if that is open."""
+"""Takes the first possible goal, by the action in the plan if that is possible."""
 
 
 def random_selector(seed: str) -> Selector:

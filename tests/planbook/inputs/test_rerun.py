@@ -88,6 +88,7 @@ def test_a_different_reply_of_a_model_is_no_error(tmp_path: Path) -> None:
     again = invoke("rerun", tmp_path / "first", "--out", tmp_path / "second")
     assert again.returncode == 0
     assert f"model {model}: changed" in again.printed
+    assert "task: fetch/0 has changed" not in again.printed
     assert "they diverge at the reply to question 1 to the executor (executor/task.j2)" in again.printed
     assert same(rerun(tmp_path / "first", "third", "--recorded")) == 1
 

@@ -90,6 +90,7 @@ def test_success_is_drawn_over_a_setting_if_runs_differ_in_nothing_else(tmp_path
 def test_runs_without_a_curve_have_no_charts(tmp_path: Path, outcomes: list[Outcome]) -> None:
     folder = write_closed_run(tmp_path / "run", many_endings, outcomes)
     assert charts([read(folder)]) == []
+    assert SUCCESS not in drawn(read(folder, "one"), read(folder, "two"))
 
 
 @pytest.mark.browser

@@ -67,5 +67,6 @@ def test_a_cause_that_says_the_same_as_the_outcome_is_not_repeated() -> None:
         ("", " (answer: 42)"),
         ("", ""),
     ]
+    assert ending_of(ANSWERED, (), 3, used_up=False).cause != unjudged.cause
     unsolved = ending_of(Judgement(), DONE, 3, used_up=False)
     assert (cause_of(unsolved), reason_of(unsolved)) == ("the episode ended unsolved", " (the episode ended unsolved)")

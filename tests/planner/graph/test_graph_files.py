@@ -126,6 +126,10 @@ def test_all_faults_are_reported_with_line_and_advice() -> None:
          "2: nodes.a.when: plan.goal: there is no node plan. Values of the database are db.plan.goal"),
         ("nodes:\n  a: {prompt: x, store: p}\n  b: {prompt: x, store: p}",
          "3: nodes.b.store.p: a stores p as well, and nothing says which of the two comes last"),
+        ("nodes:\n  a: {prompt: x, if: [{when: answer, nodes: {b: {prompt: x, store: p}}}]}\n"
+         "  c: {prompt: x, store: p}",
+         "3: nodes.c.store.p: b stores p as well, and nothing says which of the two comes last"),
+        ("nodes:\n  a: {prompt: '{{ db.p | default(db.q) }}'}", "2: nodes.a.prompt: db.q: nothing sets q."),
         ("nodes:\n  a: {prompt: x, store: p}\n  b: {prompt: x, store: p.q, after: a}",
          "3: nodes.b.store.p.q: a stores p and b stores p.q: one would overwrite the other"),
         ("nodes:\n  a: {prompt: x, expect: yes/no, else: N/A}", "2: nodes.a.else: this does not fit `expect`: "),

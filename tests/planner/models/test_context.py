@@ -95,6 +95,7 @@ def test_the_longest_message_is_cut_in_its_middle_between_two_lines() -> None:
     assert note
     assert long.startswith(f"{head}\n")
     assert long.endswith(f"\n{tail}")
+    assert abs(len(head) - len(tail)) < 20
     assert 950 < estimate_prompt(fitted.messages) <= 1000
 
 

@@ -292,8 +292,12 @@ def test_a_setting_forbids_requests_to_other_machines(server: Server, monkeypatc
     monkeypatch.setenv("PLANBOOK_NO_REQUESTS", "1")
     monkeypatch.setenv("OPENAI_API_KEY", KEY)
     monkeypatch.delenv("OPENAI_BASE_URL", raising=False)
-    for url in (None, "https://api.openai.com/v1", "http://user:secret@10.0.0.1/v1", "http://localhost.example.org/v1"):
-        with pytest.raises(ModelRefused, match="PLANBOOK_NO_REQUESTS=1 forbids") as error:
+    for url, host in (
+        (None, "api.openai.com"),
+        ("http://user:secret@10.0.0.1:8080/v1", "10.0.0.1:8080"),
+        ("http://localhost.example.org/v1", "localhost.example.org"),
+    ):
+        with pytest.raises(ModelRefused, match=f"PLANBOOK_NO_REQUESTS=1 forbids requests to {host}:") as error:
             OpenAIModel("some-model", base_url=url)
         assert "secret" not in str(error.value)
     assert model(server).complete(ASK, Sampling()).text == TEXT

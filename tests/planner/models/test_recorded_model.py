@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from planbook.planner import Message, OnText, RecordedModel, Reply, Sampling, ScriptedModel, Usage, read_recording
 from planbook.planner.errors import ModelError, ModelRefused, ModelUnavailable, NotRecorded, UnknownModel
-from planbook.planner.models.types import Finish, asking, request_key
+from planbook.planner.models.types import Finish, PromptData, asking, request_key
 from tests.ear import PieceListener
 
 
@@ -223,6 +223,12 @@ def test_a_missing_reply_names_the_most_similar_prompt_and_the_difference(tmp_pa
         replay.complete(conversation("rules", "yes"), Sampling())
     with pytest.raises(NotRecorded, match=r"message 2 on: \(assistant, 'more', 4 characters\) instead of none"):
         replay.complete(conversation("others", "more"), Sampling())
+    with asking("act.j2", data=PromptData(number=0, data="of task 1")):
+        model.complete(conversation("new", "yes"), Sampling())
+        with pytest.raises(
+            NotRecorded, match=r"message 2 on: none instead of \(assistant, 'yes', 3 characters\)\. Rec"
+        ):
+            RecordedModel(path).complete(conversation("new"), Sampling(seed=1))
 
 
 def test_an_empty_recording_has_its_own_message(tmp_path: Path) -> None:
