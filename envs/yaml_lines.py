@@ -39,7 +39,7 @@ class YamlFile(NamedTuple):
     """The value of a file."""
 
     value: Any
-    """The value as JSON."""
+    """The value as plain data, as JSON has them."""
     marked: Any
     """The value as ruamel reads it, with line numbers."""
 
@@ -106,7 +106,7 @@ _ONE_DOCUMENT = "a second document begins here; write one to a file"
 
 
 def _plain(value: Any) -> Any:
-    """Return a value as JSON. Values that JSON does not have, such as dates and infinity, become strings."""
+    """Return a value as plain data. Values that JSON does not have, such as dates and infinity, become strings."""
     if isinstance(value, dict):
         return {str(key): _plain(item) for key, item in value.items()}
     if isinstance(value, list | tuple):

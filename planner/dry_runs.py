@@ -64,7 +64,7 @@ class KnownState:
         return KnownState(self.declared, self.specs, self.beliefs.either(other.beliefs))
 
     def after_unknown_actions(self) -> "KnownState":
-        """Return a state in which nothing is known that an action could have changed."""
+        """Return a state that forgets everything that an action could have changed."""
         return KnownState(self.declared, self.specs, Beliefs({}, {}))
 
     def attribute(self, path: str) -> object:

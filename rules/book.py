@@ -98,7 +98,7 @@ class Citation(Learned):
     solved: bool
     blamed_agent: frozenset[str] = frozenset()
     obeyed: dict[str, bool] = Field(default={}, exclude_if=lambda obeyed: not obeyed)
-    """Maps the id of a rule to True if the episode followed it. Has only rules whose checks apply to the episode."""
+    """Maps the id of a rule to True if the episode followed it. Contains only rules whose checks apply to it."""
 
 
 class Evidence(Learned):
@@ -106,7 +106,7 @@ class Evidence(Learned):
 
     ``cited`` counts the episodes that cited the rule, and ``solved`` those of them that were solved. ``unblamed``
     counts those in which the Builder did not say that the agent ignored the rule. This does not prove that the rule was
-    followed: after a direct success, the Builder is not asked.
+    followed: if the first plan succeeds, the Builder is not asked.
     """
 
     cited: int = 0

@@ -77,7 +77,7 @@ class WorkerLosses:
     """Counts the workers that were lost at the same place while one cell ran or a session was rebuilt.
 
     The place is given by the number of answers that the worker had received. If a worker gets further than all before
-    it, the counts start from zero: a plan that crashes its worker would do so again at the same place.
+    it, the counts start from zero: it has passed the place, so the plan does not crash every worker there.
     """
 
     def __init__(self) -> None:

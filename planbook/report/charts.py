@@ -1,7 +1,6 @@
 """The charts of a page, as data: ``viewer/charts.js`` draws each as SVG, and shows the same numbers as a table.
 
-A chart is left out if it would show nothing that the tables of the page do not show: for example, if all tasks were
-solved.
+A chart is left out if it would add nothing to the tables of the page: for example, if all tasks were solved.
 """
 
 from collections import defaultdict
@@ -97,8 +96,8 @@ def _token_curves(runs: Sequence[RunResults], first: int) -> Iterator[Chart]:
 def _tokens_so_far(run: RunResults, learning: int) -> Iterator[Point]:
     """Yield the tokens per solved task after each episode.
 
-    ``learning`` is the number of tokens spent on learning. Those that earlier runs spent count from the first episode
-    on. Those of a building run itself count from the episode after which it spent them.
+    ``learning`` is the number of tokens spent on learning. Tokens spent by earlier runs are included from the first
+    episode on, and tokens spent by this run from the episode after which it spent them.
     """
     if run.is_building_run:
         for step in run.steps:

@@ -52,7 +52,7 @@ class Sampling(Record):
     stop: tuple[str, ...] = ()
     """Stop sequences: strings at which a reply ends."""
     sample: int = 0
-    """Number of the reply to the same request, from 0. At temperatures above 0, the replies differ."""
+    """Index, from 0, of this reply among several replies to the same request."""
 
 
 class Usage(Record):
@@ -120,7 +120,7 @@ class PromptData(Record):
     """Identifies a prompt by its data, regardless of its wording."""
 
     number: int
-    """Number of earlier prompts from the same template in the same scope of the journal."""
+    """Number of earlier prompts from the same template in the same scope (part of the episode) of the journal."""
     data: str
     """The digest of the data."""
 
@@ -156,12 +156,12 @@ def label() -> str:
 
 
 def journal_place() -> str:
-    """Return the place in the journal of the question that this thread is asking: its scope and its number in it."""
+    """Return where the journal records the question that this thread is asking: the scope, and the number in it."""
     return _current_question.get().place
 
 
 def prompt_data() -> PromptData | None:
-    """Return what identifies the prompt of the question that this thread is asking, or None if there is none."""
+    """Return the data that identify the prompt of this thread's current question, or None if there is none."""
     return _current_question.get().data
 
 

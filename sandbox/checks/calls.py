@@ -170,7 +170,7 @@ def _format_count(number: int) -> str:
 
 _ALIAS_DEPTH = 5
 MAX_PARAMETERS = 50
-"""Maximum number of parameters of a function in a plan whose calls are checked."""
+"""Calls to a function that a plan defines are checked only if it has at most this many parameters."""
 
 
 class ApiUsage:
@@ -260,9 +260,9 @@ class ApiUsage:
                 report.add(*problem)
 
     def _only_binding(self, name: str, scope: NameScope) -> Binding | None:
-        """Return the only binding of a name in a scope; None if there are more.
+        """Return the binding of a name in a scope if it has exactly one, or None.
 
-        In a part of a plan, no name at module level has an only binding, since other parts may bind it again.
+        In a part of a plan, this is None for every name at module level, since other parts may bind it again.
         """
         if scope.kind is ScopeKind.MODULE and not self.api.is_whole_plan:
             return None
