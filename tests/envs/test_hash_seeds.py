@@ -22,9 +22,9 @@ assert all("Beside you" in text for text in texts)
 print(texts, environment.game.land.random.random_sample())
 """,
     "minecraft": """
-from tests.minecraft_plans import TO_DIAMOND, started, walk
-environment = started()
-print(environment.scene(), [each.text for each in walk(environment, TO_DIAMOND)], environment.state())
+from tests.minecraft_plans import TO_DIAMOND, act_all, start_task
+environment = start_task()
+print(environment.scene(), [each.text for each in act_all(environment, TO_DIAMOND)], environment.state())
 """,
     "shopping": """
 import time

@@ -65,7 +65,7 @@ def test_refused_parameters_are_replaced_or_dropped_in_all_later_requests(
     ]
 
 
-@pytest.mark.parametrize("setting", [{"refuses": frozenset({"stream_options"})}, {"counts": False}])
+@pytest.mark.parametrize("setting", [{"refused_parameters": frozenset({"stream_options"})}, {"counts": False}])
 def test_missing_usage_is_estimated(setting: dict[str, Any]) -> None:
     with serving(lambda messages: TEXT, **setting) as server:
         assert model(server).complete(ASK, Sampling()).usage == estimated_usage(ASK, TEXT)
