@@ -25,7 +25,7 @@ def task_of(number: int) -> Task:
 
 
 def dry_run(plan: str) -> DryRun:
-    return dry_run_of(Toy, Toy.preconditions(task_of(0)), plan)
+    return dry_run_of(Toy, Toy.preconditions(task_of(0)), plan, task={"params": {"box": "box_77"}})
 
 
 def plans(table: str) -> Iterator[Any]:
