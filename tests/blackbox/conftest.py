@@ -1,4 +1,4 @@
-"""Runs that cases begin from: each is made once, and copied to whoever asks for it."""
+"""The runs that cases begin from. Each is made once, and every case that names it gets a copy."""
 
 import os
 import shutil
@@ -8,12 +8,12 @@ from types import MappingProxyType
 
 import pytest
 
-from tests.blackbox.harness import HERE, ROOT, Case, Finished, named_runs, planbook, words
+from tests.blackbox.harness import HERE, ROOT, Case, Finished, named_runs, planbook, split_line
 from tests.browser import need_browser
 
 OLD = ROOT / "tests" / "runs_of_0_1_0"
 MODELS = {name: f"scripted:{HERE}/files/models.py:{name}" for name in ("plans", "chats", "packs")}
-PLACES: Mapping[str, object] = MappingProxyType(
+PLACEHOLDERS: Mapping[str, object] = MappingProxyType(
     {
         **MODELS,
         "answer": f"scripted:{ROOT}/tests/toy_script.py:answer",
@@ -23,31 +23,31 @@ PLACES: Mapping[str, object] = MappingProxyType(
 )
 
 
-class Shelf:
-    """Runs by name."""
+class RunShelf:
+    """Named runs, and the other placeholders of command lines."""
 
     def __init__(self, folder: Path) -> None:
-        self._folder, self._places = folder, dict(PLACES)
+        self._folder, self._placeholders = folder, dict(PLACEHOLDERS)
 
     def play(self, case: Case, tmp: Path) -> Finished:
-        """Run the lines of a case in a fresh folder, and return what came of the last."""
+        """Run the lines of a case in a fresh folder, and return the result of the last line."""
         for line in case.before:
             before = self.run(line, tmp)
             assert before.code == 0, before.printed
         return self.run(case.line, tmp, case.stdin)
 
     def run(self, line: str, tmp: Path, stdin: str = "") -> Finished:
-        """Run one command line, its places filled in."""
+        """Fill in the placeholders of a command line, and run it."""
         return planbook(*self.words(line, tmp), cwd=tmp, stdin=stdin)
 
     def words(self, line: str, tmp: Path) -> list[str]:
-        """Return the arguments of a command line, a copy of each run that it names below a folder."""
+        """Copy each run that a command line names below a folder, and return the arguments."""
         copies = {name: self._copy(name, tmp) for name in self._named(line)}
-        return words(line, {**self._places, "tmp": tmp, **copies})
+        return split_line(line, {**self._placeholders, "tmp": tmp, **copies})
 
-    def serve(self, name: str, place: str) -> None:
-        """Give a name to something that is not a run."""
-        self._places[name] = place
+    def add_placeholder(self, name: str, value: str) -> None:
+        """Add a placeholder for something that is not a run."""
+        self._placeholders[name] = value
 
     def _named(self, line: str) -> list[str]:
         old = [f"old_{path.name}" for path in OLD.iterdir() if path.is_dir()]
@@ -67,26 +67,26 @@ class Shelf:
 
 
 @pytest.fixture(scope="session")
-def shelf(tmp_path_factory: pytest.TempPathFactory) -> Shelf:
+def shelf(tmp_path_factory: pytest.TempPathFactory) -> RunShelf:
     """Return the runs of this suite."""
-    return Shelf(tmp_path_factory.mktemp("shelf"))
+    return RunShelf(tmp_path_factory.mktemp("shelf"))
 
 
 @pytest.fixture(autouse=True)
-def _nothing_from_outside(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Leave no key and no server in the environment, and set how wide a terminal is."""
+def _clean_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Remove keys and servers from the environment, and set the width of the terminal."""
     for name in [name for name in os.environ if name.startswith("OPENAI_")]:
         monkeypatch.delenv(name)
     monkeypatch.setenv("COLUMNS", "200")
 
 
 @pytest.fixture
-def needed(request: pytest.FixtureRequest, shelf: Shelf) -> None:
-    """Skip a case if what it needs is not installed, or start the server that it needs."""
+def requirements(request: pytest.FixtureRequest, shelf: RunShelf) -> None:
+    """Skip a case if a program that it needs is not installed, or start the server that it needs."""
     needs = request.getfixturevalue("case").needs
     if needs == "browser":
         need_browser()
     elif needs == "graphviz" and not shutil.which("dot"):
         pytest.skip("Graphviz is not installed")
     elif needs == "postgres":
-        shelf.serve("postgres", request.getfixturevalue("postgres").database())
+        shelf.add_placeholder("postgres", request.getfixturevalue("postgres").database())

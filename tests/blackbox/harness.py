@@ -1,10 +1,10 @@
-"""The `planbook` command as its user has it: arguments go in; an exit code, two streams and files come out.
+"""The `planbook` command from the outside: arguments go in; an exit code, two streams and files come out.
 
-This suite holds what a user of the command line relies on, so that everything behind it can be rebuilt. It knows
-planbook by README.md, by `--help` and by what commands print, and imports nothing of it: a command runs in this process
-through the function that the installed script calls, or, where a real process matters, as that script.
+This suite checks what a user of the command line relies on, so that everything behind it can be rewritten. It knows
+only README.md, `--help` and the output of commands, and imports nothing from planbook. A command runs in this process
+through the function that the installed script calls or, where a real process matters, as that script.
 
-`cases/*.toml` holds the command lines. `[runs]` names runs that cases begin from; each is made once, and a case
+`cases/*.toml` holds the command lines. `[runs]` names runs that cases begin from. Each is made once, and each case
 gets a copy. A `[[case]]` has
 
     name    unique
@@ -16,13 +16,13 @@ gets a copy. A `[[case]]` has
     result  values in the object that --json prints, by path: "by_type.fetch" = [1, 1]
     keys    the file in `keys` that lists the object's keys and their types
     before  command lines to run first, all of which must succeed
-    stdin   what is typed
-    needs   browser, graphviz or postgres, where the case needs one
-    deep    true for what looks further
+    stdin   the text that is typed
+    needs   browser, graphviz or postgres, if the case needs one
+    deep    true if `make test-deep` runs the case, but `make test` does not
 
 {plans}, {chats}, {packs} and {answer} are scripted models. `advice` lists short cases: line, code, words on standard
-error. Words are compared without regard to line breaks. After a change that is meant to change them, write the files of
-`keys` and `recordings` anew, in a commit that is about that change alone:
+error. Line breaks are ignored when words are compared. After a change that is meant to affect the files in `keys` or
+`recordings`, write them anew, in a commit that contains only that change:
 
     python -m tests.blackbox.write
 """
@@ -51,7 +51,7 @@ SCRIPT = Path(sys.executable).with_name("planbook")
 WIDTH = "200"
 
 Shape = dict[str, set[str]]
-"""Path in an object to the types of the values there."""
+"""Maps each path in an object to the types of the values at that path."""
 
 
 class Finished(NamedTuple):
@@ -63,12 +63,12 @@ class Finished(NamedTuple):
 
     @property
     def printed(self) -> str:
-        """Return both streams on one line, for words that a width may break."""
+        """Return both streams as one line, since the width of the terminal may break lines anywhere."""
         return " ".join((self.out + "\n" + self.err).split())
 
     @property
     def result(self) -> Any:
-        """Return the one object on standard output."""
+        """Return the only object on standard output."""
         (line,) = self.out.removesuffix("\n").split("\n")
         found = json.loads(line)
         assert isinstance(found, dict), line
@@ -82,7 +82,7 @@ def _entry_point() -> Callable[[], object]:
 
 
 def planbook(*arguments: object, cwd: Path, stdin: str = "") -> Finished:
-    """Run one command in this process, from a folder. An error that planbook does not report is raised."""
+    """Run a command in this process, in a folder. Errors that planbook does not report are raised."""
     out, err = (TextIOWrapper(BytesIO(), encoding="utf-8", write_through=True) for _ in range(2))
     argv, typed, sys.argv, sys.stdin = sys.argv, sys.stdin, ["planbook", *map(str, arguments)], StringIO(stdin)
     code: object = 0
@@ -97,8 +97,8 @@ def planbook(*arguments: object, cwd: Path, stdin: str = "") -> Finished:
     return Finished(code, *(stream.buffer.getvalue().decode() for stream in (out, err)))
 
 
-def installed(*arguments: object, cwd: Path, **variables: str) -> Finished:
-    """Run one command as the installed script, in a process of its own."""
+def run_installed(*arguments: object, cwd: Path, **variables: str) -> Finished:
+    """Run a command as the installed script, in its own process."""
     command = [str(SCRIPT), *map(str, arguments)]
     env = environment() | variables
     done = subprocess.run(command, cwd=cwd, capture_output=True, text=True, timeout=180, env=env)
@@ -106,13 +106,13 @@ def installed(*arguments: object, cwd: Path, **variables: str) -> Finished:
 
 
 def environment() -> dict[str, str]:
-    """Return the environment of a process: no key, no server, wide lines."""
+    """Return the environment of a process: no keys, no servers, and wide lines."""
     return {name: value for name, value in os.environ.items() if not name.startswith("OPENAI_")} | {"COLUMNS": WIDTH}
 
 
 @dataclass(frozen=True)
 class Case:
-    """One command line, and what must come of it."""
+    """One command line and its expected results."""
 
     name: str
     line: str
@@ -128,7 +128,7 @@ class Case:
 
     @property
     def lines(self) -> Iterator[str]:
-        """Return every command line of the case."""
+        """Yield every command line of the case."""
         yield from (*self.before, self.line)
 
 
@@ -145,7 +145,7 @@ def _tables() -> tuple[Mapping[str, str], tuple[Case, ...]]:
 
 
 def named_runs() -> Mapping[str, str]:
-    """Return the command line that makes each named run."""
+    """Map each named run to the command line that makes it."""
     return _tables()[0]
 
 
@@ -154,15 +154,15 @@ def cases() -> tuple[Case, ...]:
     return _tables()[1]
 
 
-def words(line: str, places: Mapping[str, object]) -> list[str]:
-    """Split a command line, its places filled in."""
-    for name, path in places.items():
-        line = line.replace(f"{{{name}}}", str(path))
+def split_line(line: str, placeholders: Mapping[str, object]) -> list[str]:
+    """Fill in the placeholders of a command line, and split it."""
+    for name, value in placeholders.items():
+        line = line.replace(f"{{{name}}}", str(value))
     return shlex.split(line)
 
 
 def shape(value: Any, path: str = "") -> Shape:
-    """Return the types at each path of an object; the items of a list share one path, `name[]`."""
+    """Map each path in an object to the types of its values. All items of a list share the path `name[]`."""
     found = {path: {_type(value)}}
     if isinstance(value, dict):
         inner = [(f"{path}.{name}" if path else name, item) for name, item in value.items()]
@@ -194,7 +194,7 @@ def listed_shape(name: str) -> Shape:
     return {path: set(types.split(" or ")) for path, types in (line.rsplit(": ", 1) for line in lines)}
 
 
-def at(result: Any, path: str) -> Any:
+def value_at(result: Any, path: str) -> Any:
     """Return the value at a path of an object, such as `rows.0.solved`."""
     for name in path.split("."):
         result = result[int(name)] if isinstance(result, list) else result[name]

@@ -1,7 +1,8 @@
-"""Shipped recordings: what is played from each, as text that a data file holds.
+"""Plays shipped recordings, and describes the results as the text of a data file.
 
-An episode is what `planbook export` writes of it: each action with a digest of its observation, each cell with how it
-ended and a digest of its feedback, and the ending. Then come the figures of `--json`.
+The text has, for each episode that `planbook export` writes, each action with a digest of its observation, each cell (a
+piece of plan code that was run in one go) with its result and a digest of its feedback, and the ending. The figures of
+`--json` follow.
 """
 
 import json
@@ -12,18 +13,18 @@ from typing import Any, NamedTuple
 
 from tests.blackbox.harness import RECORDINGS, SHIPPED, Finished, planbook
 
-ON_PAGES = (*sorted(path.stem for path in SHIPPED.glob("*-web.jsonl")), "miniwob-feedback")
-"""Played on pages of a browser; another version or other fonts show them otherwise."""
+BROWSER_RECORDINGS = (*sorted(path.stem for path in SHIPPED.glob("*-web.jsonl")), "miniwob-feedback")
+"""Recordings of tasks in a browser. Another version or other fonts render the pages differently."""
 GAMES = ("alfworld-train",)
-"""Played in games that are a download."""
-PLAYED = (*GAMES, *ON_PAGES)
+"""Recordings of games that must be downloaded."""
+PLAYED = (*GAMES, *BROWSER_RECORDINGS)
 """The recordings that have no golden file in `tests/planbook/golden`."""
 CHANGING = ("seconds", "run")
-"""Figures that depend on the clock and the place."""
+"""Figures that depend on the clock and on the folder."""
 
 
-class Played(NamedTuple):
-    """A recording that was played."""
+class PlayedRecording(NamedTuple):
+    """A finished command that played a recording, its run, and the text that describes the results."""
 
     finished: Finished
     run: Path
@@ -36,26 +37,26 @@ def command(name: str) -> list[str]:
     return words.split()
 
 
-def played(name: str, folder: Path) -> Played:
-    """Play a recording, and tell what came of it."""
+def play_recording(name: str, folder: Path) -> PlayedRecording:
+    """Play a recording, and describe the results."""
     run = folder / "run"
     finished = planbook(*command(name), "--model", f"recorded:{name}", "--out", run, "--json", cwd=folder)
     if finished.code != 0:
-        return Played(finished, run)
-    episodes = exported(run)
+        return PlayedRecording(finished, run)
+    episodes = export_episodes(run)
     figures = {key: value for key, value in finished.result.items() if key not in CHANGING}
     lines = [line for episode in episodes for line in _episode(episode)]
-    return Played(finished, run, "\n".join([*lines, json.dumps(figures, sort_keys=True), ""]))
+    return PlayedRecording(finished, run, "\n".join([*lines, json.dumps(figures, sort_keys=True), ""]))
 
 
-def exported(run: Path) -> list[Any]:
+def export_episodes(run: Path) -> list[Any]:
     """Return the episodes of a run as `planbook export` prints them."""
     printed = planbook("export", run, cwd=run.parent)
     assert printed.code == 0, printed.printed
     return [json.loads(line) for line in printed.out.removesuffix("\n").split("\n")]
 
 
-def held(name: str) -> tuple[Sequence[str], dict[str, Any]]:
+def read_data_file(name: str) -> tuple[Sequence[str], dict[str, Any]]:
     """Return the lines of a data file, and its figures."""
     *lines, figures = (RECORDINGS / f"{name}.txt").read_text(encoding="utf-8").removesuffix("\n").split("\n")
     return lines, json.loads(figures)

@@ -1,11 +1,11 @@
-"""Every command line of `cases/*.toml`: exit code, words, and the object that --json prints."""
+"""Every command line of `cases/*.toml` has the expected exit code, words, and `--json` object."""
 
 from pathlib import Path
 
 import pytest
 
-from tests.blackbox.conftest import Shelf
-from tests.blackbox.harness import Case, at, cases, listed_shape, shape
+from tests.blackbox.conftest import RunShelf
+from tests.blackbox.harness import Case, cases, listed_shape, shape, value_at
 
 
 def _parameters() -> list[object]:
@@ -21,8 +21,8 @@ def _parameters() -> list[object]:
 
 
 @pytest.mark.parametrize("case", _parameters())
-@pytest.mark.usefixtures("needed")
-def test_a_command_line_does_what_it_is_for(case: Case, shelf: Shelf, tmp_path: Path) -> None:
+@pytest.mark.usefixtures("requirements")
+def test_a_command_line_has_the_expected_results(case: Case, shelf: RunShelf, tmp_path: Path) -> None:
     finished = shelf.play(case, tmp_path)
     assert finished.code == case.code, finished.printed
     out, err = " ".join(finished.out.split()), " ".join(finished.err.split())
@@ -30,13 +30,13 @@ def test_a_command_line_does_what_it_is_for(case: Case, shelf: Shelf, tmp_path: 
     assert [word for word in case.err if word not in err] == [], err
     if "--json" in case.line.split():
         found = finished.result
-        assert {path: at(found, path) for path in case.result} == case.result
+        assert {path: value_at(found, path) for path in case.result} == case.result
     if case.keys:
-        assert _lost(listed_shape(case.keys), shape(finished.result)) == {}
+        assert _differences(listed_shape(case.keys), shape(finished.result)) == {}
 
 
-def _lost(listed: dict[str, set[str]], found: dict[str, set[str]]) -> dict[str, str]:
-    """Return what is no longer as listed. More keys than the listed ones are no fault."""
+def _differences(listed: dict[str, set[str]], found: dict[str, set[str]]) -> dict[str, str]:
+    """Return the listed paths that are missing or have other types. Additional paths are allowed."""
     return {
         path: f"{found.get(path, 'nothing')}, not {types}"
         for path, types in listed.items()

@@ -1,4 +1,4 @@
-"""Every command and option that README.md or `--help` names is in a case, or listed here with the reason."""
+"""Every command and option that README.md or `--help` names occurs in a case, or is listed here with a reason."""
 
 import re
 from functools import cache
@@ -51,7 +51,7 @@ def _help(*command: str) -> str:
 
 @cache
 def _commands() -> tuple[str, ...]:
-    """Return every command that `--help` lists; those of a group as `graph run`."""
+    """Return every command that `--help` lists. A command of a group has two words, such as `graph run`."""
     found = []
     for name in re.findall(r"^  ([a-z][a-z-]*)  ", _help(), re.MULTILINE):
         inner = _help(name).partition("Commands:")[2] if name in GROUPS else ""
@@ -83,13 +83,13 @@ def _exercised() -> set[str]:
 
 
 def _in_pages() -> list[str]:
-    """Return what README.md and the pages have after `planbook`, up to the end of the line or of the code."""
+    """Return the words after `planbook` in the code of README.md and of the pages in docs."""
     code = re.findall(r"```(?:text|console|sh)\n(.*?)```", PAGES, re.DOTALL) + re.findall(r"`([^`\n]+)`", PAGES)
     lines = [line for block in code for line in block.splitlines()]
     return [line.split("planbook ", 1)[1] for line in lines if re.match(r"(\$ )?planbook [a-z]", line)]
 
 
-def test_all_that_help_lists_is_exercised_or_listed() -> None:
+def test_every_command_and_option_in_help_has_a_case_or_a_reason() -> None:
     named = {f"{command} {option}" for command in _commands() for option in _options(command)} | {*_commands()}
     assert sorted(named - _exercised() - LISTED.keys()) == []
     assert sorted(LISTED.keys() - named) == []

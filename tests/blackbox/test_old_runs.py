@@ -1,4 +1,4 @@
-"""Runs of planbook 0.1.0: what they hold, and what they may not be used for. `cases/old.toml` has the commands."""
+"""Runs of planbook 0.1.0 can be exported but not resumed. `cases/old.toml` tests other commands on them."""
 
 import sqlite3
 from contextlib import closing
@@ -6,18 +6,18 @@ from pathlib import Path
 
 import pytest
 
-from tests.blackbox.conftest import Shelf
-from tests.blackbox.recorded import exported
+from tests.blackbox.conftest import RunShelf
+from tests.blackbox.recorded import export_episodes
 
 
 @pytest.mark.parametrize(("name", "tasks", "solved"), [("run", 3, 2), ("build", 4, 3), ("test", 12, 11)])
-def test_every_episode_is_exported(name: str, tasks: int, solved: int, shelf: Shelf, tmp_path: Path) -> None:
+def test_every_episode_is_exported(name: str, tasks: int, solved: int, shelf: RunShelf, tmp_path: Path) -> None:
     (run,) = shelf.words(f"{{old_{name}}}", tmp_path)
-    verdicts = [episode["ending"]["verdict"]["solved"] for episode in exported(Path(run))]
+    verdicts = [episode["ending"]["verdict"]["solved"] for episode in export_episodes(Path(run))]
     assert (len(verdicts), sum(verdicts)) == (tasks, solved)
 
 
-def test_a_run_that_is_not_over_is_not_resumed(shelf: Shelf, tmp_path: Path) -> None:
+def test_an_unfinished_run_cannot_be_resumed(shelf: RunShelf, tmp_path: Path) -> None:
     (run,) = shelf.words("{old_run}", tmp_path)
     with closing(sqlite3.connect(Path(run) / "run.db")) as database, database:
         database.execute("DELETE FROM event WHERE kind = 'outcome' AND scope = 'task/2'")

@@ -1,4 +1,4 @@
-"""The installed command as a process: exit codes, interrupting and going on, a model server, an MCP client."""
+"""The installed command as a process: exit codes, interrupting and resuming, a model server, and an MCP client."""
 
 import asyncio
 import json
@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.blackbox.conftest import Shelf
-from tests.blackbox.harness import HERE, SCRIPT, environment, installed, listed_shape, shape
+from tests.blackbox.conftest import RunShelf
+from tests.blackbox.harness import HERE, SCRIPT, environment, listed_shape, run_installed, shape
 from tests.openai_server import serving
 
 PLAN = (HERE / "files" / "plan.py").read_text(encoding="utf-8")
@@ -28,8 +28,8 @@ CODES = {
 
 
 @contextmanager
-def started(line: list[str], tmp: Path) -> Iterator["subprocess.Popen[str]"]:
-    """Start a command, and end it if nobody else has."""
+def start(line: list[str], tmp: Path) -> Iterator["subprocess.Popen[str]"]:
+    """Start a command, and kill it afterwards if it has not ended."""
     streams = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
     process = subprocess.Popen([SCRIPT, *line], cwd=tmp, env=environment(), **streams)  # type: ignore[call-overload]
     try:
@@ -39,8 +39,8 @@ def started(line: list[str], tmp: Path) -> Iterator["subprocess.Popen[str]"]:
         process.communicate()
 
 
-def appeared(folder: Path, pattern: str) -> Path:
-    """Wait for a file."""
+def wait_for_file(folder: Path, pattern: str) -> Path:
+    """Wait until a file exists, and return its path."""
     for _ in range(600):
         if found := list(folder.glob(pattern)):
             return found[0]
@@ -49,25 +49,25 @@ def appeared(folder: Path, pattern: str) -> Path:
 
 
 @pytest.mark.parametrize("name", CODES)
-def test_a_process_ends_with_the_exit_code(name: str, shelf: Shelf, tmp_path: Path) -> None:
+def test_a_process_ends_with_the_exit_code(name: str, shelf: RunShelf, tmp_path: Path) -> None:
     code, line = CODES[name]
-    finished = installed(*shelf.words(line, tmp_path), cwd=tmp_path)
+    finished = run_installed(*shelf.words(line, tmp_path), cwd=tmp_path)
     assert finished.code == code, finished.printed
     assert ("error" in finished.result) == (code in (2, 3))
     assert "Traceback" not in finished.printed
 
 
-def test_an_interrupted_run_goes_on_with_the_same_command(tmp_path: Path) -> None:
-    """Whoever answers the files in the folder is the model."""
+def test_the_same_command_continues_an_interrupted_run(tmp_path: Path) -> None:
+    """The model is an `exchange` folder, in which the test writes an answer file for each prompt file."""
     line = [*ASKING.split(), "--model", f"exchange:{tmp_path}/asked", "--out", str(tmp_path / "run"), "--json"]
-    with started(line, tmp_path) as process:
-        prompt = appeared(tmp_path / "asked", "*.prompt.md")
+    with start(line, tmp_path) as process:
+        prompt = wait_for_file(tmp_path / "asked", "*.prompt.md")
         process.send_signal(signal.SIGINT)
         _, printed = process.communicate(timeout=60)
     assert process.returncode == 130
     assert "Traceback" not in printed
     prompt.with_name(prompt.name.replace(".prompt.", ".answer.")).write_text(REPLY, encoding="utf-8")
-    again = installed(*line, cwd=tmp_path)
+    again = run_installed(*line, cwd=tmp_path)
     assert (again.code, again.result["solved"], again.result["model_calls"]) == (0, 1, 1), again.printed
     assert len(list((tmp_path / "asked").glob("*.prompt.md"))) == 1
 
@@ -77,10 +77,10 @@ def test_another_process_joins_a_run(tmp_path: Path) -> None:
     line = [*ASKING.split(), "--task", "fetch/2", "--model", f"exchange:{asked}", "--out", run, "--json"]
     prices = str(HERE / "files" / "prices.json")
     joining = ["join", run, "--jobs", "1", "--prices", prices, "--unsafe-no-sandbox", "--json"]
-    with started(line, tmp_path) as first:
-        appeared(asked, "0001-*.prompt.md")
-        with started(joining, tmp_path) as second:
-            appeared(asked, "0002-*.prompt.md")
+    with start(line, tmp_path) as first:
+        wait_for_file(asked, "0001-*.prompt.md")
+        with start(joining, tmp_path) as second:
+            wait_for_file(asked, "0002-*.prompt.md")
             for prompt in asked.glob("*.prompt.md"):
                 prompt.with_name(prompt.name.replace(".prompt.", ".answer.")).write_text(REPLY, encoding="utf-8")
             (ours, printed), (theirs, _) = first.communicate(timeout=60), second.communicate(timeout=60)
@@ -92,7 +92,7 @@ def test_another_process_joins_a_run(tmp_path: Path) -> None:
 def test_a_model_server_answers(tmp_path: Path) -> None:
     with serving(lambda messages: REPLY) as server:
         line = [*ASKING.split(), "--model", "openai:served", "--timeout", "idle=60", "--json"]
-        done = installed(*line, cwd=tmp_path, OPENAI_BASE_URL=server.url, OPENAI_API_KEY="any")
+        done = run_installed(*line, cwd=tmp_path, OPENAI_BASE_URL=server.url, OPENAI_API_KEY="any")
     assert (done.code, done.result["solved"], done.result["model_calls"]) == (0, 1, 1), done.printed
     assert len(server.requests) == 1
 
@@ -103,9 +103,9 @@ def test_an_mcp_client_runs_plans_and_procedures(tmp_path: Path) -> None:
     limited = "--limit wall_seconds=5 --actions 60 --library shipped --unsafe-no-sandbox"
     line = f"mcp --env alfworld {chosen} {limited}".split()
 
-    async def used() -> None:
-        given = mcp.StdioServerParameters(command=str(SCRIPT), args=line, cwd=tmp_path, env=environment())
-        async with mcp.Client(stdio.stdio_client(given)) as client:
+    async def use_client() -> None:
+        server = mcp.StdioServerParameters(command=str(SCRIPT), args=line, cwd=tmp_path, env=environment())
+        async with mcp.Client(stdio.stdio_client(server)) as client:
             await client.call_tool("begin_task", {})
             checked = await client.call_tool("check_plan", {"code": "agent.fly()"})
             assert checked.structured_content["result"][0]["type"] == "unknown-action"
@@ -113,7 +113,7 @@ def test_an_mcp_client_runs_plans_and_procedures(tmp_path: Path) -> None:
             assert ran.structured_content["printed"] == "pick_and_place\n"
             assert "pick_and_place" in {tool.name for tool in (await client.list_tools()).tools}
 
-    asyncio.run(asyncio.wait_for(used(), 100))
+    asyncio.run(asyncio.wait_for(use_client(), 100))
     toys = "--env toy --task fetch/1 --json"
-    assert installed("mcp", *toys.split(), cwd=tmp_path).code == 2, "there is no --json"
-    assert installed("mcp", *toys.removesuffix("--json").split(), cwd=tmp_path).code == 0
+    assert run_installed("mcp", *toys.split(), cwd=tmp_path).code == 2, "there is no --json"
+    assert run_installed("mcp", *toys.removesuffix("--json").split(), cwd=tmp_path).code == 0

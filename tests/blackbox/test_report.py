@@ -1,6 +1,6 @@
-"""A report as its reader sees it in Chromium: figures, a row for each episode, and what an opened episode shows.
+"""A report as a reader sees it in Chromium: figures, a row for each episode, and the content of an opened episode.
 
-Only texts are looked for, among those that are to be seen, so that the page may be built in any way.
+The tests look only for visible texts, so they hold for any structure of the page.
 """
 
 import re
@@ -15,9 +15,9 @@ from selenium import webdriver
 from selenium.common.exceptions import TimeoutException
 from selenium.webdriver.support.wait import WebDriverWait
 
-from tests.blackbox.conftest import Shelf
+from tests.blackbox.conftest import RunShelf
 from tests.blackbox.harness import planbook
-from tests.blackbox.recorded import exported
+from tests.blackbox.recorded import export_episodes
 from tests.browser import need_browser
 
 pytestmark = pytest.mark.browser
@@ -30,14 +30,14 @@ while (walker.nextNode()) {
 }
 return texts.join(" ");
 """
-"""The texts that are to be seen, or would be after scrolling."""
+"""Returns all visible texts, including those that scrolling would show."""
 ROWS = """
 const holds = (each) => each.textContent.includes(arguments[0]);
 return [...document.body.querySelectorAll("*")]
   .filter((each) => holds(each) && each.checkVisibility() && ![...each.children].some(holds))
   .map((each) => each.closest("summary, button, a, tr, [role=button]") ?? each);
 """
-"""What can be clicked of everything that shows a text."""
+"""Returns the clickable element of everything that shows a text."""
 UNFOLD = """
 const folded = "details:not([open]) > summary, [aria-expanded=false]";
 const found = [...document.querySelectorAll(folded)].filter((each) => each.checkVisibility());
@@ -51,12 +51,12 @@ FIGURES = {
     "built": ["3 of 4 solved", "75.0%", "fetch_two", "rule_1", "Success Process", "Corrected Error"],
     "old_run": ["2 of 3 solved", "66.7%", "68,076", "0.1.0"],
 }
-"""What the page of a run says before anything is opened. An episode of the first shows all of it when it is opened; in
-those of the others, sub-tasks, branches and long feedback are folded."""
+"""Maps each run to the texts that its page shows before anything is opened. An opened episode of the first run shows
+everything. In the other runs, sub-tasks, branches and long feedback of an opened episode are folded."""
 
 
-def bare(text: str) -> str:
-    """Leave out white space: code may be coloured, and lines may be numbered."""
+def without_spaces(text: str) -> str:
+    """Remove white space, since coloured code and numbered lines may add some."""
     return "".join(text.split())
 
 
@@ -73,7 +73,7 @@ def browser() -> Iterator[webdriver.Chrome]:
 
 
 class Reader:
-    """Somebody who reads the report of a run."""
+    """A browser that shows the report of a run."""
 
     def __init__(self, driver: webdriver.Chrome, file: Path) -> None:
         self._driver = driver
@@ -81,20 +81,20 @@ class Reader:
         driver.get(file.as_uri())
 
     def seen(self) -> str:
-        """Return all that is to be seen, without white space."""
-        return bare(self._driver.execute_script(SEEN))
+        """Return all visible text, without white space."""
+        return without_spaces(self._driver.execute_script(SEEN))
 
     def open(self, task: str, text: str) -> None:
-        """Click on what shows a task's id until the page shows a text."""
+        """Click on the elements that show a task's id, one after the other, until the page shows a text."""
         for number in range(len(self._driver.execute_script(ROWS, task))):
             self._driver.execute_script("arguments[0].click()", self._driver.execute_script(ROWS, task)[number])
             with suppress(TimeoutException):
-                WebDriverWait(self._driver, 5).until(lambda _: bare(text) in self.seen())
+                WebDriverWait(self._driver, 5).until(lambda _: without_spaces(text) in self.seen())
                 return
         raise AssertionError(f"no click on {task} shows {text}")
 
     def unfold(self) -> None:
-        """Open all that is folded, and what is folded in that."""
+        """Unfold everything, including what unfolding reveals."""
         WebDriverWait(self._driver, 20).until(lambda driver: driver.execute_script(UNFOLD) == 0)
 
 
@@ -103,14 +103,14 @@ class Reader:
     [pytest.param(name, marks=[pytest.mark.deep] * (name in ("built", "scripted", "turned"))) for name in FIGURES],
 )
 def test_a_report_shows_figures_and_episodes(
-    name: str, shelf: Shelf, browser: webdriver.Chrome, tmp_path: Path
+    name: str, shelf: RunShelf, browser: webdriver.Chrome, tmp_path: Path
 ) -> None:
     run, file = shelf.words(f"{{{name}}} {{tmp}}/report.html", tmp_path)
     written = planbook("report", run, "--out", file, "--json", cwd=tmp_path)
     assert written.code == 0, written.printed
     reader = Reader(browser, Path(file))
-    assert [figure for figure in FIGURES[name] if bare(figure) not in reader.seen()] == []
-    for episode in exported(Path(run)):
+    assert [figure for figure in FIGURES[name] if without_spaces(figure) not in reader.seen()] == []
+    for episode in export_episodes(Path(run)):
         assert episode["task"]["id"] in reader.seen()
         reader.open(episode["task"]["id"], episode["task"]["goal"])
         if name != "scripted":
@@ -119,14 +119,14 @@ def test_a_report_shows_figures_and_episodes(
 
 
 def missing(episode: Any, seen: str) -> list[str]:
-    """Return what an opened episode does not show: goal, plans, actions, observations, feedback, verdict."""
-    wanted = [episode["task"]["goal"], episode["ending"]["outcome"].replace("_", " ")]
+    """Return what an opened episode does not show of its goal, plans, actions, observations, feedback, verdict."""
+    expected = [episode["task"]["goal"], episode["ending"]["outcome"].replace("_", " ")]
     for each in episode["rounds"]:
         for cell in each["cells"]:
-            wanted += cell["code"].strip().splitlines()
+            expected += cell["code"].strip().splitlines()
             feedback = cell["feedback"]["text"].strip().splitlines()
-            wanted += [line for line in feedback[:1] if not re.match(r"\d+\. agent\.", line)]
+            expected += [line for line in feedback[:1] if not re.match(r"\d+\. agent\.", line)]
         for step in each["steps"]:
-            wanted += [f"{step['action']['name']}(", *map(str, step["action"].get("args", ()))]
-            wanted += step["observation"]["text"].strip().splitlines()[:1]
-    return [text for text in wanted if bare(text) not in seen]
+            expected += [f"{step['action']['name']}(", *map(str, step["action"].get("args", ()))]
+            expected += step["observation"]["text"].strip().splitlines()[:1]
+    return [text for text in expected if without_spaces(text) not in seen]

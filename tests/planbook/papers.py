@@ -1,4 +1,4 @@
-"""Runs with given endings beside the tables of papers."""
+"""Helpers that compare runs, whose endings a test chooses, with the tables of papers."""
 
 from collections.abc import Callable, Mapping
 from contextlib import closing
@@ -32,7 +32,7 @@ ALFWORLD_TASKS = {
     "look_at_obj": 18,
     "pick_two_obj": 17,
 }
-"""The unseen games of ALFWorld, by type."""
+"""Maps each task type to its number of unseen games in ALFWorld."""
 
 
 def table(paper: Publication, number: int) -> PublishedTable:
@@ -42,7 +42,7 @@ def table(paper: Publication, number: int) -> PublishedTable:
 
 
 def values(paper: Publication, number: int, method: str, variant: str = "", model: str = "") -> dict[str, float]:
-    """Return the figures of the only such row of a table; an empty model stands for any."""
+    """Return the figures of the only matching row of a table; an empty ``model`` matches any model."""
     rows = [each for each in table(paper, number).rows if (each.method, each.variant) == (method, variant)]
     (row,) = [each for each in rows if model in ("", each.model)]
     return row.values
@@ -68,18 +68,18 @@ class Comparison:
         return [each.table.table for each in self.paper(paper).tables]
 
     def differs(self, paper: str = "") -> dict[str, tuple[str, str]]:
-        """Return the differences from the paper's setting: ours and theirs, by what differs."""
+        """Map each difference from the paper's setting to our value and theirs."""
         return {each.what: (each.ours, each.theirs) for each in self.paper(paper).differs}
 
     def row(self, title: str, name: str) -> list[str]:
-        """Return the cells after the name of a row, in the first table whose title has these words."""
+        """Return the cells of the row ``name``, without the name, in the first table whose title contains ``title``."""
         lines = self.text.partition(title)[2].split("└")[0].splitlines()
         (line,) = [each for each in lines if each.startswith(f"│ {name} ")]
         return [cell.strip() for cell in line.strip("│").split("│")][1:]
 
 
 def solved_if(solved: bool, **more: Any) -> Ending:
-    """Return the ending of a solved episode, or of one that failed."""
+    """Return the ending of an episode that was solved or failed."""
     return Ending(outcome=Outcome.DIRECT_SUCCESS if solved else Outcome.FAILURE, cause="" if solved else "x", **more)
 
 
@@ -93,7 +93,7 @@ def compare(
     params: Mapping[str, Any] | None = None,
     events: Callable[[Run, Entry], None] = lambda run, entry: None,
 ) -> Comparison:
-    """Write a run with this many tasks of each type below the folder, and compare it with the papers."""
+    """Write a run below the folder, and compare it with the papers. ``counts`` maps task types to numbers of tasks."""
     tasks = [
         Task(id=f"{kind}/{number}", env=config.env, split="s", type=kind, goal="g", params=dict(params or {}))
         for kind, count in counts.items()

@@ -1,7 +1,7 @@
-"""A scripted model of the toy environment that needs certain rules for certain tasks.
+"""A scripted model of the toy environment that solves certain tasks only if it knows certain rules.
 
-Of 20 rules the first eight are needed, each by nine of 30 tasks, so leaving one out costs 30 points. The others are
-useless. One episode in 25 fails by chance.
+There are 20 rules and 30 tasks. Each of the first eight rules is needed by nine tasks, so disabling it costs 30 points
+of success. The other rules are useless. One episode in 25 fails by chance.
 """
 
 import re
@@ -13,7 +13,7 @@ from planbook.manuals import write_knowledge
 from planbook.planner import Message, Sampling, journal_place
 from planbook.rules import Knowledge, Rule, RuleType
 
-RULES, NEEDED, TASKS, NEEDING = 20, 8, 30, 9
+RULES, NEEDED_RULES, TASKS, TASKS_PER_RULE = 20, 8, 30, 9
 FIRST_SEED, CHANCE = 100, 25
 SOLUTION = """
 boxes = [word.strip(",.") for word in task.observation.split() if word.startswith("box_")]
@@ -34,16 +34,16 @@ def write_library(folder: Path) -> None:
 
 
 def needs(rule: int, task: int) -> bool:
-    """Return whether a task, by its number, is not solved without a rule."""
-    return rule < NEEDED and (task * 7 + rule * 11) % TASKS < NEEDING
+    """Return whether a task needs a rule to be solved. Both are given by their numbers."""
+    return rule < NEEDED_RULES and (task * 7 + rule * 11) % TASKS < TASKS_PER_RULE
 
 
 def answer(messages: Sequence[Message], sampling: Sampling) -> str:
     """Reply with the solution if the prompt has every rule that the task needs, and with a useless plan otherwise."""
-    asked = messages[-1].content
-    known = {int(number) for number in re.findall(r"^## rule_(\d+)", asked, re.MULTILINE)}
+    prompt = messages[-1].content
+    known = {int(number) for number in re.findall(r"^## rule_(\d+)", prompt, re.MULTILINE)}
     task = int(journal_place().split("/")[1])
-    lacking = [rule for rule in range(RULES) if needs(rule, task) and rule not in known]
+    missing = [rule for rule in range(RULES) if needs(rule, task) and rule not in known]
     unlucky = int(sha256(f"{task}{sorted(known)}".encode()).hexdigest(), 16) % CHANCE == 0
-    code = "print('nothing')" if lacking or unlucky else SOLUTION
+    code = "print('nothing')" if missing or unlucky else SOLUTION
     return f"### Understanding\nBoxes.\n### Rules\n- none\n### Plan\nLook.\n### Code\n```python\n{code}\n```"

@@ -1,10 +1,10 @@
-"""The results of the shipped recordings of single runs, by name."""
+"""Maps the name of each shipped recording of a run to its results."""
 
 from typing import NamedTuple
 
 
 class Result(NamedTuple):
-    """Solved tasks, tasks, and model calls of a run."""
+    """The numbers of solved tasks, tasks, and model calls of a run."""
 
     solved: int
     tasks: int
@@ -49,11 +49,11 @@ EPISODES = {
     "zero-shot-replan-minecraft": Result(4, 4, 4),
 }
 
-ON_PAGES = {
+BROWSER_EPISODES = {
     "devils-advocate-web": Result(2, 2, 30),
     "lats-web": Result(1, 1, 15),
     "paper-devils-advocate-web": Result(4, 4, 66),
     "paper-plan-act-web": Result(4, 4, 48),
     "plan-act-web": Result(2, 2, 22),
 }
-"""Recordings of browser pages. Another browser or other fonts show the pages differently and change the prompts."""
+"""Recordings of tasks in a browser. Another browser or other fonts render the pages differently, so prompts change."""

@@ -1,4 +1,4 @@
-"""Recorded episodes played in this process, one after the other, without the command line around them."""
+"""Recorded episodes that are played in this process, one after the other, and not by the command line."""
 
 import json
 from collections.abc import Sequence
@@ -22,16 +22,16 @@ from tests.planbook.recorded_episodes import EPISODES
 Event = tuple[str, EventKind, int, Body]
 LONG = ("agentkit-crafter", "chain-of-thought-graph-crafter")
 """Recordings that take seconds and have hundreds of events."""
-LIKE_ANOTHER = (
+COVERED_ELSEWHERE = (
     "adapt-alfworld adapt-shopping adapt-textcraft deps-minecraft react-textcraft zero-shot-minecraft".split()
 )
-"""Recordings of a method and an environment that a longer recording has too."""
-USUAL = [name for name in EPISODES if name not in (*LONG, *LIKE_ANOTHER)]
-"""Recordings that tests play unless they play all."""
+"""Recordings whose method and environment also occur in a longer recording."""
+DEFAULT = [name for name in EPISODES if name not in (*LONG, *COVERED_ELSEWHERE)]
+"""Recordings that tests play unless they are told to play all."""
 
 
 class HostDied(BaseException):
-    """Ends a host like the end of its process: nothing in its memory is left."""
+    """Raised in place of the end of a host process. Everything in the memory of the host is lost."""
 
 
 def config_of(name: str) -> Config:
@@ -43,17 +43,17 @@ def config_of(name: str) -> Config:
 
 
 class MortalJournal(MemoryJournal):
-    """A journal whose host dies after ``lasts`` new events; if it ``loses``, the last of them is lost."""
+    """A journal whose host dies after ``event_limit`` new events. With ``loses_last``, the last event is not stored."""
 
-    def __init__(self, events: Sequence[Event] = (), *, lasts: int = -1, loses: bool = False) -> None:
+    def __init__(self, events: Sequence[Event] = (), *, event_limit: int = -1, loses_last: bool = False) -> None:
         super().__init__()
         self.events |= {(scope, kind, number): body for scope, kind, number, body in events}
-        self._left, self._loses = lasts, loses
+        self._left, self._loses_last = event_limit, loses_last
 
     def put(self, scope: str, kind: EventKind, number: int, body: Body) -> None:
-        """Keep an event as a file would hold it."""
+        """Store a copy of an event, as a file would."""
         self._left -= 1
-        if self._left == 0 and self._loses:
+        if self._left == 0 and self._loses_last:
             raise HostDied
         super().put(scope, kind, number, json.loads(json.dumps(body)))
         if self._left == 0:
@@ -65,7 +65,7 @@ class MortalJournal(MemoryJournal):
 
 
 class CountedModel:
-    """Keeps the prompts of all calls to a model; each call costs money."""
+    """A model that passes on all calls and adds the prompt of each to ``paid``, since a real call would cost money."""
 
     def __init__(self, model: Model, paid: list[str]) -> None:
         self.name, self._model, self._paid = model.name, model, paid
@@ -77,14 +77,14 @@ class CountedModel:
 
 
 class Life(NamedTuple):
-    """The events and paid prompts of a host until it died or finished its episode."""
+    """The events of a host, and the prompts that it paid for, until it died or finished its episode."""
 
     events: list[Event]
     paid: list[str]
     ending: Ending | None
 
 
-class Recorded:
+class RecordedEpisodes:
     """The episodes of a recording."""
 
     def __init__(self, name: str) -> None:
@@ -92,7 +92,7 @@ class Recorded:
         self._model, self._memory = open_model(f"recorded:{name}"), memory_of(self.config)
         self.entries = [Entry(index=index, task=task) for index, task in enumerate(tasks_of(self.config))]
 
-    def live(self, sandbox: Sandbox, entry: Entry, journal: MortalJournal) -> Life:
+    def play_episode(self, sandbox: Sandbox, entry: Entry, journal: MortalJournal) -> Life:
         """Play an episode in a new environment, from its beginning or from the events in the journal."""
         paid = list[str]()
         model = CountedModel(self._model, paid)
@@ -105,6 +105,6 @@ class Recorded:
 
 
 @cache
-def recorded(name: str) -> Recorded:
-    """Return the episodes of a recording, read once."""
-    return Recorded(name)
+def load_recording(name: str) -> RecordedEpisodes:
+    """Return the episodes of a recording, which is read only once."""
+    return RecordedEpisodes(name)

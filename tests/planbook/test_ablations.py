@@ -1,4 +1,4 @@
-"""Every part of a method can be left out with `--without`; the prompts that were sent show it."""
+"""Every part of a method can be disabled with `--without`, as the prompts of the runs show."""
 
 import json
 from pathlib import Path
@@ -10,7 +10,7 @@ from planbook.rules.types import RuleType
 from tests.flows import BUILD, asks, events, invoke, prompt, scripted
 
 THOUGHTS = ("The boxes are box_", "It is in another box.", "I looked into one box only.")
-"""What the scripted planner writes beside its code."""
+"""Text that the scripted planner writes around its code."""
 TYPES = [kind.value for kind in RuleType]
 EARLIER_CODE, KNOWN, CITED = (
     "# Code of an earlier task",
@@ -19,18 +19,18 @@ EARLIER_CODE, KNOWN, CITED = (
 )
 
 
-class Ablated:
-    """A building run without some parts, its manual, and a test run with both."""
+class AblatedRuns:
+    """A building run without some parts of the method, and a test run with its manual and without the same parts."""
 
-    def __init__(self, folder: Path, *without: str) -> None:
+    def __init__(self, folder: Path, *parts: str) -> None:
         self.build, self.test = folder / "build", folder / "test"
-        left_out = [word for name in without for word in ("--without", name)]
-        command = (*BUILD, "--tasks-per-type", 3, "--no-procedures", *left_out, "--json")
+        without_options = [word for name in parts for word in ("--without", name)]
+        command = (*BUILD, "--tasks-per-type", 3, "--no-procedures", *without_options, "--json")
         self.finished = invoke(*command, "--out", self.build)
         assert self.finished.returncode == 0, self.finished.printed
-        if "rules" not in without:
+        if "rules" not in parts:
             assert invoke("formulate", self.build).returncode == 0
-        command = ("test", "--env", "toy", "--library", self.build, "--model", scripted(), *left_out)
+        command = ("test", "--env", "toy", "--library", self.build, "--model", scripted(), *without_options)
         tested = invoke(*command, "--seeds", "1000-1001", "--out", self.test)
         assert tested.returncode == 0, tested.printed
 
@@ -52,33 +52,33 @@ def assert_absent(prompts: list[str], *words: str) -> None:
 
 
 @pytest.fixture(scope="module")
-def whole(tmp_path_factory: pytest.TempPathFactory) -> Ablated:
-    return Ablated(tmp_path_factory.mktemp("whole"))
+def complete_runs(tmp_path_factory: pytest.TempPathFactory) -> AblatedRuns:
+    return AblatedRuns(tmp_path_factory.mktemp("whole"))
 
 
-def test_without_ablations_every_part_is_in_the_prompts(whole: Ablated) -> None:
-    plans, builder = "\n".join(whole.first_plans()), "\n".join(whole.prompts("builder"))
+def test_without_ablations_every_part_is_in_the_prompts(complete_runs: AblatedRuns) -> None:
+    plans, builder = "\n".join(complete_runs.first_plans()), "\n".join(complete_runs.prompts("builder"))
     for word in ("## rule_1 (Useful Helper Method)", "## rule_3", EARLIER_CODE, "### Rules", "# Manual of"):
         assert word in plans
     assert "def find_box" in plans
     assert "Write what could be of use in other tasks as functions" in plans
     for word in (*THOUGHTS, "Verdict: Imperfect Rules", "Given at the start.", "write_rule(content", "Log:"):
         assert word in builder
-    assert whole.prompts("builder", "builder/classify")
-    assert all(CITED in each for each in whole.first_plans())
-    assert_absent(whole.prompts("builder"), "Decide from the whole episode which rules")
+    assert complete_runs.prompts("builder", "builder/classify")
+    assert all(CITED in each for each in complete_runs.first_plans())
+    assert_absent(complete_runs.prompts("builder"), "Decide from the whole episode which rules")
 
 
 def test_without_rules_no_builder_is_asked_and_no_prompt_has_rules(tmp_path: Path) -> None:
-    run = Ablated(tmp_path, "rules")
+    run = AblatedRuns(tmp_path, "rules")
     assert {each["role"] for each in asks(run.build)} == {"planner"}
     assert_absent(run.first_plans(), KNOWN, "## rule_", "### Rules")
     assert [each for each in run.first_plans() if EARLIER_CODE in each], "libraries stay"
     assert run.rules() == []
 
 
-def test_without_online_rules_are_written_after_the_last_episode(tmp_path: Path) -> None:
-    run = Ablated(tmp_path, "online")
+def test_without_online_learning_rules_are_written_after_the_last_episode(tmp_path: Path) -> None:
+    run = AblatedRuns(tmp_path, "online")
     order = [event.scope.split("/")[0] for event in events(run.build) if event.kind in ("ask", "outcome")]
     building = order[: len(order) - order[::-1].index("learn")]
     assert "task" not in building[building.index("learn") :]
@@ -88,8 +88,8 @@ def test_without_online_rules_are_written_after_the_last_episode(tmp_path: Path)
     assert asks(run.build, "builder")
 
 
-def test_without_cases_examples_and_logs_instructions_are_the_same_and_ask_for_neither(tmp_path: Path) -> None:
-    run = Ablated(tmp_path, "cases", "examples", "logs")
+def test_without_cases_examples_and_logs_all_builder_prompts_have_the_same_instruction(tmp_path: Path) -> None:
+    run = AblatedRuns(tmp_path, "cases", "examples", "logs")
     builder = run.prompts("builder")
     assert_absent(builder, "Log:\n", "- `log`:", "- `example`:", 'example="..."')
     assert_absent([each.split("# The episode")[0] for each in builder], 'log="..."')
@@ -100,8 +100,8 @@ def test_without_cases_examples_and_logs_instructions_are_the_same_and_ask_for_n
     assert {(rule["example"], bool(rule["log"])) for rule in run.rules()} == {("", False)}
 
 
-def test_without_classification_formulation_and_helpers_prompts_have_none(tmp_path: Path) -> None:
-    run = Ablated(tmp_path, "classification", "formulation", "helpers")
+def test_without_classification_formulation_and_helpers_no_prompt_mentions_them(tmp_path: Path) -> None:
+    run = AblatedRuns(tmp_path, "classification", "formulation", "helpers")
     assert run.prompts("builder", "builder/manage")
     assert not run.prompts("builder", "builder/classify")
     assert_absent(run.prompts(), "Verdict")
@@ -116,23 +116,23 @@ def test_without_classification_formulation_and_helpers_prompts_have_none(tmp_pa
 
 
 def test_without_types_no_prompt_names_a_type_of_rules(tmp_path: Path) -> None:
-    run = Ablated(tmp_path, "types")
+    run = AblatedRuns(tmp_path, "types")
     named = [word for kind in TYPES for word in (f"({kind})", f'"{kind}"')]
     assert_absent(run.prompts(), *named, "- `type`: one of", 'type="..."')
     assert_absent(run.prompts("formulator"), *TYPES)
     assert {rule["type"] for rule in run.rules()} == {None}
 
 
-def test_without_helpers_a_manual_is_shown_without_its_helpers(tmp_path: Path, whole: Ablated) -> None:
-    command = ("test", "--env", "toy", "--library", whole.build, "--model", scripted(), "--without", "helpers")
+def test_without_helpers_a_manual_is_shown_without_its_helpers(tmp_path: Path, complete_runs: AblatedRuns) -> None:
+    command = ("test", "--env", "toy", "--library", complete_runs.build, "--model", scripted(), "--without", "helpers")
     assert invoke(*command, "--seeds", "1000", "--out", tmp_path / "run").returncode == 0
     plans = asks(tmp_path / "run", "planner", "automanual/task")
     assert_absent([prompt(each) for each in plans], "Useful Helper Method")
     assert_absent([each["messages"][-1]["content"].split(EARLIER_CODE)[0] for each in plans], "def find_box")
 
 
-def test_without_cooperation_and_libraries_prompts_have_no_thoughts_cited_rules_and_skills(tmp_path: Path) -> None:
-    run = Ablated(tmp_path, "cooperation", "libraries")
+def test_without_cooperation_and_libraries_no_prompt_has_thoughts_cited_rules_or_skills(tmp_path: Path) -> None:
+    run = AblatedRuns(tmp_path, "cooperation", "libraries")
     assert_absent(run.prompts("builder"), *THOUGHTS, "### Understanding")
     assert_absent(run.first_plans(), CITED, EARLIER_CODE)
     assert_absent(run.prompts("planner", "automanual/"), "# A failure to learn from")

@@ -1,4 +1,4 @@
-"""AgentKit from the command line, with a graph from a file and a model for each role that the graph names."""
+"""AgentKit on the command line, with a graph from a file and a model for each role that the graph names."""
 
 from pathlib import Path
 

@@ -25,7 +25,7 @@ from tests.toy_script import answer
 SCRIPT = scripted()
 
 
-def test_a_run_equals_that_of_the_command_and_prints_only_if_verbose(
+def test_a_run_has_the_results_of_the_command_and_prints_only_if_verbose(
     tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
     played = planbook.run(env="toy", types=["fetch"], seeds=range(3), out=tmp_path / "python")
@@ -45,7 +45,7 @@ def test_a_run_equals_that_of_the_command_and_prints_only_if_verbose(
     assert planbook.PlayedRun.read(tmp_path / "python").summary == played.summary
 
 
-def test_a_used_up_budget_is_no_error(tmp_path: Path) -> None:
+def test_a_run_that_uses_up_its_budget_raises_no_error(tmp_path: Path) -> None:
     first = planbook.run(
         env="toy", planner="automanual", model=SCRIPT, split="all:4", out=tmp_path / "run", budget={"calls": 1}
     )
@@ -54,7 +54,7 @@ def test_a_used_up_budget_is_no_error(tmp_path: Path) -> None:
     assert planbook.run(resume=tmp_path / "run", budget={"calls": 100}).stopped == ""
 
 
-def test_build_gives_a_library_for_test(tmp_path: Path) -> None:
+def test_a_built_library_can_be_passed_to_test(tmp_path: Path) -> None:
     built = planbook.build(env="toy", model=SCRIPT, tasks_per_type=2, out=tmp_path / "built")
     assert (tmp_path / "built" / "learnt").is_dir()
     tested = planbook.test(env="toy", library=built, types="fetch", seeds="0-1", after=4, out=tmp_path / "tested")
@@ -97,7 +97,7 @@ def test_wrong_values_are_refused(settings: dict[str, Any], message: str) -> Non
     assert message in str(refused.value)
 
 
-def test_other_errors_are_those_of_the_command(tmp_path: Path) -> None:
+def test_errors_are_the_same_as_on_the_command_line(tmp_path: Path) -> None:
     with pytest.raises(UnknownEnvironment, match="no environment is called 'tpy'; did you mean toy"):
         planbook.run(env="tpy")
     with pytest.raises(BadRun, match="holds no run"):
@@ -110,13 +110,13 @@ def test_other_errors_are_those_of_the_command(tmp_path: Path) -> None:
         planbook.PlayedRun.read(tmp_path)
 
 
-def test_a_folder_is_free_after_a_run_could_not_begin(tmp_path: Path) -> None:
+def test_a_folder_can_be_used_after_a_run_failed_to_begin(tmp_path: Path) -> None:
     with pytest.raises(BadRun, match="cannot be reached"):
         planbook.run(env="toy", out=tmp_path / "run", store="postgresql://me@127.0.0.1:1/db")
     assert planbook.run(env="toy", split="all:1", out=tmp_path / "run").solved == 1
 
 
-def test_a_class_or_an_instance_is_an_environment(tmp_path: Path) -> None:
+def test_a_class_or_an_instance_can_be_passed_as_the_environment(tmp_path: Path) -> None:
     shipped = planbook.run(env=Toy, split="all:1", out=tmp_path / "shipped")
     assert shipped.results.run.config.env == "toy"
     from_file = planbook.run(env=Cupboard(), split="all:1", out=tmp_path / "file")
@@ -127,7 +127,7 @@ class Cupboard(Toy):
     """An environment in a file."""
 
 
-def test_a_class_outside_files_is_known_to_its_process_only(tmp_path: Path) -> None:
+def test_a_class_that_is_in_no_file_works_only_in_its_own_process(tmp_path: Path) -> None:
     class Attic(Toy):
         pass
 
@@ -151,7 +151,7 @@ def test_a_measure_that_is_not_finite_breaks_the_episode(tmp_path: Path) -> None
     assert "Endless.measures (test_api.py:" in played.results.episodes[0].ending.message
 
 
-def test_an_object_is_a_model(tmp_path: Path) -> None:
+def test_an_object_can_be_passed_as_the_model(tmp_path: Path) -> None:
     model = ScriptedModel(answer, name="clever")
     played = planbook.run(env="toy", planner="automanual", model=model, split="all:2", out=tmp_path / "run")
     assert played.episodes[0]["calls"] > 0

@@ -1,4 +1,4 @@
-"""Every benchmark, on few repeats: what it measures works, and every figure is a number."""
+"""Every benchmark runs with few repeats, and each of its figures is a number."""
 
 from pathlib import Path
 
@@ -18,7 +18,7 @@ def test_the_command_offers_every_benchmark() -> None:
     assert tuple(sorted(BENCHES)) == BENCHMARKS
 
 
-def test_without_a_clone_benchmarks_are_refused(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_benchmarks_need_a_clone_of_the_repository(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setattr(inspection, "CLONE", tmp_path)
     with pytest.raises(MissingRequirement, match="clone the repository"):
         CliRunner().invoke(inspection.bench, ["start"], catch_exceptions=False)
@@ -40,7 +40,7 @@ def test_a_percentile_is_one_of_the_times() -> None:
     assert [percentile(times, share) for share in (0.0, 0.5, 0.9, 1.0)] == [1.0, 6.0, 10.0, 10.0]
 
 
-def test_every_engine_computes_as_python_does_calls_the_host_and_raises_faults() -> None:
+def test_every_engine_computes_like_python_calls_the_host_and_raises_errors() -> None:
     with Sandbox() as opened, peers.open_engines(opened) as every:
         for engine in every:
             for _, code in sandbox.CODE.values():
@@ -51,12 +51,12 @@ def test_every_engine_computes_as_python_does_calls_the_host_and_raises_faults()
                     run(f"if work(7) != {expected['answer']!r}:\n    raise ValueError('another answer')")
             with engine.session() as run:
                 run(f"if {engine.action} != 'You are at desk_1.':\n    raise ValueError('another answer')")
-            with engine.session() as run, pytest.raises(Exception):  # noqa: B017 - each has a kind of its own
+            with engine.session() as run, pytest.raises(Exception):  # noqa: B017 - each engine has its own class
                 run("1 // 0")
 
 
 @pytest.mark.deep
-def test_the_sandbox_is_measured_beside_each_peer() -> None:
+def test_the_sandbox_is_compared_with_each_peer() -> None:
     rows = sandbox.rows(repeats=1, starts=2, plans=2)
     names = [row.name for row in rows]
     assert len(set(names)) == len(names)
@@ -67,7 +67,7 @@ def test_the_sandbox_is_measured_beside_each_peer() -> None:
     assert all(row.value is None or row.value > 0 for row in rows)
 
 
-def test_a_measured_replay_solves_everything() -> None:
+def test_a_measured_replay_solves_every_task() -> None:
     rows = {row.name: row for row in replay.rows(limit=6)}
     assert rows["alfworld replay: solved"] == Row(
         "alfworld replay: solved", 100.0, "%", None, rows["alfworld replay: episodes into the store"].against
@@ -76,7 +76,7 @@ def test_a_measured_replay_solves_everything() -> None:
 
 
 @pytest.mark.deep
-def test_many_jobs_at_once_are_measured(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_many_parallel_jobs_are_measured(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(scale, "executors", lambda: ["processes"])
     rows = {row.name: row for row in scale.rows(limit=6, answer_seconds=0.2)}
     assert all(row.value is not None and row.value > 0 for row in rows.values())
@@ -99,7 +99,7 @@ def test_a_report_is_measured_in_a_browser() -> None:
 
 @pytest.mark.deep
 def test_streaming_is_measured_over_recorded_replies() -> None:
-    """On a loaded machine the gain may vanish, so it is measured up to three times."""
+    """On a busy machine the gain may vanish, so it is measured up to three times, with ever slower replies."""
     for rate in (1_000.0, 500.0, 250.0):
         figures = {row.name: row.value or 0 for row in stream.rows(("react-textcraft",), rate=rate)}
         waited = figures["stream: first action, median, the whole reply awaited"]
@@ -123,7 +123,7 @@ def test_tokens_of_prompts_are_reported_by_role_and_part() -> None:
 
 
 @pytest.mark.deep
-def test_a_call_of_a_tool_is_measured_beside_the_sdk() -> None:
+def test_tool_calls_are_compared_with_calls_of_the_sdk() -> None:
     pytest.importorskip("mcp")
     rows = tool_calls.rows(calls=3, repeats=1)
     assert [row.name.rpartition(", ")[2] for row in rows] == ["the SDK's client alone", "checked", "from a plan"] * 2

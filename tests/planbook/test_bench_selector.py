@@ -1,4 +1,4 @@
-"""The benchmark of selectors of parallel goals, on few seeds: the learned one wins more games than a fixed order."""
+"""The benchmark of goal selectors, on few seeds. A selector chooses which of several parallel goals to pursue next."""
 
 import pytest
 
@@ -26,7 +26,7 @@ def test_the_learned_selector_beats_a_fixed_order_and_a_random_one(figures: dict
     assert (figures["4 goals, ticks of a game: horizon - fixed"].interval or (0, 0))[1] < 0
 
 
-def test_shares_lie_in_their_intervals_and_rise_with_the_length_of_episodes(figures: dict[str, Row]) -> None:
+def test_success_rates_lie_in_their_intervals_and_rise_with_the_length_of_episodes(figures: dict[str, Row]) -> None:
     for count in tasks.PARALLEL.values():
         for length in selector.LENGTHS:
             shares = [figures[f"{count} goals, {length} ticks: {name}"] for name in selector.SELECTORS]
@@ -51,7 +51,7 @@ def test_the_papers_figures_seeds_versions_and_gaps_are_listed(figures: dict[str
 
 @pytest.mark.parametrize("seed", [1, 2, 3])
 @pytest.mark.parametrize("name", ["fixed", "horizon"])
-def test_a_game_counts_for_a_length_if_its_episode_is_won(seed: int, name: str) -> None:
+def test_a_game_counts_as_won_within_a_length_if_an_episode_of_that_length_is_won(seed: int, name: str) -> None:
     chosen = next(each for each in selector.SELECTORS if each == name)
     end = selector._end(*selector._parallel("parallel_3", seed), chosen, seed)
     for length in (int(end) - 1, int(end)):
@@ -62,7 +62,7 @@ def test_a_game_counts_for_a_length_if_its_episode_is_won(seed: int, name: str) 
         assert environment.verdict().solved is (length >= end)
 
 
-def test_the_nearest_goal_takes_the_fewest_ticks(figures: dict[str, Row]) -> None:
+def test_the_selector_of_the_nearest_goal_takes_the_fewest_ticks(figures: dict[str, Row]) -> None:
     ticks = {name: figures[f"{selector.ROUTES}, ticks of a game: {name}"].value or 0 for name in selector.SELECTORS}
     assert ticks["nearest"] == min(ticks.values())
     assert ticks["nearest"] < ticks["fixed"]

@@ -1,4 +1,4 @@
-"""A browser that dies during a run breaks the episodes that it shows; the run goes on with another browser."""
+"""A browser that dies during a run breaks only the episodes that used it. The run continues with another browser."""
 
 import contextlib
 import os
@@ -26,10 +26,10 @@ TASKS = Selection(types=("click-checkboxes", "login-user"), seeds=(0, 1, 2, 3, 4
 
 
 class Killer:
-    """Kills the shared browser and its driver once, right after the ``at``-th action that does not end its episode."""
+    """Kills the shared browser and its driver once, after ``action_count`` actions that did not end their episodes."""
 
-    def __init__(self, at: int) -> None:
-        self.left, self.lock, self.profile = at, threading.Lock(), ""
+    def __init__(self, action_count: int) -> None:
+        self.left, self.lock, self.profile = action_count, threading.Lock(), ""
 
     def __call__(self, kind: EventKind, body: Body) -> None:
         with self.lock:
@@ -45,10 +45,10 @@ class Killer:
                 for process in processes_naming(self.profile.encode())
                 if b"watchdog" not in Path(f"/proc/{process}/cmdline").read_bytes()
             ]
-            for how in (signal.SIGSTOP, signal.SIGKILL):  # stopped first, so that no tab opens between two kills
+            for kill_signal in (signal.SIGSTOP, signal.SIGKILL):  # stopped first, so that no tab opens between kills
                 for process in family:
                     with contextlib.suppress(ProcessLookupError):
-                        os.kill(process, how)
+                        os.kill(process, kill_signal)
 
 
 def play(run: Run, watch: Killer | None = None) -> list[str]:
@@ -63,10 +63,10 @@ def play(run: Run, watch: Killer | None = None) -> list[str]:
 
 
 @pytest.mark.browser
-def test_a_browser_that_dies_breaks_only_the_episodes_under_way(tmp_path: Path) -> None:
+def test_a_browser_that_dies_breaks_only_the_episodes_in_progress(tmp_path: Path) -> None:
     need_browser()
     config = Config(planner="procedures", env="miniwob", selection=TASKS, actions=Miniwob.action_limit)
-    killer = Killer(at=8)
+    killer = Killer(action_count=8)
     with closing(Run.create(tmp_path / "run", config, Miniwob.tasks(TASKS))) as run:
         assert len(play(run, killer)) == 12
         assert killer.profile, "the browser was not killed"

@@ -1,4 +1,4 @@
-"""Budgets: a run stops when its budget is used up, and goes on with a larger one."""
+"""Budgets: a run stops when its budget is used up, and continues with a larger one."""
 
 import json
 import re
@@ -16,7 +16,7 @@ SMALL = (*BUILD, "--types", "fetch", "--tasks-per-type", 4)
 
 
 @pytest.fixture(scope="module")
-def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def unlimited_run(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A building run without a budget."""
     folder = tmp_path_factory.mktemp("whole") / "run"
     assert invoke(*SMALL, "--out", folder).returncode == 0
@@ -33,7 +33,7 @@ def spent(folder: Path) -> dict[str, int]:
     }
 
 
-def test_all_roles_share_one_budget_and_a_part_is_kept_for_the_manual(tmp_path: Path) -> None:
+def test_all_roles_share_one_budget_and_a_part_is_reserved_for_the_manual(tmp_path: Path) -> None:
     folder = tmp_path / "run"
     roles = ("planner", "builder", "consolidator", "formulator")
     models = [word for role in roles for word in ("--model", f"{role}={scripted()}")]
@@ -55,8 +55,8 @@ def test_all_roles_share_one_budget_and_a_part_is_kept_for_the_manual(tmp_path: 
         *(pytest.param(*each, marks=pytest.mark.deep) for each in (("calls", 1), ("calls", 9), ("actions", 3))),
     ],
 )
-def test_a_budget_ends_the_run_with_a_table_and_a_larger_one_gives_the_whole_run(
-    tmp_path: Path, whole: Path, name: str, limit: int
+def test_a_used_up_budget_ends_the_run_with_a_table_and_a_larger_one_finishes_it(
+    tmp_path: Path, unlimited_run: Path, name: str, limit: int
 ) -> None:
     folder = tmp_path / "run"
     stopped = invoke(*SMALL, "--budget", f"{name}={limit}", "--budget", "formulator=0", "--json", "--out", folder)
@@ -80,13 +80,13 @@ def test_a_budget_ends_the_run_with_a_table_and_a_larger_one_gives_the_whole_run
     assert resumed.returncode == 0
     printed = re.findall(r"Episode (\d+), fetch", stopped.printed + again.printed + resumed.printed)
     assert printed == ["0", "1", "2", "3"], "each episode is printed once, with what had been spent by then"
-    assert history(folder) == history(whole)
-    assert files(folder / "learnt") == files(whole / "learnt")
+    assert history(folder) == history(unlimited_run)
+    assert files(folder / "learnt") == files(unlimited_run / "learnt")
 
 
-def test_formulating_spends_the_runs_budget(tmp_path: Path, whole: Path) -> None:
+def test_formulating_a_manual_counts_against_the_runs_budget(tmp_path: Path, unlimited_run: Path) -> None:
     folder = tmp_path / "run"
-    calls = spent(whole)["calls"]
+    calls = spent(unlimited_run)["calls"]
     assert invoke(*SMALL, "--budget", f"calls={calls}", "--budget", "formulator=0", "--out", folder).returncode == 0
     stopped = invoke("formulate", folder, "--json")
     assert (stopped.returncode, stopped.result["manuals"]) == (4, [])
@@ -96,7 +96,7 @@ def test_formulating_spends_the_runs_budget(tmp_path: Path, whole: Path) -> None
     assert (finished.returncode, finished.result["model_calls"]) == (0, calls + 1)
 
 
-def test_seconds_of_all_invocations_are_added(tmp_path: Path, whole: Path) -> None:
+def test_the_seconds_of_all_invocations_are_added_up(tmp_path: Path, unlimited_run: Path) -> None:
     folder = tmp_path / "run"
     stopped = invoke(*SMALL, "--budget", "seconds=0.02", "--out", folder)
     assert stopped.returncode == 4
@@ -105,12 +105,10 @@ def test_seconds_of_all_invocations_are_added(tmp_path: Path, whole: Path) -> No
     assert invoke("run", "--resume", folder).returncode == 4
     assert history(folder) == before
     assert invoke("run", "--resume", folder, "--budget", "seconds=1000").returncode == 0
-    assert history(folder) == history(whole)
+    assert history(folder) == history(unlimited_run)
 
 
-def test_a_limit_of_money_for_a_model_without_a_price_is_refused(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_money_budget_for_a_model_without_a_price_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OPENAI_BASE_URL", "http://127.0.0.1:9/v1")
     monkeypatch.setenv("OPENAI_API_KEY", "unused")
     prices = tmp_path / "prices.json"

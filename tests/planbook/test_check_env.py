@@ -154,11 +154,11 @@ MISTAKES = {
         "the query doors is a set, which JSON cannot hold",
     ),
 }
-"""By name of the mistake: code of the sound environment, what replaces it, and the message."""
+"""Maps each mistake to code of the sound environment, the code that replaces it, and the expected message."""
 
 
 @pytest.mark.parametrize("mistake", MISTAKES)
-def test_each_mistake_has_one_line(tmp_path: Path, mistake: str) -> None:
+def test_each_mistake_is_reported_in_one_line(tmp_path: Path, mistake: str) -> None:
     sound, broken, message = MISTAKES[mistake]
     assert sound in SOUND
     text = SOUND.replace(sound, broken, 1)
@@ -172,7 +172,7 @@ def test_each_mistake_has_one_line(tmp_path: Path, mistake: str) -> None:
     assert "\n" not in line
 
 
-def test_a_typed_dictionary_gets_all_its_keys(tmp_path: Path) -> None:
+def test_an_argument_of_a_typed_dictionary_has_all_its_keys(tmp_path: Path) -> None:
     text = SOUND.replace("from typing import Literal", "from typing import Literal, TypedDict").replace(
         "class Doors", f"class Place(TypedDict):\n    {DOOR}\n\n\nclass Doors"
     )
@@ -192,7 +192,7 @@ def test_several_mistakes_are_reported_together(tmp_path: Path) -> None:
     assert len(checked.result["mistakes"]) == 3
 
 
-def test_an_environment_without_a_copy_of_its_state_begins_three_times_for_each_task(tmp_path: Path) -> None:
+def test_an_environment_that_cannot_save_its_state_begins_each_task_three_times(tmp_path: Path) -> None:
     text = SOUND[: SOUND.index("    def _save")]
     begin = "    def begin(self, task):\n"
     counting = f"{begin}        print(task.id, file=open({str(tmp_path / 'begun')!r}, 'a'))\n"
@@ -203,7 +203,7 @@ def test_an_environment_without_a_copy_of_its_state_begins_three_times_for_each_
     assert len(begun) == 3 * found.result["tasks"]
 
 
-def test_a_judge_that_raises_whatever_is_done_is_a_mistake(tmp_path: Path) -> None:
+def test_a_judge_that_always_raises_is_a_mistake(tmp_path: Path) -> None:
     (tmp_path / "doors.py").write_text(
         "from planbook.envs import query\n\n\n@query()\ndef doors() -> dict:\n    return {'left': 1}\n\n\n"
         "@query()\ndef open_door(door: str) -> str:\n    return {}[door]\n"
@@ -220,7 +220,7 @@ def test_a_judge_that_raises_whatever_is_done_is_a_mistake(tmp_path: Path) -> No
     )
 
 
-def test_standard_output_has_only_the_json_if_tools_print(tmp_path: Path) -> None:
+def test_standard_output_has_only_the_json_even_if_tools_print(tmp_path: Path) -> None:
     (tmp_path / "doors.py").write_text(
         "from planbook.envs import query\n\nprint('loaded')\n\n\n"
         "@query()\ndef doors() -> int:\n    print('called')\n    return 1\n"

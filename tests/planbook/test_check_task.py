@@ -1,4 +1,4 @@
-"""`planbook check --task` reports the lines of a plan that cannot succeed, and plays nothing."""
+"""`planbook check --task` reports the lines of a plan that cannot succeed, without playing it."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""Options of commands, checked in what the run records."""
+"""Options of commands take effect, as the events of their runs show."""
 
 import json
 import shutil
@@ -25,7 +25,7 @@ def test_demo_ends_with_a_table_and_the_path_of_its_runs(tmp_path: Path) -> None
     assert finished.returncode == 0, finished.stderr
     household, *_, learned = result(finished)["runs"]
     assert (household["solved"], household["tasks"]) == (60, 60)
-    assert (learned["solved"], learned["tasks"]) == (58, 60), "as README.md has it"
+    assert (learned["solved"], learned["tasks"]) == (58, 60), "as README.md says"
     assert "pick_two_obj" in finished.stderr
     assert f"the run is in {tmp_path / 'demo' / 'alfworld'}" in finished.stderr
     assert f"browser: {tmp_path / 'demo' / 'alfworld-build' / 'report.html'}" in finished.stderr
@@ -44,7 +44,7 @@ def test_every_run_of_the_demo_has_its_own_folder(tmp_path: Path, monkeypatch: p
         assert (folder.parent.name, folder.is_dir(), name in folder.name) == ("runs", True, True)
 
 
-def test_limits_and_the_seed_are_kept_and_recorded(tmp_path: Path) -> None:
+def test_limits_and_the_seed_take_effect_and_are_recorded(tmp_path: Path) -> None:
     command = "run --env toy --actions 2 --limit wall_seconds=3 --seed 7 --jobs 2 --json --out".split()
     summary = invoke(*command, tmp_path / "run").result
     assert (set(summary["failures"]), summary["mean_actions"]) == ({"out_of_budget"}, 2.0)
@@ -62,7 +62,7 @@ def test_the_seed_decides_the_random_numbers_of_plans(tmp_path: Path) -> None:
     assert printed(1, tmp_path / "a") == printed(1, tmp_path / "b") != printed(2, tmp_path / "c")
 
 
-def test_procedures_come_from_the_library_option(tmp_path: Path) -> None:
+def test_procedures_are_read_from_the_chosen_library(tmp_path: Path) -> None:
     shutil.copytree(ROOT / "manuals" / "toy", tmp_path / "mine" / "toy")
     procedure = tmp_path / "mine" / "toy" / "procedures" / "fetch.py"
     procedure.write_text(procedure.read_text().replace("    for thing", "    print('my own')\n    for thing"))

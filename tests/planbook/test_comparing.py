@@ -1,4 +1,4 @@
-"""`planbook compare`, on runs of the toy environment and on runs whose endings are written by the test."""
+"""`planbook compare`, on played runs of the toy environment, and on runs whose endings the test writes."""
 
 from collections.abc import Sequence
 from contextlib import closing
@@ -38,19 +38,19 @@ def printed(comparison: RunComparison, width: int = 110) -> str:
 
 
 @pytest.fixture(scope="module")
-def stored(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A run of stored procedures, on more tasks than the others."""
+def procedures_run(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A run that executes stored procedures, on more tasks than the other run."""
     return toy_run(tmp_path_factory.mktemp("runs") / "stored", "procedures", 8)
 
 
 @pytest.fixture(scope="module")
-def asked(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A run that asked a model, with another seed."""
+def model_run(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A run that asks a model, with another seed."""
     return toy_run(tmp_path_factory.mktemp("runs") / "asked", "automanual", 6, seed=3)
 
 
-def test_two_real_runs_are_paired_by_task_and_seed(stored: Path, asked: Path) -> None:
-    found = compared(stored, asked)
+def test_two_real_runs_are_paired_by_task_and_seed(procedures_run: Path, model_run: Path) -> None:
+    found = compared(procedures_run, model_run)
     assert found.overall.pairs == found.overall.tasks == 12
     assert found.only_first == ("fetch/6", "fetch_two/6", "fetch/7", "fetch_two/7")
     assert found.only_second == ()
@@ -63,19 +63,19 @@ def test_two_real_runs_are_paired_by_task_and_seed(stored: Path, asked: Path) ->
     assert found.costs["model calls"].first.value == 0
     text = printed(found)
     assert "Only in A, and in no figure below (4): fetch/6" in text
-    assert text.splitlines()[0] == f"A: {stored}"
+    assert text.splitlines()[0] == f"A: {procedures_run}"
 
 
-def test_costs_are_those_of_the_whole_run_per_solved_task(stored: Path, asked: Path) -> None:
-    found = compared(asked, stored)
-    with closing(Run.open(asked)) as run:
+def test_a_cost_is_that_of_the_whole_run_divided_by_its_solved_tasks(procedures_run: Path, model_run: Path) -> None:
+    found = compared(model_run, procedures_run)
+    with closing(Run.open(model_run)) as run:
         spent = spent_so_far(run.store.events(), FREE)
     solved = found.first.solved
     for name, total in (("model calls", spent.calls), ("tokens", spent.tokens), ("actions", spent.actions)):
         cost = found.costs[name].first
         assert cost.value == pytest.approx(total / solved, abs=1e-5)
         assert 0 < (cost.low or 0) <= (cost.value or 0) <= (cost.high or 0)
-        swapped = compared(stored, asked).costs[name]
+        swapped = compared(procedures_run, model_run).costs[name]
         assert (swapped.first, swapped.second) == (found.costs[name].second, cost)
     assert found.costs.keys() == {"model calls", "tokens", "actions", "seconds"}
     seconds = found.costs["seconds"].first.value
@@ -84,8 +84,8 @@ def test_costs_are_those_of_the_whole_run_per_solved_task(stored: Path, asked: P
     assert found.costs["seconds"].difference[1:] == (None, None), "the variation of the clock is unknown"
 
 
-def rewarded(folder: Path, rewards: Sequence[float], repeats: int = 1, broken: int = 0) -> Path:
-    """Write unsolved episodes with these rewards, scores of a tenth, and the last ``broken`` ones broken."""
+def reward_run(folder: Path, rewards: Sequence[float], repeats: int = 1, broken: int = 0) -> Path:
+    """Write unsolved episodes with these rewards and a tenth of them as scores. The last ``broken`` ones are broken."""
     tasks = [fetch(number) for number in range(len(rewards) // repeats)]
     config = Config(planner="procedures", env="toy", actions=9, repeats=repeats)
     with closing(Run.create(folder, config, tasks)) as run:
@@ -97,9 +97,11 @@ def rewarded(folder: Path, rewards: Sequence[float], repeats: int = 1, broken: i
     return folder
 
 
-def test_measures_of_environments_are_compared_by_paired_t(tmp_path: Path) -> None:
+def test_measures_of_environments_are_compared_by_a_paired_t_test(tmp_path: Path) -> None:
     before, after = (1.0, 2.0, 3.0, 4.0, 5.0, 6.0), (2.0, 4.0, 3.5, 6.0, 7.0, 6.5)
-    found = compared(rewarded(tmp_path / "one", (*before, 9.0), broken=1), rewarded(tmp_path / "two", (*after, 0.0)))
+    found = compared(
+        reward_run(tmp_path / "one", (*before, 9.0), broken=1), reward_run(tmp_path / "two", (*after, 0.0))
+    )
     reward, steps, score = (found.measures[name] for name in ("reward", "steps", "score"))
     expected = stats.ttest_rel(after, before)
     bounds = expected.confidence_interval(0.95)
@@ -116,26 +118,26 @@ def test_measures_of_environments_are_compared_by_paired_t(tmp_path: Path) -> No
     assert "A difference is more than noise if p is below 0.05" in text
 
 
-def test_repeats_of_a_task_are_one_unit_and_a_single_task_has_no_interval(tmp_path: Path) -> None:
-    first = rewarded(tmp_path / "one", (1.0, 1.0, 1.0, 1.0), repeats=2)
-    found = compared(first, rewarded(tmp_path / "two", (2.0, 4.0, 3.0, 6.0), repeats=2)).measures["reward"]
+def test_a_measure_is_averaged_over_repeats_and_a_single_task_has_no_interval(tmp_path: Path) -> None:
+    first = reward_run(tmp_path / "one", (1.0, 1.0, 1.0, 1.0), repeats=2)
+    found = compared(first, reward_run(tmp_path / "two", (2.0, 4.0, 3.0, 6.0), repeats=2)).measures["reward"]
     assert (found.tasks, found.pairs) == (2, 4)
     assert found.p == pytest.approx(stats.ttest_1samp((1.5, 4.0), 0).pvalue), "each task by the mean of its repeats"
-    single = compared(rewarded(tmp_path / "a", (1.0,)), rewarded(tmp_path / "b", (3.0,))).measures["reward"]
+    single = compared(reward_run(tmp_path / "a", (1.0,)), reward_run(tmp_path / "b", (3.0,))).measures["reward"]
     assert (single.difference, single.low, single.high, single.p, single.p_corrected) == (2.0, None, None, None, None)
     assert not single.is_significant
 
 
 def test_equal_runs_show_no_difference(tmp_path: Path) -> None:
-    same = compared(rewarded(tmp_path / "a", (1.0, 2.0)), rewarded(tmp_path / "b", (1.0, 2.0)))
+    same = compared(reward_run(tmp_path / "a", (1.0, 2.0)), reward_run(tmp_path / "b", (1.0, 2.0)))
     assert (same.overall.p, same.settings) == (1.0, ())
     assert {each.p_corrected for each in same.measures.values()} == {1.0}
     assert "the intervals are not. More than noise would give: none." in " ".join(printed(same).split())
 
 
-def test_p_of_measures_is_corrected_over_all_comparisons(tmp_path: Path) -> None:
+def test_p_values_of_measures_are_corrected_for_all_comparisons(tmp_path: Path) -> None:
     noise = (1.0, -1.0, 2.0, 0.5, 3.0)
-    folders = [rewarded(tmp_path / str(by), [by + each * by for each in noise]) for by in (1, 2, 3)]
+    folders = [reward_run(tmp_path / str(by), [by + each * by for each in noise]) for by in (1, 2, 3)]
     alone = compared(*folders[:2]).measures["reward"]
     two, three = (each.measures["reward"] for each in compare_all([read_folder(folder, FREE) for folder in folders]))
     assert alone.p is not None
@@ -167,8 +169,8 @@ def test_the_result_says_whether_a_difference_may_be_noise(
     assert found.measures == {}, "scores of 0 and 1 say no more than solved or not"
 
 
-def test_with_repeats_signs_are_flipped_over_tasks(tmp_path: Path) -> None:
-    """Two tasks that always go one way are two units, whatever McNemar's test finds in twelve pairs."""
+def test_repeats_of_a_task_are_tested_as_one_unit(tmp_path: Path) -> None:
+    """Two tasks with the same change in every repeat are two units, although there are twelve pairs of episodes."""
     first = write_run(tmp_path / "one", [FAILED] * 12, repeats=6)
     found = compared(first, write_run(tmp_path / "two", [SOLVED] * 12, repeats=6))
     assert (found.overall.tasks, found.overall.pairs) == (2, 12)
@@ -181,7 +183,7 @@ def test_with_repeats_signs_are_flipped_over_tasks(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(("tasks", "outcome"), [(6, SOLVED), (6, FAILED), (2, SOLVED)])
-def test_repeats_that_all_agree_have_the_interval_of_their_tasks(tmp_path: Path, tasks: int, outcome: Outcome) -> None:
+def test_repeats_that_all_agree_do_not_narrow_the_interval(tmp_path: Path, tasks: int, outcome: Outcome) -> None:
     def interval(repeats: int) -> tuple[float, float]:
         folder, count = tmp_path / str(repeats), tasks * repeats
         first = write_run(folder / "one", [FAILED] * count, repeats)
@@ -193,20 +195,22 @@ def test_repeats_that_all_agree_have_the_interval_of_their_tasks(tmp_path: Path,
     assert interval(3) == (low, high)
 
 
-def test_a_run_with_two_episodes_of_a_repeat_is_refused(tmp_path: Path, stored: Path) -> None:
+def test_a_run_with_two_episodes_of_the_same_repeat_is_refused(tmp_path: Path, procedures_run: Path) -> None:
     toy_run(tmp_path / "random", "random", 8)
-    invoke("export", stored, tmp_path / "random", "--out", tmp_path / "both.jsonl")
+    invoke("export", procedures_run, tmp_path / "random", "--out", tmp_path / "both.jsonl")
     invoke("import", tmp_path / "both.jsonl", "--out", tmp_path / "both")
-    assert "both has two episodes of fetch/0, from different runs" in refusal("compare", stored, tmp_path / "both")
+    assert "both has two episodes of fetch/0, from different runs" in refusal(
+        "compare", procedures_run, tmp_path / "both"
+    )
 
 
-def test_the_time_of_imported_episodes_is_not_compared(tmp_path: Path, stored: Path) -> None:
-    invoke("export", stored, "--out", tmp_path / "one.jsonl")
+def test_the_time_of_imported_episodes_is_not_compared(tmp_path: Path, procedures_run: Path) -> None:
+    invoke("export", procedures_run, "--out", tmp_path / "one.jsonl")
     invoke("import", tmp_path / "one.jsonl", "--out", tmp_path / "one")
-    assert compared(stored, tmp_path / "one").costs.keys() == {"actions"}
+    assert compared(procedures_run, tmp_path / "one").costs.keys() == {"actions"}
 
 
-def test_repeats_that_only_one_run_has_are_in_no_pair(tmp_path: Path) -> None:
+def test_repeats_that_only_one_run_has_are_not_paired(tmp_path: Path) -> None:
     found = compared(write_run(tmp_path / "one", [SOLVED] * 6, repeats=2), write_run(tmp_path / "two", [FAILED] * 3))
     assert found.overall.pairs == 3
     assert found.only_first == ("fetch/0 (repeat 1)", "fetch/1 (repeat 1)", "fetch/2 (repeat 1)")
@@ -235,7 +239,7 @@ def test_a_comparison_without_any_played_pair_says_so(tmp_path: Path) -> None:
     assert "Without these pairs: none is left." in text
 
 
-def test_runs_of_other_environments_or_tasks_are_refused(tmp_path: Path) -> None:
+def test_runs_of_different_environments_or_tasks_are_refused(tmp_path: Path) -> None:
     first = write_run(tmp_path / "one", [SOLVED])
     other = write_run(tmp_path / "two", [SOLVED], env="textcraft")
     with pytest.raises(
@@ -250,7 +254,7 @@ def test_runs_of_other_environments_or_tasks_are_refused(tmp_path: Path) -> None
     assert invoke("compare", first, first).returncode == errors.BAD_INPUT
 
 
-def test_building_runs_and_contradictions_are_warned_of(tmp_path: Path) -> None:
+def test_building_runs_and_contradictions_give_warnings(tmp_path: Path) -> None:
     first = write_run(tmp_path / "one", [SOLVED, FAILED], learning=LearningSettings())
     second = write_run(tmp_path / "two", [SOLVED, FAILED])
     with closing(Run.open(first, to_play=True)) as run:
@@ -262,7 +266,7 @@ def test_building_runs_and_contradictions_are_warned_of(tmp_path: Path) -> None:
     )
 
 
-def test_several_runs_are_compared_with_the_first_and_p_is_corrected(tmp_path: Path) -> None:
+def test_several_runs_are_compared_with_the_first_and_their_p_values_corrected(tmp_path: Path) -> None:
     solved = {"one": 0, "two": 6, "three": 2}
     folders = [write_run(tmp_path / name, [SOLVED] * n + [FAILED] * (8 - n)) for name, n in solved.items()]
     two, three = compare_all([read_folder(folder, FREE) for folder in folders])
@@ -272,8 +276,8 @@ def test_several_runs_are_compared_with_the_first_and_p_is_corrected(tmp_path: P
     assert "McNemar p = 0.062 after Holm" in printed(two)
 
 
-def test_tables_fit_a_narrow_terminal(stored: Path, asked: Path) -> None:
-    lines = printed(compared(asked, stored), 80).splitlines()
+def test_tables_fit_a_narrow_terminal(procedures_run: Path, model_run: Path) -> None:
+    lines = printed(compared(model_run, procedures_run), 80).splitlines()
     assert max(len(line) for line in lines if line and line[0] in "┏┡└│") <= 80
     assert not any("…" in line for line in lines)
 

@@ -1,4 +1,4 @@
-"""Runs are paused and stopped while they are played, by events that another connection writes into the store."""
+"""Runs are paused and stopped by events that another connection writes into the store while they are played."""
 
 import re
 import threading
@@ -33,7 +33,7 @@ SLOW = "scripted:tests/slow_script.py:answer"
 PROCESSES = pytest.param("processes", marks=pytest.mark.deep)
 
 
-def created(
+def create_run(
     folder: Path, learning: LearningSettings | None = None, without: tuple[str, ...] = (), model: str = SLOW
 ) -> Run:
     config = Config(
@@ -55,7 +55,7 @@ def request(folder: Path, number: int, do: str) -> None:
 
 @contextmanager
 def playing(run: Run, jobs: int = 2, executor: Executor = "threads") -> Iterator[list[int]]:
-    """Play the run in the background; yield a list that has the exit code afterwards."""
+    """Play the run in the background; yield a list that receives the exit code when the run ends."""
     codes: list[int] = []
 
     def play() -> None:
@@ -75,11 +75,11 @@ def test_in_a_pause_nothing_is_asked_or_done_and_no_time_is_counted(
     tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
     folder = tmp_path / "run"
-    with playing(created(folder)) as codes:
+    with playing(create_run(folder)) as codes:
         wait_until(lambda: count(folder, "ask") > 2)
         request(folder, 0, "pause")
         wait_until(lambda: count(folder, "sitting") == 2)
-        time.sleep(4 * ANSWER_SECONDS)  # calls under way are answered
+        time.sleep(4 * ANSWER_SECONDS)  # until the current calls are answered
         before = count(folder, ("ask", "act", "outcome"))
         time.sleep(4 * ANSWER_SECONDS)
         assert count(folder, ("ask", "act", "outcome")) == before
@@ -107,14 +107,14 @@ def test_in_a_pause_no_request_and_no_retry_reaches_a_model_server(
     folder = tmp_path / "run"
     with serving(served_answer, pause=0.01) as server:
         monkeypatch.setenv("OPENAI_BASE_URL", server.url)
-        with playing(created(folder, model="openai:served"), jobs=3, executor=executor) as codes:
+        with playing(create_run(folder, model="openai:served"), jobs=3, executor=executor) as codes:
             wait_until(lambda: len(server.requests) > 4, 60)
             if busy:
                 server.troubles += [Refusal(429, headers={"Retry-After": "1"})] * 6
                 wait_until(lambda: len(server.troubles) < 4)
             request(folder, 0, "pause")
             wait_until(lambda: count(folder, "sitting") == 2)
-            time.sleep(0.7)  # calls under way are answered
+            time.sleep(0.7)  # until the current calls are answered
             before = len(server.requests)
             time.sleep(2.5)
             assert len(server.requests) == before
@@ -127,12 +127,12 @@ def test_in_a_pause_no_request_and_no_retry_reaches_a_model_server(
 @pytest.mark.parametrize("executor", ["threads", PROCESSES])
 def test_a_stopped_run_can_be_resumed(tmp_path: Path, capfd: pytest.CaptureFixture[str], executor: Executor) -> None:
     folder = tmp_path / "run"
-    with playing(created(folder), executor=executor) as codes:
+    with playing(create_run(folder), executor=executor) as codes:
         wait_until(lambda: count(folder, "outcome") > 0)
         request(folder, 0, "stop")
     assert codes == [errors.INTERRUPTED]
-    how = " ".join(command_options(Execution(jobs=2, executor=executor).recorded()))
-    assert f"{STOPPED_BY_WATCH} Resume with: planbook run --resume {folder} {how}" in capfd.readouterr().out
+    options = " ".join(command_options(Execution(jobs=2, executor=executor).recorded()))
+    assert f"{STOPPED_BY_WATCH} Resume with: planbook run --resume {folder} {options}" in capfd.readouterr().out
     assert 0 < count(folder, "outcome") < 12
     with playing(Run.open(folder, to_play=True), executor=executor) as codes:
         pass
@@ -143,11 +143,11 @@ def test_a_stopped_run_can_be_resumed(tmp_path: Path, capfd: pytest.CaptureFixtu
 @pytest.mark.deep
 def test_episodes_in_other_processes_are_paused_and_stopped(tmp_path: Path) -> None:
     folder = tmp_path / "run"
-    with playing(created(folder), executor="processes") as codes:
+    with playing(create_run(folder), executor="processes") as codes:
         wait_until(lambda: count(folder, "ask") > 2, 60)
         request(folder, 0, "pause")
         wait_until(lambda: count(folder, "sitting") == 2)
-        time.sleep(1)  # other processes look into the store only now and then
+        time.sleep(1)  # other processes read the store only from time to time
         before = count(folder, ("ask", "act", "outcome"))
         time.sleep(4 * ANSWER_SECONDS)
         assert count(folder, ("ask", "act", "outcome")) == before
@@ -159,7 +159,7 @@ def test_episodes_in_other_processes_are_paused_and_stopped(tmp_path: Path) -> N
 def test_a_building_run_can_be_stopped(tmp_path: Path, without: tuple[str, ...]) -> None:
     folder = tmp_path / "run"
     learning = LearningSettings(solved_after=100, procedures=False)
-    with playing(created(folder, learning, without), jobs=1) as codes:
+    with playing(create_run(folder, learning, without), jobs=1) as codes:
         wait_until(lambda: count(folder, "learnt") > 1, 60)
         request(folder, 0, "stop")
     assert codes == [errors.INTERRUPTED]
@@ -176,7 +176,7 @@ def test_asking_whether_a_folder_is_claimed_does_not_claim_it(tmp_path: Path) ->
 
     watcher = threading.Thread(target=look)
     watcher.start()
-    with closing(created(tmp_path / "run")):
+    with closing(create_run(tmp_path / "run")):
         assert is_claimed(tmp_path / "run")
         with pytest.raises(BadRun, match="played by another process"):
             claim_folder(tmp_path / "run")
@@ -192,8 +192,8 @@ def test_execution_settings_are_recorded_as_options_for_the_next_invocation() ->
     assert command_options(every_option.recorded()) == expected
 
 
-def test_a_joined_process_says_that_the_process_that_played_has_ended(tmp_path: Path) -> None:
-    with closing(created(tmp_path / "run")) as run:
+def test_a_joined_process_reports_that_the_process_that_began_the_run_has_ended(tmp_path: Path) -> None:
+    with closing(create_run(tmp_path / "run")) as run:
         report = work(create_job(run, Execution(), 1), lambda: count(run.folder, "ask") < 3)
     assert isinstance(report.error, BadRun)
     assert f"ended before the run was finished; resume it with: planbook run --resume {tmp_path / 'run'}" in str(

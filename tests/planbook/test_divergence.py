@@ -16,7 +16,7 @@ THINGS = "mug_1, mug_2 and 5 cups"
 
 @pytest.fixture(scope="module")
 def recorded(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with an environment, which tests change, and a run on it."""
+    """A folder with an environment, which tests may change, and a run that was played in it."""
     folder = tmp_path_factory.mktemp("recorded")
     write_shelf(folder, THINGS, looks=2)
     (folder / "plan.py").write_text(PLAN)
@@ -64,14 +64,14 @@ def test_a_replay_reports_the_first_difference(
     [("mug_{self.looks}, mug_7 and 5 cups", "[a-z]+_[0-9]+"), ("mug_7, mug_3 and 5 cups", "")],
     ids=["not the same way throughout", "no declared ids"],
 )
-def test_other_ids_may_be_a_difference(recorded: Path, things: str, ids: str) -> None:
+def test_undeclared_or_inconsistently_renamed_ids_are_a_difference(recorded: Path, things: str, ids: str) -> None:
     write_shelf(recorded, things, looks=2)
     text = (recorded / "shelf.py").read_text().replace("[a-z]+_[0-9]+", ids)
     (recorded / "shelf.py").write_text(text.replace('Observation("On', 'Observation(f"On'))
     assert replay(recorded)[1]["by_sameness"]["different"] == 1
 
 
-def test_recorded_replies_answer_the_model_until_the_verdict(recorded: Path) -> None:
+def test_a_replay_answers_model_calls_with_the_recorded_replies(recorded: Path) -> None:
     write_shelf(recorded, looks=2)
     model = write_scripted_model(recorded, "```python\nprint(agent.look())\nprint(agent.look())\n```")
     command = ("run", "--env", "shelf.py", "--task", "look/0", "--planner", "react", "--model", model)

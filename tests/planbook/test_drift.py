@@ -1,4 +1,4 @@
-"""An environment that changes in the middle of a run: the planner carries on, and the procedure is repaired."""
+"""An environment changes in the middle of a building run: the planner takes over, and the procedure is repaired."""
 
 from pathlib import Path
 from typing import Any
@@ -21,7 +21,7 @@ def build(run: Path, *arguments: object) -> Finished:
 
 
 def versions(run: Path) -> list[tuple[int, int]]:
-    """The version and the number of repairs of the only type, after each task."""
+    """Return, after each task, the version and the number of repairs of the only task type that was found."""
     bodies: list[Any] = [event.body for event in events(run, "learnt") if event.scope.startswith("learn/")]
     return [(only["version"], only["repairs"]) for body in bodies for only in body["knowledge"]["found"]]
 

@@ -14,7 +14,7 @@ from planbook.results.statistics import benjamini_hochberg, permutation_tails
 from planbook.results.table import RunResults
 from planbook.runs import Entry
 from tests.flows import asks, invoke, scripted
-from tests.planbook.planted import FIRST_SEED, NEEDED, NEEDING, RULES, TASKS, write_library
+from tests.planbook.planted import FIRST_SEED, NEEDED_RULES, RULES, TASKS, TASKS_PER_RULE, write_library
 
 PLANTED = f"scripted:{Path(__file__).with_name('planted.py')}:answer"
 PARTS = [f"rule_{number}" for number in range(RULES)]
@@ -34,30 +34,30 @@ def test_rules_that_cost_thirty_points_are_found_and_others_are_not(tmp_path: Pa
     assert len(parts) == RULES
     assert {part["tasks"] for part in parts} == {TASKS}
     found = {part["part"] for part in parts if part["p_corrected"] < FALSE_SHARE}
-    needed = set(PARTS[:NEEDED])
-    assert len(found & needed) >= 0.8 * NEEDED
+    needed = set(PARTS[:NEEDED_RULES])
+    assert len(found & needed) >= 0.8 * NEEDED_RULES
     assert len(found - needed) <= 1
     costs = [part["difference"] for part in parts if part["part"] in needed]
     assert all(-0.5 < cost < -0.15 for cost in costs)
-    assert sum(part["low"] < -0.3 < part["high"] for part in parts if part["part"] in needed) >= 0.8 * NEEDED
+    assert sum(part["low"] < -0.3 < part["high"] for part in parts if part["part"] in needed) >= 0.8 * NEEDED_RULES
     assert "Fewer tasks are solved without: rule_" in finished.printed
 
 
 @pytest.mark.deep
 @pytest.mark.parametrize("noise", [0.0, 0.1])
-def test_of_many_measurements_most_effects_are_found_with_at_most_one_false_alarm(noise: float) -> None:
+def test_most_effects_are_found_with_at_most_one_false_alarm(noise: float) -> None:
     found, alarms = 0, []
     for seed in range(10):
-        significant = _significant(NEEDED, noise, random.Random(f"effect/{noise}/{seed}"))
-        found += sum(part in PARTS[:NEEDED] for part in significant)
-        alarms.append(sum(part in PARTS[NEEDED:] for part in significant))
-    assert found >= 0.8 * 10 * NEEDED
+        significant = _significant_rules(NEEDED_RULES, noise, random.Random(f"effect/{noise}/{seed}"))
+        found += sum(part in PARTS[:NEEDED_RULES] for part in significant)
+        alarms.append(sum(part in PARTS[NEEDED_RULES:] for part in significant))
+    assert found >= 0.8 * 10 * NEEDED_RULES
     assert max(alarms) <= 1, alarms
 
 
 @pytest.mark.deep
-def test_without_effects_noise_is_seldom_called_one() -> None:
-    alarms = [_significant(0, 0.2, random.Random(f"none/{seed}")) for seed in range(20)]
+def test_noise_is_rarely_reported_as_an_effect() -> None:
+    alarms = [_significant_rules(0, 0.2, random.Random(f"none/{seed}")) for seed in range(20)]
     assert sum(map(bool, alarms)) <= 3, alarms
 
 
@@ -73,11 +73,14 @@ def test_equal_repeats_of_a_task_count_as_one_observation() -> None:
     assert "An interval shows the size of an effect, is not corrected, and may disagree with p." in str(method)
 
 
-def _significant(needed: int, noise: float, dice: random.Random) -> list[str]:
-    """Play runs without each rule, of which the first ``needed`` matter to nine tasks each; return those found."""
-    needing = {part: set(dice.sample(range(TASKS), NEEDING)) for part in PARTS[:needed]}
+def _significant_rules(needed: int, noise: float, rng: random.Random) -> list[str]:
+    """Invent a run without each rule, and return the rules with a significant effect.
+
+    Each of the first ``needed`` rules is needed by nine tasks, and the others by none.
+    """
+    needing = {part: set(rng.sample(range(TASKS), TASKS_PER_RULE)) for part in PARTS[:needed]}
     runs = {
-        part: _table([_row(n, n not in needing.get(part, ()) and dice.random() >= noise) for n in range(TASKS)])
+        part: _table([_row(n, n not in needing.get(part, ()) and rng.random() >= noise) for n in range(TASKS)])
         for part in ("", *PARTS)
     }
     return [each.part for each in part_effects(runs.pop(""), runs) if each.is_significant]
@@ -102,7 +105,7 @@ def _row(number: int, solved: bool, repeat: int = 0) -> Result:
         ([], (1.0, 1.0)),
     ],
 )
-def test_tails_count_every_choice_of_a_run_in_each_group(
+def test_tails_count_every_choice_of_one_run_in_each_group(
     groups: list[tuple[int, ...]], tails: tuple[float, float]
 ) -> None:
     assert permutation_tails(groups) == pytest.approx(tails)
@@ -113,9 +116,9 @@ def test_corrected_p_values_are_those_of_benjamini_and_hochberg() -> None:
     assert benjamini_hochberg([]) == []
 
 
-def test_only_tasks_whose_prompts_have_a_part_are_played(built: Path, tmp_path: Path) -> None:
+def test_only_tasks_whose_prompts_have_a_part_are_played(built_run: Path, tmp_path: Path) -> None:
     options = ("--planner", "procedures", "--seeds", "0-3", "--json", "--out", tmp_path)
-    found = invoke("effect", built, "--parts", "skill:fetch,rule_0", *options)
+    found = invoke("effect", built_run, "--parts", "skill:fetch,rule_0", *options)
     assert found.returncode == 0, found.printed
     skill, rule = found.result["parts"]
     assert (skill["part"], skill["affected"], skill["solved"]) == ("skill:fetch", 4, 0)
@@ -123,9 +126,9 @@ def test_only_tasks_whose_prompts_have_a_part_are_played(built: Path, tmp_path: 
     assert "Not measured, as no played task uses them: rule_0." in found.printed
 
 
-def test_skills_of_a_learned_library_can_be_left_out(built: Path, tmp_path: Path) -> None:
+def test_skills_of_a_learned_library_can_be_left_out(built_run: Path, tmp_path: Path) -> None:
     options = ("--planner", "procedures", "--seeds", "0-3", "--json", "--out", tmp_path / "effect")
-    found = invoke("effect", built / "learnt", "--env", "toy", "--parts", "skill:fetch", *options)
+    found = invoke("effect", built_run / "learnt", "--env", "toy", "--parts", "skill:fetch", *options)
     assert found.returncode == 0, found.printed
     assert (found.result["parts"][0]["affected"], found.result["parts"][0]["solved"]) == (4, 0)
     fork = ("fork", tmp_path / "effect" / "all", 0, "--at", 0, "--json", "--without")
@@ -133,8 +136,8 @@ def test_skills_of_a_learned_library_can_be_left_out(built: Path, tmp_path: Path
     assert "--without skill:none: there is no such rule or skill" in invoke(*fork, "skill:none").printed
 
 
-def test_all_runs_share_one_budget(built: Path, tmp_path: Path) -> None:
-    command = ("effect", built, "--model", scripted(), "--seeds", "0-1", "--json", "--out", tmp_path)
+def test_all_runs_share_one_budget(built_run: Path, tmp_path: Path) -> None:
+    command = ("effect", built_run, "--model", scripted(), "--seeds", "0-1", "--json", "--out", tmp_path)
     found = invoke(*command, "--budget", "calls=9")
     assert found.returncode == OUT_OF_BUDGET, found.printed
     assert not found.result["finished"]
@@ -142,7 +145,7 @@ def test_all_runs_share_one_budget(built: Path, tmp_path: Path) -> None:
     assert "and a larger --budget continues" in found.printed
 
 
-def test_without_a_model_the_effect_is_refused(built: Path) -> None:
-    refused = invoke("effect", built)
+def test_effect_is_refused_without_a_model(built_run: Path) -> None:
+    refused = invoke("effect", built_run)
     assert refused.returncode == 2
     assert f"was built with {scripted()}); or measure the procedures alone" in refused.printed

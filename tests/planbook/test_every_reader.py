@@ -1,4 +1,4 @@
-"""Every command that reads a run, on every kind of run: it works, or says in one line what to do."""
+"""Every command that reads a run, on every kind of run: it works, or says in one line what the user can do."""
 
 import json
 import shutil
@@ -27,7 +27,7 @@ FILES = ROOT / "tests" / "blackbox" / "files"
 
 
 def run(*arguments: object, out: Path, code: int = errors.OK) -> Path:
-    """Run a command that writes to ``out``, and return that."""
+    """Run a command that writes to ``out``, and return ``out``."""
     finished = invoke(*arguments, "--out", out)
     assert finished.returncode == code, finished.printed
     return out
@@ -42,7 +42,7 @@ def building(home: Path) -> Path:
 
 
 def imported(home: Path) -> Path:
-    """Episodes of an environment and a planner that are unknown here."""
+    """Import episodes of an environment and a planner that planbook does not know."""
     file = run("export", played(home), out=home / "episodes.jsonl")
     episodes = [json.loads(line) for line in file.read_text().splitlines()]
     for episode in episodes:
@@ -105,37 +105,37 @@ READERS: Mapping[str, Callable[[Path, Path], tuple[object, ...]]] = {
     "replay": lambda run, home: ("replay", run),
     "rerun": lambda run, home: ("rerun", run, "--out", home / "again"),
 }
-"""Commands on a run; ``home`` has a copy of the run in `beside`, and room for output."""
+"""Maps each command to its arguments. ``home`` holds a copy of the run in `beside`, and receives the output."""
 
 
-class Refused(NamedTuple):
-    """The message and the exit code of a command that does not work."""
+class ExpectedRefusal(NamedTuple):
+    """The message and the exit code of a command that refuses a run."""
 
     message: str
     code: int = errors.BAD_INPUT
 
 
-NO_RULES = dict.fromkeys(("cost", "rules", "rules log", "rules coverage"), Refused("is not a building run"))
-COPIED = Refused("replay the run they come from")
-OVER_BUDGET = Refused("Stopped", errors.OUT_OF_BUDGET)
-GRAPH = Refused("`planbook graph run --out` continues them")
-REFUSED: Mapping[Callable[[Path], Path], Mapping[str, Refused]] = {
+NO_RULES = dict.fromkeys(("cost", "rules", "rules log", "rules coverage"), ExpectedRefusal("is not a building run"))
+COPIED = ExpectedRefusal("replay the run they come from")
+OVER_BUDGET = ExpectedRefusal("Stopped", errors.OUT_OF_BUDGET)
+GRAPH = ExpectedRefusal("`planbook graph run --out` continues them")
+REFUSED: Mapping[Callable[[Path], Path], Mapping[str, ExpectedRefusal]] = {
     played: NO_RULES,
     building: {},
-    imported: {**NO_RULES, "replay": COPIED, "rerun": Refused("repeat the run that it was exported from")},
+    imported: {**NO_RULES, "replay": COPIED, "rerun": ExpectedRefusal("repeat the run that it was exported from")},
     built_from_another: {"replay": COPIED},
     graph: {name: GRAPH for name in READERS if not name.startswith(("show", "report"))},
     unfinished: {**NO_RULES, "rerun": OVER_BUDGET},
     not_begun: {**NO_RULES, "rerun": OVER_BUDGET},
     an_empty_folder: {
-        **dict.fromkeys(READERS, Refused("there is no run.json; name the folder of one")),
-        "stats": Refused("holds no run, and none lies below it"),
+        **dict.fromkeys(READERS, ExpectedRefusal("there is no run.json; name the folder of one")),
+        "stats": ExpectedRefusal("holds no run, and none lies below it"),
     },
-    another_folder: dict.fromkeys(READERS, Refused("is not the run.json of a run, or was written by a later")),
-    without_store: dict.fromkeys(READERS, Refused("there is no run.db, which has its events; put it back")),
-    with_broken_store: dict.fromkeys(READERS, Refused("cannot be used as a run's store")),
+    another_folder: dict.fromkeys(READERS, ExpectedRefusal("is not the run.json of a run, or was written by a later")),
+    without_store: dict.fromkeys(READERS, ExpectedRefusal("there is no run.db, which has its events; put it back")),
+    with_broken_store: dict.fromkeys(READERS, ExpectedRefusal("cannot be used as a run's store")),
 }
-"""By the kind of run, the commands that are refused; all others work."""
+"""Maps each kind of run to the commands that refuse it. All other commands work."""
 KINDS = {kind.__name__: refused for kind, refused in REFUSED.items()}
 
 
@@ -164,7 +164,7 @@ def test_a_command_works_or_says_what_to_do(kind: str, reader: str, runs: Mappin
         assert len(lines) == (2 if reader == "stats" else 1), "stats first says which runs it leaves out"
 
 
-def test_reading_a_run_of_a_stranger_executes_nothing_that_it_names(runs: Mapping[str, Path], tmp_path: Path) -> None:
+def test_reading_a_strangers_run_executes_no_code_that_it_names(runs: Mapping[str, Path], tmp_path: Path) -> None:
     executed = tmp_path / "executed"
     evil = tmp_path / "evil.py"
     evil.write_text(f"open({str(executed)!r}, 'w')\ndef f(answer, database):\n    return answer\n")
@@ -225,7 +225,7 @@ def test_a_run_can_be_watched_if_it_can_be_read(kind: str, runs: Mapping[str, Pa
 
 @contextmanager
 def watching(folder: Path) -> Iterator[tuple[FollowedRun, Pages]]:
-    """What `planbook watch` serves of a run."""
+    """Yield a run as `planbook watch` follows it, and the pages that it serves."""
     following = FollowedRun(folder)
     with closing(following.run):
         yield following, Pages(following, RunControl(following))
@@ -235,7 +235,7 @@ def watching(folder: Path) -> Iterator[tuple[FollowedRun, Pages]]:
     ("method", "problem"),
     [("automanual", "Stopped: "), pytest.param("no-such-method", "no-such-method", marks=pytest.mark.deep)],
 )
-def test_watching_says_why_a_run_could_not_be_resumed(tmp_path: Path, method: str, problem: str) -> None:
+def test_watch_says_why_a_run_could_not_be_resumed(tmp_path: Path, method: str, problem: str) -> None:
     folder = unfinished(tmp_path)
     file = folder / "run.json"
     file.write_text(file.read_text().replace('"automanual"', f'"{method}"'))
@@ -249,11 +249,11 @@ def test_watching_says_why_a_run_could_not_be_resumed(tmp_path: Path, method: st
 def test_a_run_in_postgresql_is_read_with_the_password_of_libpq(
     tmp_path: Path, postgres: "Server", monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """It is read from PGPASSWORD, or from the file that PGPASSFILE names."""
+    """The password is read from PGPASSWORD, or from the file that PGPASSFILE names."""
     monkeypatch.delenv("PGPASSWORD", raising=False)
     monkeypatch.setenv("PGPASSFILE", "/nowhere")
     folder = tmp_path / "postgres"
-    played = planbook(*PLAY, "--seeds", "0-1", "--store", postgres.url, "--out", folder)  # this process is not told
+    played = planbook(*PLAY, "--seeds", "0-1", "--store", postgres.url, "--out", folder)  # in another process
     assert played.returncode == errors.OK, played.stderr
     shutil.copytree(folder, tmp_path / "beside")
     for command in (("show", folder, 0), ("watch", folder, "--no-browser")):
@@ -275,7 +275,7 @@ def test_a_run_in_postgresql_is_read_with_the_password_of_libpq(
 
 
 @pytest.mark.parametrize("url", ["0.0.0.0:9/d", "localhost:9/d?hostaddr=0.0.0.0", ":9/d?host=/tmp,0.0.0.0"])
-def test_a_server_elsewhere_that_only_run_json_names_is_not_connected_to(
+def test_a_remote_server_that_only_run_json_names_is_not_contacted(
     url: str, runs: Mapping[str, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     pytest.importorskip("psycopg")
@@ -293,7 +293,7 @@ def test_a_server_elsewhere_that_only_run_json_names_is_not_connected_to(
 
 
 @pytest.mark.deep
-def test_a_run_in_postgresql_is_resumed_from_watching(
+def test_a_run_in_postgresql_can_be_resumed_by_watch(
     tmp_path: Path, postgres: "Server", monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("PGPASSWORD", postgres.password)

@@ -1,4 +1,7 @@
-"""Runs in worker processes have the same results as in threads, whichever process is killed."""
+"""Runs in worker processes have the same results as runs in threads, whichever process is killed.
+
+Each worker has a zygote, a process that its sandbox workers are forked from.
+"""
 
 import os
 import signal
@@ -17,7 +20,7 @@ from tests.flows import Finished, asks, events, invoke, scripted
 
 PROCESSES = ("--executor", "processes")
 SLOW = {"pause": 0.3}
-"""Slow actions, so that every worker begins an episode before the run is over."""
+"""Makes actions slow, so that every worker begins an episode before the run is over."""
 Episodes = list[tuple[Any, ...]]
 
 
@@ -25,8 +28,8 @@ def play(folder: Path, *more: object, **options: object) -> Finished:
     return invoke(*command(folder, *PROCESSES, *TASKS, *more, **options))
 
 
-def lives_of(folder: Path, task: str = "fetch_two-3") -> int:
-    """Return in how many processes an episode has begun."""
+def process_count(folder: Path, task: str = "fetch_two-3") -> int:
+    """Return the number of processes that have played an episode."""
     return len((folder / "begun" / task).read_text().split())
 
 
@@ -44,7 +47,7 @@ def test_an_episode_whose_process_dies_continues_in_another(tmp_path: Path, undi
     played = play(tmp_path, deadly="fetch_two/3", deaths=1)
     assert played.returncode == 0, played.printed
     assert episodes_of(tmp_path) == undisturbed
-    assert lives_of(tmp_path) == 2
+    assert process_count(tmp_path) == 2
     refused = invoke("replay", tmp_path / "run", *PROCESSES)
     assert refused.returncode == 2
     assert "a RUN is replayed in threads" in refused.printed
@@ -67,7 +70,7 @@ def test_an_episode_that_kills_three_processes_is_broken(tmp_path: Path) -> None
     assert finished.result["failures"] == {"broken": 1}
     broken: list[Body] = [row.body for row in events(tmp_path / "run", "outcome") if row.body["outcome"] == "broken"]
     assert broken[0]["message"] == "3 worker processes in a row ended while they played this episode"
-    assert lives_of(tmp_path) == 3
+    assert process_count(tmp_path) == 3
     again = invoke("run", "--resume", tmp_path / "run", *PROCESSES, "--json")
     assert again.result["failures"] == {"broken": 1}
 
@@ -77,7 +80,7 @@ def test_an_episode_that_advances_with_each_process_is_not_broken(tmp_path: Path
     finished = play(tmp_path, "--json", deadly="fetch_two/3", deaths=4, later=True)
     assert finished.returncode == 0, finished.printed
     assert episodes_of(tmp_path) == undisturbed
-    assert lives_of(tmp_path) == 5
+    assert process_count(tmp_path) == 5
 
 
 @pytest.mark.deep
@@ -101,11 +104,11 @@ def test_a_killed_worker_or_zygote_is_replaced(
 def test_a_killed_driver_ends_its_workers_and_the_run_can_be_resumed(tmp_path: Path, undisturbed: Episodes) -> None:
     driver = start(command(tmp_path, *PROCESSES, *TASKS, **SLOW))
     wait_until(lambda: len(processes(tmp_path)) == 2)
-    below = {each for worker in processes(tmp_path) for each in (worker, *children(worker))}
-    assert len(below) >= 4, "the workers and their zygotes"
+    descendants = {each for worker in processes(tmp_path) for each in (worker, *children(worker))}
+    assert len(descendants) >= 4, "the workers and their zygotes"
     kill(driver.pid)
     driver.communicate(timeout=60)
-    wait_until(lambda: not any(map(alive, below)), 10)
+    wait_until(lambda: not any(map(alive, descendants)), 10)
     assert invoke("run", "--resume", tmp_path / "run", *PROCESSES, "--jobs", 12).returncode == 0
     assert episodes_of(tmp_path) == undisturbed
 

@@ -82,7 +82,7 @@ def test_unusable_plans_fail_every_task_and_the_builder_learns_from_them(tmp_pat
     assert len(events(tmp_path / "run", "learnt", "learn")) == 4
 
 
-def test_unusable_edits_and_procedures_change_no_rule_and_are_reported(tmp_path: Path) -> None:
+def test_unusable_edits_and_procedures_are_reported_and_change_no_rule(tmp_path: Path) -> None:
     folder = tmp_path / "run"
     models = ("--model", f"builder={scripted('rubbish')}", "--model", f"planner={scripted('no_procedure')}")
     finished = invoke(*BUILD, "--types", "fetch", "--tasks-per-type", 2, *models, "--json", "--out", folder)
@@ -113,7 +113,7 @@ def test_unusable_replies_of_the_consolidator_and_the_formulator_change_nothing(
 
 @pytest.fixture(scope="module")
 def recorded(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
-    """A recording of a building run, and the run."""
+    """A recording of a building run, and the folder of that run."""
     folder = tmp_path_factory.mktemp("recorded")
     recording = folder / "recording.jsonl"
     model = f"recorded:{recording}+{scripted()}"

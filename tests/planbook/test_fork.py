@@ -1,4 +1,4 @@
-"""`planbook fork` plays an episode on from any of its actions: with a plan, another model, or without a rule."""
+"""`planbook fork` continues an episode after any of its actions: with a plan, with another model, or without a rule."""
 
 from itertools import count
 from pathlib import Path
@@ -27,10 +27,10 @@ for number in range(1, 9):
 
 
 @pytest.fixture(scope="module")
-def played(built: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Episodes of a planner that knows the rules of the building run and corrects its plans."""
+def played(built_run: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A run in which the planner knows the rules of the building run and corrects its plans."""
     folder = tmp_path_factory.mktemp("played") / "run"
-    test = ("test", "--env", "toy", "--seeds", "0-5", "--library", built, "--after", 1, "--model", scripted())
+    test = ("test", "--env", "toy", "--seeds", "0-5", "--library", built_run, "--after", 1, "--model", scripted())
     assert invoke(*test, "--out", folder).returncode == 0
     return folder
 
@@ -55,7 +55,7 @@ def cells(run: Path, number: int) -> list[Any]:
     return [event.body["cell"] for event in events(run, "act", f"task/{number}")]
 
 
-def test_a_plan_goes_on_from_the_chosen_action(played: Path, plan: Path, tmp_path: Path) -> None:
+def test_a_plan_continues_after_the_chosen_action(played: Path, plan: Path, tmp_path: Path) -> None:
     forked = fork(played, 0, 1, "--plan", plan, "--out", tmp_path / "b")
     branch, before = actions(tmp_path / "b"), actions(played)
     assert branch[0] == before[0]
@@ -64,13 +64,13 @@ def test_a_plan_goes_on_from_the_chosen_action(played: Path, plan: Path, tmp_pat
     assert asks(tmp_path / "b") == []
 
 
-def test_a_plan_goes_on_in_an_episode_that_broke_before_its_first_round(tmp_path: Path, plan: Path) -> None:
+def test_a_plan_continues_an_episode_that_broke_before_its_first_round(tmp_path: Path, plan: Path) -> None:
     forked = fork(write_run(tmp_path / "run", [BROKEN]), 0, 0, "--plan", plan, "--out", tmp_path / "branch")
     assert actions(tmp_path / "branch")
     assert forked["totals"]["by_way"]["not compared"] == 1
 
 
-def test_no_plan_goes_on_from_the_action_that_ended_the_episode(tmp_path: Path, plan: Path) -> None:
+def test_no_plan_continues_after_the_action_that_ended_the_episode(tmp_path: Path, plan: Path) -> None:
     run = tmp_path / "run"
     invoke("exec", plan, "--env", "toy", "--types", "fetch", "--seeds", 0, "--out", run)
     last = len(actions(run))
@@ -81,7 +81,7 @@ def test_no_plan_goes_on_from_the_action_that_ended_the_episode(tmp_path: Path, 
 
 
 @pytest.mark.browser
-def test_long_actions_of_branches_are_wrapped(tmp_path: Path) -> None:
+def test_the_report_wraps_long_actions_of_branches(tmp_path: Path) -> None:
     (tmp_path / "plan.py").write_text(f"agent.put({'long ' * 60!r})\n")
     run = tmp_path / "run"
     invoke("exec", tmp_path / "plan.py", "--env", "toy", "--types", "fetch", "--seeds", 0, "--out", run)
@@ -105,7 +105,7 @@ def test_actions_without_effect_are_repeated_and_counted(tmp_path: Path) -> None
     assert "direct success after 4 actions" in page
 
 
-def test_the_same_actions_with_another_outcome_are_not_the_same(tmp_path: Path) -> None:
+def test_a_branch_with_the_same_actions_but_another_outcome_is_reported_as_different(tmp_path: Path) -> None:
     (tmp_path / "wrong.py").write_text('agent.open("box_1")\nraise ValueError\n')
     (tmp_path / "nothing.py").write_text("print(1)\n")
     invoke("exec", tmp_path / "wrong.py", "--env", "toy", "--types", "fetch", "--seeds", 0, "--out", tmp_path / "run")
@@ -133,14 +133,14 @@ def open_in_turn(messages: Any, sampling: Any) -> str:
     return f"```python\nagent.open('box_{next(REPLIES) % 3 + 1}')\n```"
 
 
-def test_a_plan_diverges_after_the_actions_that_it_repeats(tmp_path: Path) -> None:
-    run, then = tmp_path / "run", tmp_path / "then.py"
-    then.write_text("agent.open('box_5')\n")
+def test_a_plan_diverges_at_the_first_action_that_it_does_not_repeat(tmp_path: Path) -> None:
+    run, branch_plan = tmp_path / "run", tmp_path / "then.py"
+    branch_plan.write_text("agent.open('box_5')\n")
     toy = ("--env", "toy", "--types", "fetch", "--seeds", 0, "--model", f"scripted:{__file__}:open_in_turn")
     invoke("run", *toy, "--planner", "try-again", "--out", run)
     second = next(number for number, act in enumerate(events(run, "act", "task/0")) if act.scope == "task/0/round/1")
     assert actions(run)[0] != actions(run)[second]
-    (compared,) = fork(run, 0, second + 1, "--plan", then)["episodes"]
+    (compared,) = fork(run, 0, second + 1, "--plan", branch_plan)["episodes"]
     assert compared["event"] == "action 2"
     assert compared["expected"].endswith(actions(run)[second + 1][1]["text"])
     assert compared["actual"].startswith("agent.open('box_5')")
@@ -170,14 +170,14 @@ def test_another_model_answers_after_the_chosen_action(played: Path, tmp_path: P
 
 
 def another_model(messages: Any, sampling: Any) -> str:
-    """Reply as the toy's script, in other words."""
+    """Reply like the toy's script, but in other words."""
     from tests.toy_script import answer
 
     return answer(messages, sampling).replace("None", "Nothing")
 
 
-@pytest.mark.parametrize("name", ["played", "built"])
-def test_without_a_rule_prompts_lack_it_and_earlier_replies_are_kept(
+@pytest.mark.parametrize("name", ["played", "built_run"])
+def test_a_disabled_rule_is_in_no_prompt_and_earlier_replies_are_kept(
     name: str, request: pytest.FixtureRequest, tmp_path: Path
 ) -> None:
     run = request.getfixturevalue(name)
@@ -201,7 +201,7 @@ def test_a_branch_can_be_repeated_and_forked(played: Path, plan: Path, tmp_path:
     assert actions(tmp_path / "c") == actions(tmp_path / "b") == actions(tmp_path / "again")
 
 
-def test_branches_stand_beside_the_episode_in_the_report(played: Path, plan: Path, tmp_path: Path) -> None:
+def test_the_report_shows_branches_next_to_their_episode(played: Path, plan: Path, tmp_path: Path) -> None:
     forked = fork(played, 0, 2, "--plan", plan)["run"]
     assert Path(forked) == played / "branches" / "0-at-2"
     assert Path(fork(played, 0, 2)["run"]) == played / "branches" / "0-at-2-2"

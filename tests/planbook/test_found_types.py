@@ -1,4 +1,4 @@
-"""`--types found` builds and tests without types and params of tasks; `--goals` gives tasks other wordings."""
+"""`--types found` builds and tests without the tasks' own types and params; `--goals` rewords the goals of tasks."""
 
 import json
 from pathlib import Path
@@ -47,7 +47,7 @@ def test_found_types_have_parameters_wordings_and_procedures(built: Path) -> Non
 
 @pytest.fixture(scope="module")
 def tested(built: Path) -> Finished:
-    """Two other tasks of each type, played with the library."""
+    """The result of two other tasks of each type, played with the library."""
     return play(built, built.parent / "tested", "--split", "generated", "--seeds", "100-101")
 
 
@@ -68,7 +68,7 @@ def test_the_match_of_an_unfinished_episode_is_not_wrong(tested: Finished) -> No
     assert (counts.wrong.count, counts.matched.of) == (0, len(rows) - 1)
 
 
-def test_other_wordings_replace_the_goals(built: Path, tested: Finished, tmp_path: Path) -> None:
+def test_reworded_goals_replace_those_of_the_tasks(built: Path, tested: Finished, tmp_path: Path) -> None:
     rows = read_folder(Path(tested.result["run"])).episodes.values()
     solved = [row.entry.task for row in rows if row.ending.outcome.solved][:3]
     wordings = ("dance", "sing", solved[2].goal)
@@ -91,7 +91,7 @@ def test_other_wordings_replace_the_goals(built: Path, tested: Finished, tmp_pat
         ('{"task": "a", "goal": "b"}\n{"task": "a", "goal": "c"}', "goals.jsonl:2: a is used twice"),
     ],
 )
-def test_a_wrong_file_of_goals_is_refused(text: str, message: str, tmp_path: Path) -> None:
+def test_a_malformed_file_of_goals_is_refused(text: str, message: str, tmp_path: Path) -> None:
     goals = tmp_path / "goals.jsonl"
     goals.write_text(text)
     refused = invoke("test", *HOUSE, "--goals", goals)
@@ -100,8 +100,8 @@ def test_a_wrong_file_of_goals_is_refused(text: str, message: str, tmp_path: Pat
 
 
 @pytest.mark.deep
-def test_goals_of_a_shop_are_matched_without_a_model(tmp_path: Path) -> None:
-    """`docs/learning.md` measures the same on more goals."""
+def test_shopping_goals_are_matched_without_a_model(tmp_path: Path) -> None:
+    """`docs/learning.md` reports the same measurement on more goals."""
     model = ("--model", f"scripted:{ROOT}/tests/found_script.py:shopping_written")
     found = ("--env", "shopping", "--split", "dev:12", "--types", "found", "--libraries-only", "--solved-after", "99")
     assert invoke("build", *found, *model, "--out", tmp_path / "built").returncode == 0
@@ -111,7 +111,7 @@ def test_goals_of_a_shop_are_matched_without_a_model(tmp_path: Path) -> None:
     assert result["matches"]["wrong"]["count"] == 0
 
 
-def test_found_types_exclude_rules_per_type_and_exported_skills(built: Path) -> None:
+def test_found_types_cannot_be_combined_with_rules_per_type_or_exported_skills(built: Path) -> None:
     per_type, exported = invoke(*BUILD, *MODEL, "--per-type"), invoke("skills", "export", built)
     assert (per_type.returncode, exported.returncode) == (2, 2)
     assert "leave it out with --types found" in per_type.stderr

@@ -1,4 +1,4 @@
-"""Processes are killed at random moments; a resumed run has the same events as an undisturbed one.
+"""Processes are killed at random moments. A resumed run has the same events as an undisturbed one.
 
 tests/killing.py says how to choose the number of kills and their moments.
 """
@@ -72,14 +72,14 @@ def survive(
     env: Mapping[str, str] = {},
     **settings: Any,
 ) -> None:
-    """Survive this number of kills; each run has the events of the undisturbed one, and hardly a call is repeated."""
+    """Play runs until so many kills are survived; each has the events of the undisturbed run and repeats few calls."""
     rng = random.Random(f"{executor}/{more}/{SEED}")
 
     def begin(number: int) -> RandomKills:
-        place = folder / str(number)
+        run_folder = folder / str(number)
         model.requests.clear()
-        arguments = command(place, executor, *more)
-        return RandomKills(arguments, place / "output.txt", rng, {**variables(model), **env}, **settings)
+        arguments = command(run_folder, executor, *more)
+        return RandomKills(arguments, run_folder / "output.txt", rng, {**variables(model), **env}, **settings)
 
     def check(played: RandomKills) -> None:
         assert episodes_of(played.output.parent) == undisturbed.history, played.report()
@@ -94,13 +94,13 @@ def survive(
 
 @pytest.mark.deep
 @EXECUTORS
-def test_a_run_on_this_machine_survives(tmp_path: Path, executor: str, model: Server, undisturbed: Undisturbed) -> None:
+def test_a_local_run_survives_kills(tmp_path: Path, executor: str, model: Server, undisturbed: Undisturbed) -> None:
     survive(tmp_path, executor, number_of_kills(16), model, undisturbed)
 
 
 @pytest.mark.deep
 @EXECUTORS
-def test_a_run_whose_database_is_killed_too_survives(
+def test_a_run_survives_kills_of_its_database(
     tmp_path: Path,
     executor: str,
     model: Server,
@@ -108,7 +108,7 @@ def test_a_run_whose_database_is_killed_too_survives(
     postgres: Postgres,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """A PostgreSQL server that loses a backend drops every connection, and recovers."""
+    """A PostgreSQL server that loses a backend drops every connection and then recovers."""
     assert postgres.process is not None
     monkeypatch.setenv("PGPASSWORD", postgres.password)
     backends = frozenset({"backend"})
@@ -120,7 +120,7 @@ def test_a_run_whose_database_is_killed_too_survives(
 
 @pytest.fixture(scope="module")
 def cluster(model: Server) -> Iterator[str]:
-    """The address of a cluster that outlives the drivers; its actors inherit the environment variables of this test."""
+    """The address of a cluster that outlives the drivers. Its actors inherit the environment variables of this test."""
     ray = pytest.importorskip("ray")
     with pytest.MonkeyPatch.context() as patch:
         for name, value in variables(model).items():
@@ -131,14 +131,14 @@ def cluster(model: Server) -> Iterator[str]:
 
 
 @pytest.mark.deep
-def test_a_run_on_a_ray_cluster_survives(tmp_path: Path, model: Server, undisturbed: Undisturbed, cluster: str) -> None:
+def test_a_run_on_ray_survives_kills(tmp_path: Path, model: Server, undisturbed: Undisturbed, cluster: str) -> None:
     kinds, env = frozenset({"actor", "zygote", SANDBOX_WORKER}), {"RAY_ADDRESS": cluster}
     more: dict[str, Any] = {"env": env, "more": [os.getpid()], "more_kinds": kinds}
     survive(tmp_path, "ray", number_of_kills(12), model, undisturbed, **more)
 
 
 @pytest.mark.deep
-def test_a_run_that_starts_its_own_ray_cluster_survives(
+def test_a_run_that_starts_its_own_ray_cluster_survives_kills(
     tmp_path: Path, model: Server, undisturbed: Undisturbed
 ) -> None:
     survive(tmp_path, "ray", number_of_kills(3), model, undisturbed)

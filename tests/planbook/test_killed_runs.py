@@ -1,7 +1,7 @@
-"""The process that begins, plays or builds a run is killed; no event is lost or repeated, no reply is paid for twice.
+"""The process of a run is killed. No event is lost or repeated, and no reply is paid for twice.
 
-It is killed right after a chosen event, in the middle of a call to a model, or at a line of the code that begins a run,
-so the moments do not depend on the machine's load.
+It is killed right after a chosen event, in the middle of a call to a model, or at a line of the code that creates the
+run, so the moments do not depend on how busy the machine is.
 """
 
 import os
@@ -27,7 +27,7 @@ RUNS = {
     "play": ("run", "--env", "toy", "--planner", "procedures", "--split", "all:4", "--jobs", "2"),
     "build": (*BUILD, "--types", "fetch", "--tasks-per-type", "3"),
 }
-NAMES = (
+RECORDINGS = (
     "adapt-alfworld-stepwise",
     "adapt-shopping-stepwise",
     "agentkit-shopping",
@@ -101,7 +101,7 @@ print(len(moments))
 
 
 @pytest.mark.deep
-def test_a_run_killed_at_any_line_of_its_beginning_can_be_begun_again(tmp_path: Path) -> None:
+def test_a_run_that_is_killed_at_any_line_of_its_creation_can_be_begun_again(tmp_path: Path) -> None:
     done = subprocess.run(
         [sys.executable, "-c", BEGIN, tmp_path], cwd=ROOT, capture_output=True, text=True, timeout=240
     )
@@ -111,7 +111,7 @@ def test_a_run_killed_at_any_line_of_its_beginning_can_be_begun_again(tmp_path: 
 
 @pytest.fixture(scope="module")
 def undisturbed(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
-    """The folder of each run when its process is not killed."""
+    """Maps each command to the folder of a run whose process was not killed."""
     folders = {name: tmp_path_factory.mktemp(name) / "run" for name in RUNS}
     for name, folder in folders.items():
         assert invoke(*RUNS[name], "--out", folder).returncode == 0
@@ -124,10 +124,10 @@ DEEP = [("play", "", 1), ("play", "", 5), ("build", "", 1), ("build", "", 17), (
 @pytest.mark.parametrize(
     ("name", "kind", "every"), [("play", "", 13), *(pytest.param(*each, marks=pytest.mark.deep) for each in DEEP)]
 )
-def test_a_run_that_is_killed_again_and_again_ends_as_an_undisturbed_one(
+def test_a_run_that_is_killed_repeatedly_ends_like_an_undisturbed_one(
     tmp_path: Path, undisturbed: dict[str, Path], name: str, kind: str, every: int
 ) -> None:
-    """Each process is killed after ``every`` new events of a kind ("" is any), until there are no more."""
+    """Each process is killed after ``every`` new events of a kind ("" means any kind) until the run is finished."""
     folder = tmp_path / "run"
     found = [event for event in events(undisturbed[name]) if event.scope != "run" and kind in ("", event.kind)]
     codes = run_until_survived([[kind, every]] * (len(found) + 1), *RUNS[name], "--out", folder)
@@ -163,12 +163,12 @@ def test_a_kill_in_the_middle_of_a_request_repeats_only_that_request(
 
 
 def learned(folder: Path) -> dict[str, str]:
-    """Return the learned files without procedures, which name the model that wrote them."""
+    """Return the learned files except procedures, since these name the model that wrote them."""
     return {name: text for name, text in files(folder / "learnt").items() if not name.endswith(".py")}
 
 
 @pytest.mark.deep
-def test_killed_formulating_does_not_ask_again(tmp_path: Path, undisturbed: dict[str, Path]) -> None:
+def test_formulate_does_not_ask_again_after_a_kill(tmp_path: Path, undisturbed: dict[str, Path]) -> None:
     folder = tmp_path / "run"
     shutil.copytree(undisturbed["build"], folder)
     assert run_until_survived([["ask", 1], ["", 0]], "formulate", folder) == [KILLED, 0]
@@ -177,7 +177,7 @@ def test_killed_formulating_does_not_ask_again(tmp_path: Path, undisturbed: dict
 
 
 def recorded_replies(name: str, folder: Path) -> dict[str, str]:
-    """Return the replies of a recording by their conversations."""
+    """Map each conversation of a recording to its reply."""
     assert invoke(*command_of(name), "--model", f"recorded:{name}", "--out", folder).returncode == 0
     return {conversation(each["messages"]): each["reply"]["text"] for each in asks(folder)}
 
@@ -199,13 +199,13 @@ def serving_replies(replies: Mapping[str, str], deadly: int = 0, pid: Path = Pat
         yield server
 
 
-def sent(server: Server) -> Counter[str]:
+def sent_conversations(server: Server) -> Counter[str]:
     """Return how often each conversation was sent."""
     return Counter(conversation(request["messages"]) for request in server.requests)
 
 
 @pytest.mark.deep
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", RECORDINGS)
 def test_a_recorded_run_that_is_killed_pays_for_no_reply_twice(
     tmp_path: Path, name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -215,10 +215,10 @@ def test_a_recorded_run_that_is_killed_pays_for_no_reply_twice(
     with serving_replies(replies) as server:
         monkeypatch.setenv("OPENAI_BASE_URL", server.url)
         assert invoke(*command, "--out", tmp_path / "undisturbed").returncode == 0
-        once = sent(server)
+        expected = sent_conversations(server)
     pid = tmp_path / "pid"
     with serving_replies(replies, 3, pid) as server:
         kills: list[list[object]] = [["ask", 2], ["pid", str(pid)], ["act", 1], ["", 0]]
         assert run_until_survived(kills, *command, "--out", tmp_path / "killed", url=server.url) == [KILLED] * 3 + [0]
-        assert sent(server) == once + Counter([conversation(server.requests[2]["messages"])])
+        assert sent_conversations(server) == expected + Counter([conversation(server.requests[2]["messages"])])
     assert history(tmp_path / "killed") == history(tmp_path / "undisturbed")

@@ -1,4 +1,5 @@
-"""The cost of building, the coverage of its rules, and test runs after a number of its tasks (`--after`)."""
+"""The cost of building, the coverage of rules, and learning curves: test runs with `--after N`, which use only what
+was known after N building tasks."""
 
 import shutil
 from contextlib import ExitStack, closing
@@ -24,7 +25,7 @@ SMALL = ("--tasks-per-type", 2, "--solved-after", 1)
 
 @pytest.fixture(scope="module")
 def library(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A building run of four tasks, two of each type; the second of each type is left out."""
+    """A building run of four tasks, two of each type. The second task of each type is skipped."""
     folder = tmp_path_factory.mktemp("curves") / "built"
     built = invoke(*BUILD, *SMALL, "--out", folder)
     assert built.returncode == 0, built.printed
@@ -33,7 +34,7 @@ def library(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def curve(library: Path, tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:
-    """The folder of a learning curve, and its table as it was printed."""
+    """The folder of a learning curve, and its printed table."""
     folder = tmp_path_factory.mktemp("curves") / "curve"
     finished = invoke("test", *TOY, "--library", library, "--model", "none", "--after", "4,0,1", "--out", folder)
     assert finished.returncode == 0, finished.printed
@@ -55,7 +56,7 @@ def test_each_number_of_building_tasks_has_its_own_run(curve: tuple[Path, str], 
     assert found["table"] is None
 
 
-def test_a_type_that_has_not_learned_yet_has_its_initial_knowledge(tmp_path: Path) -> None:
+def test_a_type_keeps_its_initial_knowledge_until_it_has_learned(tmp_path: Path) -> None:
     assert invoke(*BUILD, *SMALL, "--per-type", "--out", tmp_path / "run").returncode == 0
     with closing(Run.open(tmp_path / "run")) as run:
         begun, one, later = learned_in(run, 0), learned_in(run, 1), learned_in(run)
@@ -145,7 +146,7 @@ def test_the_same_command_continues_a_stopped_curve(library: Path, tmp_path: Pat
     assert all(point["model_calls"] >= 3 for point in points)
 
 
-def drawn(folders: list[Path]) -> list[Chart]:
+def draw_charts(folders: list[Path]) -> list[Chart]:
     with ExitStack() as opened:
         runs = [opened.enter_context(closing(Run.open(folder))) for folder in folders]
         return charts([read_run(run, folder.name) for run, folder in zip(runs, folders, strict=True)])
@@ -153,7 +154,7 @@ def drawn(folders: list[Path]) -> list[Chart]:
 
 def test_the_report_draws_the_tests_of_one_library_as_one_line(curve: tuple[Path, str]) -> None:
     folders = {after: curve[0] / f"after-{after}" for after in (0, 1, 4)}
-    chart = drawn([folders[4], folders[0], folders[1]])[-1]
+    chart = draw_charts([folders[4], folders[0], folders[1]])[-1]
     assert chart["title"] == "Success by building tasks"
     (line,) = chart["series"]
     assert (line["name"], [at for at, _ in line["points"]]) == ("built, procedures, all", [0, 1, 4])
@@ -164,7 +165,7 @@ def test_the_report_draws_the_tests_of_one_library_as_one_line(curve: tuple[Path
             solved.append(sum("success" in ending["outcome"] for ending in endings) / len(endings))
     assert [value for _, value in line["points"]] == pytest.approx(solved)
     assert solved == sorted(solved)
-    assert "Success by building tasks" not in [chart["title"] for chart in drawn([folders[4]])]
+    assert "Success by building tasks" not in [chart["title"] for chart in draw_charts([folders[4]])]
 
 
 def test_coverage_names_types_without_rules_and_rules_that_are_never_cited(library: Path) -> None:

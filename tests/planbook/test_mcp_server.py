@@ -1,4 +1,4 @@
-"""`planbook mcp`, used by the client of the MCP SDK."""
+"""`planbook mcp`, used through the client of the MCP SDK."""
 
 import asyncio
 import json
@@ -30,8 +30,8 @@ def serve(*options: str, use: Callable[[Any], Awaitable[None]]) -> None:
     asyncio.run(asyncio.wait_for(connected(), 120))
 
 
-async def called(client: Any, name: str, **arguments: object) -> Any:
-    """Return the structured result of a call, or the text of its error."""
+async def call_tool(client: Any, name: str, **arguments: object) -> Any:
+    """Call a tool, and return its structured result or the text of its error."""
     result = await client.call_tool(name, arguments)
     if result.is_error:
         return result.content[0].text
@@ -39,23 +39,23 @@ async def called(client: Any, name: str, **arguments: object) -> Any:
     return value["result"] if set(value) == {"result"} else value
 
 
-def test_plans_are_checked_and_run_with_the_state_of_a_session() -> None:
+def test_plans_are_checked_and_run_in_one_session() -> None:
     async def use(client: Any) -> None:
-        faults = await called(client, "check_plan", code="agent.opne('box_1')\nx = y")
+        faults = await call_tool(client, "check_plan", code="agent.opne('box_1')\nx = y")
         assert [(fault["line"], fault["type"]) for fault in faults] == [(1, "unknown-action"), (2, "unknown-name")]
-        started = await called(client, "begin_task", task="fetch/1")
+        started = await call_tool(client, "begin_task", task="fetch/1")
         assert started.startswith("fetch/1: put the ")
         assert "box_1" in started
-        first = await called(client, "run_plan", code="seen = agent.open('box_1')\nprint('opened')\nlen(seen) > 3")
+        first = await call_tool(client, "run_plan", code="seen = agent.open('box_1')\nprint('opened')\nlen(seen) > 3")
         assert first == {"printed": "opened\n", "value": True, "faults": [], "actions": 1, "ended": "", "solved": None}
-        assert (await called(client, "run_plan", code="seen"))["value"].startswith("You open box_1")
-        failed = await called(client, "run_plan", code="agent.table()\nseen.nothing()")
+        assert (await call_tool(client, "run_plan", code="seen"))["value"].startswith("You open box_1")
+        failed = await call_tool(client, "run_plan", code="agent.table()\nseen.nothing()")
         assert (failed["faults"][0]["line"], failed["faults"][0]["type"]) == (2, "AttributeError")
-        refused = await called(client, "run_plan", code="agent.table()\nimport os")
+        refused = await call_tool(client, "run_plan", code="agent.table()\nimport os")
         assert (refused["actions"], refused["faults"][0]["line"]) == (0, 2)
-        await called(client, "begin_task")
-        assert (await called(client, "check_plan", code="seen"))[0]["type"] == "unknown-name"
-        assert "there is no task fetch/9" in (await called(client, "begin_task", task="fetch/9")).replace("'", "")
+        await call_tool(client, "begin_task")
+        assert (await call_tool(client, "check_plan", code="seen"))[0]["type"] == "unknown-name"
+        assert "there is no task fetch/9" in (await call_tool(client, "begin_task", task="fetch/9")).replace("'", "")
         await check_procedures(client)
 
     serve(*TOY, use=use)
@@ -66,17 +66,17 @@ async def check_procedures(client: Any) -> None:
     tools = {tool.name: tool for tool in (await client.list_tools()).tools}
     assert tools["check_plan"].annotations.read_only_hint
     assert "Verified plan code for tasks of the type fetch" in tools["fetch"].description
-    done = await called(client, "fetch", task="fetch/2")
+    done = await call_tool(client, "fetch", task="fetch/2")
     assert (done["faults"], done["solved"]) == ([], True)
     assert done["actions"] > 1
     assert done["ended"]
-    assert "Begin a task with begin_task" in await called(client, "run_plan", code="1")
-    await called(client, "begin_task", task="fetch/1")
+    assert "Begin a task with begin_task" in await call_tool(client, "run_plan", code="1")
+    await call_tool(client, "begin_task", task="fetch/1")
     tasks = json.loads((await client.read_resource("planbook://tasks")).contents[0].text)
     params = next(task["params"] for task in tasks if task["id"] == "fetch/1")
-    assert "Input should be a valid string" in await called(client, "fetch", params={"things": [1]})
-    assert "Extra inputs are not permitted" in await called(client, "fetch", params={**params, "thing": "x"})
-    assert (await called(client, "fetch", params=params))["solved"] is True
+    assert "Input should be a valid string" in await call_tool(client, "fetch", params={"things": [1]})
+    assert "Extra inputs are not permitted" in await call_tool(client, "fetch", params={**params, "thing": "x"})
+    assert (await call_tool(client, "fetch", params=params))["solved"] is True
 
 
 @pytest.mark.deep
@@ -99,16 +99,16 @@ def test_tools_without_tasks_can_be_used_without_a_verdict(tmp_path: Path) -> No
     )
 
     async def use(client: Any) -> None:
-        assert (await called(client, "run_plan", code="agent.add(1, 2)"))["value"] == 3
+        assert (await call_tool(client, "run_plan", code="agent.add(1, 2)"))["value"] == 3
         for answer in (5, 6):
-            ended = await called(client, "run_plan", code=f"agent.answer(agent.add(1, {answer} - 1))")
+            ended = await call_tool(client, "run_plan", code=f"agent.answer(agent.add(1, {answer} - 1))")
             assert (ended["value"], ended["solved"]) == (answer, None)
             assert ended["ended"] == f"The task ended with the answer {answer}."
 
     serve("--env", f"module:{tmp_path}/sums.py", use=use)
 
 
-def test_what_a_module_prints_is_no_part_of_the_protocol(tmp_path: Path) -> None:
+def test_printed_output_of_a_module_does_not_reach_the_protocol(tmp_path: Path) -> None:
     (tmp_path / "sums.py").write_text(
         "print('loaded')\n\n\ndef add(a: int, b: int) -> int:\n    print('called')\n    return a + b\n"
     )
@@ -138,11 +138,11 @@ def test_only_the_first_answer_of_a_task_counts(tmp_path: Path) -> None:
 
     async def use(client: Any) -> None:
         for first, second, solved in ((2, 3, False), (3, 2, True)):
-            await called(client, "begin_task")
-            answered = await called(client, "run_plan", code=f"agent.answer({first})")
+            await call_tool(client, "begin_task")
+            answered = await call_tool(client, "run_plan", code=f"agent.answer({first})")
             assert (answered["ended"], answered["solved"]) == (f"The task ended with the answer {first}.", solved)
             for code in (f"agent.answer({second})", "agent.add(1, 1)"):
-                later = await called(client, "run_plan", code=code)
+                later = await call_tool(client, "run_plan", code=code)
                 assert f"with the answer {first} before this plan; only that answer was judged" in later["ended"]
                 assert (later["value"], later["solved"]) == (2 if "add" in code else second, solved)
 
@@ -166,7 +166,7 @@ FOUND = """[{"name": "add_one", "shape": "s", "code": "agent.answer(agent.add(2,
   "wordings": [{"pattern": "add one to {value}", "goals": ["Add one to 2."]}]}]"""
 
 
-def test_a_procedure_does_the_tasks_of_its_type_with_params_from_the_goal(tmp_path: Path) -> None:
+def test_a_procedure_solves_tasks_of_its_type_with_params_from_the_goal(tmp_path: Path) -> None:
     (tmp_path / "sums.py").write_text("def add(a: int, b: int) -> int:\n    return a + b\n")
     (tmp_path / "tasks.yaml").write_text(
         "tasks:\n- {id: b, goal: Add one to 6., judge: {answer: 7}}\n"
@@ -183,14 +183,14 @@ def test_a_procedure_does_the_tasks_of_its_type_with_params_from_the_goal(tmp_pa
         tools = {tool.name: tool.description for tool in (await client.list_tools()).tools}
         assert "with `params`, such as {\"value\": 2} to 'Add one to 2.'" in tools["add_one"]
         for type_name, task, answer in (("add_one", "b", 7), ("given", "c", 5)):
-            done = await called(client, type_name, task=task)
+            done = await call_tool(client, type_name, task=task)
             assert (done["faults"], done["value"], done["solved"]) == ([], answer, True)
-        assert (await called(client, "add_one", params={"value": 1}))["value"] == 2
+        assert (await call_tool(client, "add_one", params={"value": 1}))["value"] == 2
         for type_name, task in (("given", "b"), ("given", "d1"), ("add_one", "d1")):
-            refused = await called(client, type_name, task=task)
+            refused = await call_tool(client, type_name, task=task)
             assert f"{task} has begun, but its goal " in refused
             assert f" is not one of {type_name}. Give params" in refused
-        unknown = await called(client, "begin_task", task="x")
+        unknown = await call_tool(client, "begin_task", task="x")
         assert "try one of b, c, d0, d1, d2, d3, d4, d5, d6, d7 and 2 more" in unknown
 
     source = ("--env", f"module:{tmp_path}/sums.py", "-o", f"tasks={tmp_path}/tasks.yaml")
@@ -200,11 +200,11 @@ def test_a_procedure_does_the_tasks_of_its_type_with_params_from_the_goal(tmp_pa
 @pytest.mark.deep
 def test_a_tool_server_that_dies_is_reported_and_restarted() -> None:
     async def use(client: Any) -> None:
-        message = await called(client, "run_plan", code="agent.die()")
+        message = await call_tool(client, "run_plan", code="agent.die()")
         assert "the MCP server unruly died while calling die; its last words: out of luck" in message
-        assert "Begin a task with begin_task" in await called(client, "run_plan", code="agent.fail()")
-        assert await called(client, "begin_task")
-        failed = await called(client, "run_plan", code="agent.fail()")
+        assert "Begin a task with begin_task" in await call_tool(client, "run_plan", code="agent.fail()")
+        assert await call_tool(client, "begin_task")
+        failed = await call_tool(client, "run_plan", code="agent.fail()")
         assert failed["faults"][0]["message"] == "ok"
 
     serve("--env", f"mcp:{sys.executable} {ROOT}/tests/tool_servers/unruly.py", use=use)

@@ -1,4 +1,4 @@
-"""Runs whose model server is down, busy, silent, or no model server."""
+"""Runs whose model server is down, busy, silent, or not a model server at all."""
 
 import re
 import signal
@@ -63,7 +63,7 @@ def test_each_failure_has_its_own_advice(
     assert len(server.requests) == requests
 
 
-def test_a_server_that_is_down_is_named(tmp_path: Path, server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_unreachable_server_is_named(tmp_path: Path, server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
     with serving(served_answer) as stopped:
         monkeypatch.setenv("OPENAI_BASE_URL", stopped.url)
     failed = invoke(*SERVED, "--out", tmp_path / "run")
@@ -89,8 +89,8 @@ def test_an_invalid_timeout_is_refused(tmp_path: Path, given: str) -> None:
     assert "--timeout" in refused.printed
 
 
-def test_the_budget_of_seconds_ends_a_call_in_flight(tmp_path: Path, server: Server) -> None:
-    """The budget grows until it is enough for a request, since a loaded machine may need seconds to begin."""
+def test_a_budget_of_seconds_ends_a_call_in_progress(tmp_path: Path, server: Server) -> None:
+    """A busy machine may need seconds to begin, so the budget grows until it is enough for a request."""
     server.troubles += [DelayedAnswer(60)]
     for seconds in (1, 4, 16):
         started = time.monotonic()
@@ -123,7 +123,7 @@ def test_one_ctrl_c_stops_a_run_that_waits_for_a_server(tmp_path: Path, server: 
 
 
 def test_concurrent_calls_stay_within_the_budget(tmp_path: Path) -> None:
-    """A call takes about 6,000 tokens, so the last four at once would go beyond the budget."""
+    """A call takes about 6,000 tokens, so four calls at the same time could exceed the rest of the budget."""
     folder, tokens = tmp_path / "run", 30_000
     played = ("run", "--env", "toy", "--planner", "automanual", "--model", scripted(), "--seeds", "0-9")
     stopped = invoke(*played, "--jobs", 4, "--budget", f"tokens={tokens}", "--json", "--out", folder)

@@ -1,4 +1,4 @@
-"""Faults of a user's own environment are reported with their place, and never blamed on the plan."""
+"""Faults of a user's own environment are reported with their file and line, and never blamed on the plan."""
 
 from pathlib import Path
 
@@ -39,8 +39,8 @@ def test_a_fault_of_the_environment_breaks_the_episode_and_is_located(tmp_path: 
 
 def test_a_model_does_not_see_faults_of_the_environment(tmp_path: Path) -> None:
     model = write_scripted_model(tmp_path, "```python\nagent.push('north')\n```")
-    given = ("--env", OWN / "broken.py", "--types", "returns a number", "--model", model)
-    played = invoke("run", "--planner", "automanual", *given, "--out", tmp_path / "run", "--json")
+    options = ("--env", OWN / "broken.py", "--types", "returns a number", "--model", model)
+    played = invoke("run", "--planner", "automanual", *options, "--out", tmp_path / "run", "--json")
     assert (played.returncode, played.result["failures"]) == (errors.BROKEN, {"broken": 1})
     assert len(asks(tmp_path / "run")) == 1
     assert "A door that may be broken." in asks(tmp_path / "run")[0]["messages"][0]["content"], "its docstring"
@@ -137,10 +137,10 @@ class Fragile(Toy):
 
 
 @pytest.mark.parametrize(("dies", "asked_again"), [((2,), 0), ((2, 3, 4), 1)])
-def test_an_environment_that_breaks_during_verification_is_created_again(
+def test_an_environment_that_breaks_during_verification_is_recreated(
     tmp_path: Path, dies: tuple[int, ...], asked_again: int
 ) -> None:
-    """The second reset begins the verification, which is repeated at most twice, in a new environment each time."""
+    """The verification begins with the second reset. It is repeated at most twice, each time in a new environment."""
     (tmp_path / "fragile.py").write_text(BREAKS.replace("{dies}", str(dies)))
     command = ("build", "--env", f"{tmp_path / 'fragile.py'}:Fragile", "--model", scripted(), "--types", "fetch")
     finished = invoke(*command, "--tasks-per-type", 3, "--json", "--out", tmp_path / "run")
@@ -149,7 +149,7 @@ def test_an_environment_that_breaks_during_verification_is_created_again(
     first = [e for e in events(tmp_path / "run", "outcome", "learn/0") if "/verification/0/" in e.scope]
     assert [e.body["outcome"] for e in first].count("broken") == len(dies)
     asked = asks(tmp_path / "run", "planner", "generalise_again")
-    assert len(asked) == asked_again, "one broken world is not the procedure's fault"
+    assert len(asked) == asked_again, "the procedure is not blamed for a single broken environment"
 
 
 def test_an_environment_that_fails_to_close_does_not_end_the_run(tmp_path: Path) -> None:

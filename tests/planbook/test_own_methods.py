@@ -1,4 +1,4 @@
-"""The user's own methods: in a file, in another package, and added to the tree as CONTRIBUTING says."""
+"""The user's own methods: in a file, in another package, or added to the source tree as CONTRIBUTING.md describes."""
 
 import json
 import os
@@ -18,17 +18,17 @@ OWN = ROOT / "tests" / "own_methods"
 TASKS = ("--env", "toy", "--split", "all:4", "--types", "fetch")
 MODEL = ("--model", f"scripted:{OWN}/model.py:answer")
 REFINE = f"{ROOT}/examples/refine.py:method"
-Played = subprocess.CompletedProcess[str]
+FinishedProcess = subprocess.CompletedProcess[str]
 
 
-def started(path: Path, *arguments: object) -> Played:
-    """Run one command with a folder of packages first on the path."""
+def execute(path: Path, *arguments: object) -> FinishedProcess:
+    """Run a command with this folder of packages first on Python's path."""
     env = os.environ | {"PYTHONPATH": f"{path}{os.pathsep}{ROOT}", "PYTHONSAFEPATH": "1"}
     command = [sys.executable, "-m", "planbook", *map(str, arguments)]
     return subprocess.run(command, cwd=path, env=env, capture_output=True, text=True, timeout=180)
 
 
-def test_a_method_of_a_file_is_played_like_any_other(tmp_path: Path) -> None:
+def test_a_method_in_a_file_works_like_a_shipped_one(tmp_path: Path) -> None:
     one, other = tmp_path / "one", tmp_path / "other"
     played = invoke("run", "--planner", REFINE, *TASKS, *MODEL, "--out", one, "--json")
     assert played.returncode == 0, played.printed
@@ -36,8 +36,8 @@ def test_a_method_of_a_file_is_played_like_any_other(tmp_path: Path) -> None:
     made_of = json.loads((one / "run.json").read_text())["made_of"]["prompts"]
     assert "the method's file refine.py" in made_of
 
-    given = ("--planner-option", "times=2", "--executor", "processes", "--jobs", "2")
-    again = invoke("run", "--planner", REFINE, *TASKS, *MODEL, *given, "--out", other, "--json")
+    more_options = ("--planner-option", "times=2", "--executor", "processes", "--jobs", "2")
+    again = invoke("run", "--planner", REFINE, *TASKS, *MODEL, *more_options, "--out", other, "--json")
     assert again.returncode == 0, again.printed
     assert (again.result["solved"], again.result["model_calls"]) == (4, 12)
     for command in (
@@ -73,7 +73,7 @@ def test_a_method_defines_its_own_records_and_figures(tmp_path: Path) -> None:
 
 
 def test_changed_options_of_a_method_are_reported_before_playing(tmp_path: Path) -> None:
-    """The only public function of a file is its method, so that the command needs no name."""
+    """The file has only one public function, so the command does not need to name the method."""
     method = """
 from planbook.planner import Options
 
@@ -193,26 +193,26 @@ method = Method(note, Options, "notes", spans=(Noted,), figures=(Notes,))
 
 
 @pytest.mark.deep
-def test_a_method_of_another_package_is_known_by_its_name(tmp_path: Path) -> None:
+def test_a_method_of_another_package_can_be_called_by_its_name(tmp_path: Path) -> None:
     shutil.copy(ROOT / "examples" / "refine.py", tmp_path)
     about = tmp_path / "refining-1.0.dist-info"
     about.mkdir()
     (about / "METADATA").write_text("Metadata-Version: 2.1\nName: refining\nVersion: 1.0\n")
     points = "self-refine = refine:method\nadapt = refine:method\nbroken = nowhere:method\n"
     (about / "entry_points.txt").write_text(f"[planbook.planners]\n{points}")
-    assert "self-refine" in started(tmp_path, "planners").stdout
-    played = started(tmp_path, "run", "--planner", "self-refine", *TASKS, *MODEL, "--out", tmp_path / "run", "--json")
+    assert "self-refine" in execute(tmp_path, "planners").stdout
+    played = execute(tmp_path, "run", "--planner", "self-refine", *TASKS, *MODEL, "--out", tmp_path / "run", "--json")
     assert result(played)["solved"] == 4, played.stderr
-    assert "ADaPT" in started(tmp_path, "planners", "adapt").stdout, "a shipped method is not replaced"
-    listed = started(tmp_path, "planners")
+    assert "ADaPT" in execute(tmp_path, "planners", "adapt").stdout, "a shipped method is not replaced"
+    listed = execute(tmp_path, "planners")
     assert "refine:method is not used: it is registered as 'adapt', the name of a shipped method" in listed.stdout
     assert "the planner 'broken' cannot be imported: ModuleNotFoundError" in listed.stdout.replace("\n", " ")
     (tmp_path / "refine.py").write_text((tmp_path / "refine.py").read_text() + "\n")
-    changed = started(tmp_path, "run", "--resume", tmp_path / "run")
+    changed = execute(tmp_path, "run", "--resume", tmp_path / "run")
     assert "the method's package refine: changed" in changed.stderr
 
 
-def test_a_method_added_to_the_tree_is_played(tmp_path: Path) -> None:
+def test_a_method_that_is_added_to_the_source_tree_can_be_played(tmp_path: Path) -> None:
     shutil.copytree(ROOT / "planbook", tmp_path / "planbook", ignore=shutil.ignore_patterns("recordings"))
     strategies = tmp_path / "planbook" / "planner" / "strategies"
     code = (ROOT / "examples" / "refine.py").read_text()
@@ -226,6 +226,6 @@ def test_a_method_added_to_the_tree_is_played(tmp_path: Path) -> None:
     )))  # fmt: skip
     init = (strategies / "__init__.py").read_text()
     (strategies / "__init__.py").write_text(init.replace("_FAMILIES = {", '_FAMILIES = {"refining": "refine",'))
-    played = started(tmp_path, "run", "--planner", "refine", *TASKS, *MODEL, "--out", tmp_path / "run", "--json")
+    played = execute(tmp_path, "run", "--planner", "refine", *TASKS, *MODEL, "--out", tmp_path / "run", "--json")
     assert played.returncode == 0, played.stderr
     assert result(played)["solved"] == 4

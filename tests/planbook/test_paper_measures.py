@@ -1,4 +1,4 @@
-"""Runs beside the tables of AgentKit, Devil's Advocate and ADaPT's shop, whose columns are measures of a whole run."""
+"""Runs are compared with the tables of AgentKit, Devil's Advocate and ADaPT (shopping), which measure whole runs."""
 
 from pathlib import Path
 from typing import Any
@@ -17,7 +17,7 @@ from tests.rows import request_body
 GPT_4, GPT_4_TURBO, TURBO = "gpt-4-0613", "gpt-4-turbo", "gpt-3.5-turbo"
 
 
-def played(
+def compare_run(
     folder: Path,
     environment: str,
     planner: str,
@@ -28,7 +28,7 @@ def played(
     revisions: int = 0,
     **more: Any,
 ) -> Comparison:
-    """Compare a run with these endings. Each episode revised its plan so often, with one action in each round."""
+    """Compare a run with these endings. Each episode has ``revisions`` revised plans, and one action in each round."""
     models = {"default": f"openai:{model}"} if model else {}
     selection = Selection(split=split)
     env = f"{ENVIRONMENTS}:{environment}"
@@ -37,24 +37,24 @@ def played(
     def plans(run: Run, entry: Entry) -> None:
         if model:
             run.store.put(entry.path, "ask", 0, request_body("planner", "openai:x", "t", served=model))
-        book = EpisodeWriter(run, entry.path)
+        writer = EpisodeWriter(run, entry.path)
         for number in range(revisions + 1 if revisions else 0):
-            book.plan(number, 1)
+            writer.plan(number, 1)
 
     counts = {config.environment.types[0]: len(endings)}
     return compare(folder, config, counts, lambda entry: endings[entry.index], events=plans)
 
 
-def rewarded(reward: float | None, *milestones: str, solved: bool = False) -> Ending:
+def ending_with_reward(reward: float | None, *milestones: str, solved: bool = False) -> Ending:
     measures = {} if reward is None else {"reward": reward}
     verdict = Verdict(solved, min(reward or 0.0, 1.0))
     return solved_if(solved, verdict=verdict, milestones=milestones, measures=measures)
 
 
-SHOPPED = [rewarded(0.5), rewarded(1.0, solved=True)]
+SHOP_ENDINGS = [ending_with_reward(0.5), ending_with_reward(1.0, solved=True)]
 
 
-def test_the_ratios_in_the_text_follow_from_the_figures() -> None:
+def test_the_ratios_in_the_papers_texts_follow_from_their_tables() -> None:
     agentkit = next(row.values for row in AGENTKIT.tables[0].rows if row.model.startswith("GPT-4-0613,"))
     turbo, gpt_4 = (values(AGENTKIT, 1, "SPRING", model=model) for model in ("GPT-4-turbo", "GPT-4"))
     assert agentkit["reward"] / turbo["reward"] == pytest.approx(1.8, abs=0.01)
@@ -66,17 +66,17 @@ def test_the_ratios_in_the_text_follow_from_the_figures() -> None:
 
 
 def test_a_game_is_compared_by_score_reward_and_cost(tmp_path: Path) -> None:
-    endings = [rewarded(3.0, "wood"), rewarded(4.0, "wood", "stone"), rewarded(5.0)]
+    endings = [ending_with_reward(3.0, "wood"), ending_with_reward(4.0, "wood", "stone"), ending_with_reward(5.0)]
     graph: dict[str, Any] = {"planner_options": {"graph": "crafter"}}
-    compared = played(tmp_path, "Crafter", "agentkit", endings, model=GPT_4, **graph)
+    compared = compare_run(tmp_path, "Crafter", "agentkit", endings, model=GPT_4, **graph)
     assert compared.row("AgentKit, table 1:", "AgentKit") == ["20.64", "12.8 ± 2.1", "138.00"]
     assert compared.row("AgentKit, table 1:", "SPRING, GPT-4-turbo") == ["7.74", "7.1 ± 3.4", "85.00"]
     assert compared.row("AgentKit, table 1:", "ours: agentkit, graph crafter") == ["47.20", "4.0 ± 1.0", "0.00"]
     assert set(compared.differs()) == {"prompts", "actions that an episode may take"}
 
 
-def test_a_method_without_a_model_differs_only_in_how_much_it_played(tmp_path: Path) -> None:
-    compared = played(tmp_path, "Crafter", "random", [rewarded(2.0)] * 3)
+def test_a_method_without_a_model_differs_only_in_its_numbers_of_actions_and_tasks(tmp_path: Path) -> None:
+    compared = compare_run(tmp_path, "Crafter", "random", [ending_with_reward(2.0)] * 3)
     differs = compared.differs()
     assert set(differs) == {"actions that an episode may take", "tasks"}
     assert differs["actions that an episode may take"] == ("30", "10000")
@@ -86,46 +86,46 @@ def test_a_method_without_a_model_differs_only_in_how_much_it_played(tmp_path: P
 
 def test_the_score_of_a_shop_is_a_hundred_times_the_reward(tmp_path: Path) -> None:
     graph: dict[str, Any] = {"planner_options": {"graph": "shopping"}}
-    agentkit = played(tmp_path, "Shopping", "agentkit", SHOPPED, model=GPT_4_TURBO, **graph)
+    agentkit = compare_run(tmp_path, "Shopping", "agentkit", SHOP_ENDINGS, model=GPT_4_TURBO, **graph)
     assert agentkit.row("AgentKit, table 2:", "ours: agentkit") == ["75.0"]
     assert agentkit.differs()["world"] == ("a made catalogue of 1,200 products", AGENTKIT.settings[1].environment)
-    adapt = played(tmp_path, "Shopping", "adapt", SHOPPED, model=TURBO, split="test")
+    adapt = compare_run(tmp_path, "Shopping", "adapt", SHOP_ENDINGS, model=TURBO, split="test")
     assert adapt.tables() == [3, 9]
     assert adapt.row("ADaPT, table 9:", "ours: adapt") == ["75.0", "50.0"]
     assert not any(each.types_played < each.types for each in adapt.paper().tables)
 
 
-def test_the_items_of_a_shop_are_its_world(tmp_path: Path) -> None:
+def test_the_items_of_a_shop_are_listed_as_a_difference_of_its_world(tmp_path: Path) -> None:
     items: dict[str, Any] = {"env_options": {"items": "theirs.json"}}
-    differs = played(tmp_path, "Shopping", "adapt", SHOPPED, model=TURBO, split="test", **items).differs()
+    differs = compare_run(tmp_path, "Shopping", "adapt", SHOP_ENDINGS, model=TURBO, split="test", **items).differs()
     assert differs["world"] == ("items theirs.json", ADAPT.settings[-1].environment)
     assert "world option items" not in differs
 
 
 def test_web_tasks_are_compared_with_table_1_and_figure_6(tmp_path: Path) -> None:
     options: dict[str, Any] = {"planner_options": {"whole_subtasks": False}}
-    endings = [rewarded(None, solved=True), rewarded(None)]
-    compared = played(tmp_path, "Web", "devils-advocate", endings, model=GPT_4, revisions=2, **options)
+    endings = [ending_with_reward(None, solved=True), ending_with_reward(None)]
+    compared = compare_run(tmp_path, "Web", "devils-advocate", endings, model=GPT_4, revisions=2, **options)
     assert compared.row("Devil's Advocate, figure 6:", "AR") == ["23.5"]
     assert compared.row("Devil's Advocate, figure 6:", "ours: devils-advocate") == ["50.0"]
     assert compared.row("Devil's Advocate, table 1:", "AR") == ["6.39", "7.07", "0.64"]
     assert compared.row("Devil's Advocate, table 1:", "ours: devils-advocate") == ["1.00", "1.00", "2.00"]
     assert set(compared.differs()) == {"tasks", "world", "prompts", "temperature", "context, in tokens"}
     options = {"planner_options": {"reflects": False, "rounds": 3}}
-    compared = played(tmp_path, "Web", "plan-act", [rewarded(None)], model=GPT_4, revisions=1, **options)
+    compared = compare_run(tmp_path, "Web", "plan-act", [ending_with_reward(None)], model=GPT_4, revisions=1, **options)
     assert compared.row("table 1:", "ours: plan-act, reflects False")[-1] == "1.00"
     assert compared.differs()["rounds"] == ("3", "7")
 
 
 def test_a_table_without_any_of_our_figures_is_not_printed(tmp_path: Path) -> None:
-    compared = played(tmp_path, "Web", "react", [rewarded(None)], model=GPT_4)
+    compared = compare_run(tmp_path, "Web", "react", [ending_with_reward(None)], model=GPT_4)
     assert [each.ours for each in compared.paper().tables] == [{ALL: 0.0}, {}]
     assert "table 1" not in compared.text
     assert compared.differs()["planner"] == ("react", "the paper does not have this method")
 
 
 def test_a_run_is_compared_with_every_paper_of_its_method_and_environment(tmp_path: Path) -> None:
-    compared = played(tmp_path, "Shopping", "react", SHOPPED, model=TURBO, split="test")
+    compared = compare_run(tmp_path, "Shopping", "react", SHOP_ENDINGS, model=TURBO, split="test")
     assert [each.paper for each in compared.compared.papers] == ["ADaPT", "AgentKit"]
     assert (compared.tables("ADaPT"), compared.tables("AgentKit")) == ([3, 9], [2])
     assert compared.differs("AgentKit")["model"] == (TURBO, "gpt-4-turbo or gpt-4-0613")

@@ -1,4 +1,4 @@
-"""Runs of ADaPT's and DEPS' methods beside the tables of their papers: figures as printed, our row, what differs."""
+"""Runs of ADaPT's and DEPS' methods are compared with their papers: the printed figures, our row, and differences."""
 
 from pathlib import Path
 from statistics import mean, stdev
@@ -45,7 +45,7 @@ DEPS_TESTING = TESTING.model_copy(
 MINECRAFT = TESTING.model_copy(update={"env": f"{ENVIRONMENTS}:Minecraft", "actions": 30})
 
 
-def played(
+def compare_run(
     folder: Path,
     counts: dict[str, int],
     unsolved: int = 0,
@@ -55,7 +55,7 @@ def played(
     params: dict[str, str] | None = None,
     **changes: Any,
 ) -> Comparison:
-    """Compare a run whose first episodes of each type were not solved. In each, an executor tried at depth 2."""
+    """Compare a run whose first ``unsolved`` episodes of each type failed. Each has a subtask of depth 2."""
 
     def subtask(run: Run, entry: Entry) -> None:
         claim: dict[str, Any] = {"by": "executor", "text": "x", "depth": 2, "done": True}
@@ -68,7 +68,7 @@ def played(
     return compare(folder, changed, counts, ending, model=model, params=params, events=subtask)
 
 
-# The data.
+# The published tables.
 
 
 def test_adapts_overall_figures_follow_from_its_other_figures() -> None:
@@ -112,7 +112,7 @@ def test_the_averages_of_tables_6_and_8_follow_from_their_rows() -> None:
         assert each.values[ALL] == pytest.approx(mean(v for k, v in each.values.items() if k != ALL), abs=0.06)
 
 
-def test_the_data_uses_our_names() -> None:
+def test_the_tables_use_the_names_of_our_methods_types_and_options() -> None:
     for paper in publications():
         assert paper.planners <= set(METHODS), paper.paper
         for each in paper.tables:
@@ -127,7 +127,7 @@ def test_the_data_uses_our_names() -> None:
                 assert set(row.options) <= fields, row.method
 
 
-# A run beside the tables.
+# A run compared with the tables.
 
 
 @pytest.mark.parametrize(
@@ -147,14 +147,14 @@ def test_the_data_uses_our_names() -> None:
         ("adapt", "toy", []),
     ],
 )
-def test_a_method_finds_its_own_paper_or_those_of_the_environment(
+def test_a_method_has_its_own_paper_or_those_of_the_environment(
     planner: str, env: str, papers: list[Publication]
 ) -> None:
     assert papers_of(planner, env) == papers
 
 
 def test_a_run_in_the_papers_setting_differs_only_in_its_prompts(tmp_path: Path) -> None:
-    compared = played(tmp_path, ALFWORLD_TASKS, unsolved=7)
+    compared = compare_run(tmp_path, ALFWORLD_TASKS, unsolved=7)
     assert set(compared.differs()) == {"prompts"}
     assert compared.ours.overall == round(100 * (134 - 42) / 134, 1)
     assert compared.row("ADaPT, table 2:", "ADaPT") == ["87.5", "80.6", "60.8", "76.2", "61.1", "52.9", "71.6"]
@@ -175,7 +175,7 @@ def test_a_run_with_unplayed_episodes_has_no_interval(tmp_path: Path) -> None:
 
 def test_the_dev_set_is_compared_with_the_figures_of_the_dev_set(tmp_path: Path) -> None:
     selection = Selection(split="adapt_dev")
-    compared = played(tmp_path, dict.fromkeys(ALFWORLD_TASKS, 10), 5, selection=selection, planner="react")
+    compared = compare_run(tmp_path, dict.fromkeys(ALFWORLD_TASKS, 10), 5, selection=selection, planner="react")
     assert compared.tables() == [5, 5], "the table and the figure"
     assert set(compared.differs()) == {"prompts"}
     assert compared.row("ADaPT, table 5:", "ours: react")[0] == "50.0"
@@ -188,22 +188,22 @@ def test_the_dev_set_is_compared_with_the_figures_of_the_dev_set(tmp_path: Path)
 def test_shopping_is_compared_by_score_and_success(tmp_path: Path) -> None:
     test: dict[str, Any] = {"env": "shopping", "selection": Selection(split="test"), "model": TURBO}
     counts = {"beauty": 50, "garden": 50}
-    compared = played(tmp_path, counts, unsolved=25, env_options={"results_per_page": 3}, **test)
+    compared = compare_run(tmp_path, counts, unsolved=25, env_options={"results_per_page": 3}, **test)
     assert compared.tables() == [3, 9]
     assert compared.row("ADaPT, table 9:", "ADaPT") == ["60.0", "44.0"]
     assert compared.row("ADaPT, table 9:", "ours: adapt") == ["0.0", "50.0"]
     assert set(compared.differs()) == {"prompts", "world"}
     assert compared.differs()["world"][0] == "a made catalogue of 1,200 products"
-    assert played(tmp_path, counts, **test).differs()["world option results_per_page"] == ("10", "3")
-    whole = played(tmp_path, counts, **test, planner_options={"d_max": 2}).differs()
+    assert compare_run(tmp_path, counts, **test).differs()["world option results_per_page"] == ("10", "3")
+    whole = compare_run(tmp_path, counts, **test, planner_options={"d_max": 2}).differs()
     assert (whole["actions_per_reply"], whole["d_max"]) == (("no limit", "1"), ("2", "3"))
-    dev = played(tmp_path, {"beauty": 40}, **test | {"selection": Selection(split="dev")})
+    dev = compare_run(tmp_path, {"beauty": 40}, **test | {"selection": Selection(split="dev")})
     assert dev.tables() == [6]
-    assert set(dev.differs()) == {"prompts", "world"}, "the paper has it with 3 and with 10"
+    assert set(dev.differs()) == {"prompts", "world"}, "the paper reports both 3 and 10 results per page"
 
 
 @pytest.mark.deep
-def test_the_naive_buyer_is_compared_with_its_row(tmp_path: Path) -> None:
+def test_the_naive_method_is_compared_with_the_papers_row_for_it(tmp_path: Path) -> None:
     run = tmp_path / "run"
     shown = result(planbook("run", "--planner", "naive", "--env", "shopping", "--out", run, "--json", "--table"))
     (paper,) = shown["table"]["papers"]
@@ -213,20 +213,22 @@ def test_the_naive_buyer_is_compared_with_its_row(tmp_path: Path) -> None:
     assert {each["what"] for each in paper["differs"]} == {"world", "world option results_per_page"}
 
 
-def test_the_games_of_deps_are_a_split(tmp_path: Path) -> None:
-    compared = played(tmp_path, {"pick_and_place": 10}, config=DEPS_TESTING, repeats=5)
+def test_the_games_of_deps_are_a_split_of_their_own(tmp_path: Path) -> None:
+    compared = compare_run(tmp_path, {"pick_and_place": 10}, config=DEPS_TESTING, repeats=5)
     assert compared.tables() == [6]
     assert set(compared.differs()) == {"rounds", "temperature", "prompts"}
     assert effective_options(DEPS_TESTING, "alfworld")["rounds"] == REPLANS
     assert compared.differs()["rounds"] == ("20", "8"), "the default is no number, and means 20"
-    other = played(tmp_path, {"pick_and_place": 10}, config=DEPS_TESTING, selection=Selection(split="valid_unseen"))
+    other = compare_run(
+        tmp_path, {"pick_and_place": 10}, config=DEPS_TESTING, selection=Selection(split="valid_unseen")
+    )
     assert other.differs()["split"][1] == "deps"
 
 
 def test_success_and_k_max_are_compared_by_recipe_depth(tmp_path: Path) -> None:
     counts = {"depth_2": 77, "depth_3": 112, "depth_4": 11}
     setting: dict[str, Any] = {"env": f"{ENVIRONMENTS}:Textcraft", "selection": Selection(split="test")}
-    compared = played(tmp_path, counts, unsolved=11, model="gpt-3.5-turbo-instruct", **setting)
+    compared = compare_run(tmp_path, counts, unsolved=11, model="gpt-3.5-turbo-instruct", **setting)
     assert set(compared.differs()) == {"prompts"}
     assert compared.row("ADaPT, table 7:", "ADaPT") == ["78.2", "38.7", "1.9", "2.8"]
     assert compared.row("ADaPT, table 7:", "ours: adapt") == ["85.7", "90.2", "2.0", "2.0"]
@@ -236,7 +238,9 @@ def test_success_and_k_max_are_compared_by_recipe_depth(tmp_path: Path) -> None:
 def test_tasks_are_compared_by_their_object(tmp_path: Path) -> None:
     setting: dict[str, Any] = {"selection": Selection(split="table21"), "planner": "procedures", "models": {}}
     torch = {"object": "torch"}
-    compared = played(tmp_path, {"MT4_dig_down": 4}, 1, config=MINECRAFT, params=torch, planner_options={}, **setting)
+    compared = compare_run(
+        tmp_path, {"MT4_dig_down": 4}, 1, config=MINECRAFT, params=torch, planner_options={}, **setting
+    )
     assert compared.tables() == [2, 3, 21]
     assert compared.row("DEPS, table 21:", "torch") == ["0.0", "6.7", "0.0", "6.7", "0.0", "23.3", "13.3", "75.0"]
     assert "coal" not in compared.text
@@ -249,15 +253,15 @@ def test_tasks_are_compared_by_their_object(tmp_path: Path) -> None:
 
 def test_seeds_count_as_repeats_and_the_default_split_is_the_first(tmp_path: Path) -> None:
     setting: dict[str, Any] = {"config": MINECRAFT, "planner": "react"}
-    found = played(tmp_path, {"MT4_dig_down": 69 * 30}, selection=Selection(), **setting).differs()
+    found = compare_run(tmp_path, {"MT4_dig_down": 69 * 30}, selection=Selection(), **setting).differs()
     assert not {"split", "tasks", "repeats"} & set(found)
-    found = played(tmp_path, {"MT4_dig_down": 1}, selection=Selection(ids=("a/0",)), **setting).differs()
+    found = compare_run(tmp_path, {"MT4_dig_down": 1}, selection=Selection(ids=("a/0",)), **setting).differs()
     assert (found["split"], found["tasks"]) == (("tasks chosen by id", "table21"), ("1", "69"))
     assert found["planner"] == ("react", "the paper does not have this method")
 
 
 @pytest.mark.parametrize("command", ["run --planner procedures --types fetch", "test --library shipped"])
-def test_an_environment_that_is_in_no_paper_has_no_table(command: str, tmp_path: Path) -> None:
+def test_there_is_no_table_for_an_environment_that_is_in_no_paper(command: str, tmp_path: Path) -> None:
     run = tmp_path / "run"
     finished = planbook(*command.split(), "--env", "toy", "--table", "--json", "--out", run)
     assert finished.returncode == 0, finished.stderr

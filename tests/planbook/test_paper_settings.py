@@ -1,4 +1,4 @@
-"""``--paper``: a run records the settings of its paper; options on the command line take precedence."""
+"""``--paper``: a run uses and records the settings of its paper, but options on the command line take precedence."""
 
 import json
 from pathlib import Path
@@ -24,9 +24,9 @@ class Own(Toy):
     class Options(BaseModel):
         paper_actions: bool = False
 """
-"""An environment with a paper's name and options, and no browser."""
-PLACES = [(planner, *place) for planner in METHODS for place in settings_of_papers(planner)]
-BUILT = [
+"""An environment that has the name and the options of one in a paper, but needs no browser."""
+SETTINGS = [(planner, *place) for planner in METHODS for place in settings_of_papers(planner)]
+BUILDING_SETTINGS = [
     (planner, each.env, each.split)
     for paper in publications()
     for each in paper.settings
@@ -35,7 +35,7 @@ BUILT = [
 ]
 
 
-@pytest.mark.parametrize(("planner", "env", "split"), PLACES)
+@pytest.mark.parametrize(("planner", "env", "split"), SETTINGS)
 def test_a_run_records_what_its_paper_sets(planner: str, env: str, split: str) -> None:
     theirs = settings_of_papers(planner)[env, split]
     config = Settings.of(env=env, split=split, paper=True).config(planner)
@@ -55,17 +55,17 @@ def test_every_setting_of_a_paper_is_one_of_our_options() -> None:
         assert set(setting.options) <= options
 
 
-@pytest.mark.parametrize(("planner", "env", "split"), BUILT)
-def test_building_has_its_own_settings(planner: str, env: str, split: str) -> None:
+@pytest.mark.parametrize(("planner", "env", "split"), BUILDING_SETTINGS)
+def test_building_has_its_own_paper_settings(planner: str, env: str, split: str) -> None:
     theirs = paper_settings(planner, env, split, building=True)
     assert theirs.learning is not None
     assert theirs.learning.start
 
 
-def test_given_options_take_precedence_over_the_papers(tmp_path: Path) -> None:
+def test_options_on_the_command_line_take_precedence_over_the_papers(tmp_path: Path) -> None:
     run = "run --planner deps --env tabletop --split test:1 --model recorded:deps-tabletop".split()
-    given = "--paper --planner-option rounds=2 --actions 9 --sampling temperature=0 --json".split()
-    done = invoke(*run, *given, "--out", tmp_path / "run")
+    options = "--paper --planner-option rounds=2 --actions 9 --sampling temperature=0 --json".split()
+    done = invoke(*run, *options, "--out", tmp_path / "run")
     assert done.returncode == 0, done.printed
     assert "Settings of DEPS: planner: rounds=" in done.stderr
     assert "Differences from DEPS's setting" in done.stderr
@@ -82,15 +82,15 @@ def test_given_options_take_precedence_over_the_papers(tmp_path: Path) -> None:
         ("code", "no paper has the method code"),
     ],
 )
-def test_a_method_that_no_paper_played_there_is_refused(planner: str, message: str) -> None:
+def test_a_method_without_a_paper_for_the_environment_is_refused(planner: str, message: str) -> None:
     with pytest.raises(BadArgument, match=message):
         Settings.of(env="toy", paper=True).config(planner)
 
 
 def test_a_build_takes_the_papers_learning_settings(tmp_path: Path) -> None:
     (tmp_path / "own.py").write_text(OWN)
-    given = ("--env", f"{tmp_path / 'own.py'}:Own", "--split", "all:1", "--max-rules", 5, "--paper")
-    done = invoke("build", *given, "--model", scripted(), "--out", tmp_path / "run")
+    options = ("--env", f"{tmp_path / 'own.py'}:Own", "--split", "all:1", "--max-rules", 5, "--paper")
+    done = invoke("build", *options, "--model", scripted(), "--out", tmp_path / "run")
     assert done.returncode == 0, done.printed
     learning = json.loads((tmp_path / "run" / "run.json").read_text())["config"]["learning"]
     assert (learning["max_rules"], learning["start"][0], learning["libraries_only"]) == (5, "search-engine", True)

@@ -1,4 +1,4 @@
-"""Runs of AutoManual's stages beside its paper: the figures as printed, our row, and everything that differs."""
+"""Runs of AutoManual's stages are compared with its paper: the printed figures, our row, and all differences."""
 
 import re
 from collections.abc import Sequence
@@ -42,11 +42,11 @@ TESTING = BUILDING.model_copy(
     }
 )
 MINIWOB: dict[str, Any] = {"env": "miniwob", "selection": Selection(split="all"), "actions": 20}
-TWO = {"pick_and_place": 2}
+TWO_TASKS = {"pick_and_place": 2}
 
 
 def figure(
-    number: int, model: str = "GPT-4-turbo", split: str = "", method: str = "AutoManual", **wanted: Any
+    number: int, model: str = "GPT-4-turbo", split: str = "", method: str = "AutoManual", **options: Any
 ) -> float:
     (found,) = [
         row
@@ -54,13 +54,13 @@ def figure(
         if each.table == number and split in ("", each.split)
         for row in each.rows
         if (row.model, row.method) == (model, method)
-        and all(row.options.get(name) == value for name, value in wanted.items())
+        and all(row.options.get(name) == value for name, value in options.items())
     ]
     return found.values[ALL]
 
 
-def built(folder: Path, *, formulated: bool = True, model: str = GPT_4, **changes: Any) -> str:
-    """Write a building run that learned nothing from one task; it has the rules of its start, as a manual or a list."""
+def write_built_run(folder: Path, *, formulated: bool = True, model: str = GPT_4, **changes: Any) -> str:
+    """Write a building run that learned nothing from one task: it has only its initial rules, as a manual or a list."""
     config, path = BUILDING.model_copy(update=changes), folder / "built"
     task = Task(id="pick_and_place/0", env="alfworld", split="s", type="pick_and_place", goal="g")
     state = initial_state(config, EVERYTHING)
@@ -75,16 +75,16 @@ def built(folder: Path, *, formulated: bool = True, model: str = GPT_4, **change
     return str(path)
 
 
-def played(
+def compare_run(
     folder: Path,
-    counts: dict[str, int] = TWO,
+    counts: dict[str, int] = TWO_TASKS,
     unsolved: int = 0,
     *,
     config: Config = TESTING,
     model: str = GPT_4,
     **changes: Any,
 ) -> Comparison:
-    """Compare a test run in which so many first episodes were not solved, and one more in each repeat."""
+    """Compare a test run whose first ``unsolved`` episodes were not solved, and one more in each further repeat."""
     size = sum(counts.values())
 
     def ending(entry: Entry) -> Any:
@@ -94,8 +94,8 @@ def played(
     return compare(folder, config.model_copy(update=changes), counts, ending, model=model)
 
 
-def rows_as_ours(compared: Comparison) -> set[tuple[str, ...]]:
-    """Return what the rows of ablations that agree with ours leave out."""
+def matching_ablations(compared: Comparison) -> set[tuple[str, ...]]:
+    """Return the disabled parts of each row of an ablation that has the same settings as our run."""
     ablations = [each for each in compared.paper().tables if each.table.table in (3, 6, 7)]
     options = [each.table.rows[number].options for each in ablations for number in each.alike]
     return {tuple(map(str, without)) for each in options if isinstance(without := each["without"], list)}
@@ -120,7 +120,7 @@ def test_the_averages_of_table_5_follow_from_its_types() -> None:
         assert row.values[ALL] == pytest.approx(mean(by_type), abs=0.11)
 
 
-def test_the_data_uses_our_names() -> None:
+def test_the_tables_use_the_names_of_our_ablations_and_types() -> None:
     rows = [row for each in AUTOMANUAL.tables for row in each.rows]
     for row in rows:
         assert (row.planner is None) == (not row.options), row.method
@@ -136,7 +136,7 @@ def test_the_data_uses_our_names() -> None:
 
 
 def test_a_run_in_the_papers_setting_differs_only_in_its_prompts(tmp_path: Path) -> None:
-    compared = played(tmp_path, ALFWORLD_TASKS, unsolved=5, library=built(tmp_path))
+    compared = compare_run(tmp_path, ALFWORLD_TASKS, unsolved=5, library=write_built_run(tmp_path))
     assert set(compared.differs()) == {"prompts"}
     assert compared.ours.overall == round(100 * (129 + 128 + 127) / 402, 1) == 95.5
     assert compared.ours.spread == round(100 / 134, 1)
@@ -179,8 +179,8 @@ def test_every_difference_is_listed(tmp_path: Path) -> None:
         "planner_options": {"replans": 2, "procedures_first": True},
         "sampling": {"default": Sampling(temperature=0.7)},
     }
-    library = built(tmp_path, formulated=False, model="other-model", **building)
-    assert played(tmp_path, model="small", library=library, **testing).differs() == {
+    library = write_built_run(tmp_path, formulated=False, model="other-model", **building)
+    assert compare_run(tmp_path, model="small", library=library, **testing).differs() == {
         "split": ("valid_seen", "valid_unseen"),
         "task types": ("1", "6"),
         "tasks": ("2", "134"),
@@ -222,37 +222,37 @@ def test_every_difference_is_listed(tmp_path: Path) -> None:
 def test_an_ablation_is_compared_with_the_papers_row(
     tmp_path: Path, building: Sequence[str], testing: Sequence[str], formulated: bool, left_out: str | None
 ) -> None:
-    library = built(tmp_path, formulated=formulated, without=tuple(building))
-    compared = played(tmp_path, unsolved=2, library=library, without=tuple(testing))
-    assert rows_as_ours(compared) == ({tuple(left_out.split(" + "))} if left_out else set())
+    library = write_built_run(tmp_path, formulated=formulated, without=tuple(building))
+    compared = compare_run(tmp_path, unsolved=2, library=library, without=tuple(testing))
+    assert matching_ablations(compared) == ({tuple(left_out.split(" + "))} if left_out else set())
     ours = f"ours: automanual, without {left_out or 'cases + logs'}"
     assert compared.row("AutoManual, table 3:", ours) == ["0.0 (1/6)", "4.00", "1"]
     assert compared.text.count("(as ours)") == sum(len(each.alike) for each in compared.paper().tables)
 
 
 def test_an_ablation_in_testing_only_is_a_difference(tmp_path: Path) -> None:
-    compared = played(tmp_path, library=built(tmp_path), without=("examples",))
+    compared = compare_run(tmp_path, library=write_built_run(tmp_path), without=("examples",))
     assert compared.differs()["without examples"] == ("in testing only", "in building, too")
 
 
 def test_web_tasks_are_compared_with_the_tables_of_their_types(tmp_path: Path) -> None:
     setting = MINIWOB | {"env_options": {}, "repeats": 1}
     ours = "ours: automanual, without all that is learned"
-    some = played(tmp_path, {"terminal": 6, "email-inbox": 6}, 3, **setting)
+    some = compare_run(tmp_path, {"terminal": 6, "email-inbox": 6}, 3, **setting)
     by_type = "by type (% of tasks solved), with GPT-4-turbo"
     assert some.row(by_type, "terminal")[-2:] == ["100.0", "50.0"]
     assert some.row(by_type, "tic-tac-toe")[-2:] == ["66.7", "-"]
     assert some.row(by_type, "all")[-2:] == ["94.5", "75.0 (2/9)"]
     assert some.differs()["task types"] == ("2", "9")
     assert some.differs()["world option paper_actions"] == ("False", "True")
-    every = played(tmp_path, dict.fromkeys(load_environment("miniwob").types, 6), **setting)
+    every = compare_run(tmp_path, dict.fromkeys(load_environment("miniwob").types, 6), **setting)
     for title, theirs, ours_of_some in (("9 types with feedback", "94.5", "75.0 (2/9)"), ("53 types", "98.3", "-")):
         assert some.row(f"success on {title}", "AutoManual, GPT-4-turbo")[0] == theirs
         assert some.row(f"success on {title}", ours)[0] == ours_of_some
         assert every.row(f"success on {title}", ours)[0] == "100.0"
 
 
-def test_the_53_types_have_a_building_setting_of_their_own(tmp_path: Path) -> None:
+def test_the_53_types_have_their_own_building_settings(tmp_path: Path) -> None:
     types = load_environment("miniwob").types
     starts = ("search-engine", "click-menu", "enter-date", "social-media-some")
     setting = MINIWOB | {"env_options": {"paper_actions": True}}
@@ -260,16 +260,16 @@ def test_the_53_types_have_a_building_setting_of_their_own(tmp_path: Path) -> No
         "selection": Selection(split="no-feedback"),
         "learning": LearningSettings(start=starts, libraries_only=True),
     }
-    setting["library"] = built(tmp_path, **setting | building)
-    assert set(played(tmp_path, dict.fromkeys(types, 6), **setting).differs()) == {"prompts"}
-    nine = played(tmp_path, dict.fromkeys(types[:9], 6), **setting).differs()
+    setting["library"] = write_built_run(tmp_path, **setting | building)
+    assert set(compare_run(tmp_path, dict.fromkeys(types, 6), **setting).differs()) == {"prompts"}
+    nine = compare_run(tmp_path, dict.fromkeys(types[:9], 6), **setting).differs()
     assert nine["start in building"] == (", ".join(starts), "search-engine")
     assert nine["building split"] == ("no-feedback", "feedback")
     assert nine["libraries_only in building"] == ("True", "False")
 
 
 def test_a_run_that_learned_nothing_agrees_with_no_row(tmp_path: Path) -> None:
-    compared = played(tmp_path, unsolved=2)
+    compared = compare_run(tmp_path, unsolved=2)
     assert compared.differs()["what was learned"] == ("nothing", "from a building run")
     assert not any(each.alike for each in compared.paper().tables)
     ours = compared.row("AutoManual, table 3:", "ours: automanual, without all that is learned")
@@ -277,7 +277,7 @@ def test_a_run_that_learned_nothing_agrees_with_no_row(tmp_path: Path) -> None:
 
 
 @pytest.mark.deep
-def test_the_command_again_adds_the_table_and_plays_nothing(tmp_path: Path) -> None:
+def test_repeating_the_command_with_table_adds_the_table_and_plays_nothing(tmp_path: Path) -> None:
     command = "test --env alfworld --split generated:6 --seeds 1000 --library shipped --model none --json --out".split()
     first = result(planbook(*command, tmp_path / "run"))
     assert "table" not in first

@@ -17,9 +17,9 @@ from planbook.runs import Run
 from tests.flows import asks, command_of, invoke, write_scripted_model
 
 GOLDEN = Path(__file__).with_name("planner_prompt.md")
-"""The prompt of the task generated/pick_cool_then_place/1; write it again after an intended change."""
-MOST_TOKENS = 4_535
-"""Half of the tokens of the longest first prompt before rules were chosen by task."""
+"""The prompt of the task generated/pick_cool_then_place/1. Write this file anew after an intended change."""
+MAX_TOKENS = 4_535
+"""Half of the tokens that the longest first prompt had when it still contained all rules."""
 TYPES = ("pick_and_place", "pick_clean_then_place", "pick_heat_then_place", "look_at_obj", "pick_two_obj")
 COOL = "pick_cool_then_place"
 
@@ -45,23 +45,23 @@ def prompts(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
 @pytest.mark.parametrize("kind", [*TYPES, COOL])
 def test_the_first_prompt_is_short_and_shows_no_code_twice(prompts: dict[str, Any], kind: str) -> None:
     messages = [Message.model_validate(each) for each in prompts[kind]]
-    assert estimate_prompt(messages) <= MOST_TOKENS
+    assert estimate_prompt(messages) <= MAX_TOKENS
     assert not re.search("[\x00-\x08]", "".join(each.content for each in messages))
     definitions = re.findall(r"^def (\w+)", messages[-1].content, re.MULTILINE)
     assert set(Counter(definitions).values()) == {1}
 
 
 def test_the_first_message_is_the_same_for_every_task(prompts: dict[str, Any]) -> None:
-    """A server that caches the beginnings of prompts computes it once."""
+    """A server that caches the beginnings of prompts processes this message only once."""
     assert len({messages[0]["content"] for messages in prompts.values()}) == 1
 
 
-def test_the_prompt_is_the_golden_one(prompts: dict[str, Any]) -> None:
+def test_the_prompt_equals_its_golden_file(prompts: dict[str, Any]) -> None:
     assert "\n\n".join(message["content"] for message in prompts[COOL]) + "\n" == GOLDEN.read_text()
 
 
 def test_the_chosen_rules_include_those_that_recorded_planners_cited(tmp_path: Path) -> None:
-    """Measured on the recording that needs neither downloaded games nor a browser: 24 of 25."""
+    """The recording needs neither downloaded games nor a browser. Of the 25 cited rules, 24 were included so far."""
     name = "alfworld-generated"
     invoke(*command_of(name), "--model", f"recorded:{name}", "--no-procedures", "--out", tmp_path / "run")
     cited = found = 0

@@ -75,6 +75,6 @@ def test_an_environment_is_listed_with_the_values_of_its_options() -> None:
 
 
 @pytest.mark.parametrize("arguments", [("envs", "--env", "web"), ("planners", "adapt")])
-def test_nothing_is_cut_in_a_narrow_terminal(arguments: tuple[str, ...], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_nothing_is_cut_off_in_a_narrow_terminal(arguments: tuple[str, ...], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("planbook.console.PLAIN_WIDTH", 60)
     assert "\N{HORIZONTAL ELLIPSIS}" not in invoke(*arguments).printed

@@ -1,4 +1,4 @@
-"""Runs on a local Ray cluster with two processors: they end the same, whatever is killed meanwhile."""
+"""Runs on a local Ray cluster with two processors have the same results, whichever process is killed."""
 
 import os
 import signal
@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from planbook.envs import MissingRequirement
-from planbook.workers import cluster as watched
+from planbook.workers import cluster as cluster_module
 from tests.command import ROOT
 from tests.executing import TASKS, alive, children, command, episodes_of, kill, processes, start, wait_until
 from tests.flows import invoke
@@ -25,20 +25,20 @@ RAY = ("--executor", "ray")
 
 @pytest.fixture(scope="module")
 def cluster() -> Iterator[str]:
-    """The address of a cluster that all tests share, which ends with them."""
+    """The address of a cluster that the tests of this module share."""
     context = ray.init(address="local", num_cpus=2, include_dashboard=False, log_to_driver=False)
     yield context.address_info["gcs_address"]
     ray.shutdown()
 
 
-def playing(folder: Path, *more: object, pause: float = 0.4) -> "subprocess.Popen[str]":
+def start_run(folder: Path, *more: object, pause: float = 0.4) -> "subprocess.Popen[str]":
     """Start a run, and wait until two of its workers play."""
     driver = start(command(folder, *RAY, *TASKS, *more, pause=pause))
     wait_until(lambda: len(processes(folder)) == 2)
     return driver
 
 
-def resumed(folder: Path, *more: object) -> list[tuple[Any, ...]]:
+def resume(folder: Path, *more: object) -> list[tuple[Any, ...]]:
     """Resume a run, and return its episodes."""
     assert invoke("run", "--resume", folder / "run", *more).returncode == 0
     return episodes_of(folder)
@@ -54,12 +54,12 @@ def test_a_cluster_plays_the_same_episodes_as_threads(tmp_path: Path, undisturbe
 
 
 @pytest.mark.usefixtures("cluster")
-@pytest.mark.parametrize("kept", ["a file", "PostgreSQL"])
+@pytest.mark.parametrize("kind", ["a file", "PostgreSQL"])
 def test_a_worker_that_dies_is_replaced(
-    tmp_path: Path, kept: str, postgres: Server, undisturbed: list[tuple[Any, ...]], monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, kind: str, postgres: Server, undisturbed: list[tuple[Any, ...]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("PGPASSWORD", postgres.password)
-    store = ("--store", postgres.url) if kept == "PostgreSQL" else ()
+    store = ("--store", postgres.url) if kind == "PostgreSQL" else ()
     finished = invoke(*command(tmp_path, *RAY, *store, *TASKS, deadly="fetch_two/3", deaths=1))
     assert finished.returncode == 0, finished.printed
     assert episodes_of(tmp_path) == undisturbed
@@ -72,61 +72,61 @@ def test_an_episode_that_kills_three_workers_is_broken(tmp_path: Path) -> None:
     assert (finished.result["solved"], finished.result["failures"]) == (11, {"broken": 1})
 
 
-def test_workers_end_with_a_killed_driver_and_the_run_can_be_resumed(
+def test_workers_end_when_their_driver_is_killed_and_the_run_can_be_resumed(
     tmp_path: Path, cluster: str, undisturbed: list[tuple[Any, ...]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("RAY_ADDRESS", cluster)
-    driver = playing(tmp_path)
+    driver = start_run(tmp_path)
     kill(driver.pid)
     driver.communicate(timeout=60)
     wait_until(lambda: not any(map(alive, processes(tmp_path))), 30)
-    assert resumed(tmp_path, *RAY, "--jobs", 2) == undisturbed
+    assert resume(tmp_path, *RAY, "--jobs", 2) == undisturbed
 
 
 def test_a_private_cluster_prints_nothing_and_leaves_no_process(
     tmp_path: Path, undisturbed: list[tuple[Any, ...]]
 ) -> None:
-    driver = playing(tmp_path, "--json")
-    below = children(driver.pid)
+    driver = start_run(tmp_path, "--json")
+    descendants = children(driver.pid)
     kill(min(processes(tmp_path)))
     printed, _ = driver.communicate(timeout=100)
     assert driver.returncode == 0, printed
     assert not [line for line in printed.splitlines() if "ray" in line.casefold()]
     assert episodes_of(tmp_path) == undisturbed
-    wait_until(lambda: not any(map(alive, {*below, *processes(tmp_path)})), 10)
+    wait_until(lambda: not any(map(alive, {*descendants, *processes(tmp_path)})), 10)
 
 
 def test_a_run_can_be_resumed_after_ctrl_c(
     tmp_path: Path, cluster: str, undisturbed: list[tuple[Any, ...]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("RAY_ADDRESS", cluster)
-    driver = playing(tmp_path)
+    driver = start_run(tmp_path)
     os.killpg(driver.pid, signal.SIGINT)
     printed, _ = driver.communicate(timeout=15)
     assert driver.returncode == 130, printed
     assert "Traceback" not in printed
     assert f"Resume with: planbook run --resume {tmp_path / 'run'}" in printed
     assert len(episodes_of(tmp_path)) < len(undisturbed)
-    assert resumed(tmp_path, *RAY, "--jobs", 2) == undisturbed
+    assert resume(tmp_path, *RAY, "--jobs", 2) == undisturbed
 
 
 def test_a_run_can_be_resumed_after_its_private_cluster_lost_its_head(
     tmp_path: Path, undisturbed: list[tuple[Any, ...]]
 ) -> None:
-    driver = playing(tmp_path, pause=0.6)
+    driver = start_run(tmp_path, pause=0.6)
     kill(next(each for each in children(driver.pid) if "gcs_server" in Path(f"/proc/{each}/comm").read_text()))
     printed, _ = driver.communicate(timeout=30)
     assert driver.returncode == 3, printed
     assert "Traceback" not in printed
     assert "the Ray cluster was lost: its head at " in printed
     assert f"Then resume with: planbook run --resume {tmp_path / 'run'}" in printed
-    assert resumed(tmp_path, "--jobs", 12) == undisturbed
+    assert resume(tmp_path, "--jobs", 12) == undisturbed
 
 
 def test_an_address_without_a_cluster_is_reported_before_the_run_begins(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(watched, "GREET_SECONDS", 1.0)
+    monkeypatch.setattr(cluster_module, "GREET_SECONDS", 1.0)
     with socket.create_server(("127.0.0.1", 0)) as silent:
         port = silent.getsockname()[1]
         for address, problem in {
@@ -138,7 +138,7 @@ def test_an_address_without_a_cluster_is_reported_before_the_run_begins(
             with pytest.raises(
                 MissingRequirement, match=f"no Ray cluster answers at {address}.*: {problem}; check with"
             ):
-                watched.check_address(address)
+                cluster_module.check_address(address)
     monkeypatch.setenv("RAY_ADDRESS", "127.0.0.1:9")
     monkeypatch.setattr(ray, "is_initialized", lambda: False)
     wrong = invoke(*command(tmp_path, *RAY, *TASKS))

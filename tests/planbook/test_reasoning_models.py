@@ -1,4 +1,4 @@
-"""Code in a model's thoughts is not run; code that was not run stays in the conversation, marked."""
+"""Code in a model's thoughts is not run. Code that was not run stays in the conversation, but is marked."""
 
 from pathlib import Path
 from typing import Any
@@ -13,38 +13,38 @@ THOUGHT = f"Maybe:\n```python\n{DRAFT}\n```\nNo, that is wrong."
 REPLY = f"### Plan\nOne step.\n### Code\n```python\n{PLAN}\n```"
 
 
-def opened(folder: Path) -> set[str]:
+def opened_boxes(folder: Path) -> set[str]:
     bodies: list[Any] = [event.body for event in events(folder, "act")]
     return {str(body["action"]["args"]) for body in bodies}
 
 
-WAYS = [("<think>", ()), ("<think>", ("--stream",)), ("\n<think>\n", ()), ("", ())]
-"""Without an opening tag, thoughts cannot be told from a plan before they end, so such replies are not streamed."""
+REPLY_FORMS = [("<think>", ()), ("<think>", ("--stream",)), ("\n<think>\n", ()), ("", ())]
+"""Without an opening tag, thoughts look like a plan until they end, so such replies are not streamed."""
 
 
-@pytest.mark.parametrize(("opening", "stream"), WAYS, ids=["tag", "streamed", "lines", "no tag"])
+@pytest.mark.parametrize(("opening", "stream"), REPLY_FORMS, ids=["tag", "streamed", "lines", "no tag"])
 @pytest.mark.parametrize("planner", ["automanual", "react"])
 def test_code_in_thoughts_is_not_run(planner: str, stream: tuple[str, ...], opening: str, tmp_path: Path) -> None:
     text = f"{opening}{THOUGHT}\n</think>\n{REPLY}"
     model = ("--model", write_scripted_model(tmp_path, text), "--out", tmp_path / "run")
-    given = ("--planner", planner, "--env", "toy", "--split", "all:1", "--planner-option")
+    options = ("--planner", planner, "--env", "toy", "--split", "all:1", "--planner-option")
     option = "replans=1" if planner == "automanual" else "iterations=2"
-    played = invoke("run", *given, option, *stream, *model)
+    played = invoke("run", *options, option, *stream, *model)
     assert played.returncode == 0, played.printed
-    assert opened(tmp_path / "run") == {"['box_1']"}
+    assert opened_boxes(tmp_path / "run") == {"['box_1']"}
     for ask in asks(tmp_path / "run"):
         assert "Maybe" in ask["reply"]["reasoning"]
         assert "Maybe" not in "".join(message["content"] for message in ask["messages"])
 
 
-def test_an_unfinished_thought_is_no_plan(tmp_path: Path) -> None:
-    given = ("--planner", "automanual", "--env", "toy", "--split", "all:1", "--json")
+def test_an_unfinished_thought_is_not_used_as_a_plan(tmp_path: Path) -> None:
+    options = ("--planner", "automanual", "--env", "toy", "--split", "all:1", "--json")
     played = invoke(
-        "run", *given, "--model", write_scripted_model(tmp_path, f"<think>{THOUGHT}"), "--out", tmp_path / "run"
+        "run", *options, "--model", write_scripted_model(tmp_path, f"<think>{THOUGHT}"), "--out", tmp_path / "run"
     )
     assert played.returncode == 0, played.printed
     assert played.result["failures"] == {"parse": 1}
-    assert opened(tmp_path / "run") == set()
+    assert opened_boxes(tmp_path / "run") == set()
 
 
 FIRST = """### Plan
@@ -64,8 +64,8 @@ SECOND = "### Code\n```python\nprint(agent.holding)\n```\n"
 def test_code_that_was_not_run_is_marked_in_the_conversation(tmp_path: Path) -> None:
     (tmp_path / "model.py").write_text(f"replies = {[FIRST, SECOND, SECOND, SECOND]!r}\n")
     out = tmp_path / "run"
-    given = ("--split", "all:1", "--model", f"scripted:{tmp_path}/model.py:replies", "--out", out)
-    played = invoke("run", "--planner", "automanual", "--env", "toy", *given)
+    options = ("--split", "all:1", "--model", f"scripted:{tmp_path}/model.py:replies", "--out", out)
+    played = invoke("run", "--planner", "automanual", "--env", "toy", *options)
     assert played.returncode == 0, played.printed
     kept = [each["content"] for each in asks(out)[1]["messages"] if each["role"] == "assistant"]
     assert len(kept) == 1

@@ -1,6 +1,6 @@
 """Recorded episodes of every method have the prompts, actions and endings of their golden files.
 
-`tests/blackbox` plays those on pages of a browser.
+`tests/blackbox` plays the recordings that need a browser.
 """
 
 from pathlib import Path
@@ -22,7 +22,7 @@ DEEP = {
     "paper-react-textcraft",
     "paper-zero-shot-replan-minecraft",
 }
-"""Long episodes whose methods other recordings play, too."""
+"""Recordings of long episodes. Other recordings cover their methods, too."""
 NAMES = [pytest.param(name, marks=[pytest.mark.deep] * (name in DEEP)) for name in EPISODES]
 
 

@@ -1,4 +1,4 @@
-"""The recordings that ship play the same on every machine, and build the libraries that ship."""
+"""The shipped recordings have the same results on every machine, and build the shipped libraries."""
 
 import json
 import os
@@ -14,23 +14,23 @@ from planbook.manuals import SHIPPED, parse, read_knowledge
 from tests.browser import need_browser
 from tests.flows import invoke
 from tests.golden import FOLDER, WRITTEN, golden, golden_text, play
-from tests.planbook.recorded_episodes import EPISODES, ON_PAGES
+from tests.planbook.recorded_episodes import BROWSER_EPISODES, EPISODES
 
 LEARNED = LIBRARIES["learnt"]
 RECORDED = {path.stem: json.loads(path.read_text().splitlines()[0]) for path in sorted(RECORDINGS.glob("*.jsonl"))}
-"""The first line of each."""
-BUILT = ("alfworld-generated", "alfworld-train", "miniwob-feedback")
+"""Maps each shipped recording to its header, the first line."""
+BUILDING_RECORDINGS = ("alfworld-generated", "alfworld-train", "miniwob-feedback")
 NO_GAMES = not (os.environ.get("ALFWORLD_DATA") and (tasks.data_root() / tasks.DATA_FOLDER / "train").is_dir())
 
 
-def played(name: str, folder: Path) -> None:
-    """Build and formulate with a recording alone."""
+def build_from_recording(name: str, folder: Path) -> None:
+    """Build, and formulate a manual, with the replies of a recording only."""
     result = play(name, folder)
     assert result["replayed_calls"] == result["model_calls"] > 20
 
 
 def assert_same(one: Path, other: Path) -> None:
-    """Both folders hold the same files with the same content."""
+    """Check that both folders hold the same files with the same content."""
     compared = dircmp(one, other)
     assert compared.left_only + compared.right_only + compared.funny_files == []
     assert [name for name in compared.common_files if (one / name).read_bytes() != (other / name).read_bytes()] == []
@@ -48,13 +48,13 @@ def test_a_recording_says_how_it_was_made(name: str) -> None:
 
 
 def test_every_recording_is_played() -> None:
-    assert set(RECORDED) == {*BUILT, *EPISODES, *ON_PAGES}
+    assert set(RECORDED) == {*BUILDING_RECORDINGS, *EPISODES, *BROWSER_EPISODES}
     assert {path.stem for path in FOLDER.glob("*.txt")} == set(WRITTEN)
 
 
 @pytest.mark.deep
 def test_six_generated_tasks_teach_procedures_for_unseen_scenes(tmp_path: Path) -> None:
-    played("alfworld-generated", tmp_path / "built")
+    build_from_recording("alfworld-generated", tmp_path / "built")
     assert golden(tmp_path / "built") == golden_text("alfworld-generated")
     unseen = ("--split", "generated:120", "--seeds", "2000-2019")
     library = ("--library", tmp_path / "built", "--model", "none", "--out", tmp_path / "test", "--json")
@@ -65,8 +65,8 @@ def test_six_generated_tasks_teach_procedures_for_unseen_scenes(tmp_path: Path) 
 
 @pytest.mark.deep
 @pytest.mark.skipif(NO_GAMES, reason="ALFWORLD_DATA does not hold the split train")
-def test_what_ships_was_learnt_from_real_games(tmp_path: Path) -> None:
-    played("alfworld-train", tmp_path / "built")
+def test_the_shipped_alfworld_library_was_learnt_from_real_games(tmp_path: Path) -> None:
+    build_from_recording("alfworld-train", tmp_path / "built")
     assert_same(tmp_path / "built" / "learnt" / "alfworld", LEARNED / "alfworld")
 
 
@@ -74,7 +74,7 @@ def test_what_ships_was_learnt_from_real_games(tmp_path: Path) -> None:
 @pytest.mark.deep
 def test_the_miniwob_library_was_built_from_its_recording(tmp_path: Path) -> None:
     need_browser()
-    played("miniwob-feedback", tmp_path / "built")
+    build_from_recording("miniwob-feedback", tmp_path / "built")
     assert_same(tmp_path / "built" / "learnt" / "miniwob", LEARNED / "miniwob")
 
 
@@ -96,7 +96,7 @@ def test_the_alfworld_library_solves_unseen_scenes(tmp_path: Path) -> None:
     assert tested["solved"] >= 57
 
 
-def test_no_shipped_file_names_a_folder_of_a_machine() -> None:
+def test_no_shipped_file_names_a_folder_of_the_machine_that_wrote_it() -> None:
     files = [path for folder in (LEARNED, RECORDINGS) for path in folder.rglob("*") if path.is_file()]
     assert len(files) > 15
     for path in files:

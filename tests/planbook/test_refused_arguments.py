@@ -51,23 +51,23 @@ def test_a_wrong_option_is_reported_with_a_correct_one(option: str, message: str
     assert "Input should" not in str(refused.value)
 
 
-def test_the_rule_of_an_own_options_model_is_quoted(tmp_path: Path) -> None:
+def test_the_error_of_a_users_own_options_model_is_quoted(tmp_path: Path) -> None:
     (tmp_path / "between.py").write_text(BETWEEN)
-    for given, message in {
+    for option, message in {
         "low=5": "--option: Assertion failed, low must be below high. Options: ",
         "low=2": "--option: low must not be 2. Options: ",
     }.items():
         with pytest.raises(BadArgument) as refused:
-            Settings.of(env=f"{tmp_path}/between.py", env_options=(given,)).environment_options()
+            Settings.of(env=f"{tmp_path}/between.py", env_options=(option,)).environment_options()
         assert str(refused.value).startswith(message)
 
 
-def test_an_unknown_option_gets_a_suggestion_only_if_one_is_near() -> None:
+def test_an_unknown_option_gets_a_suggestion_only_if_a_similar_one_exists() -> None:
     assert planbook("exec", "plan.py", "--budget", "calls=3").stderr.endswith("No such option '--budget'.\n")
     assert "No such option '--bugdet'. Did you mean '--budget'?" in planbook("run", "--bugdet", "calls=3").stderr
 
 
-def test_a_script_without_a_function_is_named_as_it_was_given() -> None:
+def test_a_script_without_a_function_is_named_as_the_user_wrote_it() -> None:
     refused = invoke("run", "--env", "toy", "--planner", "react", "--model", "scripted:foo.py")
     assert refused.returncode == 3
     assert "scripted:foo.py does not name a function in a file" in refused.printed
@@ -80,7 +80,7 @@ def test_a_task_file_must_be_json(tmp_path: Path) -> None:
     assert "is not JSON (line 1: Expecting value); it must hold a list of tasks" in finished.printed
 
 
-def test_our_own_variables_name_the_browser_first(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_planbooks_own_variables_for_the_browser_come_first(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     program = tmp_path / "program"
     program.write_text("#!/bin/sh\n", encoding="utf-8")
     program.chmod(0o755)

@@ -1,4 +1,4 @@
-"""Recorded replies answer prompts with the same data in other words; other data have no reply."""
+"""Recorded replies also answer reworded prompts, if these contain the same data. Prompts with other data get none."""
 
 import json
 import os
@@ -20,7 +20,7 @@ Planbook = Callable[..., subprocess.CompletedProcess[str]]
 
 @pytest.fixture(scope="module")
 def tree(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A copy of the packages, with other words in every prompt."""
+    """A copy of the package with changed words in every prompt."""
     copy = tmp_path_factory.mktemp("tree")
     shutil.copytree(ROOT / "planbook", copy / "planbook")
     for template in [*copy.glob("planbook/planner/templates/**/*.j2"), *copy.glob("planbook/rules/templates/**/*.j2")]:
@@ -30,14 +30,14 @@ def tree(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def planbook(tree: Path) -> Planbook:
-    """Commands of that copy."""
+    """A function that runs the commands of that copy."""
     env = os.environ | {"PYTHONPATH": str(tree), "PYTHONSAFEPATH": "1"}
     return partial(ForkServer(env=env).run, cwd=tree, env=env)
 
 
 @pytest.fixture
 def play(planbook: Planbook, tmp_path: Path) -> Planbook:
-    """The command of a recording, with more arguments."""
+    """A function that runs the command of a recording with more arguments."""
     return partial(planbook, *command_of(NAME), "--model", f"recorded:{NAME}", "--out", tmp_path / "run", "--json")
 
 

@@ -1,4 +1,4 @@
-"""`planbook rules`: the learned rules, their history, and undoing changes."""
+"""`planbook rules`: learned rules are listed, their history is shown, and changes are undone."""
 
 import shutil
 from pathlib import Path
@@ -57,7 +57,7 @@ def test_differences_between_states_are_shown(built: Path) -> None:
     assert "+rule_3" in diff(), "from the first to the last state"
 
 
-def test_after_an_undo_tests_manuals_and_files_have_the_earlier_rules(run: Path, tmp_path: Path) -> None:
+def test_an_undo_restores_the_earlier_rules_in_tests_manuals_and_files(run: Path, tmp_path: Path) -> None:
     assert invoke("formulate", run).returncode == 0
     undone = invoke("rules", run, "undo", 1)
     assert undone.returncode == 0
@@ -102,7 +102,7 @@ def test_building_continues_from_the_rules_after_an_undo(tmp_path: Path) -> None
 
 
 @pytest.mark.deep
-def test_a_build_interrupted_before_an_undo_asks_again(tmp_path: Path) -> None:
+def test_a_build_that_was_interrupted_before_an_undo_asks_again(tmp_path: Path) -> None:
     folder = tmp_path / "run"
     command = (*SMALL, "--json", "--out", folder)
     number = next(

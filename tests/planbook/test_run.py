@@ -1,4 +1,4 @@
-"""The folder of a run is written whole or not at all, and belongs to one process at a time."""
+"""The folder of a run is created completely or not at all, and belongs to one process at a time."""
 
 from pathlib import Path
 
@@ -26,7 +26,7 @@ def test_a_run_is_played_by_one_process_at_a_time(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("left", [(), ("run.db",), ("run.db", "run.db-wal", "run.db-shm"), ("run.db", "run.new")])
-def test_an_unfinished_folder_is_created_again(tmp_path: Path, left: tuple[str, ...]) -> None:
+def test_a_folder_whose_creation_was_interrupted_is_created_again(tmp_path: Path, left: tuple[str, ...]) -> None:
     (tmp_path / "run").mkdir()
     for name in left:
         (tmp_path / "run" / name).write_bytes(b"half")
@@ -50,7 +50,7 @@ def test_a_file_instead_of_a_folder_is_refused(tmp_path: Path) -> None:
         Run.create(tmp_path / "file", CONFIG, TASKS)
 
 
-def test_changed_settings_are_named(tmp_path: Path) -> None:
+def test_settings_that_differ_from_those_of_the_folder_are_named(tmp_path: Path) -> None:
     Run.create(tmp_path / "run", CONFIG, TASKS).close()
     other = CONFIG.model_copy(update={"selection": Selection(seeds=(7,)), "seed": 3})
     with pytest.raises(BadRun, match=r"other seed, selection\.seeds"):

@@ -1,4 +1,4 @@
-"""The three stages in an empty folder, with only a server's address and a key."""
+"""The three stages (build, formulate, test) run in an empty folder, given only the address and the key of a server."""
 
 import json
 import signal

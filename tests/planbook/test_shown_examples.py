@@ -1,4 +1,4 @@
-"""The examples that an executor is shown, by the options of the run."""
+"""The options of a run decide which examples an executor is shown."""
 
 import re
 from collections.abc import Sequence
@@ -12,8 +12,8 @@ from tests.flows import asks, invoke
 NOTE = "The examples may contain more actions in a reply."
 
 
-def waits(messages: Sequence[Message], sampling: Sampling) -> str:
-    """Answer as an executor that does nothing."""
+def idle_executor(messages: Sequence[Message], sampling: Sampling) -> str:
+    """Reply like an executor that does nothing."""
     return "I wait.\n\n```python\nfinish(False)\n```"
 
 
@@ -25,7 +25,7 @@ def waits(messages: Sequence[Message], sampling: Sampling) -> str:
         (("alfworld", "--split", "generated:1"), "hybrid", ["Put", "Examine with a lamp", "A whole task"]),
     ],
 )
-def test_with_one_action_per_reply_the_examples_take_one_each(
+def test_with_one_action_per_reply_each_example_reply_has_one_action(
     chosen: Sequence[str], demonstrations: str, titles: list[str], tmp_path: Path
 ) -> None:
     prompt = _prompt(tmp_path, chosen, demonstrations)
@@ -42,7 +42,7 @@ def test_without_such_examples_longer_ones_are_shown_with_a_note(tmp_path: Path)
 
 def _prompt(folder: Path, chosen: Sequence[str], demonstrations: str) -> str:
     options = [f"--planner-option={each}" for each in ("actions_per_reply=1", f"demonstrations={demonstrations}")]
-    model = f"scripted:{__file__}:{waits.__name__}"
+    model = f"scripted:{__file__}:{idle_executor.__name__}"
     invoke("run", "--planner", "react", "--env", *chosen, *options, "--model", model, "--out", folder / "run")
     text = asks(folder / "run")[0]["messages"][0]["content"]
     assert isinstance(text, str)

@@ -14,7 +14,7 @@ CONTEXT, REPLY = 4096, 500
 
 
 def unsure(look: str, messages: Sequence[Message], sampling: Sampling) -> str:
-    """Answer as an executor that only looks around, and as a planner that splits off one step."""
+    """Reply like an executor that only looks around, or like a planner that plans a single step."""
     if "Execution Order" in messages[0].content:
         return "Step 1: Look around once more\nExecution Order: (Step 1)"
     return f"{'I look around before I decide. ' * 10}\n\n```python\n{look}\n```"
@@ -29,10 +29,10 @@ shopping = partial(unsure, "agent.search('a lamp')")
 @pytest.mark.parametrize("environment", ["alfworld", "textcraft", "shopping"])
 def test_the_prompts_of_adapt_fit_four_thousand_tokens(environment: str, actions: int | None, tmp_path: Path) -> None:
     split = {"alfworld": "generated:1", "textcraft": "test:1", "shopping": "test:1"}[environment]
-    given = f"--planner adapt --env {environment} --split {split} --model scripted:{__file__}:{environment}".split()
+    arguments = f"--planner adapt --env {environment} --split {split} --model scripted:{__file__}:{environment}".split()
     options = f"--sampling context={CONTEXT} --sampling max_tokens={REPLY} --planner-option d_max=2".split()
     stepwise = ["--planner-option", f"actions_per_reply={actions}"] if actions else []
-    done = invoke("run", *given, *options, *stepwise, "--out", tmp_path / "run")
+    done = invoke("run", *arguments, *options, *stepwise, "--out", tmp_path / "run")
     assert done.returncode == 0, done.printed
     asked = asks(tmp_path / "run")
     assert {each["role"] for each in asked} == {"executor", "planner"}

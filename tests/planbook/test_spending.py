@@ -1,4 +1,7 @@
-"""The spending of a run, read from its events, equals the count of its meter."""
+"""What a run has spent according to its events equals what its meter counted.
+
+A `sitting` event marks the beginning or the end of an invocation of planbook.
+"""
 
 import random
 from contextlib import closing
@@ -22,11 +25,11 @@ def event(kind: str, at: float, body: object = None) -> Event:
     return Event("run", kind, 0, body or {}, at)  # type: ignore[arg-type]
 
 
-def acted(at: float, counted: bool = True) -> Event:
+def act(at: float, counted: bool = True) -> Event:
     return event("act", at, {"counted": counted})
 
 
-def asked(
+def ask(
     at: float,
     *,
     prompt: int = 10,
@@ -41,32 +44,32 @@ def asked(
     return event("ask", at, body)
 
 
-def cents(model: str, reply: Reply) -> float | None:
+def price(model: str, reply: Reply) -> float | None:
     return {"paid": 0.01, "free": 0.0}.get(model)
 
 
-OVER = event("sitting", 3.0, {"over": True})
-LISTED = [event("task", 1_000.0), event("task", 1_000.0)]
+SITTING_END = event("sitting", 3.0, {"over": True})
+TASKS_LISTED = [event("task", 1_000.0), event("task", 1_000.0)]
 
 
 @pytest.mark.parametrize(
     ("events", "seconds"),
     [
         ([], 0.0),
-        ([*LISTED, event("sitting", 1_001.0)], 0.0),
-        ([*LISTED, event("sitting", 1_001.0), acted(1_004.0)], 3.0),
-        ([*LISTED, event("sitting", 1_001.0), acted(1_004.0), event("sitting", 9_000.0), acted(9_002.5)], 5.5),
-        ([event("sitting", 0.0), acted(2.0), event("sitting", 5.0), acted(6.0)], 3.0),
-        ([event("sitting", 0.0), acted(2.0), OVER, event("sitting", 500.0), acted(501.0)], 4.0),
-        ([event("sitting", 1_001.0), acted(1_004.0), event("sitting", 1_006.0, {"over": True})], 5.0),
-        ([event("sitting", 0.0), acted(5.0), acted(1.0), acted(6.0), acted(2.0)], 6.0),
+        ([*TASKS_LISTED, event("sitting", 1_001.0)], 0.0),
+        ([*TASKS_LISTED, event("sitting", 1_001.0), act(1_004.0)], 3.0),
+        ([*TASKS_LISTED, event("sitting", 1_001.0), act(1_004.0), event("sitting", 9_000.0), act(9_002.5)], 5.5),
+        ([event("sitting", 0.0), act(2.0), event("sitting", 5.0), act(6.0)], 3.0),
+        ([event("sitting", 0.0), act(2.0), SITTING_END, event("sitting", 500.0), act(501.0)], 4.0),
+        ([event("sitting", 1_001.0), act(1_004.0), event("sitting", 1_006.0, {"over": True})], 5.0),
+        ([event("sitting", 0.0), act(5.0), act(1.0), act(6.0), act(2.0)], 6.0),
         # the clock was set back by an hour
         ([event("sitting", 9_000.0), event("sitting", 5_410.0, {"over": True, "seconds": 10.0})], 10.0),
-        ([event("sitting", 9_000.0), acted(5_410.0), event("sitting", 5_500.0), acted(5_502.0)], 2.0),
+        ([event("sitting", 9_000.0), act(5_410.0), event("sitting", 5_500.0), act(5_502.0)], 2.0),
     ],
 )
 def test_only_time_within_invocations_counts(tmp_path: Path, events: list[Event], seconds: float) -> None:
-    assert spent_so_far(events, cents).seconds == pytest.approx(seconds)
+    assert spent_so_far(events, price).seconds == pytest.approx(seconds)
     with closing(new_run(tmp_path / "run", "fetch")) as run:
         results = RunResults.empty(run, "run")
         for each in events:
@@ -76,31 +79,31 @@ def test_only_time_within_invocations_counts(tmp_path: Path, events: list[Event]
 
 @pytest.mark.parametrize("seed", range(5))
 def test_events_and_meter_count_the_same(seed: int) -> None:
-    dice = random.Random(seed)
-    meter, rows = Meter(price=cents), []
+    rng = random.Random(seed)
+    meter, rows = Meter(price=price), []
     for _ in range(50):
-        row = acted(0.0, dice.random() < 0.8)
-        if dice.random() < 0.5:
-            model = dice.choice(["paid", "free"])
-            row = asked(0.0, prompt=dice.randrange(99), replayed=dice.random() < 0.3, model=model)
+        row = act(0.0, rng.random() < 0.8)
+        if rng.random() < 0.5:
+            model = rng.choice(["paid", "free"])
+            row = ask(0.0, prompt=rng.randrange(99), replayed=rng.random() < 0.3, model=model)
         rows.append(row)
         meter.count(row.kind, row.body)  # type: ignore[arg-type]
     counted = meter.spent.model_copy(update={"seconds": 0.0})
-    assert spent_so_far(rows, cents) == counted
+    assert spent_so_far(rows, price) == counted
     assert counted.calls == sum(row.kind == "ask" for row in rows)
     assert counted.tokens == counted.prompt + counted.completion > 0
 
 
 def test_other_events_cost_nothing_and_unknown_prices_stay_unknown() -> None:
-    assert add_cost(Spending(calls=1), "cell", {}, cents) == Spending(calls=1)
-    spent = add_cost(Spending(money=1.0), "ask", asked(0.0, model="unheard of").body, cents)
+    assert add_cost(Spending(calls=1), "cell", {}, price) == Spending(calls=1)
+    spent = add_cost(Spending(money=1.0), "ask", ask(0.0, model="unheard of").body, price)
     assert spent.money is None
-    assert add_cost(spent, "ask", asked(0.0).body, cents).money is None
+    assert add_cost(spent, "ask", ask(0.0).body, price).money is None
 
 
 def test_prompts_that_were_cut_are_counted() -> None:
-    rows = [asked(0.0), asked(0.0, left_out=2), asked(0.0, cut=9), asked(0.0, left_out=1, cut=9)]
-    assert spent_so_far(rows, cents).shortened == 3
+    rows = [ask(0.0), ask(0.0, left_out=2), ask(0.0, cut=9), ask(0.0, left_out=1, cut=9)]
+    assert spent_so_far(rows, price).shortened == 3
 
 
 def test_recordings_scripts_and_exchanges_cost_nothing() -> None:
@@ -123,13 +126,13 @@ def test_a_price_table_may_name_a_model_with_or_without_its_kind(tmp_path: Path,
         check_money(["openai:mine-large"], Budget(money=1), table)
 
 
-def test_a_budget_that_earlier_sittings_used_up_ends_the_run(tmp_path: Path) -> None:
+def test_a_budget_that_earlier_invocations_used_up_ends_the_run(tmp_path: Path) -> None:
     config = Config(planner="procedures", env="toy", actions=30, selection=Selection(limit=1))
     run = Run.create(tmp_path / "run", config, config.environment.tasks(config.selection))
     run.begin_invocation(InvocationSettings(budget=Budget(calls=1, actions=1)))
     with run.meter.call("paid", Usage()):
-        run.journal("task/0").put("task/0", "ask", 0, asked(0.0).body)
-    run.journal("task/1").put("task/1", "act", 0, acted(0.0).body)
+        run.journal("task/0").put("task/0", "ask", 0, ask(0.0).body)
+    run.journal("task/1").put("task/1", "act", 0, act(0.0).body)
     with pytest.raises(BudgetEnded, match="1 call is used up"), run.meter.call("paid", Usage()):
         pass
     run.close()

@@ -1,4 +1,4 @@
-"""The stages build, formulate and test, one after the other."""
+"""The stages build, formulate and test, played one after the other."""
 
 import os
 import shutil
@@ -9,12 +9,12 @@ import pytest
 
 from tests.flows import BUILD, Finished, asks, events, files, history, invoke, refusal, scripted, without_times
 
-Built = tuple[Path, Finished]
+FinishedRun = tuple[Path, Finished]
 
 
 @pytest.fixture(scope="module")
-def built(tmp_path_factory: pytest.TempPathFactory) -> Built:
-    """A building run with its manual, which tests must not change."""
+def built(tmp_path_factory: pytest.TempPathFactory) -> FinishedRun:
+    """A building run with its manual; tests must not change it."""
     folder = tmp_path_factory.mktemp("built") / "run"
     finished = invoke(*BUILD, "--json", "--out", folder)
     assert finished.returncode == 0, finished.stderr
@@ -23,7 +23,7 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> Built:
 
 
 @pytest.fixture(scope="module")
-def tested(built: Built) -> Built:
+def tested(built: FinishedRun) -> FinishedRun:
     """A test run with the library and a model."""
     folder, before = built[0].with_name("tested"), history(built[0])
     finished = run_test(built[0], folder, "--model", scripted())
@@ -32,7 +32,7 @@ def tested(built: Built) -> Built:
 
 
 def run_test(library: Path, folder: Path, *more: object) -> Finished:
-    """Test with a library."""
+    """Run `planbook test` with a library."""
     finished = invoke("test", "--env", "toy", "--library", library, *more, "--json", "--out", folder)
     assert finished.returncode == 0, finished.stderr
     return finished
@@ -47,7 +47,7 @@ def task_ids(folder: Path) -> set[str]:
     return {str(event.body["task"]["id"]) for event in events(folder, "task", "run")}  # type: ignore[index, call-overload]
 
 
-def test_building_counts_tasks_calls_and_errors(built: Built) -> None:
+def test_building_counts_tasks_calls_and_errors(built: FinishedRun) -> None:
     folder, finished = built
     summary = finished.result
     assert summary["by_type"] == {"fetch": [3, 3], "fetch_two": [3, 3]}
@@ -61,7 +61,7 @@ def test_building_counts_tasks_calls_and_errors(built: Built) -> None:
     assert "mean error steps" in finished.stderr
 
 
-def test_a_type_is_left_out_after_three_successes_in_a_row(built: Built) -> None:
+def test_a_type_is_left_out_after_three_successes_in_a_row(built: FinishedRun) -> None:
     folder, finished = built
     assert finished.result["left_out"] == 6
     endings: list[Any] = [event.body for event in events(folder, "outcome", "task")]
@@ -69,7 +69,7 @@ def test_a_type_is_left_out_after_three_successes_in_a_row(built: Built) -> None
     assert "Left out, as their type was solved often enough in a row: 6." in finished.printed
 
 
-def test_learned_knowledge_is_written_to_the_folder_of_the_run(built: Built) -> None:
+def test_learned_knowledge_is_written_to_the_folder_of_the_run(built: FinishedRun) -> None:
     folder, _ = built
     home = folder / "learnt" / "toy"
     written = set(files(home))
@@ -84,7 +84,7 @@ def test_learned_knowledge_is_written_to_the_folder_of_the_run(built: Built) -> 
     assert "def solve(agent, task)" in (home / "procedures" / "fetch.py").read_text()
 
 
-def test_the_seed_determines_the_run(tmp_path: Path, built: Built) -> None:
+def test_the_seed_determines_the_run(tmp_path: Path, built: FinishedRun) -> None:
     folder, finished = built
     again = invoke(*BUILD, "--json", "--out", tmp_path / "again")
     assert without_times(again.result) == without_times(finished.result)
@@ -96,7 +96,7 @@ def test_the_seed_determines_the_run(tmp_path: Path, built: Built) -> None:
     assert not task_ids(folder) & task_ids(tmp_path / "other")
 
 
-def test_without_a_model_procedures_play_other_tasks_than_the_building_tasks(tmp_path: Path, built: Built) -> None:
+def test_procedures_without_a_model_play_tasks_that_building_did_not(tmp_path: Path, built: FinishedRun) -> None:
     summary = run_test(built[0], tmp_path / "t", "--model", "none").result
     assert (summary["model_calls"], summary["tasks"]) == (0, 12)
     assert summary["by_type"] == {"fetch": [5, 6], "fetch_two": [6, 6]}
@@ -104,7 +104,7 @@ def test_without_a_model_procedures_play_other_tasks_than_the_building_tasks(tmp
     assert not task_ids(built[0]) & task_ids(tmp_path / "t")
 
 
-def test_with_a_model_every_prompt_has_the_manual_and_nothing_is_learned(tested: Built) -> None:
+def test_with_a_model_every_prompt_has_the_manual_and_nothing_is_learned(tested: FinishedRun) -> None:
     folder, finished = tested
     assert finished.result["tasks"] == 12
     assert finished.result["model_calls"] == len(asks(folder)) >= 12
@@ -113,7 +113,7 @@ def test_with_a_model_every_prompt_has_the_manual_and_nothing_is_learned(tested:
     assert not events(folder, "learnt")
 
 
-def test_the_folder_of_learned_files_is_a_library(tmp_path: Path, built: Built, tested: Built) -> None:
+def test_the_folder_of_learned_files_is_a_library(tmp_path: Path, built: FinishedRun, tested: FinishedRun) -> None:
     folder, from_run = tested
     from_files = run_test(built[0] / "learnt", tmp_path / "files", "--model", scripted())
     assert without_times(from_run.result) == {
@@ -124,7 +124,7 @@ def test_the_folder_of_learned_files_is_a_library(tmp_path: Path, built: Built, 
     assert [each["messages"] for each in asks(folder)] == [each["messages"] for each in asks(tmp_path / "files")]
 
 
-def test_after_fewer_tasks_fewer_rules_are_known(tmp_path: Path, built: Built) -> None:
+def test_fewer_rules_are_known_after_fewer_building_tasks(tmp_path: Path, built: FinishedRun) -> None:
     chosen = ("--types", "fetch_two", "--without", "retrieval", "--model", scripted())
     for after in (0, 1):
         run_test(built[0], tmp_path / str(after), *chosen, "--after", after)
@@ -133,7 +133,7 @@ def test_after_fewer_tasks_fewer_rules_are_known(tmp_path: Path, built: Built) -
     assert ["rule_3" in prompt for prompt in prompts] == [False, True]
 
 
-def test_other_learning_settings_are_refused_when_resuming(built: Built) -> None:
+def test_other_learning_settings_are_refused_when_resuming(built: FinishedRun) -> None:
     before = history(built[0])
     printed = refusal(*BUILD, "--max-rules", 5, "--out", built[0])
     assert "holds another run (other learning.max_rules); name another folder with --out" in printed
@@ -141,7 +141,7 @@ def test_other_learning_settings_are_refused_when_resuming(built: Built) -> None
 
 
 @pytest.mark.deep
-def test_fewer_rule_tokens_leave_fewer_rules_in_a_prompt(tmp_path: Path, built: Built) -> None:
+def test_fewer_rule_tokens_leave_fewer_rules_in_a_prompt(tmp_path: Path, built: FinishedRun) -> None:
     options = {"all": ("--without", "retrieval"), "fitting": (), "few": ("--rule-tokens", 100)}
     for name, more in options.items():
         run_test(built[0], tmp_path / name, "--model", scripted(), "--types", "fetch", *more)
@@ -152,7 +152,7 @@ def test_fewer_rule_tokens_leave_fewer_rules_in_a_prompt(tmp_path: Path, built: 
     assert "rule_" in prompts[2]
 
 
-def test_a_shortened_manual_is_written_beside_the_whole_one(tmp_path: Path, built: Built) -> None:
+def test_a_shortened_manual_is_written_next_to_the_full_one(tmp_path: Path, built: FinishedRun) -> None:
     folder = tmp_path / "run"
     shutil.copytree(built[0], folder)
     home = folder / "learnt" / "toy"
@@ -183,7 +183,7 @@ def test_only_a_building_run_with_rules_can_be_formulated(
     assert message in refused.printed
 
 
-def test_building_runs_and_test_runs_are_replayed_without_a_model(built: Built, tested: Built) -> None:
+def test_building_runs_and_test_runs_are_replayed_without_a_model(built: FinishedRun, tested: FinishedRun) -> None:
     folder, finished = built
     replayed = invoke("replay", folder, "--json")
     assert replayed.returncode == 0, replayed.printed
@@ -215,7 +215,7 @@ def index(scope: str) -> int:
 
 
 @pytest.mark.deep
-def test_libraries_can_grow_while_rules_stay(tmp_path: Path) -> None:
+def test_libraries_can_grow_while_rules_stay_the_same(tmp_path: Path) -> None:
     first, second = tmp_path / "first", tmp_path / "second"
     invoke(*BUILD, "--types", "fetch", "--no-procedures", "--json", "--out", first)
     known = invoke("rules", first, "--json").result["rules"]
@@ -266,7 +266,7 @@ def write_start(folder: Path, rules: str) -> Path:
     return folder
 
 
-def test_a_build_has_no_one_or_several_starts(tmp_path: Path) -> None:
+def test_a_build_may_have_no_start_one_or_several(tmp_path: Path) -> None:
     command = (*BUILD, "--no-procedures", "--types", "fetch", "--tasks-per-type", 1)
     rule = '{"id": "rule_0", "type": "Special Mechanism", "content": "Mine: look."}'
     start = write_start(tmp_path / "mine", f"[{rule}]")
@@ -277,14 +277,14 @@ def test_a_build_has_no_one_or_several_starts(tmp_path: Path) -> None:
     assert "# An example" not in none[0]["content"]
     assert "rule_0" not in none[1]["content"]
     assert "An example of my own." in several[0]["content"]
-    assert "## rule_3 (Special Mechanism)\n\nMine: look." in several[1]["content"], "numbered on after the other start"
+    assert "## rule_3 (Special Mechanism)\n\nMine: look." in several[1]["content"], "numbers follow on"
     assert "## rule_0 (Special Mechanism)\n\nMine: look." in mine[1]["content"]
     refused = invoke(*command, "--start", "nowhere", "--out", tmp_path / "refused")
     assert refused.returncode == 2
     assert "no start 'nowhere': toy has fetch" in refused.printed
 
 
-def test_the_consolidator_is_asked_above_a_number_of_rules(tmp_path: Path) -> None:
+def test_the_consolidator_is_asked_if_there_are_too_many_rules(tmp_path: Path) -> None:
     folder = tmp_path / "run"
     command = (*BUILD, "--no-procedures", "--model", f"consolidator={scripted('never_done')}", "--max-rules", 3)
     finished = invoke(*command, "--json", "--out", folder)

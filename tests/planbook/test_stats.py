@@ -1,4 +1,4 @@
-"""`planbook stats`, on played runs of the toy environment and on written ones."""
+"""`planbook stats`, on played runs of the toy environment, and on runs that the test writes."""
 
 from contextlib import closing
 from pathlib import Path
@@ -31,12 +31,12 @@ def test_stats_has_a_row_for_each_run_below_a_folder(tmp_path: Path) -> None:
     toy_run(tmp_path / "runs" / "below" / "b", "automanual")
     code, found, printed = stats(tmp_path / "runs")
     assert code == errors.OK
-    stored, asked = found["rows"]
+    procedures, automanual = found["rows"]
     assert [Path(row["name"]).name for row in found["rows"]] == ["a", "b"]
-    assert (stored["tasks"], stored["solved"], stored["broken"], stored["not_run"]) == (12, 12, 0, 0)
-    assert stored["calls"] == 0
-    assert asked["per_solved"]["calls"] == pytest.approx(asked["calls"] / asked["solved"])
-    assert asked["several"] == 0
+    assert (procedures["tasks"], procedures["solved"], procedures["broken"], procedures["not_run"]) == (12, 12, 0, 0)
+    assert procedures["calls"] == 0
+    assert automanual["per_solved"]["calls"] == pytest.approx(automanual["calls"] / automanual["solved"])
+    assert automanual["several"] == 0
     assert f"Runs below {tmp_path}" in printed
 
 
@@ -46,11 +46,11 @@ def test_stats_groups_runs_by_settings_with_spread_and_repeats(tmp_path: Path) -
     write_run(tmp_path / "c", [SOLVED, BROKEN, None, FAILED], repeats=2, planner="naive")
     code, found, printed = stats(tmp_path, "--by", "planner,env")
     assert code == errors.OK
-    stored, naive = found["rows"]
-    assert stored["name"] == "planner=procedures, env=toy"
-    assert (stored["share"], stored["share_mean"]) == (3 / 8, 3 / 8)
-    assert stored["share_sd"] == pytest.approx(0.5303, abs=1e-4)
-    assert (stored["several"], stored["once"], stored["every_time"]) == (2, 2, 0)
+    procedures, naive = found["rows"]
+    assert procedures["name"] == "planner=procedures, env=toy"
+    assert (procedures["share"], procedures["share_mean"]) == (3 / 8, 3 / 8)
+    assert procedures["share_sd"] == pytest.approx(0.5303, abs=1e-4)
+    assert (procedures["several"], procedures["once"], procedures["every_time"]) == (2, 2, 0)
     assert (naive["tasks"], naive["broken"], naive["not_run"]) == (4, 1, 1)
     assert naive["several"] == 0, "each of its tasks was played once"
     assert "2 runs, solved in each 37.5% ± 53.0%" in printed
@@ -107,15 +107,15 @@ def test_stats_marks_building_runs_and_reports_contradictory_outcomes(tmp_path: 
     assert found["rows"][0]["building"]
 
 
-def built(folder: Path, *arguments: object) -> Path:
+def build_run(folder: Path, *arguments: object) -> Path:
     finished = invoke("build", *arguments, "--model", scripted(), "--out", folder)
     assert finished.returncode == 0, finished.printed
     return folder
 
 
 def test_stats_and_cost_agree_and_do_not_count_copied_episodes_twice(tmp_path: Path) -> None:
-    first = built(tmp_path / "first", "--env", "toy", "--types", "fetch", "--tasks-per-type", 3)
-    copied = built(tmp_path / "copied", "--from", first)
+    first = build_run(tmp_path / "first", "--env", "toy", "--types", "fetch", "--tasks-per-type", 3)
+    copied = build_run(tmp_path / "copied", "--from", first)
     assert invoke("formulate", first, "--model", scripted()).returncode == 0
     for folder in (first, copied):
         (row,) = invoke("stats", folder, "--json").result["rows"]

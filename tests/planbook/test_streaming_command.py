@@ -1,4 +1,4 @@
-"""`planbook run --stream`: what is recorded and shown, and that every command reads it."""
+"""`planbook run --stream`: what is recorded and shown, and which commands can read it."""
 
 import sqlite3
 from contextlib import closing
@@ -16,7 +16,7 @@ COMMAND = ("run", "--planner", "automanual", "--env", "toy", "--seeds", "0-2", "
 
 @pytest.fixture(scope="module")
 def streamed(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A run that streamed, some of whose plans failed."""
+    """A run with `--stream` in which some plans failed."""
     out = tmp_path_factory.mktemp("streamed") / "run"
     played = invoke(*COMMAND, "--stream", "--out", out, "--json")
     assert played.returncode == 0, played.printed
@@ -28,7 +28,7 @@ def streamed(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def events_of(folder: Path, *kinds: str) -> list[Any]:
-    """Return the events of these kinds, or all."""
+    """Return the events of these kinds, or all events."""
     return [(each.scope, each.kind, each.n, each.body) for each in events(folder) if not kinds or each.kind in kinds]
 
 
@@ -95,7 +95,7 @@ agent.put(thing)"""
 
 
 def kill_after_first_action(folder: Path) -> None:
-    """Take from a run all events after its first action, as if it had been killed then."""
+    """Delete all events of a run after its first action, as if it had been killed then."""
     with closing(sqlite3.connect(folder / "run.db")) as database, database:
         database.execute("DELETE FROM event WHERE id > (SELECT min(id) FROM event WHERE kind = 'act')")
 

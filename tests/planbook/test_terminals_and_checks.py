@@ -1,4 +1,4 @@
-"""Output on narrow, limited or full terminals, and messages that name the available choices."""
+"""Output to narrow or limited terminals and full devices, and messages that name the available choices."""
 
 import json
 import os
@@ -23,7 +23,7 @@ from tests.shelf import write_shelf
 EXEC = "exec plan.py --env shelf.py --task look/0".split()
 
 
-def executed(folder: Path, *more: str) -> "subprocess.CompletedProcess[str]":
+def execute_plan(folder: Path, *more: str) -> "subprocess.CompletedProcess[str]":
     return planbook(*EXEC, *more, cwd=folder)
 
 
@@ -44,13 +44,13 @@ def test_letters_that_a_terminal_cannot_show_are_escaped(tmp_path: Path, encodin
 def test_printed_text_is_shown_between_the_steps_and_escaped(tmp_path: Path) -> None:
     write_shelf(tmp_path)
     (tmp_path / "plan.py").write_text("print('first :key: [red]\\x1b[31m')\nprint('x' * 50_000)\nagent.look()\n")
-    done = executed(tmp_path)
+    done = execute_plan(tmp_path)
     assert done.stdout.index("printed: first :key: [red]\\x1b[31m") < done.stdout.index("agent.look")
     assert "\x1b" not in done.stdout
     assert "48,024 characters more" in done.stdout
 
 
-def test_no_file_can_steer_the_terminal(tmp_path: Path) -> None:
+def test_no_file_can_send_control_codes_to_the_terminal(tmp_path: Path) -> None:
     plan, graph, run = tmp_path / "plan.py", tmp_path / "graph.yaml", tmp_path / "run"
     plan.write_text("agent.gooto('\x1b[31m')\n")
     graph.write_text('nodes:\n  "a\\e[31m": {prompt: x, "q\\e[31m": 2}\n')
@@ -82,20 +82,20 @@ def test_ctrl_c_while_the_command_line_is_imported_leaves_no_traceback(tmp_path:
 def test_an_empty_store_is_reported_in_one_line(tmp_path: Path) -> None:
     write_shelf(tmp_path)
     (tmp_path / "plan.py").write_text("agent.look()\n")
-    assert executed(tmp_path, "--out", "run").returncode == 0
+    assert execute_plan(tmp_path, "--out", "run").returncode == 0
     for file in (tmp_path / "run").glob("run.db*"):
         file.unlink()
     (tmp_path / "run" / "run.db").write_bytes(b"")
-    for refused in (executed(tmp_path, "--out", "run"), planbook("show", "run", "0", cwd=tmp_path)):
+    for refused in (execute_plan(tmp_path, "--out", "run"), planbook("show", "run", "0", cwd=tmp_path)):
         assert refused.returncode == 2
         assert "run.db cannot be read as a run's store: it is empty" in refused.stderr.replace("\n", " ")
         assert "Traceback" not in refused.stderr
 
 
-def test_a_misspelt_name_is_answered_with_a_name_of_the_plan(tmp_path: Path) -> None:
+def test_a_misspelt_name_gets_a_suggestion(tmp_path: Path) -> None:
     write_shelf(tmp_path)
     (tmp_path / "plan.py").write_text("agnet.look()\n")
-    refused = executed(tmp_path)
+    refused = execute_plan(tmp_path)
     assert refused.returncode == 2
     assert "did you mean agent?" in refused.stderr + refused.stdout
 
@@ -110,7 +110,7 @@ def printed(table: Table, width: int) -> list[str]:
     return lines
 
 
-def test_a_narrow_table_shows_every_figure_and_name_whole() -> None:
+def test_a_narrow_table_shows_all_figures_and_names_in_full() -> None:
     table = right_aligned("task type", ("solved", "tasks", "%", "95 % interval", "mean actions", "mean error steps"))
     table.add_row("pick_two_obj_and_place", "5", "12", "100.0%", "56.6% to 100.0%", "13.6", "0.00")
     (row,) = [line for line in printed(table, 80) if "pick_two_obj_and_place" in line]
@@ -148,7 +148,7 @@ def test_an_error_in_a_function_names_the_calling_lines(tmp_path: Path) -> None:
     write_shelf(tmp_path)
     plan = "def half(x):\n    return 1 / x\n\ndef outer():\n    return half(0)\n\nouter()\n"
     (tmp_path / "plan.py").write_text(plan)
-    done = executed(tmp_path, "--out", "run")
+    done = execute_plan(tmp_path, "--out", "run")
     assert "line 2: ZeroDivisionError: division by zero" in done.stdout
     assert "called from line 5, from line 7" in done.stdout
     assert "called from line 5, from line 7" in planbook("show", "run", "0", cwd=tmp_path).stdout
@@ -192,7 +192,7 @@ def test_a_run_without_a_browser_can_be_resumed(tmp_path: Path, monkeypatch: pyt
     assert result(planbook(*command, "--json"))["solved"] == 1
 
 
-def test_build_and_show_number_episodes_alike(tmp_path: Path) -> None:
+def test_build_and_show_use_the_same_episode_numbers(tmp_path: Path) -> None:
     built = invoke(*BUILD, "--types", "fetch", "--tasks-per-type", 2, "--out", tmp_path / "run")
     numbers = re.findall(r"Episode (\d+), (\S+):", built.printed)
     assert [number for number, _ in numbers] == ["0", "1"]

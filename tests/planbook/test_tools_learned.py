@@ -1,4 +1,4 @@
-"""Procedures that are learned from tools solve unseen tasks without a model."""
+"""Procedures that were learned for the user's own tools solve unseen tasks without a model."""
 
 import json
 import sys
@@ -19,9 +19,9 @@ NOTES: list[dict[str, JsonValue]] = [
     {"notes": ["a book", "old tea", "a bookshelf"], "word": "book"},
     {"notes": ["salt"], "word": "pepper"},
 ]
-REMOVED = "not any(task['params']['word'] in agent.read(n)['text'] for n in agent.numbers())"
+NOTES_JUDGE = "not any(task['params']['word'] in agent.read(n)['text'] for n in agent.numbers())"
 FILES: list[dict[str, JsonValue]] = [{"part": part} for part in ("alpha", "nothing", "a", "?")]
-RECORDED = """
+FILES_JUDGE = """
 having = [name for name in agent.list_files() if task["params"]["part"] in agent.read_file(name)]
 assert agent.sizes() == {name: len(agent.read_file(name)) for name in having}
 """
@@ -45,7 +45,7 @@ def tasks_file(folder: Path, kind: str, goal: str, judge: str, params: list[dict
 
 
 def assert_learned(env: Sequence[str], folder: Path, building: str, testing: str, tasks: int) -> None:
-    """Build on the tasks of one selection, and solve those of another without a model."""
+    """Build on the tasks of one selection, and check that the tasks of another are solved without a model."""
     built = invoke("build", *env, *building.split(), *MODEL, "--out", folder / "built", "--json")
     assert built.returncode == 0, built.printed
     assert built.result["solved"] == built.result["tasks"] > 1, built.printed
@@ -58,7 +58,7 @@ def assert_learned(env: Sequence[str], folder: Path, building: str, testing: str
 
 def test_functions_of_a_module_are_learned(tmp_path: Path) -> None:
     goal = "Remove every note that has the word {word!r}."
-    env = ("--env", f"module:{EXAMPLES}/notes.py:Notes", *tasks_file(tmp_path, "tidy", goal, REMOVED, NOTES))
+    env = ("--env", f"module:{EXAMPLES}/notes.py:Notes", *tasks_file(tmp_path, "tidy", goal, NOTES_JUDGE, NOTES))
     assert_learned(env, tmp_path, "", "--split test", 2)
     unknown = invoke("test", *env, "--types", "tidi", "--out", tmp_path / "none")
     assert "has no task type tidi; did you mean tidy?" in unknown.printed
@@ -69,7 +69,7 @@ def test_tools_of_an_mcp_server_are_learned(tmp_path: Path) -> None:
     pytest.importorskip("mcp")
     goal = "Put the sizes of all files that have the text {part!r} into the table."
     server = f"mcp:{sys.executable} {EXAMPLES}/files_server.py"
-    env = ("--env", server, *tasks_file(tmp_path, "sizes", goal, RECORDED, FILES))
+    env = ("--env", server, *tasks_file(tmp_path, "sizes", goal, FILES_JUDGE, FILES))
     assert_learned(env, tmp_path, "", "--split test", 2)
 
 

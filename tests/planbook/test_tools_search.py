@@ -1,4 +1,4 @@
-"""Above 50 tools, prompts list those nearest to the goal, and plans find the others themselves."""
+"""Above 50 tools, a prompt lists only those that are most similar to the goal. Plans can search for the others."""
 
 from pathlib import Path
 
@@ -27,7 +27,7 @@ agent.answer(agent.weigh_blue_boat(2))
 
 
 @pytest.fixture
-def many(tmp_path: Path) -> str:
+def tools(tmp_path: Path) -> str:
     functions = [
         FUNCTION.format(verb=verb, thing=thing, title=verb.title(), spoken=thing.replace("_", " "))
         for thing in THINGS
@@ -39,7 +39,7 @@ def many(tmp_path: Path) -> str:
     return f"module:{tmp_path}/many.py"
 
 
-def listed(environment: type[Environment], goal: str = "", **options: object) -> ActionDocs:
+def list_tools(environment: type[Environment], goal: str = "", **options: object) -> ActionDocs:
     return action_docs(environment, environment.Options.model_validate(options), goal)
 
 
@@ -47,37 +47,37 @@ def names(docs: ActionDocs) -> list[str]:
     return [each.name for each in docs.actions]
 
 
-def test_a_prompt_lists_the_nearest_tools_within_its_budget(many: str) -> None:
-    environment = load_environment(many)
+def test_a_prompt_lists_the_most_similar_tools_within_its_budget(tools: str) -> None:
+    environment = load_environment(tools)
     assert len(environment.actions) == 61
-    assert names(listed(environment, "Weigh the blue boat"))[0] != "answer"
-    few = listed(environment, "Weigh the blue boat", listed_tokens=200)
+    assert names(list_tools(environment, "Weigh the blue boat"))[0] != "answer"
+    few = list_tools(environment, "Weigh the blue boat", listed_tokens=200)
     assert "weigh_blue_boat" in names(few)
     assert "answer" in names(few)
     assert 4 < len(names(few)) < 20
-    assert len(names(listed(environment, "Weigh the blue boat", listed_tokens=2_000))) > len(names(few))
+    assert len(names(list_tools(environment, "Weigh the blue boat", listed_tokens=2_000))) > len(names(few))
     assert [each.name for each in few.queries] == ["search", "describe"]
-    assert not set(names(listed(environment, "Weigh it", listed_tokens=200))) & {"sell_old_lamp", "open_red_door"}
+    assert not set(names(list_tools(environment, "Weigh it", listed_tokens=200))) & {"sell_old_lamp", "open_red_door"}
 
 
-def test_a_tool_that_does_not_fit_leaves_room_for_smaller_ones(many: str, tmp_path: Path) -> None:
+def test_a_tool_that_does_not_fit_leaves_room_for_smaller_ones(tools: str, tmp_path: Path) -> None:
     with (tmp_path / "many.py").open("a") as file:
         file.write(f'def weigh() -> str:\n    """Weigh the blue boat. {"Long words. " * 100}"""\n')
-    few = names(listed(load_environment(many), "Weigh the blue boat", listed_tokens=200))
+    few = names(list_tools(load_environment(tools), "Weigh the blue boat", listed_tokens=200))
     assert "weigh" not in few
     assert "weigh_blue_boat" in few
 
 
 def test_few_tools_are_all_listed_without_a_search(tmp_path: Path) -> None:
     (tmp_path / "one.py").write_text("def go() -> None:\n    ...\n")
-    docs = listed(load_environment(f"module:{tmp_path}/one.py"), "Weigh")
+    docs = list_tools(load_environment(f"module:{tmp_path}/one.py"), "Weigh")
     assert (sorted(names(docs)), docs.queries) == (["answer", "go"], ())
 
 
-def test_a_plan_finds_unlisted_tools(many: str, tmp_path: Path) -> None:
-    given = ("--env", many, "-o", f"tasks={tmp_path}/tasks.yaml", "-o", "listed_tokens=300", "--planner", "automanual")
+def test_a_plan_finds_unlisted_tools(tools: str, tmp_path: Path) -> None:
+    env = ("--env", tools, "-o", f"tasks={tmp_path}/tasks.yaml", "-o", "listed_tokens=300", "--planner", "automanual")
     model = ("--model", write_scripted_model(tmp_path, f"### Understanding\nMany.\n### Code\n```python\n{PLAN}```"))
-    played = invoke("run", *given, *model, "--out", tmp_path / "run", "--json")
+    played = invoke("run", *env, *model, "--out", tmp_path / "run", "--json")
     assert (played.returncode, played.result["solved"]) == (0, 1), played.printed
     asked = prompt(asks(tmp_path / "run")[0])
     assert "agent.weigh_blue_boat(" in asked

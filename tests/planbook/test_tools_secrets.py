@@ -1,4 +1,4 @@
-"""No secret of an MCP server reaches a prompt, or any file of a run."""
+"""No secret of an MCP server reaches a prompt or a file of a run."""
 
 import sys
 from contextlib import nullcontext
@@ -21,7 +21,7 @@ TASKS = "tasks: [{id: a, goal: Find out the key., judge: {answer: 1}}]"
 
 
 @pytest.mark.parametrize("transport", ["http", pytest.param("stdio", marks=pytest.mark.deep)])
-def test_a_run_keeps_no_secret(transport: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_no_file_of_a_run_contains_a_secret(transport: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PLANBOOK_TEST_KEY", SECRET)
     command: dict[str, object] = {
         "command": sys.executable,
@@ -42,8 +42,8 @@ def test_a_variable_in_a_command_is_recorded_by_its_name(tmp_path: Path, monkeyp
 def _run(folder: Path, env: str, plan: str = PLAN) -> None:
     (folder / "tasks.yaml").write_text(TASKS)
     model = write_scripted_model(folder, f"### Understanding\nIt answers.\n### Code\n```python\n{plan}```")
-    given = ("--env", env, "-o", f"tasks={folder}/tasks.yaml", "-o", "timeout=20", "--planner", "automanual")
-    played = invoke("run", *given, "--model", model, "--out", folder / "run", "--json")
+    options = ("--env", env, "-o", f"tasks={folder}/tasks.yaml", "-o", "timeout=20", "--planner", "automanual")
+    played = invoke("run", *options, "--model", model, "--out", folder / "run", "--json")
     assert played.returncode == 0, played.printed
     prompts = "\n".join(map(prompt, asks(folder / "run")))
     assert "the key is ***" in prompts

@@ -13,7 +13,7 @@ pytestmark = pytest.mark.browser
 
 
 def entry(number: int, evaluation: JsonValue, **more: JsonValue) -> JsonValue:
-    """A task in WebArena's format, on a page that needs no server."""
+    """Return a task in WebArena's format, on a page that needs no server."""
     return {"task_id": number, "intent": "Say 7", "start_url": "about:blank", "eval": evaluation, **more}
 
 

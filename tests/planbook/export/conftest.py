@@ -1,4 +1,4 @@
-"""Runs of several methods, played from shipped recordings."""
+"""Runs of several methods, played with the replies of shipped recordings."""
 
 from pathlib import Path
 
@@ -18,7 +18,7 @@ METHODS = (
 
 @pytest.fixture(scope="session")
 def runs(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
-    """Return folders of runs by name: ``METHODS``, and ``toy``, a building run that leaves out half of its episodes."""
+    """Map names to folders of runs: ``METHODS``, and ``toy``, a building run that skips half of its episodes."""
     home = tmp_path_factory.mktemp("runs")
     for name in METHODS:
         played = invoke(*command_of(name), "--model", f"recorded:{name}", "--out", home / name)

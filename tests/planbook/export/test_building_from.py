@@ -1,4 +1,4 @@
-"""`planbook build --from`: learn from episodes that were played elsewhere."""
+"""`planbook build --from`: learn from episodes of other runs, without playing any."""
 
 import json
 from pathlib import Path
@@ -9,14 +9,14 @@ import pytest
 from planbook.learning.copying import read_source
 from tests.flows import BUILD, Finished, asks, events, files, history, invoke, refusal, scripted, without_times
 from tests.killing import KILLED, run_until_survived
-from tests.planbook.export.test_importing import FOREIGN, written
+from tests.planbook.export.test_importing import FOREIGN, write_file
 
 MODEL = ("--model", scripted())
 
 
 @pytest.fixture(scope="module")
 def played(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A building run with three episodes to learn from."""
+    """A building run of three episodes, which other building runs learn from."""
     folder = tmp_path_factory.mktemp("played") / "run"
     assert invoke(*BUILD, "--types", "fetch", "--tasks-per-type", "3", "--out", folder).returncode == 0
     return folder
@@ -33,7 +33,7 @@ def config(folder: Path) -> Any:
 
 
 @pytest.mark.parametrize("form", ["run", "jsonl", "parquet", "imported"])
-def test_the_episodes_of_a_building_run_teach_the_same_again(form: str, played: Path, tmp_path: Path) -> None:
+def test_building_from_the_episodes_of_a_building_run_learns_the_same(form: str, played: Path, tmp_path: Path) -> None:
     source = played
     if form != "run":
         source = tmp_path / "x.file"
@@ -44,18 +44,18 @@ def test_the_episodes_of_a_building_run_teach_the_same_again(form: str, played: 
     build("--from", source, "--out", tmp_path / "built")
     assert files(tmp_path / "built" / "learnt") == files(played / "learnt")
     assert history(tmp_path / "built") == history(played)
-    given = {"path": str(source), "sha256": read_source(played)[0].sha256, "episodes": 3}
-    assert config(tmp_path / "built")["learning"]["given"] == [given]
+    expected = {"path": str(source), "sha256": read_source(played)[0].sha256, "episodes": 3}
+    assert config(tmp_path / "built")["learning"]["given"] == [expected]
 
 
 @pytest.mark.deep
 def test_a_recorded_build_learns_the_same_rules_from_an_imported_copy_of_its_episodes(tmp_path: Path) -> None:
-    how = ("--tasks-per-type", 1, "--verify", "generated:10", "--model", "recorded:alfworld-generated")
-    built = invoke("build", "--env", "alfworld", "--split", "generated", *how, "--out", tmp_path / "built")
+    options = ("--tasks-per-type", 1, "--verify", "generated:10", "--model", "recorded:alfworld-generated")
+    built = invoke("build", "--env", "alfworld", "--split", "generated", *options, "--out", tmp_path / "built")
     assert built.returncode == 0, built.printed
     invoke("export", tmp_path / "built", "--format", "parquet", "--out", tmp_path / "x.parquet")
     invoke("import", tmp_path / "x.parquet", "--out", tmp_path / "imported")
-    again = invoke("build", "--from", tmp_path / "imported", *how, "--out", tmp_path / "again", "--json")
+    again = invoke("build", "--from", tmp_path / "imported", *options, "--out", tmp_path / "again", "--json")
     assert again.returncode == 0, again.printed
     assert files(tmp_path / "again" / "learnt") == files(tmp_path / "built" / "learnt")
     assert history(tmp_path / "again") == history(tmp_path / "built")
@@ -75,7 +75,7 @@ def test_the_model_calls_of_copied_episodes_are_not_counted(played: Path, tmp_pa
     assert report["runs"][0]["model_calls"] == result["model_calls"]
 
 
-def test_episodes_are_chosen_by_type_and_left_out_when_a_type_was_solved_often(
+def test_episodes_are_chosen_by_type_and_skipped_once_their_type_was_solved_often(
     runs: dict[str, Path], tmp_path: Path
 ) -> None:
     few = ("--types", "fetch_two", "--tasks-per-type", 2, "--no-procedures", "--out", tmp_path / "few")
@@ -86,11 +86,11 @@ def test_episodes_are_chosen_by_type_and_left_out_when_a_type_was_solved_often(
         assert (result["tasks"], result["left_out"]) == (tasks, left_out)
 
 
-def test_the_planner_is_that_of_the_episodes_unless_they_differ(played: Path, tmp_path: Path) -> None:
+def test_the_planner_is_that_of_the_episodes_or_the_default_if_they_differ(played: Path, tmp_path: Path) -> None:
     invoke("run", "--planner", "random", "--env", "toy", "--split", "all:2", "--out", tmp_path / "random")
     both = ("--from", tmp_path / "random", "--from", played, "--no-procedures", "--out", tmp_path / "built")
     assert build(*both).result["tasks"] == 5
-    assert [given["episodes"] for given in config(tmp_path / "built")["learning"]["given"]] == [2, 3]
+    assert [source["episodes"] for source in config(tmp_path / "built")["learning"]["given"]] == [2, 3]
     assert config(tmp_path / "built")["planner"] == "automanual"
     build("--from", tmp_path / "random", "--no-procedures", "--out", tmp_path / "alone")
     assert config(tmp_path / "alone")["planner"] == "random"
@@ -115,7 +115,7 @@ def test_a_run_is_not_resumed_while_its_source_is_changed(played: Path, tmp_path
     invoke("export", played, "--out", source)
     assert invoke("build", "--from", source, *MODEL, "--budget", "calls=3", "--out", run).returncode == 4
     original = source.read_text()
-    written(source, *original.splitlines()[:-1])
+    write_file(source, *original.splitlines()[:-1])
     printed = refusal("run", "--resume", run, "--budget", "calls=100")
     assert "has other episodes than when this building run began" in printed
     source.write_text(original)
@@ -124,12 +124,12 @@ def test_a_run_is_not_resumed_while_its_source_is_changed(played: Path, tmp_path
 
 
 def test_unusable_sources_and_options_are_refused_and_leave_no_folder(played: Path, tmp_path: Path) -> None:
-    foreign = written(tmp_path / "x.jsonl", FOREIGN)
-    lost = written(tmp_path / "z.jsonl", json.dumps(FOREIGN).replace("elsewhere", "alfworld"))
+    foreign = write_file(tmp_path / "x.jsonl", FOREIGN)
+    lost = write_file(tmp_path / "z.jsonl", json.dumps(FOREIGN).replace("elsewhere", "alfworld"))
     for arguments, message in [
         (("--from", foreign), "name it with --env"),
         (("--from", foreign, "--env", "toy"), "is a task of elsewhere"),
-        (("--from", written(tmp_path / "y.jsonl", "{")), "y.jsonl, line 1"),
+        (("--from", write_file(tmp_path / "y.jsonl", "{")), "y.jsonl, line 1"),
         (("--from", tmp_path / "nothing"), "name the folder of a run"),
         (("--from", tmp_path), "name the folder of a run"),
         (("--from", lost, "--env", "alfworld"), "build without them: --no-procedures"),

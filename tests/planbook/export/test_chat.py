@@ -1,4 +1,4 @@
-"""Conversations in the format of fine-tuning tools."""
+"""`planbook export --format chat` writes conversations in the format of fine-tuning tools."""
 
 import json
 from pathlib import Path
@@ -14,7 +14,7 @@ from tests.planbook.export.conftest import METHODS
 
 
 def check(line: str) -> list[dict[str, str]]:
-    """Return the messages of a line, after checking it by the rules of the format."""
+    """Check that a line follows the rules of the format, and return its messages."""
     entry: Any = json.loads(line)
     assert list(entry) == ["messages"]
     messages: list[dict[str, str]] = entry["messages"]
@@ -34,7 +34,7 @@ def conversations(*arguments: object, out: Path) -> list[list[dict[str, str]]]:
 
 
 @pytest.mark.parametrize("name", [*METHODS, "toy"])
-def test_every_reply_is_written_and_no_conversation_begins_another(
+def test_every_reply_is_written_and_no_conversation_is_the_start_of_another(
     name: str, runs: dict[str, Path], tmp_path: Path
 ) -> None:
     found = conversations(runs[name], "--with-repairs", out=tmp_path / "x.chat")
@@ -42,7 +42,7 @@ def test_every_reply_is_written_and_no_conversation_begins_another(
         assert not any(other[: len(one)] == one for at, other in enumerate(found) if at != place)
     replies = {message["content"] for one in found for message in one if message["role"] == "assistant"}
     played = [each for each in asks(runs[name]) if each["role"] != "formulator"]
-    if name != "toy":  # a building run also asks those who learn
+    if name != "toy":  # a building run also asks the roles that learn
         assert {each["reply"]["text"] for each in played} == replies
 
 
@@ -77,7 +77,7 @@ def reply(messages, sampling):
 """
 
 
-def test_an_unusable_reply_is_left_out_with_its_complaint(tmp_path: Path) -> None:
+def test_an_unusable_reply_and_the_complaint_about_it_are_left_out(tmp_path: Path) -> None:
     folder, out = tmp_path / "run", tmp_path / "x.chat"
     (tmp_path / "model.py").write_text(UNUSABLE_ONCE)
     play(f"scripted:{tmp_path / 'model.py'}:reply", folder)
@@ -99,7 +99,7 @@ def test_a_conversation_without_a_usable_reply_is_not_written(tmp_path: Path) ->
         assert conversations(tmp_path / "run", *flags, out=tmp_path / "x.chat") == []
 
 
-def test_a_growing_conversation_is_written_once_and_another_sample_by_itself(tmp_path: Path) -> None:
+def test_a_growing_conversation_is_written_once_and_a_second_sample_separately(tmp_path: Path) -> None:
     invoke(*BUILD, "--types", "fetch", "--tasks-per-type", 1, "--no-procedures", "--out", tmp_path / "run")
     invoke("export", tmp_path / "run", "--out", tmp_path / "x.jsonl")
     trajectory = parse_episode((tmp_path / "x.jsonl").read_text().splitlines()[0])

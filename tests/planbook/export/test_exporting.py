@@ -1,4 +1,4 @@
-"""`planbook export`: what a file of episodes holds, for every method."""
+"""`planbook export`: a file of episodes holds the whole run, for every method."""
 
 import json
 from contextlib import closing
@@ -25,7 +25,7 @@ def lines(path: Path) -> list[Any]:
 
 
 @pytest.mark.parametrize("name", [*METHODS, "toy"])
-def test_an_exported_episode_gives_back_its_events(name: str, runs: dict[str, Path]) -> None:
+def test_the_events_of_an_episode_can_be_restored_from_its_export(name: str, runs: dict[str, Path]) -> None:
     compared = 0
     with closing(Run.open(runs[name])) as run:
         endings = recorded_endings(run)
@@ -61,7 +61,7 @@ def test_episodes_are_the_same_after_an_import_from_either_format(
         assert again.read_bytes() == (tmp_path / f"first.{form}").read_bytes()
 
 
-def test_every_line_is_valid_by_the_schema_that_is_printed(runs: dict[str, Path], tmp_path: Path) -> None:
+def test_every_line_is_valid_according_to_the_printed_schema(runs: dict[str, Path], tmp_path: Path) -> None:
     schema = json.loads(invoke("export", "--schema").stdout)
     validator = jsonschema.Draft202012Validator(schema)
     invoke("export", *runs.values(), "--all", "--out", tmp_path / "all.jsonl")

@@ -47,26 +47,26 @@ FOREIGN: dict[str, Any] = {
     ],
     "ending": {"outcome": "direct_success", "verdict": {"solved": True, "score": 1.0}, "actions": 1},
 }
-"""An episode without any optional field, of an unknown environment and planner."""
+"""An episode of an unknown environment and planner, without any optional field."""
 
 
-def written(path: Path, *episodes: Any) -> Path:
+def write_file(path: Path, *episodes: Any) -> Path:
     path.write_text("".join(f"{each if isinstance(each, str) else json.dumps(each)}\n" for each in episodes))
     return path
 
 
-def changed(change: Callable[[Any], object]) -> Any:
+def variant(change: Callable[[Any], object]) -> Any:
     episode = json.loads(json.dumps(FOREIGN))
     change(episode)
     return episode
 
 
 def test_episodes_of_an_unknown_environment_and_planner_are_read(tmp_path: Path) -> None:
-    failed = changed(
+    failed = variant(
         lambda episode: episode["ending"].update(outcome="failure", cause="done", verdict={"solved": False, "score": 0})
     )
     failed["repeat"] = 1
-    path = written(tmp_path / "x.jsonl", FOREIGN, failed)
+    path = write_file(tmp_path / "x.jsonl", FOREIGN, failed)
     imported = invoke("import", path, "--out", tmp_path / "run", "--json").result
     assert (imported["episodes"], imported["solved"], imported["worlds"]) == (2, 1, ["elsewhere"])
     run_file = json.loads((tmp_path / "run" / "run.json").read_text())
@@ -82,7 +82,7 @@ def test_episodes_of_an_unknown_environment_and_planner_are_read(tmp_path: Path)
     assert (tmp_path / "third.jsonl").read_bytes() == (tmp_path / "again.jsonl").read_bytes()
 
 
-def test_an_imported_run_keeps_the_settings_and_figures_of_its_own_run(runs: dict[str, Path], tmp_path: Path) -> None:
+def test_an_imported_run_keeps_its_original_settings_and_figures(runs: dict[str, Path], tmp_path: Path) -> None:
     folders = (runs["deps-minecraft-chances"], tmp_path / "run")
     invoke("export", folders[0], "--out", tmp_path / "x.jsonl")
     invoke("import", tmp_path / "x.jsonl", "--out", folders[1])
@@ -108,7 +108,7 @@ def test_episodes_of_several_runs_keep_their_own_facts(runs: dict[str, Path], tm
 
 
 def test_an_imported_run_cannot_be_played(tmp_path: Path) -> None:
-    invoke("import", written(tmp_path / "x.jsonl", FOREIGN), "--out", tmp_path / "run")
+    invoke("import", write_file(tmp_path / "x.jsonl", FOREIGN), "--out", tmp_path / "run")
     before = (tmp_path / "run" / "run.json").read_text(), events(tmp_path / "run")
     for command in ("run --resume", "build --resume", "formulate"):
         assert "was imported" in refusal(*command.split(), tmp_path / "run")
@@ -128,38 +128,38 @@ def _step(episode: Any) -> Any:
 
 
 WRONG: dict[str, tuple[Any, str]] = {
-    "another version": (changed(lambda t: t.update(schema="planbook.trajectory/9")), "another version of planbook"),
+    "another version": (variant(lambda t: t.update(schema="planbook.trajectory/9")), "another version of planbook"),
     "something else": ({"messages": []}, "this is not an episode"),
     "no JSON": ("{", "Invalid JSON"),
     "a list": ("[1]", "this is not an episode"),
-    "a text for a number": (changed(lambda t: _step(t).update(order="1")), "order: Input should be a valid integer"),
+    "a text for a number": (variant(lambda t: _step(t).update(order="1")), "order: Input should be a valid integer"),
     "not a number": (json.dumps(FOREIGN).replace('"score": 1.0', '"score": NaN'), "a number is NaN or infinite"),
-    "another field": (changed(lambda t: t.update(reward=1)), "reward: Extra inputs are not permitted"),
-    "another field below": (changed(lambda t: _step(t)["observation"].update(reward=1)), "observation.reward: "),
+    "another field": (variant(lambda t: t.update(reward=1)), "reward: Extra inputs are not permitted"),
+    "another field below": (variant(lambda t: _step(t)["observation"].update(reward=1)), "observation.reward: "),
     "nowhere": (
-        changed(lambda t: t["rounds"][0]["cells"][0].update(scope="../../learn/0")),
+        variant(lambda t: t["rounds"][0]["cells"][0].update(scope="../../learn/0")),
         "'../../learn/0' is not a scope",
     ),
-    "another round": (changed(lambda t: t["rounds"][0].update(number=3)), "rounds.0.number does not fit"),
+    "another round": (variant(lambda t: t["rounds"][0].update(number=3)), "rounds.0.number does not fit"),
     "a long scope": (
-        changed(lambda t: t["rounds"][0]["cells"][0].update(scope="round/0" + "/a/0" * 200)),
+        variant(lambda t: t["rounds"][0]["cells"][0].update(scope="round/0" + "/a/0" * 200)),
         "is not a scope; write one like",
     ),
     "a step before its round": (
-        changed(lambda t: t["rounds"][0].update(order=1, steps=[{**_step(t), "order": 0}])),
+        variant(lambda t: t["rounds"][0].update(order=1, steps=[{**_step(t), "order": 0}])),
         "its parts do not fit together",
     ),
     "undone by nothing": (
-        changed(lambda t: _step(t).update(undone=True)),
+        variant(lambda t: _step(t).update(undone=True)),
         "rounds.0.steps.0.undone does not fit the rest of the episode",
     ),
     "steps out of order": (
-        changed(lambda t: t["rounds"][0].update(steps=[{**_step(t), "order": 9}, {**_step(t), "line": 2}])),
+        variant(lambda t: t["rounds"][0].update(steps=[{**_step(t), "order": 9}, {**_step(t), "line": 2}])),
         "rounds.0.steps.0.line does not fit",
     ),
-    "solved or not": (changed(lambda t: t["ending"]["verdict"].update(solved=False)), "the verdict says not solved"),
-    "a cause of success": (changed(lambda t: t["ending"].update(cause="done")), "if and only if it was not solved"),
-    "no round": (changed(lambda t: t.update(rounds=[])), "there is no round"),
+    "solved or not": (variant(lambda t: t["ending"]["verdict"].update(solved=False)), "the verdict says not solved"),
+    "a cause of success": (variant(lambda t: t["ending"].update(cause="done")), "if and only if it was not solved"),
+    "no round": (variant(lambda t: t.update(rounds=[])), "there is no round"),
     "half a character": (json.dumps(FOREIGN).replace("A kitchen.", "\\ud800"), "Invalid JSON"),
     "too deep": ("[" * 100_000, "recursion limit"),
     "a huge number": (json.dumps(FOREIGN).replace('"actions": 1', f'"actions": {"9" * 9_000}'), "number out of range"),
@@ -169,17 +169,17 @@ WRONG: dict[str, tuple[Any, str]] = {
 @pytest.mark.parametrize("name", WRONG)
 def test_a_faulty_episode_is_refused_with_its_line(name: str, tmp_path: Path) -> None:
     content, message = WRONG[name]
-    printed = refusal("import", written(tmp_path / "x.jsonl", FOREIGN, content), "--out", tmp_path / "run")
+    printed = refusal("import", write_file(tmp_path / "x.jsonl", FOREIGN, content), "--out", tmp_path / "run")
     assert "x.jsonl, line 2: " in printed
     assert message in printed
     assert not (tmp_path / "run").exists()
 
 
-def test_all_faults_of_all_files_are_listed_at_once(tmp_path: Path) -> None:
-    repeated = changed(lambda episode: episode.update(repeat=1))
+def test_all_faults_of_all_files_are_listed_together(tmp_path: Path) -> None:
+    repeated = variant(lambda episode: episode.update(repeat=1))
     faulty = [WRONG[name][0] for name in ("no round", "another field")]
-    one = written(tmp_path / "one.jsonl", "{", FOREIGN, *faulty, repeated, FOREIGN)
-    two, three = written(tmp_path / "two.jsonl", ""), written(tmp_path / "three.jsonl", FOREIGN)
+    one = write_file(tmp_path / "one.jsonl", "{", FOREIGN, *faulty, repeated, FOREIGN)
+    two, three = write_file(tmp_path / "two.jsonl", ""), write_file(tmp_path / "three.jsonl", FOREIGN)
     printed = refusal("import", one, two, three, "--out", tmp_path / "run")
     name = f"{FOREIGN['task']['id']}, repeat 0, by {FOREIGN['run']['planner']}"
     for message in (
@@ -196,7 +196,7 @@ def test_all_faults_of_all_files_are_listed_at_once(tmp_path: Path) -> None:
     assert sorted(path.name for path in tmp_path.iterdir()) == ["one.jsonl", "three.jsonl", "two.jsonl"]
 
 
-def test_a_line_that_is_too_long_is_refused_without_reading_all_of_it(tmp_path: Path) -> None:
+def test_a_line_that_is_too_long_is_refused_before_all_of_it_is_read(tmp_path: Path) -> None:
     with (tmp_path / "x.jsonl").open("wb") as file:
         file.write(b'"')
         file.truncate(2 * MAX_EPISODE_BYTES + 10)
@@ -207,7 +207,7 @@ def test_a_line_that_is_too_long_is_refused_without_reading_all_of_it(tmp_path: 
     assert "line 2" not in printed
 
 
-def test_other_or_broken_parquet_is_refused(tmp_path: Path) -> None:
+def test_parquet_that_is_broken_or_of_another_kind_is_refused(tmp_path: Path) -> None:
     other, cut = tmp_path / "other.parquet", tmp_path / "cut.parquet"
     parquet.write_table(pyarrow.table({"a": [1]}), other)
     cut.write_bytes(other.read_bytes()[:-9])
@@ -223,7 +223,7 @@ def test_parquet_written_by_another_tool_is_read(runs: dict[str, Path], tmp_path
 
 
 def test_an_existing_folder_is_left_unchanged(tmp_path: Path) -> None:
-    path = written(tmp_path / "x.jsonl", FOREIGN)
+    path = write_file(tmp_path / "x.jsonl", FOREIGN)
     assert invoke("import", path, "--out", tmp_path / "run").returncode == 0
     before = events(tmp_path / "run")
     assert "exists already" in refusal("import", path, "--out", tmp_path / "run")
@@ -243,11 +243,11 @@ def test_a_folder_is_named_after_its_only_run(
     assert names == {"imported-textcraft-adapt", "imported"}
 
 
-def test_a_file_cannot_name_a_folder_elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_imported_file_cannot_choose_a_folder_outside_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "here").mkdir()
     monkeypatch.chdir(tmp_path / "here")
     for planner in ("../../../elsewhere", "x/../../../elsewhere", 300 * "x", "two\nlines"):
-        written(Path("a.jsonl"), {**FOREIGN, "run": {"planner": planner}})
+        write_file(Path("a.jsonl"), {**FOREIGN, "run": {"planner": planner}})
         folder = Path(invoke("import", "a.jsonl", "--json").result["run"])
         assert folder.parent == Path("runs")
         assert folder.name.isprintable()

@@ -1,4 +1,4 @@
-"""Random episodes survive being written as lines, rows and events."""
+"""Random episodes are unchanged after they were written as lines, rows and events."""
 
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -36,15 +36,15 @@ def trajectories(draw: Any) -> Trajectory:
     for number in range(draw(st.integers(1, 3))):
         played: dict[str, Any] = {"order": next(orders), "number": number, "observation": draw(TEXT)}
         steps, cells, rewinds = list[Any](), list[Any](), list[Any]()
-        for place in range(draw(st.integers(0, 3))):
+        for cell_number in range(draw(st.integers(0, 3))):
             scope = draw(st.sampled_from([f"round/{number}", f"round/{number}/plan/0", f"round/{number}/a b/12/c/3"]))
             if draw(st.booleans()):
                 spans.append(_span(draw, next(orders), scope))
-            here = {"scope": scope, "cell": place}
-            steps += [_step(draw, next(orders)) | here for _ in range(draw(st.integers(0, 3)))]
+            position = {"scope": scope, "cell": cell_number}
+            steps += [_step(draw, next(orders)) | position for _ in range(draw(st.integers(0, 3)))]
             if draw(st.booleans()):
                 feedback = {"kind": draw(st.sampled_from(["done", "parse", "raised"])), "text": draw(TEXT)}
-                cell = {"order": next(orders), "scope": scope, "number": place, "feedback": feedback}
+                cell = {"order": next(orders), "scope": scope, "number": cell_number, "feedback": feedback}
                 cells.append(cell | {"source": draw(TEXT), "code": draw(TEXT)})
             if draw(st.booleans()):
                 kept = draw(st.integers(0, len(steps)))
@@ -80,7 +80,7 @@ def trajectories(draw: Any) -> Trajectory:
     }
     for each in rounds:
         if each.get("task") == whole["task"]:
-            del each["task"]  # it is set only where it differs
+            del each["task"]  # a round names its task only if it differs from that of the episode
     return Trajectory.model_validate(whole)
 
 
@@ -98,7 +98,7 @@ def _step(draw: Any, order: int) -> dict[str, Any]:
 
 @settings(max_examples=25)
 @given(trajectories())
-def test_an_episode_is_the_same_after_a_line_a_row_and_its_events(trajectory: Trajectory) -> None:
+def test_an_episode_survives_being_written_as_a_line_a_row_and_events(trajectory: Trajectory) -> None:
     line = line_of(trajectory)
     assert "\n" not in line
     assert line_of(parse_episode(line)) == line

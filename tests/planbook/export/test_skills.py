@@ -42,7 +42,7 @@ def evidence(skill: Path) -> Any:
 
 
 def change(folder: Path, **facts: Any) -> None:
-    """Change the evidence of a skill."""
+    """Change the evidence of a skill, the record of its verification."""
     (folder / "evidence.json").write_text(json.dumps(evidence(folder) | facts))
 
 
@@ -91,7 +91,7 @@ def test_changed_texts_are_reported_even_if_every_verdict_holds(skill: Path) -> 
     assert "changed files: SKILL.md, references/manual.md" in finished.printed
 
 
-def test_a_skill_without_evidence_is_a_named_failure(skill: Path) -> None:
+def test_a_skill_without_evidence_is_reported_as_a_failure(skill: Path) -> None:
     shutil.copytree(skill, skill.parent / "bare").joinpath("evidence.json").unlink()
     finished = verify(skill.parent)
     assert finished.returncode == 1
@@ -134,7 +134,7 @@ def test_a_folder_that_is_no_skill_or_building_run_is_refused(tmp_path: Path) ->
     assert "cannot be read as the evidence of a skill" in refusal("skills", "verify", broken)
 
 
-def test_a_skill_for_an_environment_in_a_file_can_be_moved_with_it(tmp_path: Path) -> None:
+def test_a_skill_can_be_moved_together_with_the_file_of_its_environment(tmp_path: Path) -> None:
     home = tmp_path / "my files"
     home.mkdir()
     (home / "notes.py").write_text((ROOT / "examples" / "tools" / "notes.py").read_text())
@@ -161,9 +161,9 @@ def test_a_skill_for_an_environment_in_a_file_can_be_moved_with_it(tmp_path: Pat
 
 
 def test_the_command_that_verifies_a_skill_names_the_options_of_its_environment(tmp_path: Path) -> None:
-    how = "--env alfworld -o paper_docs=true --split generated --seeds 0 --types pick_and_place".split()
+    options = "--env alfworld -o paper_docs=true --split generated --seeds 0 --types pick_and_place".split()
     model = f"scripted:{ROOT}/tests/household_script.py:answer"
-    assert invoke("build", *how, "--model", model, "--out", tmp_path / "run").returncode == 0
+    assert invoke("build", *options, "--model", model, "--out", tmp_path / "run").returncode == 0
     assert invoke("skills", "export", tmp_path / "run", "--out", tmp_path).returncode == 0
     found = evidence(tmp_path / "alfworld-pick-and-place")
     assert found["verify"] == "planbook skills verify . --env alfworld -o paper_docs=true"

@@ -1,4 +1,4 @@
-"""`planbook graph`, and what other commands do with the run of a graph."""
+"""`planbook graph`, and other commands on the run of a prompt graph."""
 
 import os
 import pty
@@ -53,14 +53,14 @@ def run(script: str, out: Path, *more: object) -> Finished:
 
 
 def result(script: str, out: Path, *more: object) -> Any:
-    """Return the result of a run without its duration."""
+    """Run the graph, and return the result without its duration."""
     return run(script, out, *more, "--json").result | {"seconds": 0}
 
 
 def start_run(model: str, out: Path) -> "subprocess.Popen[str]":
     """Start a run that asks two nodes at a time, in its own process."""
-    given = ("--model", model, "--set", "road=A bridge.", "--side-by-side", "2", "--out", str(out))
-    return start(["graph", "run", str(DRIVE), *given])
+    arguments = ("--model", model, "--set", "road=A bridge.", "--side-by-side", "2", "--out", str(out))
+    return start(["graph", "run", str(DRIVE), *arguments])
 
 
 def calls(tmp_path: Path) -> int:
@@ -88,7 +88,7 @@ def test_check_lists_the_nodes_by_layer() -> None:
     ]
 
 
-def test_the_example_in_the_format_is_a_graph_without_faults(tmp_path: Path) -> None:
+def test_the_example_in_the_description_of_the_format_has_no_faults(tmp_path: Path) -> None:
     text = invoke("graph", "format").stdout
     example = "".join(line.removeprefix("    ") for line in text.splitlines(True) if line.startswith("    "))
     (tmp_path / "example.yaml").write_text(example)
@@ -129,8 +129,8 @@ def test_a_new_graph_has_no_faults_and_can_be_run(tmp_path: Path) -> None:
         "    if 'JSON' in prompt:\n        return '[\"a\", \"b\"]'\n"
         "    return 'Yes.' if 'yes or no' in prompt else f'So: {len(prompt)}'\n"
     )
-    given = ("--set", "question=Why?", "--model", f"scripted:{tmp_path / 'parts.py'}:answer")
-    found = invoke("graph", "run", path, *given, "--out", tmp_path / "run", "--json").result
+    arguments = ("--set", "question=Why?", "--model", f"scripted:{tmp_path / 'parts.py'}:answer")
+    found = invoke("graph", "run", path, *arguments, "--out", tmp_path / "run", "--json").result
     assert found["problem"] == ""
     assert set(found["answers"]) == {"parts", "parts:1", "parts:2", "draft", "sound", "repair", "final"}
     path.write_text("mine")
@@ -141,29 +141,29 @@ def test_a_new_graph_has_no_faults_and_can_be_run(tmp_path: Path) -> None:
 
 def test_a_value_that_the_graph_does_not_use_is_refused(tmp_path: Path, script: str) -> None:
     (tmp_path / "road.txt").write_text("A ferry.")
-    for slip in (("--set", "raod=x"), ("--input", f"raod=@{tmp_path / 'road.txt'}")):
+    for mistake in (("--set", "raod=x"), ("--input", f"raod=@{tmp_path / 'road.txt'}")):
         message = 'nothing in drive uses raod; did you mean "road"? It takes road, route, route.target, '
-        assert message in run(script, tmp_path / "run", *slip).printed
+        assert message in run(script, tmp_path / "run", *mistake).printed
     used = ("--set", 'route={"target": "home"}', "--set", "warnings.first=x", "--set", "route.way=x")
     assert "nothing in drive" not in run(script, tmp_path / "run", *used).printed
     plain = tmp_path / "plain.yaml"
     plain.write_text("nodes:\n  a: {prompt: x}\n")
-    given = ("graph", "run", plain, "--model", script, "--out", tmp_path / "plain", "--set", "x=1")
-    assert "nothing in plain uses x. It takes no values" in refusal(*given)
+    arguments = ("graph", "run", plain, "--model", script, "--out", tmp_path / "plain", "--set", "x=1")
+    assert "nothing in plain uses x. It takes no values" in refusal(*arguments)
     plain.write_text("nodes:\n  a: {prompt: x, finish: mine.py:f}\n")
     (tmp_path / "mine.py").write_text("def f(finishing):\n    finishing.database.get('x')\n")
-    assert invoke(*given).returncode == 0, "a hook may use any value"
+    assert invoke(*arguments).returncode == 0, "a hook may use any value"
 
 
 def test_a_graph_that_plays_an_environment_is_refused_with_the_right_command(tmp_path: Path) -> None:
     mine = tmp_path / "mine.yaml"
     mine.write_text("code: a\nnodes:\n  a: {prompt: 'Do {{ db.world.goal }}', expect: code}\n")
-    for name, how in (
+    for name, command_options in (
         ("crafter", "--env crafter`"),
         ("general", "--env ENV --planner-option graph=general`"),
         (mine, f"--env ENV --planner-option graph={mine}`"),
     ):
-        message = f"plays an environment, one pass per step: `planbook run --planner agentkit {how}"
+        message = f"plays an environment, one pass per step: `planbook run --planner agentkit {command_options}"
         assert message in refusal("graph", "run", name)
     assert "asks a model" in refusal("graph", "run", mine, "--set", "world.goal=x")
 
@@ -237,7 +237,7 @@ def test_a_run_that_failed_can_be_shown_and_asks_only_the_failed_node_again(tmp_
     assert calls(tmp_path) == done["model_calls"]
 
 
-def test_a_run_that_used_up_its_budget_is_resumed(tmp_path: Path, script: str) -> None:
+def test_a_run_that_used_up_its_budget_can_be_resumed(tmp_path: Path, script: str) -> None:
     done = run(script, tmp_path / "run", "--budget", "calls=3", "--json")
     assert (done.returncode, done.result["model_calls"]) == (4, 3)
     assert "the budget of 3 calls is used up" in done.stderr
@@ -247,10 +247,10 @@ def test_a_run_that_used_up_its_budget_is_resumed(tmp_path: Path, script: str) -
 
 def test_missing_or_faulty_arguments_are_named(tmp_path: Path, script: str) -> None:
     (tmp_path / "road.txt").write_text("A ferry.")
-    given = ("graph", "run", DRIVE, "--model", script, "--out", tmp_path / "run")
+    arguments = ("graph", "run", DRIVE, "--model", script, "--out", tmp_path / "run")
     missing = "needs road (What is seen, in a sentence or two.): give it with --set road="
-    assert missing in refusal(*given)
-    assert invoke(*given, "--input", f"road=@{tmp_path / 'road.txt'}").returncode == 0
+    assert missing in refusal(*arguments)
+    assert invoke(*arguments, "--input", f"road=@{tmp_path / 'road.txt'}").returncode == 0
     assert "A ferry." in (tmp_path / "run" / "run.json").read_text()
     for wrong, message in (
         (("--input", "road=x"), "write PATH=@FILE"),
@@ -258,7 +258,7 @@ def test_missing_or_faulty_arguments_are_named(tmp_path: Path, script: str) -> N
         (("--set", "a b=1"), "is not a path"),
         (("--model", "carefull=x"), 'no node of drive asks carefull; did you mean "careful"?'),
     ):
-        assert message in refusal(*given, "--set", "road=x", *wrong)
+        assert message in refusal(*arguments, "--set", "road=x", *wrong)
     assert "drive asks a model (graph, careful)" in refusal("graph", "run", DRIVE, "--set", "road=x")
 
 
@@ -285,12 +285,12 @@ def test_a_run_without_an_answer_stops_and_says_how_to_resume(tmp_path: Path) ->
 def test_a_folder_with_another_run_is_refused(tmp_path: Path, script: str) -> None:
     copy, hooks = tmp_path / "drive.yaml", tmp_path / "mine.py"
     copy.write_text(DRIVE.read_text())
-    given = ("graph", "run", copy, "--model", script, "--out", tmp_path / "run")
-    assert invoke(*given, "--set", "road=A bridge.").returncode == 0
-    other = refusal(*given, "--set", "road=A ferry.")
+    arguments = ("graph", "run", copy, "--model", script, "--out", tmp_path / "run")
+    assert invoke(*arguments, "--set", "road=A bridge.").returncode == 0
+    other = refusal(*arguments, "--set", "road=A ferry.")
     assert "holds another run (other planner_options.given.road)" in other
     copy.write_text(f"# changed\n{DRIVE.read_text()}")
-    changed = refusal(*given, "--set", "road=A bridge.")
+    changed = refusal(*arguments, "--set", "road=A bridge.")
     assert "holds another run (other planner_options.graph); name another folder with --out" in changed
     copy.write_text("nodes:\n  a: {prompt: x, compose: mine.py:f}\n")
     hooks.write_text("def f(composing):\n    return 'once'\n")
@@ -303,7 +303,7 @@ def test_a_folder_with_another_run_is_refused(tmp_path: Path, script: str) -> No
     assert "holds another run (other planner" in run(script, tmp_path / "episodes").printed
 
 
-def test_other_commands_say_that_the_run_is_one_of_a_graph(tmp_path: Path, script: str) -> None:
+def test_other_commands_say_that_the_folder_holds_the_run_of_a_graph(tmp_path: Path, script: str) -> None:
     run(script, tmp_path / "run")
     for command in ("cost", "watch", "rules", "replay", "run --resume"):
         printed = invoke(*command.split(), tmp_path / "run").printed

@@ -1,4 +1,4 @@
-"""`planbook run --resume --again broken`: only BROKEN episodes are played again."""
+"""`planbook run --resume --again broken`: only broken episodes are played again."""
 
 from contextlib import closing
 from pathlib import Path
@@ -11,28 +11,28 @@ from planbook.runs import Run, last_path, recorded_endings
 from planbook.watching.followed_run import FollowedRun, RunControl
 from tests.executing import wait_until
 from tests.flows import events, invoke, refusal
-from tests.planbook.inputs.commands import play_shifting
+from tests.planbook.inputs.shifting import play_shifting
 
 AGAIN = ("--again", "broken")
 
 
 @pytest.fixture
-def broken(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A run of three episodes, of which the second was BROKEN for a reason that has gone since."""
+def broken_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A run of three episodes. The second was broken, for a reason that no longer exists."""
     monkeypatch.setenv("SHIFTING_BROKEN", "look/1")
     folder = play_shifting(tmp_path)
     monkeypatch.delenv("SHIFTING_BROKEN")
     return folder
 
 
-def test_only_the_broken_episode_is_played_again_and_its_last_ending_counts(broken: Path) -> None:
-    resumed = invoke("run", "--resume", broken, *AGAIN)
+def test_only_broken_episodes_are_played_again_and_the_last_ending_counts(broken_run: Path) -> None:
+    resumed = invoke("run", "--resume", broken_run, *AGAIN)
     assert resumed.returncode == 0
     line = "Played again: look/1, which was broken (EnvironmentBroken: the shelf fell down); now direct success."
     assert line in resumed.printed
-    ended = [event.scope for event in events(broken, "outcome")]
+    ended = [event.scope for event in events(broken_run, "outcome")]
     assert ended == ["task/0", "task/1", "task/2", "task/1/restart/1"]
-    with closing(Run.open(broken)) as run:
+    with closing(Run.open(broken_run)) as run:
         assert {ending.outcome for ending in recorded_endings(run).values()} == {Outcome.DIRECT_SUCCESS}
         read = read_run(run, "run")
         assert [episode.ending.outcome for episode in read.episodes.values()] == [Outcome.DIRECT_SUCCESS] * 3
@@ -41,52 +41,52 @@ def test_only_the_broken_episode_is_played_again_and_its_last_ending_counts(brok
         assert read_trajectory(path, run.store.events(path)).ending.outcome is Outcome.DIRECT_SUCCESS
 
 
-def test_an_episode_that_breaks_twice_is_played_a_third_time(broken: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_episode_that_breaks_twice_is_played_a_third_time(broken_run: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SHIFTING_BROKEN", "look/1")
-    assert invoke("run", "--resume", broken, *AGAIN).returncode == 1
+    assert invoke("run", "--resume", broken_run, *AGAIN).returncode == 1
     monkeypatch.delenv("SHIFTING_BROKEN")
-    assert invoke("run", "--resume", broken, *AGAIN).returncode == 0
-    with closing(Run.open(broken)) as run:
+    assert invoke("run", "--resume", broken_run, *AGAIN).returncode == 0
+    with closing(Run.open(broken_run)) as run:
         assert last_path(run, run.entries()[1]) == "task/1/restart/2"
 
 
-def test_an_interrupted_second_play_is_resumed_without_again(broken: Path) -> None:
-    with closing(Run.open(broken, to_play=True)) as run:
+def test_an_interrupted_second_attempt_is_resumed_without_the_option(broken_run: Path) -> None:
+    with closing(Run.open(broken_run, to_play=True)) as run:
         run.begin_invocation(note={"again": ["task/1"]})
         run.end_invocation()
         assert sorted(recorded_endings(run)) == [0, 2]
         assert read_run(run, "run").episodes[1].ending.outcome is Outcome.NOT_RUN
-    assert invoke("run", "--resume", broken).returncode == 0
-    with closing(Run.open(broken)) as run:
+    assert invoke("run", "--resume", broken_run).returncode == 0
+    with closing(Run.open(broken_run)) as run:
         assert sorted(recorded_endings(run)) == [0, 1, 2]
 
 
-def test_a_run_that_is_watched_meanwhile_shows_the_last_ending_once(broken: Path) -> None:
-    with closing(FollowedRun(broken)) as following:
+def test_a_watched_run_shows_the_last_ending_of_a_repeated_episode_once(broken_run: Path) -> None:
+    with closing(FollowedRun(broken_run)) as following:
         following.catch_up()
         version = following.version
         assert following.results.order == [0, 1, 2]
-        with closing(Run.open(broken, to_play=True)) as run:
+        with closing(Run.open(broken_run, to_play=True)) as run:
             run.begin_invocation(note={"again": ["task/1"]})
             run.end_invocation()
         following.catch_up()
         assert following.results.order == [0, 2]
         assert following.changed[1] > version
-        assert invoke("run", "--resume", broken).returncode == 0
+        assert invoke("run", "--resume", broken_run).returncode == 0
         following.catch_up()
         assert following.results.order == [0, 2, 1]
         assert following.results.episodes[1].ending.outcome is Outcome.DIRECT_SUCCESS
 
 
-def test_a_finished_run_is_not_resumed_from_watching_and_a_broken_episode_is_no_problem(
-    broken: Path, monkeypatch: pytest.MonkeyPatch
+def test_watch_does_not_resume_a_finished_run_and_reports_no_problem_if_an_episode_breaks(
+    broken_run: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("SHIFTING_BROKEN", "look/1")
-    with closing(FollowedRun(broken)) as following:
+    with closing(FollowedRun(broken_run)) as following:
         control = RunControl(following)
         control.ask("go on")
         assert control.state == "finished"
-        with closing(Run.open(broken, to_play=True)) as run:
+        with closing(Run.open(broken_run, to_play=True)) as run:
             run.begin_invocation(note={"again": ["task/1"]})
             run.end_invocation()
         control.ask("go on")
@@ -96,5 +96,5 @@ def test_a_finished_run_is_not_resumed_from_watching_and_a_broken_episode_is_no_
         assert not control.problem
 
 
-def test_again_is_refused_without_a_run() -> None:
+def test_the_option_is_refused_without_a_run() -> None:
     assert "--again" in refusal("run", "--env", "toy", *AGAIN)

@@ -9,7 +9,7 @@ import pytest
 from planbook.runs import Run
 from tests.command import planbook
 from tests.flows import BUILD, command_of, invoke, refusal, scripted, write_scripted_model
-from tests.planbook.inputs.commands import play_shifting, recorded, rewrite
+from tests.planbook.inputs.shifting import play_shifting, read_run_file, rewrite
 
 REPLY = "### Understanding\nBoxes.\n### Plan\n1. Look.\n### Code\n```python\nagent.open('box_1')\n```"
 REACT = ("--env", "toy", "--planner", "react", "--planner-option", "iterations=1")
@@ -27,8 +27,8 @@ def rerun(first: Path, second: str, *options: object) -> Any:
     return done.result
 
 
-def same(result: Any) -> int:
-    """Return the number of episodes that came out the same."""
+def count_same(result: Any) -> int:
+    """Return the number of episodes that were the same in both runs."""
     number: int = result["totals"]["by_way"]["the same"]
     return number
 
@@ -42,21 +42,21 @@ def same(result: Any) -> int:
         pytest.param("--env toy --split all:2 --repeats 2", marks=pytest.mark.deep),
     ],
 )
-def test_a_run_without_models_comes_out_the_same(tmp_path: Path, selection: str) -> None:
+def test_a_repeated_run_without_models_has_the_same_episodes(tmp_path: Path, selection: str) -> None:
     play("replay", *selection.split(), out=tmp_path / "first")
     for name, options in (("second", ()), ("third", ("--recorded",))):
         found = rerun(tmp_path / "first", name, *options)
-        assert same(found) == found["totals"]["episodes"] > 0
+        assert count_same(found) == found["totals"]["episodes"] > 0
         assert (found["deterministic"], found["differed"], found["episodes"]) == (True, [], [])
-        assert recorded(tmp_path / name)["rerun_of"] == str(tmp_path / "first")
+        assert read_run_file(tmp_path / name)["rerun_of"] == str(tmp_path / "first")
 
 
-def test_a_run_on_a_recording_comes_out_the_same_on_it_and_on_its_own_record(tmp_path: Path) -> None:
+def test_a_recorded_run_can_be_repeated_from_its_recording_and_from_its_own_events(tmp_path: Path) -> None:
     play(*command_of("adapt-textcraft"), "--model", "recorded:adapt-textcraft", out=tmp_path / "first")
-    assert same(rerun(tmp_path / "first", "second")) == 6
+    assert count_same(rerun(tmp_path / "first", "second")) == 6
     found = rerun(tmp_path / "first", "third", "--recorded")
-    assert (same(found), found["deterministic"]) == (6, True)
-    assert recorded(tmp_path / "third")["config"]["models"] == {"default": f"recorded:{tmp_path / 'first'}"}
+    assert (count_same(found), found["deterministic"]) == (6, True)
+    assert read_run_file(tmp_path / "third")["config"]["models"] == {"default": f"recorded:{tmp_path / 'first'}"}
 
 
 def test_a_difference_is_reported_with_its_place_and_is_an_error(
@@ -90,7 +90,7 @@ def test_a_different_reply_of_a_model_is_no_error(tmp_path: Path) -> None:
     assert f"model {model}: changed" in again.printed
     assert "task: fetch/0 has changed" not in again.printed
     assert "they diverge at the reply to question 1 to the executor (executor/task.j2)" in again.printed
-    assert same(rerun(tmp_path / "first", "third", "--recorded")) == 1
+    assert count_same(rerun(tmp_path / "first", "third", "--recorded")) == 1
 
 
 def test_a_recorded_run_has_no_answer_to_another_prompt(tmp_path: Path) -> None:
@@ -130,7 +130,7 @@ def test_no_model_for_a_role_is_refused_if_the_model_for_all_roles_would_answer(
     assert not (tmp_path / "second").exists()
 
 
-def test_the_budget_of_the_first_run_holds(tmp_path: Path) -> None:
+def test_the_budget_of_the_first_run_limits_the_second(tmp_path: Path) -> None:
     play("replay", "--env", "toy", "--split", "all:2", out=tmp_path / "first")
     rewrite(tmp_path / "first", lambda file: file["budget"].update(actions=1))
     again = invoke("rerun", tmp_path / "first", "--out", tmp_path / "second")
@@ -138,7 +138,7 @@ def test_the_budget_of_the_first_run_holds(tmp_path: Path) -> None:
     assert f"2 episodes compared with those of {tmp_path / 'first'}: 2 not compared." in again.printed
 
 
-def test_a_repeated_prompt_gets_the_reply_recorded_at_its_place(tmp_path: Path) -> None:
+def test_a_prompt_that_was_sent_several_times_gets_the_reply_of_each_time(tmp_path: Path) -> None:
     """The model answers the same prompt differently in each repeat of the task."""
     (tmp_path / "script.py").write_text(
         "import itertools\nnumbers = itertools.count(1)\n\ndef answer(messages, sampling):\n"
@@ -146,8 +146,8 @@ def test_a_repeated_prompt_gets_the_reply_recorded_at_its_place(tmp_path: Path) 
     )
     repeats = ("--sampling", "seed=null", "--repeats", "3", "--model", f"scripted:{tmp_path / 'script.py'}:answer")
     play("run", *REACT, "--task", "fetch/0", *repeats, out=tmp_path / "first")
-    assert same(rerun(tmp_path / "first", "second", "--recorded", "--jobs", "2")) == 3
-    assert same(rerun(tmp_path / "first", "third")) == 3, "the script begins anew too"
+    assert count_same(rerun(tmp_path / "first", "second", "--recorded", "--jobs", "2")) == 3
+    assert count_same(rerun(tmp_path / "first", "third")) == 3, "the script begins from the start again, too"
 
 
 def test_a_building_run_learns_the_same_again(tmp_path: Path) -> None:
@@ -155,7 +155,7 @@ def test_a_building_run_learns_the_same_again(tmp_path: Path) -> None:
     play("build", "--from", tmp_path / "first", "--model", scripted(), out=tmp_path / "copied")
     for number, name in enumerate(("first", "copied")):
         found = rerun(tmp_path / name, f"{number}", "--recorded")
-        assert (same(found), found["learnt_the_same"]) == (2, True)
+        assert (count_same(found), found["learnt_the_same"]) == (2, True)
     other = invoke("rerun", tmp_path / "first", "--model", scripted("no_procedure"), "--out", tmp_path / "third")
     assert other.returncode == 0
     assert "What was learned from them is different." in other.printed

@@ -1,4 +1,4 @@
-"""The report of a run: everything that the run holds, and the figures of its summary."""
+"""The report of a run shows everything that the run holds, and the figures of its summary."""
 
 import re
 from collections.abc import Iterator
@@ -40,7 +40,7 @@ def bodies(run: Run, kind: Any) -> list[Any]:
 
 
 def figures(page: Page) -> dict[str, list[str]]:
-    """Return the rows of the table of results."""
+    """Map the name of each row of the table of results to its cells."""
     table = re.search(r'<table class="results">.*?</table>', page.source, re.DOTALL)
     assert table
     rows = re.findall(r"<tr[^>]*><th>([^<]*)</th>(.*?)</tr>", table[0])
@@ -105,7 +105,7 @@ def test_events_outside_the_plans_are_shown_by_scope(page: Page) -> None:
     assert '"edits": [' in "".join(page.all("details", class_="noted"))
 
 
-def test_figures_and_costs_are_those_of_the_summary(page: Page, run: Run) -> None:
+def test_figures_and_costs_equal_those_of_the_summary(page: Page, run: Run) -> None:
     summary = summary_of(run)
     table = figures(page)
     for kind, (solved, tasks) in summary.by_type.items():

@@ -17,7 +17,7 @@ from tests.rows import new_run
 pytestmark = pytest.mark.browser
 
 ONLY_IN_PROMPTS = "replies left for this task"
-"""Words that are on the page only after an episode was opened."""
+"""Words that are in the page's text only after an episode was opened."""
 SHOWN = "return [...document.querySelectorAll('.episode')].filter((each) => each.checkVisibility()).length"
 
 
@@ -30,18 +30,18 @@ def file(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 class ReportReader(Reader):
-    """A reader of the report in a file."""
+    """A browser that shows the report in a file."""
 
     def __init__(self, file: Path) -> None:
         super().__init__()
         self.file = file
 
     def show(self, place: str = "", **options: str) -> None:
-        """Open the report at a place."""
+        """Open the report, at an anchor if one is given."""
         self.open(f"{self.file.as_uri()}{place}", **options)
 
     def opened(self, anchor: str) -> None:
-        """Wait until an episode was unpacked."""
+        """Wait until an episode was decompressed."""
         self.wait("return document.querySelector(arguments[0])?.childElementCount > 0", f"#{anchor} > .inside")
 
 
@@ -52,7 +52,7 @@ def reader(file: Path) -> Iterator[ReportReader]:
         found.ask("localStorage.clear()")
 
 
-def test_an_episode_is_unpacked_when_it_is_opened(reader: ReportReader) -> None:
+def test_an_episode_is_decompressed_when_it_is_opened(reader: ReportReader) -> None:
     reader.show()
     assert reader.ask(SHOWN) == 6
     assert reader.ask("return document.querySelectorAll('.episode .cell').length") == 0
@@ -66,7 +66,7 @@ def test_an_episode_is_unpacked_when_it_is_opened(reader: ReportReader) -> None:
 
 
 def test_the_policy_of_the_page_blocks_injected_scripts(file: Path, tmp_path: Path) -> None:
-    """No text can become an element, so the test inserts the elements itself."""
+    """No text of a run can become an element of the page, so the test inserts elements itself."""
     attacked = tmp_path / "attacked.html"
     body = "<body><img src=x onerror=\"document.title='taken'\"><script>document.title = 'taken'</script>"
     attacked.write_text(file.read_text(encoding="utf-8").replace("<body>", body, 1), encoding="utf-8")
@@ -128,7 +128,7 @@ def test_episodes_are_filtered_by_outcome_cause_and_words(reader: ReportReader) 
     assert reader.ask(SHOWN) == 6
 
 
-def test_the_search_finds_words_of_packed_prompts(reader: ReportReader) -> None:
+def test_the_search_finds_words_in_compressed_prompts(reader: ReportReader) -> None:
     reader.show()
     word = ONLY_IN_PROMPTS
     assert word not in reader.ask("return document.querySelector('main').textContent.toLowerCase()")
@@ -173,7 +173,7 @@ def test_keys_move_through_episodes_and_steps(reader: ReportReader) -> None:
     assert reader.ask("return document.activeElement.parentElement.id") == "run-0-4", "from the focused episode"
 
 
-def test_the_theme_is_that_of_the_system_until_the_user_chooses(reader: ReportReader) -> None:
+def test_the_theme_follows_the_system_until_the_user_chooses_one(reader: ReportReader) -> None:
     paper = "return getComputedStyle(document.body).backgroundColor"
     reader.show(theme="light")
     light = reader.ask(paper)

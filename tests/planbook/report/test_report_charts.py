@@ -29,7 +29,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def asked(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def folder_with_prompts(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = write_closed_run(tmp_path_factory.mktemp("charts") / "asked", run_with_prompts)
     report_runs([folder], None, None)
     return folder
@@ -40,17 +40,17 @@ def read(folder: Path, name: str = "run") -> RunResults:
         return read_run(run, name)
 
 
-def drawn(*runs: RunResults) -> dict[str, Chart]:
+def charts_by_title(*runs: RunResults) -> dict[str, Chart]:
     return {chart["title"]: chart for chart in charts(runs)}
 
 
 SUCCESS = "Solved, by task type, with 95 % intervals"
 
 
-def test_bars_show_the_share_of_all_tasks_with_wilsons_interval(tmp_path: Path, asked: Path) -> None:
+def test_bars_show_the_share_of_all_tasks_with_wilsons_interval(tmp_path: Path, folder_with_prompts: Path) -> None:
     outcomes = [*OUTCOMES[:4], FAILED, FAILED]
     folder = write_closed_run(tmp_path / "run", lambda path: many_endings(path, outcomes))
-    chart = drawn(read(folder, "one"), read(asked, HOSTILE))[SUCCESS]
+    chart = charts_by_title(read(folder, "one"), read(folder_with_prompts, HOSTILE))[SUCCESS]
     first, second = chart["series"]
     place = chart["names"].index("fetch")
     assert first["values"][place] == 3 / 6
@@ -64,7 +64,7 @@ def test_no_interval_is_drawn_where_the_table_has_none(tmp_path: Path) -> None:
     command = ("run", "--env", "toy", "--seeds", "0-2", "--budget", "actions=50", "--out", tmp_path / "run")
     assert invoke(*command).returncode == 4
     run = read(tmp_path / "run")
-    chart = drawn(run)[SUCCESS]
+    chart = charts_by_title(run)[SUCCESS]
     drawn_at = [name for name, bounds in zip(chart["names"], chart["series"][0]["bounds"], strict=True) if bounds]
     table = results_table(run.summary(), "")
     column = table.columns.index("95 % interval") + 1
@@ -72,32 +72,32 @@ def test_no_interval_is_drawn_where_the_table_has_none(tmp_path: Path) -> None:
 
 
 def test_curves_follow_the_order_in_which_episodes_ended(folder: Path) -> None:
-    found = drawn(read(folder))
+    found = charts_by_title(read(folder))
     values = [value for _, value in found["Share of episodes solved so far"]["series"][0]["points"]]
     assert values == pytest.approx([1, 1 / 2, 2 / 3, 3 / 4, 3 / 5], abs=1e-6)
 
 
-def test_success_is_drawn_over_a_setting_if_runs_differ_in_nothing_else(tmp_path: Path) -> None:
+def test_success_is_drawn_against_a_setting_if_runs_differ_in_nothing_else(tmp_path: Path) -> None:
     def adapt(d_max: int, actions: int = 9) -> RunResults:
         options: dict[str, Any] = {"planner": "adapt", "planner_options": {"d_max": d_max}, "actions": actions}
         return read(rows.write_run(tmp_path / f"{d_max}-{actions}", [SOLVED, FAILED], **options))
 
-    assert "Success by d_max" in drawn(adapt(1), adapt(3), adapt(2, actions=5))
-    assert "Success by d_max" not in drawn(adapt(4), adapt(5, actions=5))
+    assert "Success by d_max" in charts_by_title(adapt(1), adapt(3), adapt(2, actions=5))
+    assert "Success by d_max" not in charts_by_title(adapt(4), adapt(5, actions=5))
 
 
 @pytest.mark.parametrize("outcomes", [[Outcome.NOT_RUN] * 2, [SOLVED] * 5, [FAILED]])
 def test_runs_without_a_curve_have_no_charts(tmp_path: Path, outcomes: list[Outcome]) -> None:
     folder = write_closed_run(tmp_path / "run", many_endings, outcomes)
     assert charts([read(folder)]) == []
-    assert SUCCESS not in drawn(read(folder, "one"), read(folder, "two"))
+    assert SUCCESS not in charts_by_title(read(folder, "one"), read(folder, "two"))
 
 
 @pytest.mark.browser
-def test_a_browser_draws_the_charts_in_light_and_dark(asked: Path) -> None:
+def test_a_browser_draws_the_charts_in_light_and_dark(folder_with_prompts: Path) -> None:
     need_browser()
     driver = chromium.shared().driver
-    driver.get((asked / "report.html").resolve().as_uri())
+    driver.get((folder_with_prompts / "report.html").resolve().as_uri())
     figures = driver.execute_script("return document.querySelectorAll('figure.chart > svg[role=img]').length")
     assert figures >= 3
     assert driver.execute_script("return document.querySelectorAll('.chart .numbers table').length") == figures

@@ -1,4 +1,4 @@
-"""The cost of a run by role, model and prompt, compared with sums made here."""
+"""The cost of a run by role, model and prompt, compared with sums that the test computes."""
 
 import json
 from collections import Counter
@@ -28,7 +28,7 @@ ASKS = [
     ("task/1", "planner", "openai:small", "again.j2", 500, 0, 20, 0.5),
     ("learn/0/builder/0", "builder", "openai:big", "manage.j2", 4000, 1000, 300, 9.0),
 ]
-"""Scope, role, model, prompt, tokens of the prompt, of them cached, of the reply, seconds."""
+"""Scope, role, model, prompt, prompt tokens, cached prompt tokens, tokens of the reply, and seconds of each call."""
 
 
 @pytest.fixture(scope="module")
@@ -49,13 +49,13 @@ def prices(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return file
 
 
-def counted(folder: Path, price: Pricing) -> Mapping[str, Costs]:
+def count_costs(folder: Path, price: Pricing) -> Mapping[str, Costs]:
     with closing(Run.open(folder)) as run:
         return costs(read_run(run, "run", price))
 
 
-def by_hand(column: int) -> dict[str, float]:
-    """Return the money by the role (1), model (2) or prompt (3) of each row."""
+def expected(column: int) -> dict[str, float]:
+    """Map each role (column 1), model (2) or prompt (3) to the money that it cost."""
     table: Any = PRICES["models"]
     found: Counter[str] = Counter()
     for row in ASKS:
@@ -68,9 +68,9 @@ def by_hand(column: int) -> dict[str, float]:
 
 
 def test_costs_are_added_up_by_role_model_and_prompt(folder: Path, prices: Path) -> None:
-    found = counted(folder, prices_from(prices))
+    found = count_costs(folder, prices_from(prices))
     for column, rows in enumerate(found.values(), 1):
-        assert {name: spent.money for name, spent in rows.items()} == pytest.approx(by_hand(column))
+        assert {name: spent.money for name, spent in rows.items()} == pytest.approx(expected(column))
         for name, spent in rows.items():
             own: list[Any] = [each for each in ASKS if each[column] == name]
             assert spent.calls == len(own)
@@ -81,14 +81,14 @@ def test_costs_are_added_up_by_role_model_and_prompt(folder: Path, prices: Path)
         tokens = [spent.tokens for spent in rows.values()]
         assert tokens == sorted(tokens, reverse=True)
     total = sum(found["role"].values(), Spending())
-    assert total.money == pytest.approx(sum(by_hand(1).values()))
-    assert money_per_solved(total, 2) == format_money(sum(by_hand(1).values()) / 2)
+    assert total.money == pytest.approx(sum(expected(1).values()))
+    assert money_per_solved(total, 2) == format_money(sum(expected(1).values()) / 2)
 
 
 def test_the_cost_of_a_model_without_a_price_is_unknown(folder: Path, tmp_path: Path) -> None:
     table = tmp_path / "prices.json"
     table.write_text(json.dumps({"models": {"small": {"input": 1, "output": 2}}}))
-    found = counted(folder, prices_from(table))
+    found = count_costs(folder, prices_from(table))
     money = {name: format_money(spent.money) for name, spent in found["model"].items()}
     assert money == {"openai:big": PRICE_UNKNOWN, "openai:small": "$0.0005"}
     assert money_per_solved(found["model"]["openai:big"], 2) == ""
@@ -97,9 +97,9 @@ def test_the_cost_of_a_model_without_a_price_is_unknown(folder: Path, tmp_path: 
 def test_the_report_uses_the_price_table_of_the_command(folder: Path, prices: Path, tmp_path: Path) -> None:
     page = tmp_path / "page.html"
     found = invoke("report", folder, "--out", page, "--prices", prices, "--json").result
-    assert found["runs"][0]["money"] == pytest.approx(sum(by_hand(1).values()))
+    assert found["runs"][0]["money"] == pytest.approx(sum(expected(1).values()))
     (section,) = Page(page).all("section", class_="cost")
-    assert format_money(sum(by_hand(1).values())) in section
+    assert format_money(sum(expected(1).values())) in section
     assert "Outside the episodes, in learning and formulating: 1 call, 4,300 tokens" in section
     (section,) = reported(folder, out=page).all("section", class_="cost")
     assert "give a table that has it with --prices" in section
@@ -107,8 +107,8 @@ def test_the_report_uses_the_price_table_of_the_command(folder: Path, prices: Pa
 
 
 def test_estimated_tokens_are_marked_wherever_they_are_shown(tmp_path: Path) -> None:
-    given = ("run", "--planner", "automanual", "--env", "toy", "--types", "fetch", "--seeds", 0, "--model", scripted())
-    printed = invoke(*given, "--out", tmp_path / "run").printed
+    run = ("run", "--planner", "automanual", "--env", "toy", "--types", "fetch", "--seeds", 0, "--model", scripted())
+    printed = invoke(*run, "--out", tmp_path / "run").printed
     assert " completion tokens (estimated);" in printed
     shown = invoke("show", tmp_path / "run", 0).printed
     assert " completion tokens (estimated), " in shown

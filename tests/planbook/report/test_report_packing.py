@@ -1,4 +1,4 @@
-"""The packed part of a page: documents and long texts in compressed chunks, by number."""
+"""The compressed part of a page: chunks of numbered documents and long texts."""
 
 import base64
 import json
@@ -30,12 +30,12 @@ from tests.reported import HIDDEN, HOSTILE, run_with_prompts, write_closed_run
 PACKED = r'class="{}" data-first="(\d+)">([^<]*)<'
 
 
-def inflated(data: str) -> str:
+def inflate(data: str) -> str:
     return zlib.decompress(base64.b64decode(data)).decode()
 
 
 def all_items(chunks: list[Chunk]) -> dict[int, Any]:
-    return {chunk.first + at: item for chunk in chunks for at, item in enumerate(json.loads(inflated(chunk.data)))}
+    return {chunk.first + at: item for chunk in chunks for at, item in enumerate(json.loads(inflate(chunk.data)))}
 
 
 @given(st.lists(st.text(), max_size=20))
@@ -59,10 +59,10 @@ def test_full_chunks_are_closed() -> None:
 
 
 def test_a_lone_surrogate_is_packed_as_an_escape() -> None:
-    assert inflated(pack("a\ud800b")) == "a\\ud800b"
+    assert inflate(pack("a\ud800b")) == "a\\ud800b"
 
 
-def test_long_texts_are_replaced_by_numbers_and_short_ones_stay() -> None:
+def test_only_long_texts_are_replaced_by_numbers() -> None:
     texts, long = LongTexts(), HOSTILE * LONG_TEXT
     assert texts.replace_long_texts({"a": [long, HOSTILE[:LONG_TEXT]], "b": long}) == {
         "a": [{TEXT: 0}, HOSTILE[:LONG_TEXT]],

@@ -1,4 +1,4 @@
-"""What was learned in the report: rules with their evidence, and the manual as HTML."""
+"""The report shows what was learned: rules with their evidence, and the manual as HTML."""
 
 from collections.abc import Iterator
 from contextlib import closing

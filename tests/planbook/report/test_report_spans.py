@@ -1,4 +1,4 @@
-"""Spans of methods in the report, drawn as a tree of names, titles, statuses and data."""
+"""The report shows the spans of methods (their sub-tasks, goals, branches and nodes) as a tree."""
 
 import json
 from collections import Counter
@@ -66,8 +66,8 @@ def test_spans_with_parents_are_drawn_as_a_tree(tmp_path: Path) -> None:
         assert json.loads(driver.execute_script(SHAPE, spans)) == json.loads(json.dumps(shape), parse_int=str), name
 
 
-def recorded(folder: Path, name: str, span: str) -> tuple[Page, list[RecordedSpan]]:
-    """Play a recording, and return the page of its report with the recorded spans of this name."""
+def play_recording(folder: Path, name: str, span: str) -> tuple[Page, list[RecordedSpan]]:
+    """Play a recording, and return its report and the recorded spans of this name."""
     play(name, folder)
     page = reported(folder)
     page.check()
@@ -76,7 +76,7 @@ def recorded(folder: Path, name: str, span: str) -> tuple[Page, list[RecordedSpa
 
 
 def test_every_branch_is_shown_with_its_status(tmp_path: Path) -> None:
-    page, branches = recorded(tmp_path / "run", "devils-advocate-minecraft-chances", "branch")
+    page, branches = play_recording(tmp_path / "run", "devils-advocate-minecraft-chances", "branch")
     statuses = Counter(branch.status for branch in branches)
     assert statuses.keys() == {"turned back", "kept", "over", "not tried"}
     badges = page.all("span", class_="kind")
@@ -91,20 +91,20 @@ def test_every_branch_is_shown_with_its_status(tmp_path: Path) -> None:
 
 def test_hostile_spans_and_lasting_actions_are_shown(tmp_path: Path) -> None:
     with closing(new_run(tmp_path / "run", "a", planner="devils-advocate")) as run:
-        book, (entry,) = EpisodeWriter(run, "task/0"), run.entries()
-        scope, seen = f"{book.scope}/advocate/0", Observation("You put book on the table.", lasting=True)
-        book.put(book.scope, "task", {"task": entry.task.model_dump(), "observation": {"text": "Boxes."}})
+        writer, (entry,) = EpisodeWriter(run, "task/0"), run.entries()
+        scope, seen = f"{writer.scope}/advocate/0", Observation("You put book on the table.", lasting=True)
+        writer.put(writer.scope, "task", {"task": entry.task.model_dump(), "observation": {"text": "Boxes."}})
         step = Step(scope=scope, cell=0, line=1, action=Action("put", ("book",)), observation=seen)
-        book.put(book.scope, "act", step.model_dump(mode="json"))
-        book.put(book.scope, "rewind", {"path": scope, "steps": 0})
+        writer.put(writer.scope, "act", step.model_dump(mode="json"))
+        writer.put(writer.scope, "rewind", {"path": scope, "steps": 0})
         tried = BranchTried(round=0, number=0, subtask=HOSTILE, code="x", fate="abandoned", value=0.25, visits=7)
         texts = {"why": f"{HOSTILE} {HIDDEN}", "history": HOSTILE, "mapped": "agent.open('box_3')"}
         failed = BranchTried(round=0, number=1, parent=0, subtask="a", code="y", fate="failed")
         for branch in (tried.model_copy(update=texts), failed):
-            book.put(scope, "span", instant_event(branch))
+            writer.put(scope, "span", instant_event(branch))
         body = {"by": "executor", "text": "part", "depth": 1, "done": False, "note": HOSTILE}
-        book.put(f"{book.scope}/execute/0", "subtask", body)
-        book.end(FAILED)
+        writer.put(f"{writer.scope}/execute/0", "subtask", body)
+        writer.end(FAILED)
     page = reported(tmp_path / "run")
     page.check()
     shown = "".join(page.all("main"))
@@ -117,7 +117,7 @@ def test_hostile_spans_and_lasting_actions_are_shown(tmp_path: Path) -> None:
 
 
 def test_a_graph_is_drawn_above_its_nodes(tmp_path: Path) -> None:
-    page, nodes = recorded(tmp_path / "run", "agentkit-shopping", "node")
+    page, nodes = play_recording(tmp_path / "run", "agentkit-shopping", "node")
     summaries = page.all("summary")
     assert len(page.all("details", class_="graph")) == sum("graph of " in each for each in summaries) == 5
     assert sum(each.endswith("node") for each in summaries) == len(nodes) == 30
@@ -126,7 +126,7 @@ def test_a_graph_is_drawn_above_its_nodes(tmp_path: Path) -> None:
 
 
 def test_subtasks_are_shown_with_their_cells(tmp_path: Path) -> None:
-    page, subtasks = recorded(tmp_path / "run", "adapt-textcraft-stepwise", "subtask")
+    page, subtasks = play_recording(tmp_path / "run", "adapt-textcraft-stepwise", "subtask")
     codes = [str(event.body["code"]).rstrip() for event in events(tmp_path / "run", "cell")]
     assert sorted(map(str.rstrip, page.all("pre", class_="code"))) == sorted(codes)
     titles = "".join(page.all("summary"))
@@ -134,16 +134,16 @@ def test_subtasks_are_shown_with_their_cells(tmp_path: Path) -> None:
     assert all(subtask.title in titles for subtask in subtasks)
 
 
-def test_spans_of_planbook_0_1_are_shown(tmp_path: Path) -> None:
+def test_goals_recorded_by_planbook_0_1_are_shown(tmp_path: Path) -> None:
     near, far = "agent.mine({'log': 1}, None)", "agent.mine('<b>')"
     tried: Any = {"goal": near, "chosen": near, "done": True, "candidates": [far, near], "predicted": [11.0, 10.0]}
     failed: Any = {"goal": "agent.mine('log')", "done": False, "reason": "no tree </pre><b>"}
     with closing(new_run(tmp_path / "run", "t", planner="deps")) as run:
-        book, (entry,) = EpisodeWriter(run, "task/0"), run.entries()
-        book.put(book.scope, "task", {"task": entry.task.model_dump(), "observation": {"text": "A wood."}})
+        writer, (entry,) = EpisodeWriter(run, "task/0"), run.entries()
+        writer.put(writer.scope, "task", {"task": entry.task.model_dump(), "observation": {"text": "A wood."}})
         for body in (tried, failed):
-            book.put(f"{book.scope}/plan/0", "goal", body)
-        book.end(SOLVED)
+            writer.put(f"{writer.scope}/plan/0", "goal", body)
+        writer.end(SOLVED)
     page = reported(tmp_path / "run")
     body = "".join(page.all("main"))
     for words in (near, far, "11", "no tree </pre><b>"):

@@ -1,4 +1,4 @@
-"""The section of the report on claims, and on the inputs of a run."""
+"""The report lists false claims, and the inputs of a run."""
 
 import json
 from contextlib import closing
@@ -18,14 +18,14 @@ def trust(page: Page) -> str:
     return section
 
 
-def claiming(folder: Path, answer: str) -> Path:
+def play_claims(folder: Path, answer: str) -> Path:
     """Play ReAct with a model that always makes the same claim."""
     models = {"default": f"scripted:{ROOT}/tests/claiming.py:{answer}"}
     return toy_run(folder, "react", seeds=2, actions=9, models=models)
 
 
 def test_false_claims_are_counted_and_link_to_their_episodes(tmp_path: Path) -> None:
-    page = reported(claiming(tmp_path / "run", "boastful"))
+    page = reported(play_claims(tmp_path / "run", "boastful"))
     assert "4 made, 0 right; 4 claimed solved but not solved" in page.all("section", class_="figures")[0]
     tasks = [task.id for task in Toy.tasks(Selection(seeds=(0, 1)))]
     assert f"Claims that are false: {', '.join(tasks)}" in trust(page)
@@ -58,7 +58,7 @@ def test_changes_are_reported_with_the_time_of_the_resumption(tmp_path: Path) ->
 
 
 def test_an_imported_run_names_its_files_and_original_runs(tmp_path: Path) -> None:
-    invoke("export", claiming(tmp_path / "run", "modest"), "--out", tmp_path / "episodes.jsonl")
+    invoke("export", play_claims(tmp_path / "run", "modest"), "--out", tmp_path / "episodes.jsonl")
     invoke("import", tmp_path / "episodes.jsonl", "--out", tmp_path / "imported")
     page = reported(tmp_path / "imported")
     assert "these episodes were not played here" in trust(page)

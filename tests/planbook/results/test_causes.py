@@ -1,4 +1,4 @@
-"""Reasons for failure, in words instead of short names."""
+"""Reasons for failure are described in words instead of short names."""
 
 from planbook.envs import Task, Verdict
 from planbook.planner import Ending, Feedback, FeedbackKind, Outcome

@@ -1,4 +1,4 @@
-"""Claims about whole tasks, read from runs of the methods and compared with the environment's verdict."""
+"""Claims of methods that a whole task is solved or not, compared with the verdict of the environment."""
 
 from contextlib import closing
 from pathlib import Path
@@ -28,7 +28,7 @@ DONE = (Feedback(kind=FeedbackKind.DONE, text=""),)
 GOALS, WORD = "the goals of the last plan", "the planner's last word"
 
 
-def played(folder: Path, planner: str, answer: str, env: str = "toy", *ids: str) -> Summary:
+def play_claims(folder: Path, planner: str, answer: str, env: str = "toy", *ids: str) -> Summary:
     """Play a run in which one model of tests/claiming.py has all roles."""
     model = answer if ":" in answer else f"scripted:{ROOT}/tests/claiming.py:{answer}"
     options = {"rounds": 0} if planner == "deps" else {}
@@ -55,10 +55,10 @@ def played(folder: Path, planner: str, answer: str, env: str = "toy", *ids: str)
         ("inner-monologue", "mines", CAMP, ("nothing", "")),
     ],
 )
-def test_the_claim_is_that_of_the_methods_last_judge(
+def test_the_claim_about_a_task_comes_from_the_methods_last_judge(
     tmp_path: Path, planner: str, answer: str, task: tuple[str, str], claim: tuple[str, str]
 ) -> None:
-    summary = played(tmp_path, planner, answer, *task)
+    summary = play_claims(tmp_path, planner, answer, *task)
     (row,) = read_folder(Path(summary.run)).episodes.values()
     assert (row.claim.claim, row.claim.by) == claim
     assert (summary.claims is None) == (claim[0] == "nothing")
@@ -67,11 +67,11 @@ def test_the_claim_is_that_of_the_methods_last_judge(
 
 
 def test_automanual_makes_no_claim(tmp_path: Path) -> None:
-    assert played(tmp_path, "automanual", scripted(), *TOY).claims is None
+    assert play_claims(tmp_path, "automanual", scripted(), *TOY).claims is None
 
 
 def test_a_false_claim_is_named_with_its_task(tmp_path: Path) -> None:
-    claims = played(tmp_path, "react", "boastful", "toy", "fetch/0", "fetch_two/1").claims
+    claims = play_claims(tmp_path, "react", "boastful", "toy", "fetch/0", "fetch_two/1").claims
     assert claims is not None
     assert claims.claimed_and_not == 2
     assert [claim.task for claim in claims.false] == ["fetch/0", "fetch_two/1"]
@@ -96,9 +96,9 @@ def test_a_claim_about_a_broken_or_unplayed_episode_is_not_false(tmp_path: Path)
     episodes = [(SOLVED, True), (FAILED, True), (SOLVED, False), (FAILED, None), (BROKEN, True), (None, True)]
     with closing(new_run(tmp_path / "run", *["a"] * len(episodes), planner="react")) as run:
         for entry, (outcome, done) in zip(run.entries(), episodes, strict=True):
-            book = EpisodeWriter(run, entry.path)
-            book.put(f"{book.scope}/execute/0", "span", instant_event(Claim(done=done, by=WHOLE)))
-            book.end(outcome)
+            writer = EpisodeWriter(run, entry.path)
+            writer.put(f"{writer.scope}/execute/0", "span", instant_event(Claim(done=done, by=WHOLE)))
+            writer.end(outcome)
         found = summary_of(run).claims
     assert found is not None
     expected = {"claimed_and_solved": 1, "claimed_and_not": 1, "denied_and_solved": 1, "unclaimed_and_not": 1}
@@ -111,12 +111,12 @@ def test_a_claim_about_a_broken_or_unplayed_episode_is_not_false(tmp_path: Path)
     assert "a/2 (claimed not solved)" in named
 
 
-def test_a_delivered_answer_is_a_claim_in_every_method(tmp_path: Path) -> None:
+def test_a_delivered_answer_counts_as_a_claim_in_every_method(tmp_path: Path) -> None:
     with closing(new_run(tmp_path / "run", "ask", planner="automanual", env="web")) as run:
-        book, seen = EpisodeWriter(run, "task/0"), Observation("Answered.", terminated=True)
-        step = Step(scope=f"{book.scope}/plan/0", cell=0, line=1, action=Action("stop", ("7",)), observation=seen)
-        book.put(book.scope, "act", step.model_dump(mode="json"))
-        book.end(FAILED)
+        writer, seen = EpisodeWriter(run, "task/0"), Observation("Answered.", terminated=True)
+        step = Step(scope=f"{writer.scope}/plan/0", cell=0, line=1, action=Action("stop", ("7",)), observation=seen)
+        writer.put(writer.scope, "act", step.model_dump(mode="json"))
+        writer.end(FAILED)
         found: Any = summary_of(run).claims
     assert found.false == (
         TaskClaim(task="ask/0", repeat=0, claim="solved", by="an answer was delivered", solved=False),
@@ -125,10 +125,10 @@ def test_a_delivered_answer_is_a_claim_in_every_method(tmp_path: Path) -> None:
 
 def test_a_claim_about_a_task_that_nothing_can_judge_is_not_false(tmp_path: Path) -> None:
     with closing(new_run(tmp_path / "run", "ask", planner="automanual", env="web")) as run:
-        book = EpisodeWriter(run, "task/0")
-        book.put(f"{book.scope}/execute/0", "span", instant_event(Claim(done=True, by=WHOLE)))
+        writer = EpisodeWriter(run, "task/0")
+        writer.put(f"{writer.scope}/execute/0", "span", instant_event(Claim(done=True, by=WHOLE)))
         ending = ending_of(Judgement(unjudged="answer: 7"), DONE, 1, used_up=False)
-        book.put(book.path, "outcome", ending.model_dump(mode="json"))
+        writer.put(writer.path, "outcome", ending.model_dump(mode="json"))
         (row,) = read_run(run).episodes.values()
         assert (row.claim.claim, row.claim.is_false) == ("solved", False)
         assert summary_of(run).claims is None

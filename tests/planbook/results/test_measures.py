@@ -1,4 +1,4 @@
-"""Measures of environments besides success, and Crafter's score: in the summary, the terminal and the report."""
+"""Environments measure more than success: measures, milestones, and the unlock score of Crafter."""
 
 from io import StringIO
 from math import log
@@ -43,12 +43,12 @@ class Game(Toy):
 NAMES = ("a", "b", "c")
 
 
-def ended(outcome: Outcome = Outcome.FAILURE, milestones: tuple[str, ...] = (), **measures: float) -> Ending:
+def ending(outcome: Outcome = Outcome.FAILURE, milestones: tuple[str, ...] = (), **measures: float) -> Ending:
     return Ending(outcome=outcome, cause="x", milestones=milestones, measures=measures)
 
 
 def summed(endings: dict[int, Ending], kinds: str, known: tuple[str, ...] = ()) -> Summary:
-    """Summarise episodes, each of the type of one letter, with these endings by number."""
+    """Summarise episodes whose types are the letters of ``kinds``. ``endings`` maps their numbers to their endings."""
     tasks = [Task(id=f"{kind}/{n}", env="toy", split="all", type=kind, goal=f"g {n}") for n, kind in enumerate(kinds)]
     entries = [Entry(index=number, task=task) for number, task in enumerate(tasks)]
     return summarise(results(entries, endings), 1.0, "run", known=known)
@@ -63,14 +63,14 @@ def printed(parts: Any) -> str:
 
 
 def test_means_are_over_all_played_episodes() -> None:
-    endings = {0: ended(reward=10.0), 1: ended(Outcome.DIRECT_SUCCESS, reward=20.0), 2: ended(Outcome.BROKEN)}
+    endings = {0: ending(reward=10.0), 1: ending(Outcome.DIRECT_SUCCESS, reward=20.0), 2: ending(Outcome.BROKEN)}
     summary = summed(endings, "xxxx")
     assert summary.measures == {"x": {"reward": Measure(mean=15.0, sd=7.0711, episodes=2)}}
     assert list(measure_lines(summary.measures)) == ["Measured in x: reward 15 ± 7.1; over 2 episodes."]
 
 
-def test_every_type_has_figures_and_so_have_all_together() -> None:
-    summary = summed({0: ended(reward=1.0), 1: ended(reward=4.0, steps=9.0), 2: ended()}, "xyz")
+def test_each_type_and_all_types_together_have_figures() -> None:
+    summary = summed({0: ending(reward=1.0), 1: ending(reward=4.0, steps=9.0), 2: ending()}, "xyz")
     assert list(summary.measures) == ["x", "y", "all"]
     assert overall(summary.measures, "reward") == Measure(mean=2.5, sd=2.1213, episodes=2)
     assert overall(summary.measures, "steps") == Measure(mean=9.0, sd=None, episodes=1)
@@ -82,12 +82,12 @@ def test_every_type_has_figures_and_so_have_all_together() -> None:
 
 
 def test_an_environment_without_measures_has_no_figures() -> None:
-    summary = summed({0: ended()}, "x")
+    summary = summed({0: ending()}, "x")
     assert (summary.measures, summary.unlock_score) == ({}, None)
     assert list(figure_parts(summary)) == []
 
 
-def test_the_unlock_score_is_that_of_crafter() -> None:
+def test_the_unlock_score_is_computed_as_in_crafter() -> None:
     assert unlock_score([1.0] * 22) == pytest.approx(100)
     assert unlock_score([0.0] * 22) == 0
     assert unlock_score([1.0] + [0.0] * 21) == pytest.approx(101 ** (1 / 22) - 1)
@@ -107,14 +107,14 @@ def test_milestones_are_counted_for_types_whose_tasks_have_one_goal() -> None:
     ]
     entries = [Entry(index=number, task=task) for number, task in enumerate(tasks)]
     entries.append(Entry(index=len(tasks), task=tasks[-1].model_copy(update={"goal": "another"})))
-    endings = {number: ended(milestones=names) for number, (_, names) in enumerate(reached)}
+    endings = {number: ending(milestones=names) for number, (_, names) in enumerate(reached)}
     found = milestones(results(entries, endings))
     assert found == {"one": {"log": (2, 3), "planks": (1, 3)}}
     assert list(milestone_parts(found, None)) == ["Reached in one: log 2/3, planks 1/3."]
 
 
 def test_all_known_milestones_are_reported_even_if_goals_differ() -> None:
-    endings = {0: ended(milestones=("b",)), 1: ended(milestones=("a", "b"))}
+    endings = {0: ending(milestones=("b",)), 1: ending(milestones=("a", "b"))}
     summary = summed(endings, "xxxx", NAMES)
     assert summary.milestones == {"x": {"b": (2, 4), "a": (1, 4), "c": (0, 4)}}
     assert summary.unlock_score == round(unlock_score([0.25, 0.5, 0.0]), 2)
@@ -130,20 +130,20 @@ def test_all_known_milestones_are_reported_even_if_goals_differ() -> None:
 
 
 def test_several_types_have_one_score() -> None:
-    endings = {0: ended(milestones=("a",)), 1: ended(milestones=("a", "b"))}
+    endings = {0: ending(milestones=("a",)), 1: ending(milestones=("a", "b"))}
     assert summed(endings, "xy", NAMES).unlock_score == round(unlock_score([1.0, 0.5, 0.0]), 2)
     assert summed({}, "xy", NAMES).unlock_score == 0
 
 
 def test_a_task_for_a_single_milestone_does_not_count_for_the_score() -> None:
-    endings = {0: ended(milestones=("a", "b")), 1: ended(milestones=("a",)), 2: ended(milestones=("c", "a"))}
+    endings = {0: ending(milestones=("a", "b")), 1: ending(milestones=("a",)), 2: ending(milestones=("c", "a"))}
     summary = summed(endings, "xxb", NAMES)
     assert summary.unlock_score == round(unlock_score([1.0, 0.5, 0.0]), 2)
     assert summary.milestones["b"] == {"c": (1, 1), "a": (1, 1)}
     text = printed(milestone_parts(summary.milestones, summary.unlock_score))
     assert text.startswith("Reached in b: c 1/1, a 1/1.")
     assert "Reached in x" in text
-    alone = summed({0: ended(milestones=("a",))}, "b", NAMES)
+    alone = summed({0: ending(milestones=("a",))}, "b", NAMES)
     assert (alone.unlock_score, alone.milestones) == (None, {"b": {"a": (1, 1)}})
 
 

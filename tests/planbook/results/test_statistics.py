@@ -1,4 +1,4 @@
-"""The statistics of comparisons, against published examples, counting by hand, and simulated runs."""
+"""The statistics of comparisons agree with published examples, with plain enumeration, and with simulated runs."""
 
 import math
 import random
@@ -32,13 +32,13 @@ def test_a_paired_difference_has_the_published_interval() -> None:
     assert paired_difference(0, 0, 0) == (-1.0, 1.0)
 
 
-def test_mcnemars_test_has_the_published_chance() -> None:
+def test_mcnemars_test_has_the_published_p_value() -> None:
     """Fagerland, Lydersen and Laake (2013), the data of Bentur (2009): exact conditional p 0.0703."""
     assert mcnemar(1, 7) == pytest.approx(0.0703, abs=5e-5)
     assert mcnemar(0, 3000) == 0.0
 
 
-def test_holms_correction_is_that_of_his_examples() -> None:
+def test_holms_correction_agrees_with_his_examples() -> None:
     assert holm([0.01, 0.04, 0.03, 0.005]) == pytest.approx([0.03, 0.06, 0.06, 0.02])
     assert holm([0.5, 0.9]) == [1.0, 1.0]
     assert holm([]) == []
@@ -72,7 +72,7 @@ def test_sign_flips_agree_with_mcnemars_test_on_single_pairs(gained: int, lost: 
 
 
 @given(COUNTS, COUNTS, COUNTS)
-def test_a_paired_difference_lies_in_its_interval_which_is_symmetric(gained: int, lost: int, same: int) -> None:
+def test_the_interval_of_a_paired_difference_contains_it_and_is_symmetric(gained: int, lost: int, same: int) -> None:
     total = gained + lost + same
     low, high = paired_difference(gained, lost, total)
     assert paired_difference(lost, gained, total) == pytest.approx((-high, -low))
@@ -82,20 +82,20 @@ def test_a_paired_difference_lies_in_its_interval_which_is_symmetric(gained: int
 
 
 @pytest.mark.parametrize(("gain", "loss", "tasks"), [(0.15, 0.10, 134), (0.3, 0.05, 60), (0.04, 0.02, 134)])
-def test_intervals_of_paired_differences_hold_as_often_as_they_say(gain: float, loss: float, tasks: int) -> None:
-    dice = np.random.default_rng(7)
-    draws = dice.multinomial(tasks, (gain, loss, 1 - gain - loss), 4_000)
+def test_intervals_of_paired_differences_have_their_stated_coverage(gain: float, loss: float, tasks: int) -> None:
+    rng = np.random.default_rng(7)
+    draws = rng.multinomial(tasks, (gain, loss, 1 - gain - loss), 4_000)
     intervals = [paired_difference(int(gained), int(lost), tasks) for gained, lost, _ in draws]
     held = sum(low <= gain - loss <= high for low, high in intervals) / len(intervals)
     assert 0.94 <= held <= 0.98
 
 
-def test_intervals_of_ratios_and_of_their_differences_hold_as_often_as_they_say() -> None:
-    dice, held = random.Random(10), Counter[str]()
+def test_intervals_of_ratios_and_of_their_differences_have_their_stated_coverage() -> None:
+    rng, held = random.Random(10), Counter[str]()
     for _ in range(400):
-        tasks = [dice.expovariate(1.0) for _ in range(60)]
-        first = [(task, dice.random() < 0.7) for task in tasks]
-        second = [(2 * task, dice.random() < 0.5) for task in tasks]
+        tasks = [rng.expovariate(1.0) for _ in range(60)]
+        first = [(task, rng.random() < 0.7) for task in tasks]
+        second = [(2 * task, rng.random() < 0.5) for task in tasks]
         difference = ratio_difference(first, second)
         for name, found, true in (("ratio", ratio(first), 1 / 0.7), ("difference", difference, 2 / 0.5 - 1 / 0.7)):
             assert found.low is not None
@@ -105,7 +105,7 @@ def test_intervals_of_ratios_and_of_their_differences_hold_as_often_as_they_say(
 
 
 @given(st.lists(st.tuples(st.integers(0, 9), st.integers(0, 3)), min_size=1, max_size=30))
-def test_the_interval_of_a_ratio_is_that_of_the_jackknife_for_many_tasks(parts: list[tuple[int, int]]) -> None:
+def test_for_many_tasks_the_interval_of_a_ratio_is_that_of_the_jackknife(parts: list[tuple[int, int]]) -> None:
     many = parts * (1_000 // len(parts))
     found, (above, below) = ratio(many), (sum(part) for part in zip(*many, strict=True))
     if not below:

@@ -1,4 +1,4 @@
-"""The summary of a run: every task is in the denominator."""
+"""The summary of a run: every task counts in the denominator."""
 
 import pytest
 from hypothesis import given
@@ -18,14 +18,14 @@ BROKEN = Ending(outcome=Outcome.BROKEN, cause="broken", message="the browser die
 
 
 def summed(types: str, *endings: Ending, repeats: int = 1) -> Summary:
-    """Summarise episodes, each of the type of one letter; those without an ending were not run."""
+    """Summarise episodes whose types are the letters of ``types``. Episodes without an ending were not run."""
     tasks = [Task(id=f"{kind}/{n}", env="toy", split="all", type=kind, goal="g") for n, kind in enumerate(types)]
     entries = [Entry(index=n, task=task, repeat=n * repeats // len(types)) for n, task in enumerate(tasks)]
     return summarise(results(entries, dict(enumerate(endings))), 1.0, "run")
 
 
 def columns_of(summary: Summary) -> dict[str, list[str]]:
-    """Return the figures of the table of results, by column."""
+    """Map each column of the table of results to its figures."""
     table = results_table(summary, "t")
     return {name: [row[place] for row in table.rows] for place, name in enumerate(table.columns, 1)}
 
@@ -49,7 +49,7 @@ def test_broken_and_unplayed_episodes_count_as_not_solved() -> None:
     ) in list(failure_lines(summary))
 
 
-def test_a_run_that_was_played_whole_has_no_columns_for_unplayed_episodes() -> None:
+def test_a_completely_played_run_has_no_columns_for_unplayed_episodes() -> None:
     summary = summed("aa", SOLVED, FAILED)
     assert {"broken", "not run"}.isdisjoint(columns_of(summary))
     assert not any("Broken" in line for line in failure_lines(summary))
@@ -65,19 +65,19 @@ def test_repeats_have_a_spread() -> None:
     assert summary.spread == pytest.approx(0.35355, abs=1e-5)
 
 
-def test_the_spread_is_over_the_shares_of_repeats_with_other_numbers_of_episodes() -> None:
+def test_the_spread_compares_success_rates_if_repeats_differ_in_size() -> None:
     tasks = [Task(id=f"a/{n}", env="toy", split="all", type="a", goal="g") for n in range(4)]
     entries = [Entry(index=n, task=task, repeat=n // 3) for n, task in enumerate(tasks)]
     summary = summarise(results(entries, dict.fromkeys(range(4), SOLVED)), 1.0, "run")
     assert (summary.solved_by_repeat, summary.spread) == ((3, 1), 0.0)
 
 
-def test_means_are_printed_from_the_digits_that_they_have() -> None:
+def test_means_are_rounded_only_once() -> None:
     moves = [SOLVED.model_copy(update={"actions": 1 + (n < 8)}) for n in range(23)]
     assert columns_of(summed("a" * 23, *moves))["mean actions"] == ["1.35", "1.35"]
 
 
-def test_costs_per_task_are_over_the_tasks_that_were_run() -> None:
+def test_costs_per_task_are_divided_by_the_tasks_that_were_run() -> None:
     spent = Spending(calls=1, prompt=10, completion=2)
     entries = [Entry(index=n, task=Task(id=f"a/{n}", env="toy", split="all", type="a", goal="g")) for n in range(4)]
     line, *_ = spending_lines(summarise(results(entries, {0: SOLVED, 1: BROKEN}), 1.0, "run", spent))
@@ -90,7 +90,7 @@ def test_costs_per_task_are_over_the_tasks_that_were_run() -> None:
     ("successes", "total", "low", "high"),
     [(0, 10, 0.0, 0.2775), (10, 10, 0.7225, 1.0), (5, 10, 0.2366, 0.7634), (140, 140, 0.9733, 1.0), (0, 0, 0.0, 1.0)],
 )
-def test_wilson_intervals_are_those_of_published_tables(successes: int, total: int, low: float, high: float) -> None:
+def test_wilson_intervals_agree_with_published_tables(successes: int, total: int, low: float, high: float) -> None:
     assert wilson(successes, total) == pytest.approx((low, high), abs=1e-4)
 
 

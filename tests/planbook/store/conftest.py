@@ -1,4 +1,4 @@
-"""Fixtures with every kind of store."""
+"""Fixtures for stores of every kind: a SQLite file, and a schema in PostgreSQL."""
 
 from collections.abc import Callable, Iterator
 from contextlib import closing
@@ -7,12 +7,12 @@ import pytest
 
 from planbook.store import Store, StoreLocation, create_schema
 
-NewPlace = Callable[[], StoreLocation]
+NewLocation = Callable[[], StoreLocation]
 
 
 @pytest.fixture(params=["sqlite", "postgres"])
-def new_place(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> NewPlace:
-    """Return a function that makes the place of a new, empty store."""
+def new_location(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> NewLocation:
+    """Return a function that returns the location of a new, empty store."""
     if request.param == "sqlite":
         return lambda: tmp_path_factory.mktemp("store") / "run.db"
     url = request.getfixturevalue("postgres").url
@@ -20,13 +20,13 @@ def new_place(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathF
 
 
 @pytest.fixture
-def place(new_place: NewPlace) -> StoreLocation:
-    """Return the place of a new, empty store."""
-    return new_place()
+def location(new_location: NewLocation) -> StoreLocation:
+    """Return the location of a new, empty store."""
+    return new_location()
 
 
 @pytest.fixture
-def store(place: StoreLocation) -> Iterator[Store]:
+def store(location: StoreLocation) -> Iterator[Store]:
     """Yield a new, empty store."""
-    with closing(Store(place)) as opened:
+    with closing(Store(location)) as opened:
         yield opened

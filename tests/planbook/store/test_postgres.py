@@ -29,7 +29,7 @@ def store(schema: Schema) -> Iterator[Store]:
 
 
 def test_a_reader_waits_for_an_id_that_is_committed_late(schema: Schema, store: Store) -> None:
-    """Ids are assigned before the commit; a reader that has seen a later one never asks for an earlier one."""
+    """Ids are assigned before the commit, and a reader that has seen a later id never asks for an earlier one."""
     add = SQL("INSERT INTO {} (scope, kind, n, body, at) VALUES ('task/0', 'act', 0, '{{}}', 0)")
     read: list[tuple[int, str]] = []
     with psycopg.connect(schema.url) as late:
@@ -142,7 +142,7 @@ def test_faulty_urls_are_reported(postgres: Server) -> None:
         create_schema("postgresql://me:secret@host/db?nothing=1")
 
 
-def test_a_server_that_refuses_a_statement_is_not_called_lost(postgres: Server, schema: Schema, store: Store) -> None:
+def test_a_refused_statement_is_not_reported_as_a_lost_server(postgres: Server, schema: Schema, store: Store) -> None:
     full = "BEGIN RAISE EXCEPTION 'could not extend file: no space left' USING ERRCODE = 'disk_full'; END"
     with psycopg.connect(postgres.url, autocommit=True) as connection:
         connection.execute(f"CREATE FUNCTION fill() RETURNS trigger LANGUAGE plpgsql AS $${full}$$".encode())

@@ -1,4 +1,4 @@
-"""Runs whose events are in PostgreSQL: they are played, killed, resumed, joined and reported."""
+"""Runs that keep their events in PostgreSQL are played, killed, resumed, joined and reported."""
 
 import json
 import shutil
@@ -28,13 +28,13 @@ def _password(postgres: Server, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PGPASSWORD", postgres.password)
 
 
-def killed_after(events: int, *arguments: object) -> None:
-    """Run a command, and kill its process after so many new events."""
+def kill_after(events: int, *arguments: object) -> None:
+    """Run a command, and kill its process after this number of new events."""
     assert run_until_survived([["", events]], *arguments) == [KILLED]
 
 
 def events(folder: Path) -> list[tuple[str, str, int, Body]]:
-    """Return the events in a fixed order, without those of each invocation."""
+    """Return the events in a fixed order, without those that mark invocations."""
     with closing(Run.open(folder)) as run:
         rows = [(row.scope, row.kind, row.n, row.body) for row in run.store.events() if row.kind != "sitting"]
     return sorted(rows, key=lambda row: row[:3])
@@ -43,8 +43,8 @@ def events(folder: Path) -> list[tuple[str, str, int, Body]]:
 def test_processes_with_one_database_share_one_budget(tmp_path: Path, postgres: Server) -> None:
     folder, tokens = tmp_path / "run", 30_000
     arguments = ("run", "--env", "toy", "--planner", "automanual", "--model", scripted(), "--seeds", "0-9", "--jobs", 4)
-    hosted = ("--executor", "processes", "--store", postgres.url, "--budget", f"tokens={tokens}")
-    stopped = invoke(*arguments, *hosted, "--json", "--out", folder)
+    options = ("--executor", "processes", "--store", postgres.url, "--budget", f"tokens={tokens}")
+    stopped = invoke(*arguments, *options, "--json", "--out", folder)
     assert stopped.returncode == 4, stopped.printed
     assert tokens - 10_000 < stopped.result["tokens"] <= tokens
     assert invoke("run", "--resume", folder, "--budget", "tokens=1000000", "--json").result["tasks"] == 20
@@ -54,11 +54,11 @@ def test_processes_with_one_database_share_one_budget(tmp_path: Path, postgres: 
 def test_a_run_that_is_killed_three_times_ends_like_one_in_a_file(tmp_path: Path, postgres: Server) -> None:
     undisturbed, folder = tmp_path / "undisturbed", tmp_path / "run"
     assert invoke(*PLAY, "--out", undisturbed).returncode == 0
-    killed_after(25, *PLAY, "--jobs", 2, "--out", folder, "--store", postgres.url)
+    kill_after(25, *PLAY, "--jobs", 2, "--out", folder, "--store", postgres.url)
     assert not (folder / "run.db").exists()
     assert len(events(folder)) >= 25
-    killed_after(40, "run", "--resume", folder)
-    killed_after(15, *PLAY, "--out", folder, "--store", postgres.url)
+    kill_after(40, "run", "--resume", folder)
+    kill_after(15, *PLAY, "--out", folder, "--store", postgres.url)
     finished = invoke("run", "--resume", folder, "--json")
     assert (finished.returncode, finished.result["solved"]) == (0, 10), finished.stderr
     assert events(folder) == events(undisturbed)
@@ -93,8 +93,8 @@ def test_a_command_reads_its_own_run_with_the_password_in_the_url(
 ) -> None:
     monkeypatch.delenv("PGPASSWORD")
     monkeypatch.setenv("PGPASSFILE", "/nowhere")
-    given = ("--split", "all:1", "--out", tmp_path / "run", "--store", postgres.url)
-    assert planbook(*PLAY, *given, "--table").returncode == 0
+    options = ("--split", "all:1", "--out", tmp_path / "run", "--store", postgres.url)
+    assert planbook(*PLAY, *options, "--table").returncode == 0
     played = run(env="toy", split="all:1", out=tmp_path / "python", store=postgres.url)
     assert played.solved == 1
 
@@ -107,8 +107,8 @@ def test_a_run_with_another_store_is_another_run(tmp_path: Path, postgres: Serve
         assert "holds another run (other store)" in refusal(*PLAY, "--out", out, "--store", store)
 
 
-def test_a_player_on_another_machine_is_refused(tmp_path: Path, postgres: Server) -> None:
-    """The lock of a copied folder says nothing; the lock of the database does."""
+def test_a_run_that_is_played_on_another_machine_cannot_be_played(tmp_path: Path, postgres: Server) -> None:
+    """Another machine is imitated by a copy of the folder. Its lock is free, but that of the database is held."""
     folder, copy = tmp_path / "run", tmp_path / "copy"
     assert invoke(*PLAY, "--out", folder, "--store", postgres.url).returncode == 0
     shutil.copytree(folder, copy)
@@ -125,7 +125,7 @@ def test_a_player_on_another_machine_is_refused(tmp_path: Path, postgres: Server
 
 @pytest.mark.deep
 def test_a_lost_server_ends_the_run_with_one_line(tmp_path: Path, postgres: Server) -> None:
-    """The rest is played when the server can be reached again."""
+    """The remaining episodes are played when the server can be reached again."""
     folder = tmp_path / "run"
     url = postgres.database()
     command = [sys.executable, "-m", "planbook", *PLAY, "--repeats", "8", "--out", str(folder), "--store", url]
@@ -171,7 +171,7 @@ def test_a_process_joins_a_run_and_loses_nothing_when_it_is_killed(tmp_path: Pat
     assert (summary["solved"], summary["tasks"]) == (12, 12)
 
 
-def test_a_run_that_is_not_played_cannot_be_joined(tmp_path: Path) -> None:
+def test_a_run_that_no_process_plays_cannot_be_joined(tmp_path: Path) -> None:
     assert invoke(*PLAY, "--out", tmp_path / "run").returncode == 0
     message = f"no process plays {tmp_path / 'run'}; resume it with: planbook run --resume"
     assert message in refusal("join", tmp_path / "run")

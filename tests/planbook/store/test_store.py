@@ -1,4 +1,4 @@
-"""The store, in a file and in PostgreSQL."""
+"""The store of events, in a file and in PostgreSQL."""
 
 import os
 import shutil
@@ -30,26 +30,26 @@ BODIES = st.dictionaries(st.text(max_size=8), JSON, max_size=4)
 
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=25)
 @given(bodies=st.lists(BODIES, max_size=3))
-def test_a_body_is_read_as_it_was_written(place: StoreLocation, bodies: list[dict[str, JsonValue]]) -> None:
-    store = Store(place)
+def test_an_event_is_read_as_it_was_written(location: StoreLocation, bodies: list[dict[str, JsonValue]]) -> None:
+    store = Store(location)
     last = max((number for number, _ in store.events_since(0)), default=0)
     store.put_all([(f"task/{last}", "act", n, body) for n, body in enumerate(bodies)])
     store.close()
-    again = Store(place, to_write=False)
+    again = Store(location, to_write=False)
     assert [event.body for event in again.events(f"task/{last}")] == bodies
     assert [event.body for _, event in again.events_since(last)] == bodies
     again.close()
 
 
-def test_a_long_text_is_stored_once(place: StoreLocation) -> None:
-    store = Store(place)
+def test_a_long_text_is_stored_once(location: StoreLocation) -> None:
+    store = Store(location)
     page = "<p>" * LONG_TEXT
     for number in range(5):
         store.put("task/0", "act", number, {"observation": {"text": page}})
     assert [event.body for event in store.events()] == [{"observation": {"text": page}}] * 5
     store.close()
-    assert tables(place)[1] == [page]
-    assert max(len(row[3]) for row in tables(place)[0]) < LONG_TEXT
+    assert tables(location)[1] == [page]
+    assert max(len(row[3]) for row in tables(location)[0]) < LONG_TEXT
 
 
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=12)
@@ -57,25 +57,25 @@ def test_a_long_text_is_stored_once(place: StoreLocation) -> None:
 def test_both_stores_have_the_same_rows_for_the_same_events(
     tmp_path_factory: pytest.TempPathFactory, postgres: Server, bodies: list[dict[str, JsonValue]]
 ) -> None:
-    places: list[StoreLocation] = [tmp_path_factory.mktemp("store") / "run.db", create_schema(postgres.url)]
-    for place in places:
-        store = Store(place)
+    locations: list[StoreLocation] = [tmp_path_factory.mktemp("store") / "run.db", create_schema(postgres.url)]
+    for location in locations:
+        store = Store(location)
         for number, body in enumerate(bodies):
             store.put("task/0", "act", number, body)
         store.close()
-    (events, texts), (others, other_texts) = map(tables, places)
+    (events, texts), (others, other_texts) = map(tables, locations)
     assert (events, sorted(texts)) == (others, sorted(other_texts))
 
 
-def tables(place: StoreLocation) -> tuple[list[Any], list[str]]:
-    """Return the contents of the tables without the times."""
+def tables(location: StoreLocation) -> tuple[list[Any], list[str]]:
+    """Return the rows of both tables, without times: events and texts."""
     event, body = "select scope, kind, n, body from {}event order by id", "select body from {}text"
-    if isinstance(place, Path):
-        with closing(sqlite3.connect(place)) as raw:
+    if isinstance(location, Path):
+        with closing(sqlite3.connect(location)) as raw:
             return raw.execute(event.format("")).fetchall(), [row[0] for row in raw.execute(body.format(""))]
-    with psycopg.connect(place.url) as raw:
-        rows = raw.execute(event.format(f"{place.schema}.").encode()).fetchall()
-        return rows, [row[0] for row in raw.execute(body.format(f"{place.schema}.").encode())]
+    with psycopg.connect(location.url) as raw:
+        rows = raw.execute(event.format(f"{location.schema}.").encode()).fetchall()
+        return rows, [row[0] for row in raw.execute(body.format(f"{location.schema}.").encode())]
 
 
 def test_a_failed_batch_leaves_nothing_and_can_be_written_again(store: Store) -> None:
@@ -103,35 +103,35 @@ def test_a_file_that_is_no_store_is_refused(tmp_path: Path) -> None:
         Store(tmp_path / "run.db")
 
 
-def count_as_reader(place: Path) -> str:
-    """Return the number of events that a process sees that may not write in the folder."""
+def count_as_reader(location: Path) -> str:
+    """Return the number of events that a process without write permission in the folder can read."""
     read = (
         "import os, sys; from pathlib import Path; from planbook.store import Store; place = Path(sys.argv[1]);"
         "assert not os.access(place.parent, os.W_OK); print(len([*Store(place, to_write=False).events()]))"
     )
     as_reader = ("setpriv", "--bounding-set", "-all") if os.geteuid() == 0 else ()  # root may write anywhere
-    place.parent.chmod(0o555)
+    location.parent.chmod(0o555)
     try:
-        command = [*as_reader, sys.executable, "-c", read, place]
+        command = [*as_reader, sys.executable, "-c", read, location]
         done = subprocess.run(command, check=False, capture_output=True, text=True)
     finally:
-        place.parent.chmod(0o755)
+        location.parent.chmod(0o755)
     return done.stdout or done.stderr
 
 
 def test_a_reader_without_write_permission_sees_the_events_of_a_process_that_plays(tmp_path: Path) -> None:
-    place = tmp_path / "run.db"
-    with closing(Store(place)) as store:
+    location = tmp_path / "run.db"
+    with closing(Store(location)) as store:
         store.put("task/0", "act", 0, {})
-        assert count_as_reader(place) == "1\n"
+        assert count_as_reader(location) == "1\n"
     (tmp_path / "run.db-wal").touch()
-    assert count_as_reader(place) == "1\n", "an empty log without its index, which SQLite could not create"
+    assert count_as_reader(location) == "1\n", "an empty log without its index, which SQLite could not create"
 
 
 def test_a_reader_without_write_permission_does_not_ignore_a_log(tmp_path: Path) -> None:
-    place, copied = tmp_path / "run.db", tmp_path / "copied"
+    location, copied = tmp_path / "run.db", tmp_path / "copied"
     copied.mkdir()
-    with closing(Store(place)) as store:
+    with closing(Store(location)) as store:
         store.put("task/0", "act", 0, {})
         for name in ("run.db", "run.db-wal"):
             shutil.copy(tmp_path / name, copied / name)
@@ -159,11 +159,11 @@ def test_keys_like_those_of_the_store_are_read_as_they_were_written(store: Store
 
 
 @pytest.mark.parametrize("text", ["half \ud83d of a pair", "x" * LONG_TEXT + "\udcff"])
-def test_a_lone_surrogate_is_read_as_it_was_written(place: StoreLocation, text: str) -> None:
+def test_a_lone_surrogate_is_read_as_it_was_written(location: StoreLocation, text: str) -> None:
     body: dict[str, JsonValue] = {"observation": {"text": text}, "page": "ü" * LONG_TEXT}
-    store = Store(place)
+    store = Store(location)
     store.put("task/0", "act", 0, body)
     store.close()
-    again = Store(place)
+    again = Store(location)
     assert [event.body for event in again.events()] == [body]
     again.close()

@@ -21,7 +21,7 @@ SOLVED, FAILED = Ending(outcome=Outcome.DIRECT_SUCCESS), Ending(outcome=Outcome.
 BROKEN = Ending(outcome=Outcome.BROKEN, cause="broken")
 
 
-def test_the_time_left_follows_from_the_time_of_ended_episodes() -> None:
+def test_the_time_left_is_estimated_from_the_time_of_ended_episodes() -> None:
     assert time_left(500.0, 0, 3) is None
     assert time_left(60.0, 10, 90) == pytest.approx(9 * 60)
 
@@ -50,7 +50,7 @@ def bar(shown: Progress, width: int) -> list[str]:
 
 
 def printed(shown: Progress, every: float, seconds: float) -> list[str]:
-    """Return the lines that are printed where there is no terminal."""
+    """Return the lines that are printed if the output is not a terminal."""
     file = io.StringIO()
     with shown.show(Console(file=file, highlight=False), interval=every):
         time.sleep(seconds)
@@ -76,7 +76,7 @@ def test_the_bar_says_that_a_run_is_paused_and_always_has_two_lines(run: Run) ->
     assert len(bar(progress(run, [], paused=True), 40)) == 2
 
 
-def test_without_a_terminal_a_line_is_printed_now_and_then_and_at_the_end(run: Run) -> None:
+def test_without_a_terminal_a_line_is_printed_at_intervals_and_at_the_end(run: Run) -> None:
     lines = printed(progress(run, [SOLVED]), every=0.2, seconds=0.5)
     assert len(lines) >= 2
     assert re.fullmatch(r"adapt on toy: 1/4 episodes, 1 solved \(100\.0%\); \d:\d\d elapsed; - left", lines[-1])

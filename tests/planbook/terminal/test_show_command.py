@@ -1,4 +1,4 @@
-"""`planbook show`: one episode in the terminal, whatever the method."""
+"""`planbook show`: shows one episode in the terminal, for every method."""
 
 import json
 import re
@@ -27,7 +27,7 @@ def show(folder: Path, *arguments: object) -> str:
 
 
 @pytest.fixture(scope="module")
-def asking(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def run_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return write_closed_run(tmp_path_factory.mktemp("asking") / "run", run_with_prompts, seeds=3)
 
 
@@ -38,8 +38,8 @@ def adapt(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def test_the_head_has_task_outcome_and_cost(asking: Path) -> None:
-    head = show(asking, 0).splitlines()[:5]
+def test_the_head_has_task_outcome_and_cost(run_folder: Path) -> None:
+    head = show(run_folder, 0).splitlines()[:5]
     assert head[0] == "fetch/0  episode 0"
     assert head[1].startswith("put the ")
     assert head[2] == "type fetch, split all, seed 0"
@@ -47,8 +47,8 @@ def test_the_head_has_task_outcome_and_cost(asking: Path) -> None:
     assert re.match(r"\d+ model calls: [\d,]+ prompt and [\d,]+ completion tokens, ", head[4])
 
 
-def test_steps_are_shown_below_their_code_with_its_lines(asking: Path) -> None:
-    printed = show(asking, 0)
+def test_steps_are_shown_below_their_code_with_its_lines(run_folder: Path) -> None:
+    printed = show(run_folder, 0)
     assert re.search(r"1 seen = agent.open\('box_1'\)", printed)
     assert re.search(r"line 1 1\. agent\.open\('box_1'\) -> You open box_1", printed)
     assert "AssertionError: not there" in printed
@@ -63,7 +63,7 @@ def test_a_procedure_is_shown_with_its_helpers(tmp_path: Path) -> None:
     assert numbers == list(range(1, 20))
 
 
-def test_knowledge_is_shown_without_the_marks_of_its_blocks(tmp_path: Path) -> None:
+def test_knowledge_is_shown_without_the_marks_between_its_blocks(tmp_path: Path) -> None:
     invoke(*BUILD, "--task", "fetch/0", "--task", "fetch/1", "--out", tmp_path / "run")
     with closing(Run.open(tmp_path / "run")) as run:
         read = read_run(run)
@@ -74,22 +74,22 @@ def test_knowledge_is_shown_without_the_marks_of_its_blocks(tmp_path: Path) -> N
     assert not [found for found in (printed, document) if "x02" in found or "u0002" in found]
 
 
-def test_no_control_character_reaches_the_terminal(asking: Path) -> None:
-    printed = "".join(show(asking, episode, "--prompts") for episode in range(3))
+def test_no_control_character_reaches_the_terminal(run_folder: Path) -> None:
+    printed = "".join(show(run_folder, episode, "--prompts") for episode in range(3))
     assert not UNPRINTABLE.search(printed)
     assert "\\x1b[31m red" in printed
 
 
-def test_prompts_are_shown_on_request_and_repeated_ones_as_lengths(asking: Path) -> None:
-    short, whole = show(asking, 0), show(asking, 0, "--prompts")
+def test_prompts_are_shown_on_request_but_repeated_ones_only_by_their_length(run_folder: Path) -> None:
+    short, whole = show(run_folder, 0), show(run_folder, 0, "--prompts")
     assert "planner was asked automanual/task.j2" in short
     assert "reply: " not in short
     assert "reply: ### Understanding" in whole
     assert re.search(r"as before, [\d,]+ characters", whole)
 
 
-def test_an_episode_is_named_by_its_task_or_its_failure(asking: Path, tmp_path: Path) -> None:
-    assert show(asking, "fetch/1").startswith("fetch/1  episode 2")
+def test_an_episode_is_named_by_its_task_or_its_failure(run_folder: Path, tmp_path: Path) -> None:
+    assert show(run_folder, "fetch/1").startswith("fetch/1  episode 2")
     folder = write_closed_run(tmp_path / "run", many_endings, [SOLVED, Outcome.NOT_RUN, FAILED])
     assert show(folder, "failed").startswith("fetch/2")
 
@@ -102,10 +102,10 @@ def test_episodes_that_cannot_be_shown_are_refused(tmp_path: Path) -> None:
     assert "has no round to show" in refusal("show", folder, "0", "--json")
 
 
-def test_an_unfinished_episode_is_shown_up_to_its_last_event(asking: Path) -> None:
-    with closing(Run.open(asking)) as run:
+def test_an_unfinished_episode_is_shown_up_to_its_last_event(run_folder: Path) -> None:
+    with closing(Run.open(run_folder)) as run:
         cut = run.entries()[-2].index
-    printed = show(asking, cut)
+    printed = show(run_folder, cut)
     assert "has begun but not ended" in printed
     assert "its end is not recorded" in printed
     assert "1. agent.look() -> Still boxes. (not counted)" in printed

@@ -34,7 +34,7 @@ def wait_until(reader: Reader, state: str) -> None:
     reader.wait(f"{STATE} === {state!r}")
 
 
-def test_steps_appear_at_once_and_buttons_control_the_run(reader: Reader, tmp_path: Path) -> None:
+def test_steps_appear_immediately_and_buttons_control_the_run(reader: Reader, tmp_path: Path) -> None:
     folder = tmp_path / "run"
     with playing_run(folder) as process, watch_run(folder) as watcher:
         reader.open(watcher.address)
@@ -51,7 +51,7 @@ def test_steps_appear_at_once_and_buttons_control_the_run(reader: Reader, tmp_pa
         reader.wait("return document.querySelector('.episode[open] .outcome').textContent !== 'begun'")
         click(reader, "pause")
         wait_until(reader, "paused")
-        time.sleep(SLOW_ANSWER_SECONDS + 0.2)  # running requests are answered
+        time.sleep(SLOW_ANSWER_SECONDS + 0.2)  # until the current requests are answered
         before = count(folder, ("ask", "act"))
         time.sleep(SLOW_ANSWER_SECONDS + 0.2)
         assert count(folder, ("ask", "act")) == before
@@ -68,7 +68,7 @@ def test_steps_appear_at_once_and_buttons_control_the_run(reader: Reader, tmp_pa
         reader.driver.get("about:blank")
 
 
-def test_hostile_texts_are_texts_and_the_page_fits_a_phone(reader: Reader, tmp_path: Path) -> None:
+def test_hostile_texts_are_shown_as_text_and_the_page_fits_a_phone(reader: Reader, tmp_path: Path) -> None:
     folder = write_closed_run(tmp_path / "run", run_with_prompts, seeds=2)
     with watch_run(folder) as watcher:
         reader.open(watcher.address, size="phone")

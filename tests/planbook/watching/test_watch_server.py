@@ -25,8 +25,8 @@ from tests.watched import Watcher, count, playing_run, watch_run
 
 
 @pytest.fixture(scope="module")
-def still(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Watcher]:
-    """A watched run that no process plays."""
+def idle_watcher(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Watcher]:
+    """A watcher of a run that no process plays."""
     folder = write_closed_run(tmp_path_factory.mktemp("still") / "run", run_with_prompts, seeds=2)
     before = (folder / "run.json").read_bytes(), count(folder, None)
     with watch_run(folder) as watcher:
@@ -132,41 +132,41 @@ def test_learned_rules_are_shown(tmp_path: Path) -> None:
     assert re.search(r"\d+ rules? in force", shown)
 
 
-def test_an_episode_is_served_with_its_cells(still: Watcher) -> None:
-    inside = still.get("/episode/0")
+def test_an_episode_is_served_with_its_cells(idle_watcher: Watcher) -> None:
+    inside = idle_watcher.get("/episode/0")
     assert inside.status == 200
     (play,) = [part for part in json.loads(inside.text)["parts"] if "play" in part]
     assert play["rounds"][0]["cells"]
     assert inside.headers["content-type"] == "application/json"
-    assert still.get("/episode/99").status == 404
+    assert idle_watcher.get("/episode/99").status == 404
 
 
-def test_requests_without_the_token_are_refused(still: Watcher) -> None:
+def test_requests_without_the_token_are_refused(idle_watcher: Watcher) -> None:
     for path in ("/", "/news", "/episode/0"):
-        assert still.get(path, Cookie="").status == 403
-        assert still.get(f"{path}?token=guessed", Cookie="").status == 403
-    refused = still.get("/", Cookie="")
+        assert idle_watcher.get(path, Cookie="").status == 403
+        assert idle_watcher.get(f"{path}?token=guessed", Cookie="").status == 403
+    refused = idle_watcher.get("/", Cookie="")
     assert "set-cookie" not in refused.headers
-    assert still.token not in refused.text
-    assert still.get(f"/?token={still.token}", Cookie="").status == 200
+    assert idle_watcher.token not in refused.text
+    assert idle_watcher.get(f"/?token={idle_watcher.token}", Cookie="").status == 200
 
 
-def test_requests_to_another_host_name_are_refused(still: Watcher) -> None:
-    port = still.host.partition(":")[2]
+def test_requests_to_another_host_name_are_refused(idle_watcher: Watcher) -> None:
+    port = idle_watcher.host.partition(":")[2]
     for host in (f"evil.example:{port}", "evil.example", "127.0.0.1", f"127.0.0.1.evil.example:{port}"):
-        assert still.get("/", Host=host).status == 403
-    assert still.get("/", Host=f"localhost:{port}").status == 200
+        assert idle_watcher.get("/", Host=host).status == 403
+    assert idle_watcher.get("/", Host=f"localhost:{port}").status == 200
 
 
 @pytest.mark.parametrize("origin", ["", "null", "http://evil.example", "https://127.0.0.1", "http://127.0.0.1:1"])
-def test_only_our_page_controls_the_run(still: Watcher, origin: str) -> None:
-    assert still.get("/ask/stop", "POST", Origin=origin).status == 403
-    assert still.get("/ask/stop", "GET").status == 405
-    assert still.ask("delete").status == 404
+def test_only_our_page_controls_the_run(idle_watcher: Watcher, origin: str) -> None:
+    assert idle_watcher.get("/ask/stop", "POST", Origin=origin).status == 403
+    assert idle_watcher.get("/ask/stop", "GET").status == 405
+    assert idle_watcher.ask("delete").status == 404
 
 
-def test_the_headers_forbid_everything_that_the_page_does_not_need(still: Watcher) -> None:
-    headers = still.get("/").headers
+def test_the_headers_forbid_everything_that_the_page_does_not_need(idle_watcher: Watcher) -> None:
+    headers = idle_watcher.get("/").headers
     policy = headers["content-security-policy"]
     assert "default-src 'none'" in policy
     assert f"script-src '{script_hash()}';" in policy
@@ -177,7 +177,7 @@ def test_the_headers_forbid_everything_that_the_page_does_not_need(still: Watche
     assert {"httponly", "samesite=strict"} <= set(headers["set-cookie"].lower().split("; "))
 
 
-def test_building_tasks_that_were_left_out_are_not_counted(tmp_path: Path) -> None:
+def test_skipped_building_tasks_are_not_counted(tmp_path: Path) -> None:
     run = tmp_path / "run"
     built = invoke(*BUILD, "--types", "fetch", "--tasks-per-type", "4", "--solved-after", "1", "--out", run, "--json")
     assert built.returncode == 0, built.printed

@@ -19,10 +19,10 @@ def test_replans_and_goals_are_counted(tmp_path: Path) -> None:
     episodes = [(mended, SOLVED), ([goal(LOG), goal(PICKAXE, False)], FAILED), ([], FAILED)]
     with closing(new_run(tmp_path / "run", *"aab")) as run:
         for entry, (goals, outcome) in zip(run.entries(), episodes, strict=True):
-            book = EpisodeWriter(run, entry.path)
+            writer = EpisodeWriter(run, entry.path)
             for body in goals:
-                book.put(f"{book.scope}/plan/0", "goal", body)
-            book.end(outcome)
+                writer.put(f"{writer.scope}/plan/0", "goal", body)
+            writer.end(outcome)
         found = summary_of(run).methods["goals"]
     assert isinstance(found, GoalFigures)
     assert (found.tried, found.done, found.failed, found.mapped) == (6, 4, 2, 1)
@@ -32,12 +32,12 @@ def test_replans_and_goals_are_counted(tmp_path: Path) -> None:
     assert line in "\n".join(map(str, found.describe()))
 
 
-def test_replans_are_those_of_played_episodes(tmp_path: Path) -> None:
+def test_replans_are_counted_in_played_episodes_only(tmp_path: Path) -> None:
     with closing(new_run(tmp_path / "run", *"ab")) as run:
         for entry, goals in zip(run.entries(), ([goal(LOG)], [goal(PICKAXE, False), goal(LOG)]), strict=True):
-            book = EpisodeWriter(run, entry.path)
+            writer = EpisodeWriter(run, entry.path)
             for body in goals:
-                book.put(f"{book.scope}/plan/0", "goal", body)
+                writer.put(f"{writer.scope}/plan/0", "goal", body)
         EpisodeWriter(run, "task/0").end(SOLVED)
         found = summary_of(run).methods["goals"]
     assert isinstance(found, GoalFigures)

@@ -7,10 +7,10 @@ from planbook.planner.strategies.advocate.tree import SearchFigures
 from planbook.planner.strategies.agentkit import GraphFigures
 from planbook.runs import Run
 from tests.rows import BROKEN, FAILED, SOLVED, new_run, summary_of
-from tests.rows import EpisodeWriter as EpisodeWriter  # for other tests
+from tests.rows import EpisodeWriter as EpisodeWriter  # other tests import it from here
 
 
-def searched(run: Run) -> SearchFigures:
+def search_figures(run: Run) -> SearchFigures:
     found = summary_of(run).methods["search"]
     assert isinstance(found, SearchFigures)
     return found
@@ -21,11 +21,11 @@ def test_means_of_actions_and_revisions_leave_out_broken_episodes(tmp_path: Path
         for entry, (actions, outcome) in zip(
             run.entries(), [((3, 1, 5), FAILED), ((1,), SOLVED), ((3, 1, 5), BROKEN)], strict=False
         ):
-            book = EpisodeWriter(run, entry.path)
+            writer = EpisodeWriter(run, entry.path)
             for number, count in enumerate(actions):
-                book.plan(number, count)
-            book.end(outcome)
-        found = searched(run)
+                writer.plan(number, count)
+            writer.end(outcome)
+        found = search_figures(run)
     assert (found.mean_actions_first, found.mean_actions_last, found.mean_revisions) == (2.0, 3.0, 1.0)
 
 
@@ -34,24 +34,24 @@ def test_success_by_round_is_cumulative_and_over_all_tasks(tmp_path: Path) -> No
         for entry, (rounds, outcome) in zip(
             run.entries(), [(1, SOLVED), (3, SOLVED), (3, SOLVED), (4, FAILED)], strict=False
         ):
-            book = EpisodeWriter(run, entry.path)
+            writer = EpisodeWriter(run, entry.path)
             for number in range(rounds):
-                book.plan(number)
-            book.end(outcome)
-        found = searched(run)
+                writer.plan(number)
+            writer.end(outcome)
+        found = search_figures(run)
     assert found.solved_by_round == (1, 1, 3, 3)
     assert found.success_by_round == (0.2, 0.2, 0.6, 0.6)
 
 
 def test_branches_remedies_and_lasting_actions_are_counted(tmp_path: Path) -> None:
     with closing(new_run(tmp_path / "run", "a")) as run:
-        book = EpisodeWriter(run, "task/0")
-        book.plan(0, 4, lasting=2, lasting_gone_behind=1)
+        writer = EpisodeWriter(run, "task/0")
+        writer.plan(0, 4, lasting=2, lasting_gone_behind=1)
         fates = [(0, "kept"), (0, "turned back"), (1, "kept"), (1, "abandoned"), (2, "not tried"), (0, "not tried")]
         for idea, fate in fates:
-            book.branch(0, idea, fate)
-        book.end(SOLVED)
-        found = searched(run)
+            writer.branch(0, idea, fate)
+        writer.end(SOLVED)
+        found = search_figures(run)
     assert found.branches == {"kept": 2, "not tried": 2, "turned back": 1, "abandoned": 1}
     assert (found.remedies_tried, found.remedies_kept) == (2, 1)
     assert (found.lasting, found.lasting_gone_behind) == (2, 1)
@@ -68,7 +68,7 @@ def test_only_the_last_attempt_at_an_episode_counts(tmp_path: Path) -> None:
             first.plan(number, actions)
         last.plan(0, 1)
         last.end(SOLVED)
-        found = searched(run)
+        found = search_figures(run)
     assert (found.mean_actions_first, found.mean_revisions, found.solved_by_round) == (1.0, 0.0, (1,))
 
 
@@ -80,14 +80,14 @@ def test_a_run_without_spans_has_no_figures_of_methods(tmp_path: Path) -> None:
 
 def test_nodes_of_graphs_are_counted(tmp_path: Path) -> None:
     with closing(new_run(tmp_path / "run", *"aa")) as run:
-        book = EpisodeWriter(run, "task/0")
+        writer = EpisodeWriter(run, "task/0")
         for number in range(2):
             for name in ("observe", "act"):
                 body = {"node": name, "number": number, "skipped": bool(number), "temporary": name == "act"}
-                book.put(f"{book.scope}/pass/{number}", "node", body)
+                writer.put(f"{writer.scope}/pass/{number}", "node", body)
             body = {"node": "rest", "number": number, "skipped": True, "answer": "instead"}
-            book.put(f"{book.scope}/pass/{number}", "node", body)
-        book.end(SOLVED)
+            writer.put(f"{writer.scope}/pass/{number}", "node", body)
+        writer.end(SOLVED)
         unfinished = EpisodeWriter(run, "task/1")
         unfinished.put(f"{unfinished.scope}/pass/0", "node", {"node": "observe", "number": 0})
         methods = summary_of(run).methods

@@ -15,18 +15,18 @@ from tests.rows import BROKEN, FAILED, SOLVED, EpisodeWriter, new_run, summary_o
 
 EXECUTOR, PLANNER = "executor", "planner"
 Claim = tuple[str, int, bool | None]
-"""The role, the depth, and whether the subtask is claimed to be done."""
+"""The role, the depth, and whether the role claimed that the subtask is done (None if it made no claim)."""
 
 
 def figures(folder: Path, *episodes: tuple[str, Outcome | None, Sequence[Claim]]) -> DecompositionFigures:
     """Return the figures of a run with episodes of these types, outcomes and claims."""
     with closing(new_run(folder, *(kind for kind, _, _ in episodes))) as run:
         for entry, (_, outcome, claims) in zip(run.entries(), episodes, strict=True):
-            book = EpisodeWriter(run, entry.path)
+            writer = EpisodeWriter(run, entry.path)
             for number, (by, depth, done) in enumerate(claims):
                 body = {"by": by, "text": f"part {number}", "depth": depth, "done": done, "note": ""}
-                book.put(f"{book.scope}/{by}/{number}", "subtask", body)
-            book.end(outcome)
+                writer.put(f"{writer.scope}/{by}/{number}", "subtask", body)
+            writer.end(outcome)
         found = summary_of(run).methods["subtasks"]
     assert isinstance(found, DecompositionFigures)
     return found
@@ -52,7 +52,7 @@ def test_the_last_claim_about_a_whole_task_is_compared_with_the_verdict(tmp_path
     assert found.planner_claims == Claims(done=1, failed=0, none=1)
 
 
-def test_depths_count_in_solved_episodes_and_calls_in_all(tmp_path: Path) -> None:
+def test_depths_are_counted_in_solved_episodes_and_calls_in_all(tmp_path: Path) -> None:
     deep = [(EXECUTOR, 1, False), (EXECUTOR, 2, False), (EXECUTOR, 3, None), (PLANNER, 2, None), (PLANNER, 1, None)]
     found = figures(
         tmp_path / "run",

@@ -1,4 +1,4 @@
-"""Earlier episodes, as text for the Consolidator."""
+"""Earlier episodes are described as text for the Consolidator, the role that merges and deletes rules."""
 
 from collections.abc import Iterator
 from pathlib import Path

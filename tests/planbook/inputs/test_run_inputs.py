@@ -1,4 +1,4 @@
-"""The inputs that a run records: every part that decides what is played, so that a change is noticed."""
+"""A run records its inputs, which are all parts that decide what is played, so that a change is noticed."""
 
 import json
 import shutil
@@ -20,7 +20,7 @@ from planbook.runs import InputChange, Run, RunInputs, changed_versions, changes
 from planbook.runs import installed as versions_module
 from tests.command import planbook
 from tests.flows import events, invoke, refusal
-from tests.planbook.inputs.commands import play_shifting, recorded, rewrite
+from tests.planbook.inputs.shifting import play_shifting, read_run_file, rewrite
 from tests.shelf import write_shelf
 
 FEW, MORE = ("--budget", "actions=2"), ("--budget", "actions=1000")
@@ -39,7 +39,7 @@ def test_every_method_with_roles_has_templates() -> None:
 
 
 @pytest.mark.parametrize("recording", sorted(RECORDINGS.glob("*.jsonl")), ids=lambda path: path.stem)
-def test_every_recorded_prompt_is_one_of_its_method(recording: Path) -> None:
+def test_every_recorded_prompt_belongs_to_the_recorded_method(recording: Path) -> None:
     header, entries = read_recording(recording)
     words = header.command.split()
     planner = words[words.index("--planner") + 1] if "--planner" in words else "automanual"
@@ -56,7 +56,7 @@ def test_a_changed_game_is_noticed(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     (home / GAME_FILE).write_text(game)
     run = tmp_path / "run"
     assert invoke("run", "--env", "alfworld", "--split", "valid_seen", "--out", run, *FEW).returncode == 4
-    assert recorded(run)["made_of"]["data"].keys() == {"games"}
+    assert read_run_file(run)["made_of"]["data"].keys() == {"games"}
     (home / GAME_FILE).write_text(game + " ")
     printed = refusal("run", "--resume", run, *MORE)
     assert "data games: changed" in printed
@@ -94,7 +94,7 @@ def test_a_changed_library_is_refused_until_it_is_allowed(tmp_path: Path) -> Non
     assert resume(1000)[0] == 0
 
 
-def test_a_change_before_anything_was_played_is_only_reported(tmp_path: Path) -> None:
+def test_a_change_before_the_first_episode_is_only_reported(tmp_path: Path) -> None:
     write_shelf(tmp_path)
     chosen = Config(planner="naive", env=str(tmp_path / "shelf.py"), actions=3)
     tasks = chosen.environment.select(Selection())
@@ -150,8 +150,8 @@ def test_a_run_keeps_its_graph_file_and_a_changed_graph_is_another_run(tmp_path:
     options = ("--planner-option", f"graph={graph}", "--planner-option", "steps=2", "--model", f"scripted:{script}:act")
     command = ("run", "--env", "toy", "--task", "fetch/0", "--planner", "agentkit", *options, "--out", run)
     assert invoke(*command).returncode == 0
-    assert recorded(run)["config"]["planner_options"]["text"] == GRAPH
-    assert {"graph mine", "node.j2"} <= recorded(run)["made_of"]["prompts"].keys()
+    assert read_run_file(run)["config"]["planner_options"]["text"] == GRAPH
+    assert {"graph mine", "node.j2"} <= read_run_file(run)["made_of"]["prompts"].keys()
     graph.write_text(GRAPH.replace("next line", "next two lines"))
     assert "holds another run (other planner_options.text)" in refusal(*command)
     graph.unlink()

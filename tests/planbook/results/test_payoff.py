@@ -1,4 +1,7 @@
-"""Whether learning pays: the cost of a solved task with learning, compared with the same model without knowledge."""
+"""Whether learning pays off: the cost of a solved task, including that of learning, compared with a baseline.
+
+The baseline is the same model without learned knowledge.
+"""
 
 import json
 import shutil
@@ -21,10 +24,10 @@ TEST = ("test", "--env", "toy", "--model", scripted(), "--procedures-first")
 
 
 @pytest.fixture(scope="module")
-def home(built: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+def home(built_run: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with a building run, and with a curve: test runs with its knowledge after 0, 2 and 4 tasks."""
     folder = tmp_path_factory.mktemp("paying")
-    shutil.copytree(built, folder / "built")
+    shutil.copytree(built_run, folder / "built")
     return folder
 
 
@@ -36,7 +39,7 @@ def curve(home: Path) -> Finished:
     return finished
 
 
-def paying(folder: Path) -> Any:
+def payoff(folder: Path) -> Any:
     (row,) = invoke("stats", folder, "--json").result["rows"]
     return row.get("paying")
 
@@ -46,43 +49,43 @@ def paying(folder: Path) -> Any:
     [(100, 10, 12), (1000, 10, None), (100, 0, None), (990, 10, 1000)],
     ids=["saves", "saves nothing", "solves nothing", "saves little"],
 )
-def test_learning_breaks_even_when_it_has_saved_its_tokens(tokens: int, solved: int, break_even: int | None) -> None:
-    without = LearningPayoff.of(10, Spending(calls=10, prompt=1000), Spending())
+def test_learning_breaks_even_when_it_has_saved_what_it_cost(tokens: int, solved: int, break_even: int | None) -> None:
+    baseline = LearningPayoff.of(10, Spending(calls=10, prompt=1000), Spending())
     learned = LearningPayoff.of(solved, Spending(calls=1, completion=tokens), Spending(calls=5, prompt=1000))
-    assert learned.compared_with("A", without).break_even == break_even
+    assert learned.compared_with("A", baseline).break_even == break_even
 
 
 @pytest.mark.parametrize(
-    ("solved", "without", "behind"),
+    ("solved", "baseline", "other_learning"),
     [(3, 0, 0), (3, 2, 1000), (0, 2, 0)],
     ids=["the other solved nothing", "the other has learned", "nothing was solved"],
 )
-def test_there_is_no_break_even_without_two_costs_of_a_solved_task(solved: int, without: int, behind: int) -> None:
+def test_a_break_even_needs_costs_in_both_runs(solved: int, baseline: int, other_learning: int) -> None:
     learned = LearningPayoff.of(solved, Spending(), Spending(calls=5, prompt=1000))
-    other = LearningPayoff.of(without, Spending(calls=9, prompt=9000), Spending(prompt=behind))
+    other = LearningPayoff.of(baseline, Spending(calls=9, prompt=9000), Spending(prompt=other_learning))
     assert learned.compared_with("A", other) == learned
 
 
 def test_the_cost_of_a_solved_task_includes_learning(home: Path, curve: Finished) -> None:
-    without, learned = curve.result["paying"]["0"], paying(home / "curve" / "after-4")
+    baseline, learned = curve.result["paying"]["0"], payoff(home / "curve" / "after-4")
     cost = invoke("cost", home / "built", "--json").result["after"][-1]
-    assert (without["learning_calls"], without["learning_tokens"]) == (0, 0)
+    assert (baseline["learning_calls"], baseline["learning_tokens"]) == (0, 0)
     assert (learned["learning_calls"], learned["learning_tokens"]) == (cost["calls"], cost["tokens"])
     each = learned["per_solved"]
     assert each["tokens"] == pytest.approx(learned["tokens"] / learned["solved"])
     assert each["tokens_with_learning"] == pytest.approx(each["tokens"] + cost["tokens"] / learned["solved"])
-    assert each["tokens"] < without["per_solved"]["tokens"] < each["tokens_with_learning"]
+    assert each["tokens"] < baseline["per_solved"]["tokens"] < each["tokens_with_learning"]
 
 
-def test_a_building_run_counts_learning_apart_from_playing(home: Path) -> None:
-    built = paying(home / "built")
+def test_a_building_run_counts_the_cost_of_learning_separately(home: Path) -> None:
+    built_run = payoff(home / "built")
     summary = invoke("stats", home / "built", "--json").result["rows"][0]
-    assert 0 < built["learning_tokens"] < built["learning_tokens"] + built["tokens"] == summary["tokens"]
+    assert 0 < built_run["learning_tokens"] < built_run["learning_tokens"] + built_run["tokens"] == summary["tokens"]
 
 
 def test_test_stats_and_compare_report_the_break_even(home: Path, curve: Finished) -> None:
-    without, learned = curve.result["paying"]["0"], curve.result["paying"]["4"]
-    saved = without["per_solved"]["tokens"] - learned["per_solved"]["tokens"]
+    baseline, learned = curve.result["paying"]["0"], curve.result["paying"]["4"]
+    saved = baseline["per_solved"]["tokens"] - learned["per_solved"]["tokens"]
     assert learned["break_even"] == -(-learned["learning_tokens"] // saved)
     line = f"the tokens of learning are saved after {learned['break_even']} solved tasks"
     assert line in curve.printed
@@ -106,7 +109,7 @@ def tokens(*folders: Path) -> int:
 
 @pytest.mark.usefixtures("curve")
 def test_learning_counts_once_in_a_group_and_no_baseline_has_learned(home: Path, tmp_path: Path) -> None:
-    """One of the libraries was built on the other."""
+    """The second library was built on the first."""
     first, second, after_4 = home / "built", tmp_path / "second", home / "curve" / "after-4"
     assert invoke(*BUILD, "--task", "fetch/7", "--library", first, "--out", second).returncode == 0
     curve = invoke(*TEST, "--library", second, "--after", "0,1", "--out", tmp_path / "curve", "--json")
@@ -116,36 +119,36 @@ def test_learning_counts_once_in_a_group_and_no_baseline_has_learned(home: Path,
     (row,) = invoke("stats", "--by", "env", first, after_4, after_1, second, "--json").result["rows"]
     assert row["paying"]["tokens"] + row["paying"]["learning_tokens"] == row["tokens"]
     assert curve.result["paying"]["0"]["learning_tokens"] == tokens(first)
-    assert [paying["beside"] for paying in curve.result["paying"].values()] == ["", ""]
+    assert [payoff["beside"] for payoff in curve.result["paying"].values()] == ["", ""]
 
 
 @pytest.mark.usefixtures("curve")
-def test_copied_episodes_have_no_break_even(home: Path, tmp_path: Path) -> None:
+def test_a_build_from_copied_episodes_has_no_break_even(home: Path, tmp_path: Path) -> None:
     played = home / "curve" / "after-0"
     assert invoke("build", "--from", played, "--model", scripted(), "--out", tmp_path / "copied").returncode == 0
     assert "are saved after" not in invoke("compare", played, tmp_path / "copied").printed
 
 
-def test_what_a_library_learns_after_a_test_has_begun_does_not_count(tmp_path: Path) -> None:
+def test_learning_after_the_start_of_a_test_does_not_count(tmp_path: Path) -> None:
     library, tested = tmp_path / "built", tmp_path / "tested"
     assert invoke(*BUILD, "--tasks-per-type", 2, "--budget", "calls=8", "--out", library).returncode == 4
     spent, steps = tokens(library), invoke("cost", library, "--json").result["after"]
     assert spent > steps[-1]["tokens"], "learning from an episode was interrupted"
     assert invoke("test", "--env", "toy", "--model", "none", "--library", library, "--out", tested).returncode == 0
-    assert paying(tested)["learning_tokens"] == spent
+    assert payoff(tested)["learning_tokens"] == spent
     assert invoke("build", "--resume", library, "--budget", "calls=99").returncode == 0
     assert tokens(library) > spent
-    assert paying(tested)["learning_tokens"] == spent
+    assert payoff(tested)["learning_tokens"] == spent
 
 
 @pytest.mark.usefixtures("curve")
 def test_the_cost_of_learning_of_an_imported_run_is_unknown(
     home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.chdir(home)  # where a folder has the name of its library
+    monkeypatch.chdir(home)  # which holds a folder with the name of the run's library
     invoke("export", home / "curve" / "after-4", "--out", tmp_path / "after-4.jsonl")
     assert invoke("import", tmp_path / "after-4.jsonl", "--out", tmp_path / "imported").returncode == 0
-    assert paying(tmp_path / "imported") is None
+    assert payoff(tmp_path / "imported") is None
 
 
 def test_the_cost_of_a_library_in_a_database_that_cannot_be_read_is_unknown(
@@ -153,7 +156,7 @@ def test_the_cost_of_a_library_in_a_database_that_cannot_be_read_is_unknown(
 ) -> None:
     library = Path(shutil.copytree(home / "built", tmp_path / "built"))
     assert invoke(*TEST, "--library", library, "--after", 4, "--out", tmp_path / "tested").returncode == 0
-    assert paying(tmp_path / "tested")["learning_tokens"]
+    assert payoff(tmp_path / "tested")["learning_tokens"]
     file = library / "run.json"
     file.write_text(
         json.dumps(json.loads(file.read_text()) | {"store": {"url": "postgresql://localhost/no", "schema": "no"}})
@@ -161,7 +164,7 @@ def test_the_cost_of_a_library_in_a_database_that_cannot_be_read_is_unknown(
     monkeypatch.setitem(sys.modules, "psycopg", None)
     monkeypatch.delitem(sys.modules, "planbook.store.postgres", raising=False)
     monkeypatch.delattr("planbook.store.postgres", raising=False)
-    assert paying(tmp_path / "tested") is None
+    assert payoff(tmp_path / "tested") is None
 
 
 @pytest.mark.usefixtures("curve")
@@ -177,9 +180,9 @@ def test_run_and_report_show_the_cost_with_learning(home: Path, tmp_path: Path) 
             tables.append(read_run(run))
     (drawn,) = (chart for chart in charts(tables) if chart["title"] == CHART)
     assert not [chart for chart in charts(tables[1:]) if chart["title"] == CHART]
-    learned, without = ([tokens for _, tokens in series["points"]] for series in drawn["series"])
+    learned, baseline = ([tokens for _, tokens in series["points"]] for series in drawn["series"])
     assert learned[0] > 2 * learned[len(learned) // 2] > 2 * learned[-1]
-    assert without[0] < learned[0]
+    assert baseline[0] < learned[0]
     assert all(isinstance(tokens, int) for tokens in learned)
 
 
@@ -198,8 +201,8 @@ def test_the_cost_of_learning_is_read_once_for_a_run_that_is_watched(home: Path,
 @pytest.mark.parametrize(
     "command", ["run --env toy --split all:2", "test --env alfworld --library learnt --split generated:1"]
 )
-def test_without_known_costs_of_learning_nothing_is_reported(command: str, tmp_path: Path) -> None:
+def test_nothing_is_reported_if_the_cost_of_learning_is_unknown(command: str, tmp_path: Path) -> None:
     played = invoke(*command.split(), "--out", tmp_path / "run")
     assert played.returncode == 0
     assert "with learning" not in played.printed
-    assert paying(tmp_path / "run") is None
+    assert payoff(tmp_path / "run") is None

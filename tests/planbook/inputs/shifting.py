@@ -1,4 +1,4 @@
-"""An environment that changes between the runs of a test."""
+"""An environment that tests change between two runs, and helpers for run.json."""
 
 import json
 from collections.abc import Callable
@@ -37,17 +37,17 @@ class Shifting(Environment):
         solved = self.looks == 2 and os.environ.get("SHIFTING") != "nothing"
         return Verdict(solved, float(solved))
 '''
-"""An environment whose behaviour depends on environment variables, which no run records."""
+"""An environment whose behaviour depends on environment variables. Runs do not record these."""
 
 
-def recorded(folder: Path) -> Any:
-    """Return run.json."""
+def read_run_file(folder: Path) -> Any:
+    """Return the content of run.json."""
     return json.loads((folder / "run.json").read_text())
 
 
 def rewrite(folder: Path, change: Callable[[Any], object]) -> None:
-    """Change run.json."""
-    file = recorded(folder)
+    """Change the content of run.json."""
+    file = read_run_file(folder)
     change(file)
     (folder / "run.json").write_text(json.dumps(file))
 

@@ -1,4 +1,4 @@
-"""Several processes with one store: no event is lost, and no episode is played twice."""
+"""Several processes use one store: no event is lost, and no episode is played twice."""
 
 import multiprocessing
 import signal
@@ -17,21 +17,21 @@ FORK = multiprocessing.get_context("fork")
 PUTS = 200
 
 
-def write(place: StoreLocation, scope: str) -> None:
-    store = Store(place)
+def write(location: StoreLocation, scope: str) -> None:
+    store = Store(location)
     for number in range(PUTS):
         store.put(scope, "act", number, {"mine": scope, "page": "<p>" * LONG_TEXT + str(number % 10)})
     store.close()
 
 
-def test_processes_that_write_at_the_same_time_lose_no_event(place: StoreLocation) -> None:
-    writers = [FORK.Process(target=write, args=(place, f"task/{number}")) for number in range(3)]
+def test_processes_that_write_at_the_same_time_lose_no_event(location: StoreLocation) -> None:
+    writers = [FORK.Process(target=write, args=(location, f"task/{number}")) for number in range(3)]
     for writer in writers:
         writer.start()
     for writer in writers:
         writer.join()
     assert [writer.exitcode for writer in writers] == [0, 0, 0]
-    store = Store(place, to_write=False)
+    store = Store(location, to_write=False)
     for number in range(3):
         found = list(store.events(f"task/{number}"))
         assert [event.n for event in found] == list(range(PUTS))
@@ -39,8 +39,8 @@ def test_processes_that_write_at_the_same_time_lose_no_event(place: StoreLocatio
     store.close()
 
 
-def test_an_event_is_never_overwritten(place: StoreLocation) -> None:
-    one, other = Store(place), Store(place)
+def test_an_event_is_never_overwritten(location: StoreLocation) -> None:
+    one, other = Store(location), Store(location)
     one.put("task/0", "act", 0, {"by": "one"})
     with pytest.raises(BadRun, match="written twice"):
         other.put("task/0", "act", 0, {"by": "other"})
@@ -52,7 +52,7 @@ def test_an_event_is_never_overwritten(place: StoreLocation) -> None:
 
 @contextmanager
 def hold_when_free(store: Store, index: int) -> Iterator[None]:
-    """Hold an episode as soon as it is free."""
+    """Wait until an episode is free, and lock it."""
     while True:
         with store.lock(index) as held:
             if held:
@@ -61,19 +61,19 @@ def hold_when_free(store: Store, index: int) -> Iterator[None]:
         time.sleep(0.02)
 
 
-def hold(place: StoreLocation, index: int, held: Signal) -> None:
-    store = Store(place)
+def hold(location: StoreLocation, index: int, held: Signal) -> None:
+    store = Store(location)
     with store.lock(index):
         held.set()
         signal.pause()
 
 
-def test_an_episode_is_free_when_its_process_dies(place: StoreLocation) -> None:
+def test_an_episode_is_free_when_its_process_dies(location: StoreLocation) -> None:
     held, waiting = FORK.Event(), threading.Event()
-    holder = FORK.Process(target=hold, args=(place, 7, held))
+    holder = FORK.Process(target=hold, args=(location, 7, held))
     holder.start()
     assert held.wait(30)
-    store = Store(place)
+    store = Store(location)
     seen: list[str] = []
 
     def wait() -> None:
@@ -95,14 +95,14 @@ def test_an_episode_is_free_when_its_process_dies(place: StoreLocation) -> None:
     store.close()
 
 
-def test_closing_another_store_frees_no_episode(place: StoreLocation) -> None:
-    """A POSIX lock would be lost as soon as the process closes the file anywhere."""
-    store = Store(place)
+def test_closing_another_store_frees_no_episode(location: StoreLocation) -> None:
+    """A POSIX lock would be lost as soon as any part of the process closes the file."""
+    store = Store(location)
     with store.lock(3):
-        Store(place).close()
+        Store(location).close()
         with store.lock(4):
             store.put("task/4", "act", 0, {})
-        got, other = threading.Event(), Store(place)
+        got, other = threading.Event(), Store(location)
 
         def wait() -> None:
             with hold_when_free(other, 3):
