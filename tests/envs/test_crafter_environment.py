@@ -190,6 +190,7 @@ def test_the_score_is_the_share_of_achievements_and_all_solve_the_game(environme
     surround(environment, south="tree")
     last = environment.act(Action("do"))
     assert last.terminated
+    assert "Remaining achievements: none." in last.text
     assert environment.verdict().solved
 
 

@@ -86,11 +86,13 @@ def test_a_terse_refusal_gives_no_reason() -> None:
     assert refused.text.startswith(f"It failed. Biome: {environment.biome()}. Inventory: ")
     assert "log" not in refused.text
     assert "Nothing happens" not in environment.about
+    assert "Nothing happens" in start_task().about
 
 
 def test_equipment_must_be_held_wearable_and_worn() -> None:
     environment = start_task("MT5/leather_boots/0")
     act_all(environment, TO_DIAMOND[:4])
+    assert "You wear" not in environment.state()
     assert "cannot be equipped" in do(environment, "equip", "log").text
     assert "you hold no leather_boots" in do(environment, "equip", "leather_boots").text
     assert "takes the name of one item" in environment.act(Action("equip", ({"log": 1},))).text

@@ -137,6 +137,7 @@ def test_a_gathered_item_is_also_named_by_its_source() -> None:
     goals = start_task().goals
     assert goals.names(Action("kill", ({"mutton": 1}, None))) == ("sheep",)
     assert goals.names(Action("mine", ({"cobblestone": 1}, "wooden_pickaxe"))) == ("stone",)
+    assert Action("mine", ({"cobblestone": 1}, "golden_pickaxe")) in goals.known()
     assert goals.names(Action("craft", ({"wool": 1}, {"string": 4}, None))) == ()
 
 

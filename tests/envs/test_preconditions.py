@@ -57,15 +57,44 @@ def test_a_violation_names_the_lines_that_caused_it() -> None:
     assert with_pen.either(with_cup).after(_take("key"), line=9)[1] == ("cup is held, or pen is held", (2, 7))
 
 
-def test_unknown_kinds_ids_and_receptacles_are_impossible() -> None:
-    (task,) = Alfworld.select(Selection(split="generated", types=("pick_and_place",), limit=1))
-    plan = "agent.examine('zebra_1')\nagent.examine('zebra')\nagent.go_to('sofa_77')\n"
-    messages = [fault.message for fault in dry_run_of(Alfworld, _declared(Alfworld, task), plan).faults]
-    assert messages == [
-        "examine('zebra_1') cannot succeed: nothing is called zebra_1: there is no such kind of object",
-        "examine('zebra') cannot succeed: 'zebra' is no id, such as desk_1",
-        "go_to('sofa_77') cannot succeed: there is no receptacle sofa_77 in this room",
-    ]
+@pytest.mark.parametrize(
+    ("environment", "selection", "refused"),
+    [
+        (
+            Alfworld,
+            Selection(split="generated", types=("pick_heat_then_place",), limit=1),
+            {
+                "examine('zebra_1')": "nothing is called zebra_1: there is no such kind of object",
+                "examine('zebra')": "'zebra' is no id, such as desk_1",
+                "go_to('sofa_77')": "there is no receptacle sofa_77 in this room",
+                "heat_with('mug_1', 'fridge_1')": "fridge_1 is no microwave",
+            },
+        ),
+        (
+            Minecraft,
+            Selection(limit=1),
+            {
+                "craft({'chest': 1}, {'planks': 8}, None)": "to craft chest takes crafting_table as tool, and the plan "
+                "uses none"
+            },
+        ),
+        (
+            Tabletop,
+            Selection(types=("put_block_in_bowl",), limit=1),
+            {
+                "pick_place('orange_block', 'spot_3')": "",
+                "pick_place('purple_block', 'spot_3')": "spot_3 is taken: orange_block is there since line 1",
+            },
+        ),
+    ],
+)
+def test_an_impossible_action_is_explained(
+    environment: type[Environment], selection: Selection, refused: dict[str, str]
+) -> None:
+    (task,) = environment.select(selection)
+    plan = "".join(f"agent.{call}\n" for call in refused)
+    messages = [fault.message for fault in dry_run_of(environment, _declared(environment, task), plan).faults]
+    assert messages == [f"{call} cannot succeed: {reason}" for call, reason in refused.items() if reason]
 
 
 def test_an_unknown_argument_may_change_every_fact_of_its_name() -> None:

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from thefuzz import fuzz
 
 from planbook.envs.shopping.catalogue import Product, Wish
-from planbook.envs.shopping.webshop import COLORS, NOT_NOUNS, count_option_hits, kind_factor, reward, title_score
+from planbook.envs.shopping.webshop import COLORS, NOT_NOUNS, count_option_hits, kind_factor, reward, title_score, words
 
 NOUNS = ("lamp", "shade", "table", "chair", "mug", "rug", "bolt", "clock", "tray", "stand", "cover", "frame")
 PHRASES = tuple("cruelty free,sugar free,free of sugar,long lasting,high speed,low sodium,usb port,soft".split(","))
@@ -134,3 +134,7 @@ def test_only_nouns_of_a_title_count() -> None:
     assert title_score("Mug, 12-Pack", "MUG (12) pack") == 1.0
     assert title_score("Mug", "12 of the best") == 0.2, "neither has a noun to compare"
     assert NOT_NOUNS.isdisjoint(NOUNS)
+
+
+def test_a_search_disregards_stop_words_and_the_s_of_a_plural() -> None:
+    assert words("Lamps of GLASS and a gas") == ["lamp", "glass", "gas"]

@@ -65,6 +65,8 @@ def test_frozen_lake_is_solved_at_its_goal() -> None:
     lake = start("gym:FrozenLake-v1", make={"is_slippery": False}, threshold=1)
     first = lake.snapshot()
     assert "[S]FFF" in first.last.text
+    assert "a whole number from 0 to 3" in lake.act(lake.actions["step"].bind(4)).text
+    lake.restore(first)
     for step in (1, 1, 2, 1, 2, 2):
         observed = lake.act(lake.actions["step"].bind(step))
     assert observed.terminated

@@ -53,7 +53,6 @@ def test_every_tool_is_an_action_with_its_signature_and_effect(tmp_path: Path) -
     kept = files.snapshot()
     call(files, "remove_file", "b.txt")
     assert files.verdict().solved
-    files.close()
     files.reset(kept.task)
     assert call(files, "read_file", "a.txt") == "alpha"
     files.close()

@@ -6,9 +6,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from planbook.envs.web.accessibility import AccessibilityNode, quote
-from planbook.envs.web.addresses import AddressPolicy, SiteNames
+from planbook.envs.web.addresses import BLANK, AddressPolicy, SiteNames
 from planbook.envs.web.environment import WebOptions, address_policy
-from planbook.envs.web.page import describe_change
+from planbook.envs.web.page import Trail, describe_change, number_duplicates, trail_of
 from planbook.envs.web.tasks import WebTask
 
 
@@ -71,6 +71,18 @@ def test_the_text_of_a_node_is_its_name_or_the_names_inside() -> None:
         node = AccessibilityNode("listitem", "", 0, "f", children=[node])
     assert node.text() == "a b"
     assert AccessibilityNode("button", "Ok", 0, "f", children=[node]).text() == "Ok"
+
+
+def test_nodes_with_the_same_role_and_name_are_numbered() -> None:
+    root = AccessibilityNode("list", "", 0, "f", children=[AccessibilityNode("text", name, 0, "f") for name in "aba"])
+    number_duplicates(root)
+    assert [node.ordinal for node in root.children] == [0, 0, 1]
+
+
+def test_only_an_empty_page_that_others_follow_is_left_out_of_the_history() -> None:
+    blank, page = {"url": BLANK}, {"url": "http://a.org/"}
+    assert trail_of({"entries": [blank], "currentIndex": 0}) == Trail([BLANK], 0)
+    assert trail_of({"entries": [blank, page], "currentIndex": 1}) == Trail(["http://a.org/"], 0)
 
 
 def test_a_cut_text_states_the_missing_length() -> None:
