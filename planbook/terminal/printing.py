@@ -3,7 +3,6 @@
 import errno
 import logging
 import sys
-import threading
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 
@@ -20,6 +19,7 @@ from planbook.planner import Body, Budget, Cell, Ending, EventKind, Grid, Meter,
 from planbook.results.summary import Summary
 from planbook.runs import Entry, Run
 from planbook.wording import DESCRIBED, PRICE_UNKNOWN, counted, describe, format_clock, in_words, outcome_of, score_of
+from planbook.workers.control import call_every
 
 NO_SPACE = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS)
 SHOWN_CHARS = 2_000
@@ -162,22 +162,18 @@ class Progress:
             with live.Live(get_renderable=self.bar, console=out, refresh_per_second=BAR_REFRESHES):
                 yield
             return
-        ended = threading.Event()
-        thread = threading.Thread(target=self._print_lines, args=(out, interval, ended), daemon=True)
-        thread.start()
-        try:
-            yield
-        finally:
-            ended.set()
-            thread.join()
+        printed = list[str]()
 
-    def _print_lines(self, out: Console, interval: float, ended: threading.Event) -> None:
-        printed = False
-        while not ended.wait(interval):
-            out.print(self.line(), soft_wrap=True)
-            printed = True
-        if printed:
-            out.print(self.line(), soft_wrap=True)
+        def print_line() -> None:
+            printed.append(self.line())
+            out.print(printed[-1], soft_wrap=True)
+
+        try:
+            with call_every(interval, print_line):
+                yield
+        finally:
+            if printed:
+                print_line()
 
     def bar(self) -> RenderableType:
         """Return a progress bar, and a line with the spending and the times."""
