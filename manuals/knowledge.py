@@ -71,7 +71,7 @@ def read_knowledge(folder: Path, environment: type[Environment], options: BaseMo
 
 
 def write_knowledge(folder: Path, knowledge: Knowledge) -> None:
-    """Write the knowledge of an environment to a library, replacing what is there.
+    """Write the knowledge of an environment to a library, by ``replace_files``.
 
     Files of empty parts and of old procedures are removed. A procedure that uses helper files is written together with
     their code. Raises BadKnowledge if the manual does not match the rules, or if a file cannot be written.

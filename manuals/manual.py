@@ -58,7 +58,7 @@ def heading_level(line: str) -> int:
 
 
 def _match_opening(line: str) -> re.Match[str] | None:
-    """Match the opening line of a fenced code block. A fence of backticks must not be followed by another backtick."""
+    """Match the opening line of a fenced code block. After a fence of backticks, it must have no other backtick."""
     match = _OPENING.fullmatch(line)
     return None if match is None or (match["fence"][0] == "`" and "`" in match["info"]) else match
 

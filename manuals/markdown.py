@@ -202,7 +202,7 @@ def _rule(part: _Part) -> Rule:
 
 
 def _split(body: Sequence[Piece]) -> Mapping[str, list[Piece]]:
-    """Return a dict that maps each keyword in a rule's body to the pieces from there on. The content's key is ""."""
+    """Return a dict that maps each keyword in a rule's body to the pieces up to the next. The content's key is ""."""
     groups: dict[str, list[Piece]] = {"": [], BUILDS_ON: [], EXAMPLE: []}
     current = ""
     for piece in body:

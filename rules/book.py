@@ -105,8 +105,8 @@ class Evidence(Learned):
     """Counts of episodes for one rule.
 
     ``cited`` counts the episodes that cited the rule, and ``solved`` those of them that were solved. ``unblamed``
-    counts those in which the Builder did not say that the agent ignored the rule. This does not prove that the rule was
-    followed: if the first plan succeeds, the Builder is not asked.
+    counts the cited episodes in which the Builder did not say that the agent ignored the rule. This does not prove that
+    the rule was followed: after a direct success (no cell ended in an error), the Builder is not asked who is to blame.
     """
 
     cited: int = 0

@@ -24,7 +24,16 @@ from planbook.planner import (
     render_trajectory,
 )
 from planbook.rules.book import Evidence, RuleBook
-from planbook.rules.cases import BUILDER, BUILDER_ANY_CASE, CONSOLIDATOR, Blame, Case, RuleForm, case_of, read_blame
+from planbook.rules.cases import (
+    BUILDER,
+    BUILDER_WITHOUT_CASES,
+    CONSOLIDATOR,
+    Blame,
+    Case,
+    RuleForm,
+    case_of,
+    read_blame,
+)
 from planbook.rules.edits import RuleChange
 from planbook.rules.rendering import PROMPTS
 from planbook.rules.system import EditResult, RuleSystem, Trajectories, Verify, run_edits
@@ -49,7 +58,7 @@ class BuilderSettings:
     cases: bool = True
     classification: bool = True
     verify: Verify | None = None
-    """A function that returns the problem with a rule's check, or None to accept every check."""
+    """A function that returns the problem with a rule's check, or "". If it is None, every check is accepted."""
 
     def system_message(self, name: str) -> Message:
         """Render a template of ``PROMPTS``, such as ``builder/system``, and return it as a system message."""
@@ -143,7 +152,7 @@ def build_rules(
             classified = _classify(scope, prompt_values, settings)
         blame = classified.blame if classified else Blame.IMPERFECT_RULES
         case = case_of(outcome, blame) if settings.cases else None
-        permissions = (BUILDER[case] if case else BUILDER_ANY_CASE).restricted_to(settings.form)
+        permissions = (BUILDER[case] if case else BUILDER_WITHOUT_CASES).restricted_to(settings.form)
         context: dict[str, Any] = {"who": BUILDER_ROLE, "where": scope.path, "case": case, "verify": settings.verify}
         editor = Editor(sandbox, partial(RuleSystem, book, permissions, **context))
         change, note = _manage(scope, editor, case, classified, prompt_values, settings)

@@ -98,7 +98,7 @@ class RuleForm(Learned):
         return frozenset(RuleType) - excluded
 
     def reduced(self, rules: Iterable[Rule]) -> tuple[Rule, ...]:
-        """Return the rules without the types, examples, logs and helper methods that this form excludes."""
+        """Return the rules without types, examples, logs and helper methods that this form excludes. Checks stay."""
         kept = [rule for rule in rules if rule.type is None or rule.type in self.allowed_types]
         ids = {rule.id for rule in kept}
         return tuple(
@@ -152,7 +152,9 @@ CORRECTED = frozenset({RuleType.CORRECTED_ERROR})
 UNRESOLVED = frozenset({RuleType.UNRESOLVED_ERROR})
 
 
-def _allow(situation: str, writes: frozenset[RuleType], updates: frozenset[RuleType] = ALL) -> Permissions:
+def _builder_permissions(
+    situation: str, writes: frozenset[RuleType], updates: frozenset[RuleType] = ALL
+) -> Permissions:
     """Return the Builder's permissions.
 
     An update may change the type of a rule only to a type that may be written. Types in ``SUCCESS`` cannot be changed.
@@ -163,18 +165,20 @@ def _allow(situation: str, writes: frozenset[RuleType], updates: frozenset[RuleT
 
 
 BUILDER: Mapping[Case, Permissions] = {
-    Case.DIRECT_SUCCESS: _allow("After a direct success", SUCCESS | FINDINGS),
-    Case.INDIRECT_IMPERFECT_RULES: _allow(
+    Case.DIRECT_SUCCESS: _builder_permissions("After a direct success", SUCCESS | FINDINGS),
+    Case.INDIRECT_IMPERFECT_RULES: _builder_permissions(
         "After an indirect success with imperfect rules", SUCCESS | FINDINGS | CORRECTED
     ),
-    Case.INDIRECT_IMPERFECT_AGENT: _allow("After an indirect success with an imperfect agent", FINDINGS | CORRECTED),
-    Case.FAILURE_IMPERFECT_RULES: _allow(
+    Case.INDIRECT_IMPERFECT_AGENT: _builder_permissions(
+        "After an indirect success with an imperfect agent", FINDINGS | CORRECTED
+    ),
+    Case.FAILURE_IMPERFECT_RULES: _builder_permissions(
         "After a failure with imperfect rules", UNRESOLVED | FINDINGS, ALL - {RuleType.SUCCESS_PROCESS}
     ),
-    Case.FAILURE_IMPERFECT_AGENT: _allow("After a failure with an imperfect agent", FINDINGS),
+    Case.FAILURE_IMPERFECT_AGENT: _builder_permissions("After a failure with an imperfect agent", FINDINGS),
 }
 """Maps the case of an episode to the edits that the Builder may make after it."""
-BUILDER_ANY_CASE = _allow("When rules are built", ALL)
+BUILDER_WITHOUT_CASES = _builder_permissions("When rules are built", ALL)
 """The edits that the Builder may make in the ablation without cases."""
 CONSOLIDATOR = Permissions(
     situation="When rules are consolidated",

@@ -1,7 +1,8 @@
 """Ask the Builder to name and describe found task types.
 
-A found type is a group of solved tasks that share a plan. Its first name is made of the words of a goal, and it keeps
-that name if the Builder (the model that writes rules) gives no usable answer.
+A found type is a group of solved tasks whose plans have the same shape, or whose goals have the same wording. Its first
+name is made of the words of a goal, and it keeps that name if the Builder (the model that writes rules) gives no usable
+answer.
 """
 
 import json

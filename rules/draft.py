@@ -126,7 +126,7 @@ class Draft:
         """Maps the id of each edited rule to the number of its last edit."""
         self._deleted: dict[str, int] = {}
         self._refused: set[str] = set()
-        """Ids of new rules that were refused. Later edits of these rules are ignored instead of reported."""
+        """Ids of new rules that were refused. Later edits of them, and references to them, are dropped silently."""
 
     @property
     def book(self) -> RuleBook:

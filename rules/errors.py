@@ -2,7 +2,7 @@
 
 RulesError
 ├── UnknownRule   the rule book has no rule with this id, or no longer has it
-├── BatchRefused  a batch of edits has faults, so none of them is applied
+├── BatchRefused  a batch of edits has faults, so none of its edits is applied
 └── BadHistory    a change log does not fit its book, an entry or state is unknown, or an undo has no effect
 """
 
@@ -35,7 +35,7 @@ class EditFault:
 
 
 class BatchRefused(RulesError):
-    """A batch of edits has faults, so none of them is applied. The message lists the faults for the model."""
+    """A batch has faults, so none of its edits is applied. The message lists the faults for the model."""
 
     def __init__(self, faults: Sequence[EditFault]) -> None:
         self.faults = tuple(faults)

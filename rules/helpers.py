@@ -141,7 +141,7 @@ EXCEPTIONS = frozenset(
     if isinstance(value, type) and issubclass(value, Exception) and not issubclass(value, ExceptionGroup)
 )
 METHOD_DECORATORS = frozenset({"classmethod", "property", "staticmethod"})
-"""Decorators of methods that cannot fail."""
+"""Method decorators that cannot fail."""
 
 
 def is_safe(statement: ast.stmt, imports: Collection[str]) -> bool:

@@ -236,7 +236,7 @@ def _skip_words(fits: Mapping[int, list[_Slots]], end: int) -> dict[int, list[_S
 def _fill_slot(
     name: str, start: int, max_words: int, fits: Mapping[int, list[_Slots]], goal_words: Sequence[str]
 ) -> Iterator[_Slots]:
-    """Yield the ways in which a slot begins at the word ``start``, and the later parts of the pattern fit after it."""
+    """Yield the ways in which a slot of up to ``max_words`` begins at ``start`` and the rest of the pattern fits."""
     for end in range(start + 1, min(start + max_words, len(goal_words)) + 1):
         for slots in fits.get(end, ()):
             later_begin, later_end = slots.get(name, (start, end))

@@ -38,8 +38,8 @@ class LearnedMemory:
     and a skill for the task's type replaces the starting example and the examples of success processes.
 
     ``rule_tokens`` limits the length of the rules, and implies ``by_task``. Examples are dropped first, then the rules
-    that fit the task least. With ``allow_unrelated``, a skill is shown even if its task has nothing in common with this
-    one.
+    that fit the task least. With ``allow_unrelated``, a skill is shown even if its task shares no word with the task
+    at hand.
     """
 
     def __init__(

@@ -22,9 +22,10 @@ ReplaceConstant = Callable[[int, ast.expr, str], ast.expr]
 class PlanShape:
     """The shape of a plan, and the constants that were removed from it.
 
-    ``constants`` are the literals as Python source, in the order of the code, except that the value of an assignment
-    comes before a key in its target. ``hints`` has a name for each constant: the variable that it is assigned to, or
-    the parameter that it is passed as. The hint is "" if there is no such name.
+    ``constants`` are the literals as Python source, mostly in the order of the code: for example, the value of an
+    assignment comes before a key in its target, and the condition of ``a if b else c`` comes first. ``hints`` has a
+    name for each constant: the variable that it is assigned to, or the parameter that it is passed as. The hint is ""
+    if there is no such name.
     """
 
     shape: str
@@ -116,7 +117,7 @@ class _ConstantReplacer(ast.NodeTransformer):
     """Replaces the constants of a plan. A list, tuple, set or dict that holds only constants counts as one constant.
 
     An attribute name that is passed to ``getattr`` or a similar function counts as code, not as a constant.
-    ``messages`` tells whether to keep messages, which are otherwise removed.
+    ``messages`` tells whether to keep messages that have no effect; others are always kept.
     """
 
     def __init__(self, tree: ast.Module, replace: ReplaceConstant, bound: set[str], *, messages: bool) -> None:

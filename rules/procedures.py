@@ -128,7 +128,7 @@ def _docstring_line(text: str) -> str:
 
 PLANNER = "planner"
 ATTEMPTS = 3
-"""Maximum number of procedures that a model may write for a type, including the first."""
+"""Maximum number of procedures that a model writes in one ``generalise``, including the first."""
 OTHERS_SHOWN, FAILURES_SHOWN = 5, 2
 """Maximum numbers of other tasks and of failures that a prompt shows."""
 FEEDBACK_CHARACTERS, SCENE_CHARACTERS, FAILURE_CHARACTERS = 8_000, 1_000, 4_000
@@ -213,7 +213,7 @@ def generalise(
     return Generalisation(attempts=tuple(tried))
 
 
-def verdict_of(trajectory: Trajectory) -> Verification:
+def verification_of(trajectory: Trajectory) -> Verification:
     """Return the result of an episode that played a procedure."""
     solved = trajectory.ending.outcome.solved
     feedback = PROMPTS["verification"].render(

@@ -162,7 +162,7 @@ class Answers:
         modules: frozenset[str] = frozenset(),
     ) -> None:
         self._specs, self._attributes, self._guarded = specs, attributes, guarded
-        self._cells, self._guesses = 0, Guesser()
+        self._cells, self._guesser = 0, Guesser()
         self._last_file, self._context = "", CompileContext(modules=modules)
         """The file name of the code that ran last, and what the compiler must know about it to compile further code."""
         self._clock, self._shown, self._last_attributes = EPOCH, dict[str, JsonValue](), b""
@@ -174,7 +174,7 @@ class Answers:
 
     def new_file(self, name: str) -> str:
         """Return a file name for a cell, unique in the session."""
-        self._cells, self._guesses = self._cells + 1, Guesser()
+        self._cells, self._guesser = self._cells + 1, Guesser()
         return f"{name}#{self._cells - 1}"
 
     def run(self, source: str, name: str, file: str | None = None, kind: Kind = "run") -> bytes:
@@ -205,7 +205,7 @@ class Answers:
             raise HostileFrame(f"a call of {name!r}, which the session does not have")
         spec = self._specs[name]
         try:
-            checked_args, checked_kwargs = spec.check(args, kwargs, self._guesses.closest)
+            checked_args, checked_kwargs = spec.check(args, kwargs, self._guesser.closest)
         except (TypeError, ValueError) as error:
             return self._error(error)
         self._clock += SECOND

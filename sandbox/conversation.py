@@ -206,7 +206,7 @@ class RecordedAnswers:
         if self._next == len(self.exchanges):
             if self._complete:
                 request = _excerpt(payload.decode(), 0)
-                raise RebuildDiverged(f"{self._title}: run again, it made a different call: {request}")
+                raise RebuildDiverged(f"{self._title}: run again, it made one more call: {request}")
             return None
         expected = self.exchanges[self._next]
         self._next += 1

@@ -6,7 +6,7 @@ is called growing while it is run in parts. Workers are the processes in which p
 SandboxError
 ├── BadFunction        a function, value or attribute that cannot be offered to a plan
 ├── BadAnswer          a host function or an attribute returned something that is not JSON
-├── MissingMechanism   the kernel does not provide a security mechanism that the sandbox requires
+├── MissingMechanism   the kernel does not grant a security mechanism that the sandbox requires
 ├── WorkerFailed       the worker's processes cannot be started, or do not behave as they should
 ├── WorkersKilled      the workers of one cell were repeatedly killed from outside
 ├── RebuildDiverged    a cell that was run again in a new worker behaved differently from its first run
@@ -28,7 +28,7 @@ class BadAnswer(SandboxError):
 
 
 class MissingMechanism(SandboxError):
-    """The kernel does not provide a security mechanism that the sandbox requires."""
+    """The kernel does not grant a security mechanism that the sandbox requires."""
 
 
 class WorkerFailed(SandboxError):

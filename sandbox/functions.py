@@ -23,7 +23,7 @@ UNCHECKED = {object, Any, inspect.Parameter.empty, JsonValue}
 PLAIN = {str, int, float, bool, None, type(None), *UNCHECKED}
 """Annotations for which pydantic's strict check of a Python value gives the same result as its strict check of JSON."""
 EXACT = {str, int, bool}
-"""A value that has exactly one of these types needs no further check. For others, pydantic explains what is wrong."""
+"""If the annotation is one of these, a value of exactly this type needs no further check."""
 MUTABLE = (list, dict, set, bytearray)
 VARIADIC: dict[Any, str] = {inspect.Parameter.VAR_POSITIONAL: "*", inspect.Parameter.VAR_KEYWORD: "**"}
 
@@ -161,7 +161,7 @@ def _argument_checker(signature: inspect.Signature) -> ArgumentChecker:
 
 
 class ParameterChecker:
-    """Checks the values of one parameter strictly, without converting them."""
+    """Checks the values of one parameter, in pydantic's strict mode."""
 
     def __init__(self, name: str, annotation: Any) -> None:
         self._name = name
@@ -194,7 +194,7 @@ class ParameterChecker:
             raise ValueError(f"{function}(): argument {self._name!r} {error}") from None
 
     def key(self, function: str, key: str) -> str:
-        """Return the name of a keyword argument that ``**`` collects. Raises ValueError if the name is too long."""
+        """Return the name of an argument that ``**`` collects. Raises ValueError if it is too long or not Unicode."""
         try:
             check_size(key)
         except ValueError as error:

@@ -254,8 +254,8 @@ class Sandbox:
             raise HostileFrame(f"{message[0]!r} out of turn")
         if message[1] == self._last_refusals:
             return
-        of_zygote = self._zygote.refusals
-        refusals = of_zygote | {name: of_zygote.get(name) or reason for name, reason in message[1].items()}
+        zygote_refusals = self._zygote.refusals
+        refusals = zygote_refusals | {name: zygote_refusals.get(name) or reason for name, reason in message[1].items()}
         self._mechanisms = read_mechanisms(refusals)
         if not self._unsafe:
             require_mechanisms(self._mechanisms)

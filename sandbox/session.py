@@ -129,11 +129,11 @@ class Session:
             return self._growing
 
     def mark(self) -> int:
-        """Return a checkpoint to which ``rewind`` can return: the number of finished cells."""
+        """Return a mark, a checkpoint to which ``rewind`` can return: the number of finished cells."""
         return len(self._cells)
 
     def rewind(self, mark: int) -> None:
-        """Return to a checkpoint: keep only the first ``mark`` cells.
+        """Return to a mark: keep only the first ``mark`` cells.
 
         They run again in a new worker, unless no cell is dropped and the worker still exists. Raises ValueError if
         there are fewer cells, and the same errors as ``run`` about workers and sessions.

@@ -120,7 +120,7 @@ class Apis:
         return [*self._turns, deepcopy((self._apis, list(self._results)))]
 
     def _update_missing(self) -> None:
-        """Let the functions be missing that BFCL adds only in a later turn."""
+        """Make the functions unavailable that BFCL adds only in a later turn."""
         added_in = {int(turn): names for turn, names in self._entry.get("missed_function", {}).items()}
         self._missing.clear()
         self._missing.update(name for turn, names in added_in.items() if turn > len(self._turns) for name in names)

@@ -162,7 +162,7 @@ def kept_steps(episode: Trajectory, action_count: int) -> list[Step]:
     """Return the steps that a fork with a plan repeats before the plan goes on.
 
     The fork is after the first ``action_count`` actions of the episode. Its plan begins with those of them that belong
-    to the same round (one attempt at the task), except actions that were undone before the fork.
+    to the same round (the part between two resets), except actions that were undone before the fork.
     """
     for played in episode.rounds:
         if action_count <= len(played.steps):

@@ -33,14 +33,14 @@ def playing_memory(config: Config, learned: Memory) -> Memory:
 
 
 def _library_memory(config: Config, folder: Path) -> Memory:
-    is_building_run = is_run(folder)
-    if config.after is not None and not is_building_run:
+    holds_run = is_run(folder)
+    if config.after is not None and not holds_run:
         raise BadArgument(f"--after counts tasks of a building run, and {folder} is not one; name one with --library")
-    if config.planner == PROCEDURES and config.types != FOUND and not is_building_run:
+    if config.planner == PROCEDURES and config.types != FOUND and not holds_run:
         return _procedure_library(config, folder)
     from planbook.knowledge.learned import folder_memory, run_memory  # not needed for stored procedures
 
-    return run_memory(config, folder) if is_building_run else folder_memory(config, folder)
+    return run_memory(config, folder) if holds_run else folder_memory(config, folder)
 
 
 def _procedure_library(config: Config, folder: Path) -> ProcedureLibrary:

@@ -108,7 +108,7 @@ def _join_examples(known: str, starting: str) -> str:
 
 
 def _read_library(config: Config, group: str) -> tuple[Knowledge, RuleBook]:
-    """Return the knowledge in the library, and its rule book, which knows the numbers of deleted rules."""
+    """Return the knowledge in the library, and its rule book. That of a run knows the numbers of deleted rules."""
     folder = config.library_folder
     if not is_run(folder):
         knowledge = read_knowledge(folder, config.environment, config.environment_options)

@@ -47,8 +47,8 @@ def episodes_in(path: Path) -> Iterator[Trajectory]:
 def read_source(path: Path) -> Source:
     """Read all episodes of a source, and return it with their digest.
 
-    Raises BadArgument if the path is neither a run nor a file of episodes, or has no finished ones; BadRun if the run
-    cannot be read.
+    Raises BadArgument if the path is neither a run nor a file of episodes, or if no episode has ended, and BadRun if
+    the run cannot be read.
     """
     if not path.exists() or (path.is_dir() and not is_run(path)):
         raise BadArgument(f"--from {path}: name the folder of a run, or a file that `planbook export` wrote")
@@ -68,8 +68,8 @@ def environment_of(sources: Sequence[Source]) -> dict[str, Any]:
     """Return default settings for building from the sources.
 
     They are the environment and its options, if all sources agree on them, and the split of the first source. If a
-    source comes from somebody else, an environment that is not installed is left out: its name may be the path of a
-    file, and loading it would run the code in that file.
+    source is a file, or was imported from one, an environment that is not installed is left out: its name may be the
+    path of a file, and loading it would run the code in that file.
     """
     configs = [facts.config for _, facts in sources]
     common: dict[str, Any] = {}
@@ -84,7 +84,7 @@ def environment_of(sources: Sequence[Source]) -> dict[str, Any]:
 
 
 def _were_played_here(sources: Sequence[Source]) -> bool:
-    """Return True if all sources are runs of this installation, neither files nor runs imported from files."""
+    """Return True if no source is a file of episodes, or a run that was imported from one."""
     paths = [Path(source.path) for source, _ in sources]
     return all(is_run(path) and RunFile.read(path).imported is None for path in paths)
 

@@ -167,7 +167,7 @@ class Learner:
         failure: str,
         worker: EpisodeWorker,
     ) -> KnowledgeState:
-        """Let the Builder learn from an episode. Then consolidate if there are too many rules, or if one is useless.
+        """Let the Builder learn from an episode. Then consolidate if there are too many rules or one became useless.
 
         The Builder is the model that writes rules. ``failure`` describes how a new procedure failed on another task.
         """

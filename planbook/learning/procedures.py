@@ -28,7 +28,15 @@ from planbook.planner import (
     play,
     read_trajectory,
 )
-from planbook.rules import Knowledge, Verification, generalise, new_lesson_ids, rules_for, verdict_of, with_procedure
+from planbook.rules import (
+    Knowledge,
+    Verification,
+    generalise,
+    new_lesson_ids,
+    rules_for,
+    verification_of,
+    with_procedure,
+)
 from planbook.runs import Run
 from planbook.workers import EpisodeWorker
 
@@ -153,7 +161,7 @@ class ProcedureWriter:
             if ending.outcome is not Outcome.BROKEN:
                 episode = read_trajectory(attempt.path, self.run.store.events(attempt.path))
                 self._readings[task.id] = read_after(episode)
-                return verdict_of(episode)
+                return verification_of(episode)
             self.worker.drop_environment()
             message = ending.message
         self._readings[task.id] = None

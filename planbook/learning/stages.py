@@ -1,4 +1,4 @@
-"""The stages of a building run (AutoManual, section 3.1): learn from episodes, write a manual, and export both."""
+"""The stages of a building run (AutoManual, section 3.1): learn from episodes, write a manual, export the result."""
 
 import logging
 from collections.abc import Callable, Sequence

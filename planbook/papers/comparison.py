@@ -46,13 +46,14 @@ COLUMNS: Mapping[str, Column] = {
     "actions, last round": Column(_search("mean_actions_last"), digits=2),
     "plan revisions": Column(_search("mean_revisions"), digits=2),
 }
-"""The columns whose figures are not shares of solved tasks. Scores are from 0 to 100, and costs in US dollars."""
+"""The columns with figures of the whole run, not shares of solved tasks. Scores are 0 to 100, costs in US dollars."""
 
 
 class OurRow(BaseModel):
     """Our results, in percent of all selected tasks. ``spread`` is the standard deviation over the repeats.
 
-    ``k_max`` is a measure of the ADaPT paper. It maps task types to the mean of the greatest depth of sub-tasks.
+    ``k_max`` is a measure of the ADaPT paper. It maps task types to the mean, over
+    solved episodes, of the greatest depth of sub-tasks.
     ``start`` names the starting examples. ``learnt`` is true if the run knew more than these, and None if no paper is
     about learning.
     """

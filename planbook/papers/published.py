@@ -15,7 +15,7 @@ from planbook.config import LearningSettings
 
 FILES = ("automanual.json", "adapt.json", "deps.json", "agentkit.json", "devils_advocate.json")
 LEARNING_OPTIONS = ("without", "start")
-"""Keys in the options of a row that describe what the method had learned from. They are not options of a planner."""
+"""Keys in the options of a row that describe learning: parts left out, and starting examples. No planner has them."""
 
 
 class PaperData(BaseModel):
@@ -53,7 +53,8 @@ class PublishedRow(PaperData):
 
 
 class PublishedTable(PaperData):
-    """A table of a paper. ``by`` says whether its columns are task types, objects or skills.
+    """A table of a paper. ``by`` says whether its columns are task types, objects or skills, apart from
+    those in ``comparison.COLUMNS``.
 
     A ``main`` table is compared with all runs in its environment. Other tables are compared only with runs of a method
     that they contain. A table of ``ablations`` is not printed for a run that asked no model. ``note`` explains how the

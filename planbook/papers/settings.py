@@ -83,7 +83,7 @@ class KnowledgeOrigin:
     builders: tuple[str, ...]
     """The models that answered in the building run."""
     formulated: bool
-    """True if a manual was written from the rules."""
+    """True if all rules are in a manual, or there are no rules."""
     learned: bool
     """True if there is more knowledge than the starting examples."""
 

@@ -17,7 +17,7 @@ PARTIAL = "(n/m): our figure is over n of the m task types of theirs; the others
 
 
 def paper_tables(comparison: PaperComparison) -> Iterator[Grid | str]:
-    """Yield a line about our run. Then, for each paper, yield tables with our figures, and the different settings.
+    """Yield a line about our run. Then, for each paper, yield tables with our figures, and the settings that differ.
 
     Tables for which our run has no figures are left out.
     """

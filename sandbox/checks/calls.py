@@ -85,7 +85,8 @@ def _bind(
     bound = list(zip(slots, positional, strict=False))
     problems: list[tuple[str, str]] = []
     if len(positional) > len(slots) and not any(p.kind is Kind.VAR_POSITIONAL for p in parameters):
-        problems.append((f"takes {_format_count(len(slots))}, but {len(positional)} were given", ""))
+        given = "1 was given" if len(positional) == 1 else f"{len(positional)} were given"
+        problems.append((f"takes {_format_count(len(slots))}, but {given}", ""))
     by_keyword, keyword_problems = _bind_keywords(call, parameters, {p.name for p, _ in bound}, guess)
     bound += by_keyword
     problems += keyword_problems

@@ -44,7 +44,8 @@ class DryRun:
     reached them, or code that cannot be followed makes them, such as a method, ``map`` or ``getattr``.
 
     ``followed`` is False if the dry run gave up, so that nothing is reported. It gives up if a plan has too many paths,
-    or a ``with`` or ``match`` statement that contains ``return``, ``break`` or ``continue``.
+    is nested too deeply, may bind names that it does not mention (``globals()``, a star import), or has a ``with`` or
+    ``match`` statement that contains ``return``, ``break`` or ``continue``.
     """
 
     faults: tuple[Fault, ...]

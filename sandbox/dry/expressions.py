@@ -79,7 +79,7 @@ class Expressions(BaseWalk):
         raise NotKnown
 
     def evaluate(self, node: ast.expr) -> Value:
-        """Return the value of an expression. Raises PathEnded if it never returns a value, because it always raises."""
+        """Return the value of an expression. Raises PathEnded if no path returns one."""
         return self.visit(node)
 
     def visit_parts(self, node: ast.AST) -> Value:

@@ -194,8 +194,8 @@ class DryWalk(Loops):
 
         A handler may run after any statement of the body, so nothing is known when it begins. The same is true of a
         ``finally`` block that an error passes through. If it may also run at a ``return``, ``break`` or ``continue``,
-        the walk is blind from the beginning of the statement. ``effects.rebound_names``
-        finds the names that handlers bind.
+        the walk is blind from the beginning of the statement. The names that a ``finally`` block binds are in
+        ``rebound_names``.
         """
 
         def handle(handler: ast.ExceptHandler) -> None:

@@ -125,7 +125,7 @@ def _merge_content(state: WalkState, number: int, first: Content, second: Conten
 MODULE = 0
 """Number of the frame of the plan's module."""
 MAX_STEPS = 20_000
-"""Maximum number of steps of a walk. Each statement or call is a step, as are about 100 items that are copied."""
+"""Maximum number of steps of a walk. A statement, a call, and copying 100 items are a step each."""
 
 
 class NotFollowed(Exception):
@@ -221,7 +221,7 @@ class BaseWalk(ast.NodeVisitor):
         return self.state.copy()
 
     def follow_branches(self, *branches: Callable[[], Value]) -> Value:
-        """Follow each branch from the current state, and merge the results. Raises PathEnded if no branch ends."""
+        """Follow each branch from the current state, and merge the results. Raises PathEnded if none is left."""
         start, returned = self.state, list[tuple[WalkState, Value]]()
         for branch in branches:
             self.state = start
@@ -375,22 +375,22 @@ class BaseWalk(ast.NodeVisitor):
         content = self.content(value)
         return None if content is None else tuple(content)
 
-    def _lazy_items(self, rows: LazyItems) -> tuple[Value, ...] | None:
-        if rows.kind == "range":
+    def _lazy_items(self, lazy: LazyItems) -> tuple[Value, ...] | None:
+        if lazy.kind == "range":
             with suppress(TypeError, ValueError):
-                numbers = range(*rows.args)  # type: ignore[call-overload]
+                numbers = range(*lazy.args)  # type: ignore[call-overload]
                 return None if numbers[MAX_ITEMS:] else tuple(numbers)
             return None
-        if rows.kind in ("enumerate", "zip"):
-            columns = [items for items in map(self.items, rows.args) if items is not None]
-            if len(columns) < len(rows.args) or (rows.kind == "enumerate" and len(columns) != 1):
+        if lazy.kind in ("enumerate", "zip"):
+            columns = [items for items in map(self.items, lazy.args) if items is not None]
+            if len(columns) < len(lazy.args) or (lazy.kind == "enumerate" and len(columns) != 1):
                 return None
-            pairs = zip(*columns, strict=False) if rows.kind == "zip" else enumerate(columns[0])
+            pairs = zip(*columns, strict=False) if lazy.kind == "zip" else enumerate(columns[0])
             return tuple(map(self.tuple_of, pairs))
-        content = self.content(rows.args[0])
-        if rows.kind == "items" and isinstance(content, dict):
+        content = self.content(lazy.args[0])
+        if lazy.kind == "items" and isinstance(content, dict):
             return tuple(map(self.tuple_of, content.items()))
-        return tuple(getattr(content, rows.kind)()) if isinstance(content, dict) else None
+        return tuple(getattr(content, lazy.kind)()) if isinstance(content, dict) else None
 
     def truth(self, value: Value) -> bool | UnknownType:
         """Return whether a value is true, or UNKNOWN."""

@@ -66,7 +66,7 @@ def _locked() -> Iterator[None]:
 
 
 def parse_source(source: str, name: str = "<plan>") -> ast.Module:
-    """Return the syntax tree of a source. Raises what ``ast.parse`` raises, and SyntaxError if that takes too long."""
+    """Return a source's syntax tree. Raises what ``ast.parse`` raises, or SyntaxError if it would take too long."""
     if len(set(_WORD.findall(source))) * len(_SCOPE.findall(source)) > MAX_LOOKUPS:
         raise SyntaxError("too many names and functions in one piece of code", (name, 1, 1, None))
     if sys.version_info < (3, 12) and source.count("{") > MAX_FIELDS and _F_STRING.search(source):

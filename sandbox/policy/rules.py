@@ -180,7 +180,7 @@ MEMBER_HINTS = {
     "io.open": _NO_FILES,
     "urllib.request": _NO_NETWORK,
 }
-"""Maps refused names in modules, with a dot, to hints. For other names, the hint lists what the module has."""
+"""Maps the dotted names of refused members of modules to hints. For others, the hint lists what a module has."""
 
 _THREAD = "plans run in one thread: call the function directly, without async and await"
 _IN_LOOPS = "break and continue work inside a for or while only"

@@ -59,10 +59,10 @@ class BasePolicy(RestrictingNodeTransformer):
     """RestrictedPython's transformer, with the names and messages of this policy."""
 
     def __init__(
-        self, bound: Iterable[str] = (), known: frozenset[str] = frozenset(), modules: frozenset[str] = frozenset()
+        self, bound: Iterable[str] = (), earlier: frozenset[str] = frozenset(), modules: frozenset[str] = frozenset()
     ) -> None:
         super().__init__()
-        self.earlier_names = known
+        self.earlier_names = earlier
         """Names that earlier code of the session has bound."""
         self.extra_modules = modules
         """Modules beyond the standard library that plans may import, with their submodules."""
@@ -77,11 +77,11 @@ class BasePolicy(RestrictingNodeTransformer):
         """Maps each variable that an ``import`` binds to its module."""
         self.members: list[ast.Attribute] = []
         """Attributes that are read from variables, which may be modules."""
-        self._unchecked_imports = 0
+        self._unchecked_blocks = 0
         """Number of enclosing blocks in which any import is allowed: a failure is caught, or the block never runs."""
 
     def refuse(self, node: ast.AST, fault_type: str, message: str, hint: str) -> None:
-        """Record a problem. Raises EnoughProblems if it is the last that is recorded."""
+        """Record a problem. Raises EnoughProblems if there are now MAX_PROBLEMS."""
         line, column = getattr(node, "lineno", 1), getattr(node, "col_offset", 0)
         self.problems.append(Fault(FaultKind.CHECK, fault_type, message, line, column, hint=hint))
         if len(self.problems) == MAX_PROBLEMS:
@@ -162,9 +162,9 @@ class ImportPolicy(BasePolicy):
     def visit_Try(self, node: ast.Try) -> ast.AST:
         """Visit a ``try``. Imports whose failure it catches are allowed: they fail at run time, as in plain Python."""
         caught = any(_catches_import(handler.type) for handler in node.handlers)
-        self._unchecked_imports += caught
+        self._unchecked_blocks += caught
         node.body = self._visit_all(node.body)
-        self._unchecked_imports -= caught
+        self._unchecked_blocks -= caught
         node.handlers, node.orelse = self._visit_all(node.handlers), self._visit_all(node.orelse)
         node.finalbody = self._visit_all(node.finalbody)
         return node
@@ -175,9 +175,9 @@ class ImportPolicy(BasePolicy):
         """Visit an ``if``. Any import is allowed under ``if TYPE_CHECKING``, since it never runs."""
         never = last_name(node.test) == "TYPE_CHECKING"
         node.test = self.visit(node.test)
-        self._unchecked_imports += never
+        self._unchecked_blocks += never
         node.body = self._visit_all(node.body)
-        self._unchecked_imports -= never
+        self._unchecked_blocks -= never
         node.orelse = self._visit_all(node.orelse)
         return node
 
@@ -231,7 +231,7 @@ class ImportPolicy(BasePolicy):
         return module in MODULES or module.partition(".")[0] in self.extra_modules
 
     def _refuse_module(self, node: ast.AST, name: str) -> None:
-        if self._unchecked_imports:
+        if self._unchecked_blocks:
             return
         hint = MODULE_HINTS.get(name) or MODULE_HINTS.get(name.partition(".")[0])
         hint = hint or suggestion(name, MODULES) or _IMPORT_HINT
@@ -240,7 +240,7 @@ class ImportPolicy(BasePolicy):
     def _check_member(self, node: ast.AST, module: str, name: str) -> None:
         if not self._is_listed(module) or name.startswith("__") or f"{module}.{name}" in MODULES:
             return
-        if name in members(module) or self._unchecked_imports:
+        if name in members(module) or self._unchecked_blocks:
             return
         exported = public(module)
         hint = MEMBER_HINTS.get(f"{module}.{name}") or suggestion(name, exported)

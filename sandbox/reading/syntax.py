@@ -77,7 +77,7 @@ def too_deep(code: str) -> Fault:
 
 
 def _nodes(code: str) -> Iterator[Node]:
-    """Yield every node of tree-sitter's tree in source order. It has a tree for broken code, too."""
+    """Yield every node of tree-sitter's tree in source order. Broken code has a tree, too."""
     waiting = [Parser(LANGUAGE).parse(code.encode("utf-8", "replace")).root_node]
     while waiting:
         node = waiting.pop()

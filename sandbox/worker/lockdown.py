@@ -192,7 +192,7 @@ def undumpable() -> None:
 
 
 def landlock() -> None:
-    """Deny access to files and, if the kernel can, to TCP ports, and to abstract sockets and signals of others."""
+    """Deny access to files and, if the kernel can, to TCP ports and outside abstract sockets, and signals to others."""
     syscall = LIBC.syscall
     abi = _check(syscall(SYS_LANDLOCK_CREATE_RULESET, None, 0, LANDLOCK_VERSION))
     files = (1 << LANDLOCK_FILES.get(abi, 16)) - 1
@@ -238,7 +238,7 @@ def attempt(step: Callable[..., None], *args: object) -> str:
     return ""
 
 
-LEFT_OUT = "disabled by the caller"
+DISABLED = "disabled by the caller"
 
 
 def lock_zygote(disabled: Collection[str]) -> dict[str, str]:
@@ -246,7 +246,7 @@ def lock_zygote(disabled: Collection[str]) -> dict[str, str]:
 
     Return a dict that maps each mechanism to "" if it was granted, or to the reason why it was not.
     """
-    reasons = dict.fromkeys(disabled, LEFT_OUT)
+    reasons = dict.fromkeys(disabled, DISABLED)
     for name, step in ZYGOTE_STEPS:
         if reasons.get(name, "not tried") and name not in disabled:
             reasons[name] = attempt(step)

@@ -28,7 +28,7 @@ _REMEDIES = {
     dict: "; dict(...) makes a dict of it",
     object: "; list(...) makes a list of it",
 }
-"""Maps the base class of a value to a hint how the plan can convert it to JSON. The last one is for iterables."""
+"""Maps the base class of a value to a hint on how to convert it to JSON. The last one is for iterables."""
 MAX_REPR = 10_000
 """Maximum characters of the text of a value that are sent to the host."""
 JSON_NAMES = "str, int, float, bool, None, list or dict with str keys"

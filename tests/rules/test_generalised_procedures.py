@@ -29,7 +29,7 @@ from planbook.planner import (
     read_trajectory,
 )
 from planbook.planner.roles import Roles
-from planbook.rules import Knowledge, Rule, RuleType, Skill, Verification, generalise, verdict_of
+from planbook.rules import Knowledge, Rule, RuleType, Skill, Verification, generalise, verification_of
 from planbook.rules.procedures import FAILURE_CHARACTERS, MAX_CODE, Generalisation, learned_procedure, procedure_reader
 from planbook.sandbox import Sandbox
 from tests.rules.builder_kit import Replies
@@ -111,7 +111,7 @@ class Bench:
         path = f"verify/{len(self.played)}/{number}"
         episode = Episode(task, Toy(), self.sandbox, self.journal, settings=EpisodeSettings(actions=30), path=path)
         play(episode, METHODS["code"].play, code_of(procedure))
-        return verdict_of(read_trajectory(path, rows_of(self.journal)))
+        return verification_of(read_trajectory(path, rows_of(self.journal)))
 
     def generalise(self, model: Model) -> Generalisation:
         return generalised(model, self.verify, journal=self.journal)
@@ -274,11 +274,11 @@ def test_a_procedure_may_call_the_helpers_of_the_environment() -> None:
 
 def test_a_verification_has_feedback_unless_it_was_solved() -> None:
     broken = Ending(outcome=Outcome.BROKEN, message="the world fell")
-    failed = verdict_of(PLAYED[1].model_copy(update={"ending": broken, "rounds": ()}))
+    failed = verification_of(PLAYED[1].model_copy(update={"ending": broken, "rounds": ()}))
     assert (failed.task_id, failed.solved) == ("fetch/1", False)
     assert "the world fell" in failed.feedback
     assert TASKS[1].goal in failed.feedback
-    solved = verdict_of(PLAYED[1].model_copy(update={"ending": Ending(outcome=Outcome.INDIRECT_SUCCESS)}))
+    solved = verification_of(PLAYED[1].model_copy(update={"ending": Ending(outcome=Outcome.INDIRECT_SUCCESS)}))
     assert solved == Verification(task_id="fetch/1", solved=True)
 
 

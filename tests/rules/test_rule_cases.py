@@ -6,7 +6,7 @@ import pytest
 
 from planbook.planner import Outcome
 from planbook.rules import Blame, Rule, RuleBook, RuleType
-from planbook.rules.cases import BUILDER, BUILDER_ANY_CASE, CONSOLIDATOR, Case, Permissions, case_of, read_blame
+from planbook.rules.cases import BUILDER, BUILDER_WITHOUT_CASES, CONSOLIDATOR, Case, Permissions, case_of, read_blame
 from planbook.rules.edits import DeleteRule, Edit, UpdateRule, WriteRule
 from planbook.rules.errors import BatchRefused
 from tests.rules.example_book import BOOK, changed
@@ -53,15 +53,15 @@ def test_the_type_that_a_rule_has_is_no_change_of_type() -> None:
     assert all(allowed(permissions, update) for permissions in (BUILDER[Case.FAILURE_IMPERFECT_AGENT], CONSOLIDATOR))
 
 
-@pytest.mark.parametrize("permissions", [*BUILDER.values(), BUILDER_ANY_CASE])
+@pytest.mark.parametrize("permissions", [*BUILDER.values(), BUILDER_WITHOUT_CASES])
 def test_the_builder_deletes_nothing(permissions: Permissions) -> None:
     assert not any(allowed(permissions, DeleteRule(id=id)) for id in ONE_OF_EACH.ids)
 
 
 def test_without_cases_the_builder_writes_and_updates_all() -> None:
     for type in RuleType:
-        assert allowed(BUILDER_ANY_CASE, WriteRule(content="New.", type=type))
-        assert allowed(BUILDER_ANY_CASE, UpdateRule(id=IDS[type], content="Other."))
+        assert allowed(BUILDER_WITHOUT_CASES, WriteRule(content="New.", type=type))
+        assert allowed(BUILDER_WITHOUT_CASES, UpdateRule(id=IDS[type], content="Other."))
 
 
 def test_the_consolidator_writes_no_rules_and_keeps_successes() -> None:

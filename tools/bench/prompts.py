@@ -68,7 +68,7 @@ def _template_rows(title: str, prompts: Sequence[Any]) -> Iterator[Row]:
 
 
 def _shared_tokens(texts: Sequence[str]) -> float:
-    """Return the mean number of tokens that a prompt shares with the start of an earlier one: servers can cache it."""
+    """Return the mean tokens of the longest prefix that a prompt shares with an earlier one. Servers can cache it."""
     longest = [max((_common_prefix(text, other) for other in texts[:n]), key=len) for n, text in enumerate(texts) if n]
     return mean(map(estimate_tokens, longest))
 
