@@ -1,8 +1,8 @@
 """The configuration of a run, which run.json has as ``config``. Most of its fields are also command-line options.
 
 Each field is declared once: in ``PlayingSettings`` if it is recorded as it was given, in ``BuildingSettings`` if it is
-about learning, or in ``InvocationSettings`` if it may change on resume. From the ``Settings`` of a command or a caller
-follows the ``Config`` of the run.
+about learning, or in ``InvocationSettings`` if it may change on resume. A command or a caller gives
+``planbook.settings.Settings``, which makes the ``Config`` that a run records and compares.
 """
 
 import json
@@ -44,7 +44,9 @@ def _split_role(text: str, separator: str) -> tuple[str, str]:
 
 
 def models_by_role(values: str | Iterable[str] | Mapping[str, str]) -> dict[str, str]:
-    """Return a dict that maps roles to models: a mapping without the models ``none``, or texts (ROLE=MODEL) with them.
+    """Return a dict that maps roles to models, from a mapping or from texts (ROLE=MODEL).
+
+    The model ``none`` is dropped from a mapping, but kept from texts, since it may override the model of a run.
 
     Raises BadArgument if a role has two models, or if it has ``none`` but the model for all roles would answer for it.
     """
@@ -202,7 +204,7 @@ class BuildingSettings(SettingsModel):
     )
     conclusions: Literal["needed", "always"] = option(
         "needed",
-        "Ask the planner to sum up the episodes that took more than one plan (needed), or all of them (always).",
+        "Ask the planner to sum up the episodes that the first plan did not solve by itself (needed), or all (always).",
         Option("Learning"),
     )
     checks: bool = option(
@@ -334,7 +336,7 @@ def flatten_settings(value: Any, name: str = "") -> Iterator[tuple[str, str]]:
 def differing_names(first: Any, second: Any, name: str = "") -> Iterator[str]:
     """Yield the dotted names of the parts in which two values differ, such as ``selection.seeds``.
 
-    Lists of mappings are compared item by item, as in ``rounds.0.number``; any other list is first part.
+    Lists of mappings are compared item by item, as in ``rounds.0.number``; any other list is one part.
     """
     if isinstance(first, Mapping) and isinstance(second, Mapping):
         parts = {key: (first.get(key), second.get(key)) for key in {**first, **second}}

@@ -34,7 +34,7 @@ IN_JSON = {
     "list_type": """{flag} '{name}=["ONE", "TWO"]'""",
     "dict_type": """{flag} '{name}={{"NAME": "VALUE"}}'""",
 }
-"""Maps pydantic's types of errors to examples of the collection that is missing."""
+"""Maps pydantic's types of errors to examples of how to write the collection."""
 
 
 # The fields of a model as options of the command line

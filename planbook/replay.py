@@ -94,7 +94,7 @@ class Sameness(StrEnum):
 
 
 class Comparison(BaseModel):
-    """One replayed episode. ``event`` names the first difference: the kind of event, and its number within the attempt.
+    """One replayed episode. ``event`` names the first difference: the kind of event, and its number in its scope.
 
     ``then`` and ``now`` describe the recorded and the new ending, if only one of them is a success. Recorded replies
     also answer the model calls after the first difference; if they run out, only ``now`` is set, and says so.

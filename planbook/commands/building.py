@@ -66,7 +66,7 @@ def build_command(settings: Settings) -> tuple[int, Summary]:
 
 
 def build(settings: Settings) -> tuple[int, Summary]:
-    """Begin a building run, or resume the one that ``--resume`` names, and play and learn to its end."""
+    """Begin a building run, or resume the one in the folder or in ``--resume``; play and learn to its end."""
     if settings.resume is not None:
         return play_settings(settings, "")
     config = config_from_sources(settings) if settings.sources else building_config(settings)
@@ -172,7 +172,7 @@ def formulate(
 
 
 def ablated_options(planner: str, without: tuple[str, ...]) -> dict[str, JsonValue]:
-    """Return False for each option of the planner that ``--without`` turns off."""
+    """Return a dict that maps each option of the planner that ``--without`` turns off to False."""
     implied = {"cooperation": "cooperation", "rules": "cooperation", "helpers": "helper_methods"}
     option_names = method(planner).options.model_fields
     return {option: False for part, option in implied.items() if part in without and option in option_names}

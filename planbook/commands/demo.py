@@ -86,9 +86,9 @@ class Demo:
             "3. Learning a manual from six tasks, one of each type. The model's replies come from a recording.\n"
         )
         built = self.folder(BUILDING, "build")
-        execution = {name: getattr(self._settings, name) for name in InvocationSettings.model_fields}
+        invocation = {name: getattr(self._settings, name) for name in InvocationSettings.model_fields}
         placement = {"out": built, "store": self._settings.store, "executor": "threads"}  # one episode after another
-        self._add(*build(BUILDING.model_copy(update=execution | placement)))
+        self._add(*build(BUILDING.model_copy(update=invocation | placement)))
         if self.code in STOPPED:
             return
         code, _ = formulate(built, {}, None, self._settings.execution())

@@ -87,7 +87,7 @@ def play(
 ) -> tuple[int, Summary]:
     """Begin a run, or resume it if the folder already holds it, and play it to the end.
 
-    ``store`` is the URL of a database that keeps the events, by default the folder does. ``tasks`` replaces the tasks
+    ``store`` is the URL of a database for the events; by default, the folder keeps them. ``tasks`` replaces the tasks
     that the configuration selects. ``rerun_of`` is the folder of the run that this one repeats, and ``forked`` the
     episode and action from which it was forked.
     """
@@ -146,19 +146,19 @@ def resume(folder: Path, execution: Execution, *, again: str | None = None) -> t
         check_config(run.config, folder)
         check_executor(run.config, execution)
         paths = broken_paths(run) if again == Outcome.BROKEN else []
-        return play_run(run, execution, discarded_scopes=paths)
+        return play_run(run, execution, superseded_scopes=paths)
 
 
 def play_run(
-    run: Run, execution: Execution, *, watch: Watch | None = None, discarded_scopes: Sequence[str] = ()
+    run: Run, execution: Execution, *, watch: Watch | None = None, superseded_scopes: Sequence[str] = ()
 ) -> tuple[int, Summary]:
     """Play the open episodes of a run, print its results, and return the exit code and the summary.
 
-    The endings in ``discarded_scopes`` no longer count, and their episodes are played again.
+    The endings in ``superseded_scopes`` no longer count, and their episodes are played again.
     """
-    note = notice_changes(run, execution, plays_again=bool(discarded_scopes))
-    if discarded_scopes:
-        note = {**note, AGAIN: list(discarded_scopes)}
+    note = notice_changes(run, execution, plays_again=bool(superseded_scopes))
+    if superseded_scopes:
+        note = {**note, AGAIN: list(superseded_scopes)}
     title = f"{run.config.title} on {run.config.environment.name}"
     listener = RequestListener(run)
     run.begin_invocation(execution, note={**note, **execution.recorded()})
@@ -315,7 +315,7 @@ def _play_with_progress(
 
 
 def _finished_endings(run: Run) -> dict[int, Ending]:
-    """Map the index of each finished episode to its ending. If the run learns, it also has to have learned from it."""
+    """Map the index of each finished episode to its ending. If the run learns, it must have learned from it."""
     endings = recorded_endings(run)
     if not run.config.learning or "online" in run.config.without:
         return endings

@@ -49,7 +49,7 @@ def mcp(settings: Settings) -> int:
 
 
 def tasks_of(settings: Settings, environment: type[Environment], chosen: BaseModel) -> Sequence[Task]:
-    """Return the selected tasks, or one task without a goal of its own if the environment is of tools without tasks.
+    """Return the selected tasks, or a single free task if the environment is made of tools and has no tasks.
 
     Raises BadSelection if no task has the selected ids or types.
     """

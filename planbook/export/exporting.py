@@ -11,7 +11,7 @@ from typing import BinaryIO
 from pydantic import BaseModel, ConfigDict, Field
 
 from planbook.errors import BadArgument
-from planbook.export.files import BadEpisode, line_of, open_atomically, write_rows
+from planbook.export.files import BadEpisode, line_of, open_output, write_rows
 from planbook.planner import (
     NO_ANSWER,
     NOT_RUN,
@@ -41,7 +41,7 @@ class ExportChoice(BaseModel):
     types: tuple[str, ...] = ()
     """Write only these task types."""
     everything: bool = False
-    """Also write episodes whole that were broken or not run."""
+    """Also write all parts of episodes that were broken or not run."""
     prompts: bool = True
     """Write the messages sent to models."""
     roles: tuple[str, ...] = ()
@@ -77,7 +77,7 @@ def export(folders: Sequence[Path], form: str, out: Path, choice: ExportChoice) 
     """
     check_types(folders, choice.types)
     exported = ExportResult(form=form, out=str(out), runs=tuple(map(str, folders)))
-    with open_atomically(out) as file:
+    with open_output(out) as file:
         episodes = chain.from_iterable(_chosen_episodes(folder, choice, exported) for folder in folders)
         try:
             if form == "parquet":
@@ -212,8 +212,8 @@ def conversations_of(
 def is_chat(messages: Sequence[Message]) -> bool:
     """Return True if messages fit the format: an optional system message, then user and assistant in turn."""
     turns = messages[1:] if messages and messages[0].role == "system" else messages
-    interleave = all(turn.role == ("user", "assistant")[index % 2] for index, turn in enumerate(turns))
-    return len(turns) >= 2 and len(turns) % 2 == 0 and interleave and all(turn.content.strip() for turn in messages)
+    alternates = all(turn.role == ("user", "assistant")[index % 2] for index, turn in enumerate(turns))
+    return len(turns) >= 2 and len(turns) % 2 == 0 and alternates and all(turn.content.strip() for turn in messages)
 
 
 def without_complaint(messages: Conversation) -> Conversation:

@@ -66,7 +66,7 @@ class BadEpisode(ValueError):
 
 
 Episode = tuple[str, Trajectory | BadEpisode]
-"""The place of an episode in its file, and the episode or its faults."""
+"""The location of an episode in its file, and the episode or its faults."""
 
 
 def line_of(trajectory: Trajectory) -> str:
@@ -123,7 +123,7 @@ def _schema_of(line: bytes) -> Any:
 
 
 @contextmanager
-def open_atomically(path: Path) -> Iterator[BinaryIO]:
+def open_output(path: Path) -> Iterator[BinaryIO]:
     """Open a file that appears only when it is complete; ``-`` is standard output.
 
     Raises BadArgument if it cannot be written.
@@ -144,7 +144,7 @@ def open_atomically(path: Path) -> Iterator[BinaryIO]:
 
 
 def read_episodes(path: Path) -> Iterator[Episode]:
-    """Yield every episode of a file, or its faults, with its place in the file.
+    """Yield every episode of a file, or its faults, with its location in the file.
 
     Raises BadArgument if the file cannot be read.
     """

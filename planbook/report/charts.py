@@ -83,7 +83,7 @@ def _solved_so_far(run: RunResults) -> Iterator[Point]:
 
 
 def _token_curves(runs: Sequence[RunResults], first: int) -> Iterator[Chart]:
-    """Yield a line chart: for each run that has learned, the tokens per solved task after each episode."""
+    """Yield a line chart, if any run has learned: for each run, the tokens per solved task after each episode."""
     costs = [(number, run, payoff) for number, run in enumerate(runs, first) if (payoff := run.payoff())]
     if not any(payoff.has_learned for _, _, payoff in costs):
         return

@@ -31,7 +31,7 @@ from planbook.wording import cause_of, counted, escape_control, outcome_of, scor
 CHUNK = 200_000
 """Characters of JSON per chunk: enough to compress well, few enough to decompress quickly."""
 TEXT = "\x01"
-"""Key of a reference to a long text. No other key is equal to it, since ``escape_controls`` escapes it elsewhere."""
+"""Key of a reference to a long text. No other key is equal to it, since ``escape_json`` escapes it elsewhere."""
 LONG_TEXT = 400
 """Number of characters from which on a text is stored separately, once for all episodes that contain it."""
 
@@ -49,13 +49,13 @@ def pack(text: str) -> str:
     return base64.b64encode(zlib.compress(text.encode("utf-8", "backslashreplace"), 9)).decode("ascii")
 
 
-def escape_controls(value: Any) -> Any:
+def escape_json(value: Any) -> Any:
     """Return JSON with control characters escaped in all texts."""
     if isinstance(value, str):
         return escape_control(value)
     if isinstance(value, dict):
-        return {escape_controls(name): escape_controls(content) for name, content in value.items()}
-    return [escape_controls(item) for item in value] if isinstance(value, (list, tuple)) else value
+        return {escape_json(name): escape_json(content) for name, content in value.items()}
+    return [escape_json(item) for item in value] if isinstance(value, (list, tuple)) else value
 
 
 class Items:
@@ -115,7 +115,7 @@ class LongTexts(Items):
 PAGE_BYTES = 25_000_000
 """Default limit of the compressed data. Larger pages take seconds to open, and mail programs refuse them."""
 CALLS_WITH_PROMPTS = 600
-"""Number of calls, at the beginning and at the end of an episode, whose prompts are on the page.
+"""Number of calls at each end of an episode whose prompts are on the page.
 
 The prompts of the calls between them are only in the store of the run.
 """
@@ -147,8 +147,8 @@ def row(run: RunResults, episode: Result, anchor: str, *, live: bool = False) ->
 def document(events: Iterable[Event], task: Json) -> Json:
     """Return a document of the events of an episode, or of a run's events outside its episodes.
 
-    A *play* is one attempt at a task. Each play becomes a trajectory; calls and other events around them are kept as
-    they are.
+    A *play* is one attempt at a task. Each play becomes a trajectory. Calls and other events outside of plays are
+    listed between them.
     """
     parts: list[Json] = []
     for play, play_events in group_by_play(events):
@@ -231,7 +231,7 @@ def episode_document(run: RunResults, episode: Result) -> Json:
     """Return the document of one episode."""
     task = episode.entry.task
     facts = {"task": task.id, "type": task.type, "split": task.split, "seed": task.seed, "goal": episode.task.goal}
-    return escape_controls(document(run.events(episode), {**facts, "path": episode.entry.path}))  # type: ignore[no-any-return]
+    return escape_json(document(run.events(episode), {**facts, "path": episode.entry.path}))  # type: ignore[no-any-return]
 
 
 class DocumentPacker:
@@ -255,7 +255,7 @@ class DocumentPacker:
 
     def pack_outside(self, run: RunResults) -> int | None:
         """Add a document of the events outside the episodes. Return its number, or None if there are no such events."""
-        return self._add(escape_controls(document(run.outside, {}))) if run.outside else None
+        return self._add(escape_json(document(run.outside, {}))) if run.outside else None
 
     def _add(self, value: Json) -> int:
         return self._documents.add(self._texts.replace_long_texts(value))

@@ -16,7 +16,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
 from planbook.report import blocks
-from planbook.report.episodes import DocumentPacker, escape_controls, row
+from planbook.report.episodes import DocumentPacker, escape_json, row
 from planbook.report.sections import comparison_blocks, sections
 from planbook.results.table import RunResults
 from planbook.wording import in_words
@@ -34,7 +34,7 @@ def write_page(runs: Sequence[RunResults], out: Path, selection: str | None) -> 
     """Write the page atomically. Raises BadArgument for an invalid selection of episodes."""
     packing = DocumentPacker()
     views = [_packed_view(number, run, packing, selection) for number, run in enumerate(runs)]
-    together = escape_controls(list(comparison_blocks(runs))) if len(runs) > 1 else []
+    together = escape_json(list(comparison_blocks(runs))) if len(runs) > 1 else []
     title = f"{', '.join(run.name for run in runs)} · planbook report"
     with open_atomic(out) as file:
         for piece in page_pieces(views, title, "planbook report", together, packing.chunks()):
@@ -56,7 +56,7 @@ def page_pieces(
     """
     section_data = [{"id": shown["id"], "sections": shown["sections"]} for shown in views]
     stream = _template().stream(
-        runs=views, title=escape_controls(title), kicker=kicker, together=together, chunks=chunks,
+        runs=views, title=escape_json(title), kicker=kicker, together=together, chunks=chunks,
         data=Markup(as_script({"runs": section_data, "live": live, "together": list(together)})),
         style=Markup((VIEWER / "viewer.css").read_text(encoding="utf-8")),
         script=Markup(script()), script_hash=script_hash(), live=live is not None,
@@ -72,7 +72,7 @@ def view(number: int, run: RunResults, *, live: bool = False) -> View:
     rows = [row(run, episode, anchor, live=live) for episode in run.episodes.values()]
     facts: View = {"id": anchor, "name": run.name, "title": f"{config.title} on {config.env}", "rows": rows}
     facts |= {"sections": sections(run, anchor, number, live=live), "choices": _choices(rows, live=live)}
-    return {**escape_controls(facts), "choice": "", "outside": None}
+    return {**escape_json(facts), "choice": "", "outside": None}
 
 
 def _packed_view(number: int, run: RunResults, packing: DocumentPacker, selection: str | None) -> View:

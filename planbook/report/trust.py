@@ -1,6 +1,6 @@
 """The sections from which readers judge the figures of a run: costs, outcomes, false claims, and inputs.
 
-A claim is a statement of the agent that it has solved its task.
+A claim is a statement of the agent about its whole task: that it is solved, or that it is not.
 """
 
 from collections import Counter

@@ -32,7 +32,7 @@ class MatchCounts(BaseModel):
 
     ``wrong`` counts tasks that were matched, but not solved by the procedure of the found type: the type or the
     parameters are wrong, or the procedure fails. ``wrong_type`` counts the wrong matches whose type in the
-    environment differs from that of most tasks with the same found type. It is None if the environment has one type.
+    environment differs from that of most tasks with the same found type. It is None if these tasks have one type.
     """
 
     matched: Share

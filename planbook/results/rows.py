@@ -172,7 +172,7 @@ class Result:
 
     @property
     def is_skipped(self) -> bool:
-        """True if a building run skipped the episode, because its task type had been solved often enough."""
+        """True if a building run skipped the episode, its type having been solved often enough. It counts nowhere."""
         return self.ending.cause == TYPE_SOLVED
 
     @property

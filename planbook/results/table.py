@@ -121,11 +121,11 @@ class RunResults:
         """Count an invocation. Return the episodes that it plays again, whose earlier endings no longer count."""
         body: Any = event.body
         self._invocations += 1
-        replayed = self.episodes.keys() & map(index_of, body.get(AGAIN, ()))
-        self.order = [index for index in self.order if index not in replayed]
-        for index in replayed:
+        played_again = self.episodes.keys() & map(index_of, body.get(AGAIN, ()))
+        self.order = [index for index in self.order if index not in played_again]
+        for index in played_again:
             self.episodes[index].ending = NOT_PLAYED
-        return replayed
+        return played_again
 
     def _take_outside(self, event: Event, cost: Spending) -> None:
         if event.kind == "outcome" and index_of(event.scope) >= 0:
@@ -226,8 +226,9 @@ class RunResults:
     def earlier_learning(self) -> Mapping[Path, Spending] | None:
         """Maps the building runs from which this run has its knowledge to what they had spent when this run began.
 
-        It includes the runs that those runs built on. It is None if the library is no run of `planbook build`, or if
-        one of the runs cannot be read, or if this run was imported, and so has only the name of its library.
+        It includes the runs that those runs built on, and is empty for the shipped library. It is None if another
+        library is no run of `planbook build`, if one of the runs cannot be read, or if this run was imported, and so
+        has only the name of its library.
         """
         config = self.run.config
         if config.library == SHIPPED_LIBRARY:

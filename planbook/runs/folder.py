@@ -178,7 +178,8 @@ def _has_digest(path: Path, digests: Collection[str]) -> bool:
 
 
 class RunInputs(BaseModel):
-    """The inputs of a run apart from versions. Each field maps names to digests (SHA-256, shortened for prompts).
+    """The inputs of a run apart from versions. Each field but ``seeds`` maps names to SHA-256 digests (short for
+    prompts).
 
     ``knowledge`` has the library, the examples that learning starts from, and demonstrations; ``models`` has recordings
     and scripts. ``seeds`` maps names to seeds: the run's own seed, and the seed sent to each role's model in the first
@@ -276,10 +277,10 @@ class RunFile(BaseModel):
     unjudgeable: dict[str, int] = Field(default_factory=dict, exclude_if=lambda counts: not counts)
     """Number of selected tasks that are not played because the environment cannot judge them, by reason."""
     answering: str = Field(default="", exclude_if=lambda action: not action)
-    """The environment's action that delivers an answer. Recorded only for environments in a user's file, because these
-    are not loaded when a run is read."""
+    """The environment's action that delivers an answer. Recorded only if the environment is neither shipped nor
+    installed, because then it is not loaded when a run is read."""
     milestones: tuple[str, ...] = Field(default=(), exclude_if=lambda names: not names)
-    """All milestones of an environment in a user's file."""
+    """All milestones of such an environment."""
     forked: Fork | None = Field(default=None, exclude_if=lambda forked: forked is None)
     """Set for a run of one episode that continues from a recorded action."""
     imported: Imported | None = Field(default=None, exclude_if=lambda imported: imported is None)

@@ -299,7 +299,7 @@ AGAIN = "again"
 
 
 def _declarations(env: str) -> dict[str, Any]:
-    """Return the declarations of an environment in a user's file that run.json records, for commands that only read."""
+    """Return what run.json records about an environment that is neither shipped nor installed, for reading alone."""
     if env in known_environments():
         return {}
     try:

@@ -116,17 +116,17 @@ class PlanSession:
         return self._run(episode, frame, GivenCode(code=code))
 
     def run_procedure(
-        self, procedure: Procedure, params: Mapping[str, JsonValue], task_id: str, known: Knowledge
+        self, procedure: Procedure, params: Mapping[str, JsonValue], task_id: str, knowledge: Knowledge
     ) -> PlanAnswer:
         """Run a learned procedure. If ``task_id`` is not empty, begin that task first.
 
-        ``params`` are by default those of the current task. If types are found by matching goals, its goal is matched
-        to get them. Raises SessionFailed if ``task_id`` belongs to another type and ``params`` are empty.
+        ``params`` are by default those of the current task; if planbook found the type itself, the task's goal is
+        matched to get them. Raises SessionFailed if ``params`` is empty and ``task_id`` is not of the procedure's type.
         """
         if task_id:
             self.begin(task_id)
         episode, _ = self._current()
-        code, task_params = code_of(procedure), self._task_params(episode.task, procedure, known)
+        code, task_params = code_of(procedure), self._task_params(episode.task, procedure, knowledge)
         if task_params is None and task_id and not params:
             raise SessionFailed(
                 f"{task_id} has begun, but its goal {episode.task.goal!r} is not one of {procedure.type}. "
@@ -138,10 +138,10 @@ class PlanSession:
             answer = self._run(episode, frame, code)
         return answer.model_copy(update={"solved": self._verdict()}) if judged else answer
 
-    def _task_params(self, task: Task, procedure: Procedure, known: Knowledge) -> Mapping[str, JsonValue] | None:
+    def _task_params(self, task: Task, procedure: Procedure, knowledge: Knowledge) -> Mapping[str, JsonValue] | None:
         """Return a task's params for a procedure, or None if the task has another type or its goal does not match."""
-        if any(found.name == procedure.type for found in known.found):
-            memory = LearnedMemory(known, type(self._environment), self._environment.options)
+        if any(found.name == procedure.type for found in knowledge.found):
+            memory = LearnedMemory(knowledge, type(self._environment), self._environment.options)
             recall = memory.recall(task.model_copy(update={"type": "", "params": {}}))
             match = recall.match if recall.procedure else None
             return match.params if match and match.type == procedure.type and not match.candidates else None

@@ -101,7 +101,7 @@ def _of_limit(limit: float | None) -> str:
 
 
 class EventPrinter:
-    """Prints the events of an episode as they happen, with the output of the plan between them."""
+    """Prints the events of episodes as they happen, with the output of the plans between them."""
 
     def __init__(self, out: Console) -> None:
         self._out = out

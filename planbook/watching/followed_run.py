@@ -170,7 +170,7 @@ class ResumedRun:
 
     @property
     def is_running(self) -> bool:
-        """Whether the process has not ended."""
+        """True until the process ends."""
         return self._process.poll() is None
 
     @property

@@ -3,7 +3,7 @@
 from typing import Any
 
 from planbook.planner import Budget, Outcome
-from planbook.report.episodes import episode_document, escape_controls, row
+from planbook.report.episodes import episode_document, escape_json, row
 from planbook.report.page import page_pieces, view
 from planbook.report.sections import sections
 from planbook.results.rows import Result
@@ -55,7 +55,7 @@ class Pages:
                 changed = (run.results.episodes[index] for index, version in run.changed.items() if version > since)
                 news["sections"] = sections(run.results, ANCHOR, live=run.is_played)
                 news["rows"] = [row(run.results, episode, ANCHOR, live=run.is_played) for episode in changed]
-            return run.version, escape_controls(news)
+            return run.version, escape_json(news)
 
     def _state(self) -> dict[str, Any]:
         """Return what the top of the page shows: the state of the run, counts, spending, and the open episodes."""

@@ -1,6 +1,6 @@
 """Play the episodes of a run.
 
-- ``worker`` has the loop of every worker, wherever it runs: reserve an open episode, play it, record how it ended.
+- ``worker`` has the loop of every worker, wherever it runs: lease an open episode, play it, record how it ended.
 - ``episode`` plays one episode, from its beginning or from its recorded part.
 - ``driver`` starts workers, reports the endings that they record, and replaces workers that are lost.
 - ``threads`` runs workers in threads of this process, ``processes`` in processes of this machine, and ``cluster`` in

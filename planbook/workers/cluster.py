@@ -73,7 +73,7 @@ def work_in_actor(job: Job, check: Callable[[], None]) -> Any:
 def cluster_pool(jobs: int) -> Iterator[WorkerPool]:
     """Yield a pool with a worker for each processor of the cluster, at least one and at most ``jobs``.
 
-    The cluster is the one that this process has already joined, or the one at RAY_ADDRESS, or a new one on this
+    The cluster is the one that this process has already joined, else the one at RAY_ADDRESS, else a new one on this
     machine, which is shut down at the end.
     """
     ray = importlib.import_module("ray")

@@ -26,7 +26,7 @@ Request = Literal["pause", "go on", "stop"]
 
 
 class Switches:
-    """Stops and pauses the episodes in this process. Each of them checks it before every action and model call.
+    """Stops and pauses the episodes in this process, which call ``guard`` before every action and model call.
 
     Any thread may call the methods.
     """

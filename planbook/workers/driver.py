@@ -127,7 +127,7 @@ class RunDriver:
                     self._recount()
 
     def _create_jobs(self, jobs: int, workers: int) -> list[Job]:
-        """Return a job for each worker; together they play ``jobs`` episodes at the same time."""
+        """Return a job for each worker. Together they play ``jobs`` episodes at a time, or one each if not parallel."""
         parallel = self._run.config.environment.parallel
         threads = [jobs // workers + (index < jobs % workers) if parallel else 1 for index in range(workers)]
         return [create_job(self._run, self._execution, number) for number in threads]

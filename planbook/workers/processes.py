@@ -34,7 +34,7 @@ class WorkerPool(NamedTuple):
 
 
 OpenPool = Callable[[int], AbstractContextManager[WorkerPool]]
-"""Opens a pool; the argument is the number of workers that are useful at most."""
+"""Opens a pool; the argument is the largest useful number of workers."""
 
 
 @contextmanager

@@ -19,7 +19,7 @@ from planbook.report.episodes import (
     Chunk,
     LongTexts,
     episode_document,
-    escape_controls,
+    escape_json,
     pack,
     row,
 )
@@ -71,8 +71,8 @@ def test_only_long_texts_are_replaced_by_numbers() -> None:
 
 
 def test_a_key_is_never_mistaken_for_the_number_of_a_text() -> None:
-    assert escape_controls({TEXT: 3, "a": HIDDEN}) == {"\\x01": 3, "a": escape_controls(HIDDEN)}
-    assert escape_controls(HIDDEN).isprintable()
+    assert escape_json({TEXT: 3, "a": HIDDEN}) == {"\\x01": 3, "a": escape_json(HIDDEN)}
+    assert escape_json(HIDDEN).isprintable()
 
 
 def test_shared_prompts_are_in_the_file_once(tmp_path: Path) -> None:
