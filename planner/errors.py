@@ -161,7 +161,7 @@ _PACKAGE = Path(__file__).parent
 
 @contextmanager
 def environment_errors(except_for: type[Exception] | tuple[()] = ()) -> Iterator[None]:
-    """Turn errors of the environment into EpisodeBroken, which plan code cannot catch, except those of this type."""
+    """Turn environment errors, except those of type ``except_for``, into EpisodeBroken. Plan code cannot catch it."""
     try:
         yield
     except except_for:

@@ -1,6 +1,6 @@
 """Memory: what is known about tasks of a kind, such as rules, helper functions and procedures.
 
-An episode asks its memory once, at the beginning.
+An episode asks its memory once about its task, and once more if a model matches the goal with a task type.
 """
 
 from collections.abc import Mapping

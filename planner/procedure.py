@@ -1,6 +1,6 @@
 """Procedures: stored plan code that does tasks of one type without asking a model.
 
-A procedure is a file that defines ``solve(agent, task)``. Its docstring begins with a header.
+A procedure is a file that defines ``solve(agent, task)``. Its docstring has a summary, and then header lines.
 """
 
 import ast

@@ -93,7 +93,7 @@ class ReplyStream(Generic[Read_co]):
         """True if the model's reply does not begin with the part that an earlier invocation acted on."""
 
     def __call__(self, piece: str) -> bool:
-        """Take a piece, and pass on what is new to this and earlier invocations. Return False to stop the reply."""
+        """Take a piece, and pass on new text once the recorded part has come again. Return False to stop the reply."""
         self._text += self._whole_characters(piece)
         if not self._text.startswith(self._recorded[: len(self._text)]):
             return False

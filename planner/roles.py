@@ -140,7 +140,8 @@ class Roles:
     ) -> tuple[Reply, str, Sampling]:
         """Ask the role's model. Return its reply, its name, and the sampling parameters.
 
-        Raises ModelError if the model does not answer, or EpisodeStopped if the run is stopped.
+        Raises ModelError if the model does not answer, EpisodeStopped if the run is stopped, or BudgetEnded if its time
+        is used up.
         """
         self._guard()
         model, sampling = self._load(role), sample.apply(self.sampling(role))

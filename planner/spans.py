@@ -26,7 +26,7 @@ class Payload(BaseModel):
     span: ClassVar[str]
     """The name of the spans that have this payload."""
     bulky: ClassVar[frozenset[str]] = frozenset()
-    """Names of fields that statistics do not need. They are not loaded when the statistics of a run are computed."""
+    """Names of fields that statistics do not need. They are dropped when the statistics of a run are computed."""
 
     @property
     def title(self) -> str:

@@ -104,7 +104,7 @@ class StreamingPlan:
         """Number of lines that the plan must reach before it is checked as a whole again."""
         self._cell: GrowingCell | None = None
         self._last_run_line = 0
-        self._last_statement: Statement | None = None
+        self._ending_statement: Statement | None = None
         """The statement that ended the plan early, or None if there is none."""
         self._refused: Sequence[Fault] = ()
         self.error: BaseException | None = None
@@ -121,9 +121,9 @@ class StreamingPlan:
         if self.needs_whole_reply:
             return True
         self._text += piece
-        for arrival in self._reply.add(piece) if self._last_statement is None else ():
+        for arrival in self._reply.add(piece) if self._ending_statement is None else ():
             self._take(arrival.statements, arrival.chars)
-            if self._last_statement is not None:
+            if self._ending_statement is not None:
                 if self.error is None or isinstance(self.error, STOPPING_ERRORS):
                     self.stopped_at = arrival.chars
                 break
@@ -131,14 +131,16 @@ class StreamingPlan:
 
     def read(self, reply: Reply) -> StreamedPlan:
         """Run the rest of the plan. Raises ValueError if nothing was run and the reply has no plan that can be run."""
-        if self._last_statement is None:
+        if self._ending_statement is None:
             self._run_rest(reply)
         if self._refused and not self.has_acted and self._refused[0].type == "syntax":
             raise ValueError(str(self._refused[0]))
         written = self._reply if self._complete_reply is None else self._complete_reply
         lines = written.code.split("\n")
-        cut = self._complete_reply is None and self._last_statement is None
-        last = self._last_statement.last_line if self._last_statement else self._last_run_line if cut else len(lines)
+        cut = self._complete_reply is None and self._ending_statement is None
+        last = (
+            self._ending_statement.last_line if self._ending_statement else self._last_run_line if cut else len(lines)
+        )
         code = "\n".join(lines if self.needs_whole_reply else lines[:last])
         return StreamedPlan(
             code=code,
@@ -155,9 +157,9 @@ class StreamingPlan:
 
         Recordings identify the text by the code that was run, which is the same whether plans are streamed or not.
         """
-        if self._last_statement is None:
+        if self._ending_statement is None:
             return reply.text
-        last_line = self._last_statement.last_line
+        last_line = self._ending_statement.last_line
         if self._complete_reply is None:
             ran = reply.text[: self._reply.chars_to(last_line)]
             fence = _FENCE.findall(ran)[-1:]
@@ -180,8 +182,8 @@ class StreamingPlan:
         if ready := self._ready():
             del self._waiting[: len(ready)]
             self._run(ready, chars)
-        if self._last_statement is None and faulty is not None:
-            self._last_statement, self._refused = faulty, faults
+        if self._ending_statement is None and faulty is not None:
+            self._ending_statement, self._refused = faulty, faults
 
     def _ready(self) -> list[Statement]:
         """Return the statements that can be run: those before the first one that needs code that has not arrived.
@@ -198,7 +200,7 @@ class StreamingPlan:
         return ready if any(statement.acts for statement in ready) else []
 
     def _run(self, statements: Sequence[Statement], chars: int | None = None) -> None:
-        """Run statements. They end within the first ``chars`` characters of the reply (None: the whole reply)."""
+        """Record the first ``chars`` characters of the reply (None: all), then run statements that end within them."""
         statement = statements[0]
         try:
             if chars is not None:
@@ -209,10 +211,10 @@ class StreamingPlan:
             for statement in statements:
                 self._last_run_line = statement.last_line
                 if self._frame.run_part(self._cell, statement.source):
-                    self._last_statement = statement
+                    self._ending_statement = statement
                     return
         except BaseException as error:  # raised only after the reply is recorded
-            self.error, self._last_statement = error, statement
+            self.error, self._ending_statement = error, statement
 
     def _run_rest(self, reply: Reply) -> None:
         """Run the statements that have not been run when the reply ends, if the whole plan passes the check."""

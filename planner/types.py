@@ -139,7 +139,7 @@ class Cell(Record):
 
 
 class Ending(Record):
-    """The ending of an episode. ``cause`` says why the task was not solved; reports count failures by it."""
+    """The ending of an episode. ``cause`` says why the task was not solved, or is empty if it was."""
 
     outcome: Outcome
     cause: str = ""

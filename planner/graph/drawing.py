@@ -146,7 +146,7 @@ def _is_implied(edge: Edge, edges: list[Edge], later: Mapping[str, set[str]]) ->
 
 
 def _properties(node: GraphNode) -> Iterator[str]:
-    """Yield a line for each key of the node that does not have its default."""
+    """Yield a line for each special property: form of the answer, condition, interval, role, stored paths and hooks."""
     if node.expect.kind != "text":
         yield _form(node.expect)
     if node.when:

@@ -81,7 +81,7 @@ class Graph:
         return sorted(sources, key=lambda source: after.index(source) if source in after else len(after))
 
     def ready(self) -> list[str]:
-        """Return the next layer, which are the nodes that wait for no other node any more."""
+        """Return the next layer, in order of definition: nodes to evaluate whose sources are all evaluated."""
         waiting = {edge.target for edge in self.edges() if edge.source not in self._evaluated}
         return [name for name in self.nodes if name not in self._evaluated and name not in waiting]
 

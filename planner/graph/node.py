@@ -169,7 +169,7 @@ class GraphNode(BaseNode):
 
     @property
     def answers_path(self) -> str | None:
-        """For a node of a loop: database path of the list to which it appends its answer."""
+        """Database path of the list to which a node of a loop appends its answer, or None if there is no such list."""
         return self._answers_path
 
     def nested_nodes(self) -> Iterator["BaseNode"]:

@@ -108,7 +108,7 @@ class _Rendering:
         return next((name for name, root in self.roots.items() if root is value), "")
 
     def count(self, value: Any, items: int | None = None) -> Any:
-        """Count the items of a value, or the length of a long text. Return the value (of a generator, a list)."""
+        """Count the items of a value, or the length of a long text. Return the value; a generator becomes a list."""
         if isinstance(value, Iterator):
             value = list(value)
         length = len(value) if isinstance(value, list | tuple | dict) else 1

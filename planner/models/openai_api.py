@@ -139,7 +139,7 @@ class OpenAIModel:
 
     def _log_silence(self) -> None:
         LOG.info(
-            "%s has sent nothing for %.0f s; planbook waits %.0f s (--timeout idle=SECONDS)",
+            "%s has sent nothing for %.0f s; planbook waits %.0f s in all (--timeout idle=SECONDS)",
             self._title,
             QUIET_SECONDS,
             self._timeouts.idle,
@@ -302,7 +302,7 @@ class Parameters:
         return {sent: values[name] for name, sent in names.items() if sent is not None and values[name] is not None}
 
     def learn(self, error: openai.APIStatusError, sent: Mapping[str, Any]) -> str | None:
-        """Stop sending the parameter that a refusal names. Return its name, or None if the refusal names none."""
+        """Stop sending the parameter that the server does not support. Return its name, or None if none is named."""
         name = next((name for name in REPLACEMENTS if name in sent and _is_about(error, name)), None)
         if name is None or _OUT_OF_RANGE.search(error.message):
             return None

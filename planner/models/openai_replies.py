@@ -298,7 +298,7 @@ def read_chunks(stream: EventStream) -> Iterator[Mapping[str, Any]]:
     if empty and kind != EVENTS:
         raise OtherApi(f"it answers with {kind or 'no content type'}, where a stream of {EVENTS} was asked for")
     if stream.ended and not empty:
-        yield {"choices": [{"finish_reason": "length"}]}  # counts only if no reason was given
+        yield {"choices": [{"finish_reason": "length"}]}  # if no reason was given, the reply may have been cut off
 
 
 def _read_whole(response: Any) -> Any:

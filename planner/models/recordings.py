@@ -1,9 +1,9 @@
 """Recordings: files of replies, and the model that replays them.
 
 A recording has a header line, and then a line of JSON for each reply. A reply is found by its exact prompt. If there is
-none, it is found by the data of the prompt: the role, the template, a digest of the template's variables, and how often
-this template was used before in the same place (scope) of the journal. So prompts can be reworded. The recordings of
-planbook 0.1.0 do not have these data.
+none, it is found by the data of the prompt: the role, the template, and a digest of the template's variables. If
+several have these data, the one is preferred whose template was used equally often before in the same place (scope) of
+the journal. So prompts can be reworded. The recordings of planbook 0.1.0 do not have these data.
 """
 
 import fcntl
@@ -304,7 +304,7 @@ def _describe_difference(entry: RecordedReply, request: Sequence[RecordedMessage
         number, old, new = differing[0]
         data, other_data = prompt_data(), ""
         if entry.given and data and entry.label == label():  # system prompts may then be reworded
-            conversation = (message for message in differing if message[2] is None or message[2].role != "system")
+            conversation = (item for item in differing if item[2] is None or item[2].role != "system")
             number, old, new = next(conversation, differing[0])
             if entry.given.data != data.data:
                 other_data = ". The prompt is made from other data, such as another task"

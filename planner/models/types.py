@@ -52,7 +52,7 @@ class Sampling(Record):
     stop: tuple[str, ...] = ()
     """Stop sequences: strings at which a reply ends."""
     sample: int = 0
-    """Index, from 0, of this reply among several replies to the same request."""
+    """Index, from 0, of this reply among several to the same request. At temperatures above 0, they differ."""
 
 
 class Usage(Record):

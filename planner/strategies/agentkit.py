@@ -249,8 +249,8 @@ def possible_choices(environment: Environment) -> Sequence[Action]:
     """Return the actions from which one is drawn. An argument is free if its values cannot be enumerated.
 
     If no action has a free argument, return all actions with all combinations of their arguments. Otherwise return the
-    actions that the environment lists as possible. If it lists none, return its goals, provided that each goal is an
-    action. If that fails, too, return all actions without free arguments.
+    actions that the environment lists as possible. If it does not list any (None), return its goals, provided that each
+    goal is an action. If there is nothing in these lists, return all actions without free arguments.
     """
     calls = [list(_calls(spec)) for spec in environment.offer.actions.values()]
     enumerable = [action for actions in calls for action in actions]

@@ -1,6 +1,6 @@
 """The planner of the AutoManual paper (section 3.2), which writes free-form code with the learned rules in its prompt.
 
-Each reply is a cell, a piece of plan code that is run in one go, and is followed by feedback. After an episode,
+The code of each reply is a cell, a piece of plan code that is run in one go. Feedback follows it. After an episode,
 ``conclude`` asks for the whole plan if the task was solved, and for the mistakes if it was not.
 """
 

@@ -1,7 +1,7 @@
 """ADaPT and its baselines: who works on which subtask, and what happens after a failure.
 
 Sections and appendices are those of the ADaPT paper. ADaPT's controller is described in section 3.3. The baselines may
-use as many model replies as ADaPT could use at most (section 4.2).
+use as many model replies as ADaPT could use at most in one branch (section 4.2).
 """
 
 from collections.abc import Mapping, Sequence
@@ -38,7 +38,7 @@ DEPTH, DEPTH_IN = 3, {"textcraft": 4}
 
 
 class DepthOptions(ExecutorOptions):
-    """Options of ADaPT, and of methods that may use as many replies as ADaPT could use at most.
+    """Options of ADaPT, and of methods that may use as many replies as ADaPT could use at most in one branch.
 
     Each open level of decomposition occupies a sandbox process.
     """
@@ -214,7 +214,7 @@ TEMPERATURE = 0.7
 def react(episode: Episode, options: DepthOptions) -> None:
     """Let only the executor work, on the whole task.
 
-    It gets as many replies as ADaPT could use at most on the way from the whole task to one of the smallest subtasks.
+    It gets as many replies as ADaPT could use at most in one branch, from the whole task to a smallest subtask.
     """
     environment = episode.environment.name
     replies = options.replies(environment) * options.max_depth(environment)

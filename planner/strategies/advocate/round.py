@@ -224,7 +224,7 @@ def play_rounds(
     """Plan and play up to ``options.rounds`` rounds. ``play`` carries out the plan of one round.
 
     Each plan but the first is based on the earlier rounds. If ``reflects`` is False, no round knows about the others.
-    The last round is the one in which the task is considered complete or an answer was given, unless
+    No round follows one in which the task is considered complete or an answer was given, unless
     ``options.until_solved`` is True.
     """
     earlier: list[FailedRound] = []

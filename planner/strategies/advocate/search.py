@@ -104,7 +104,7 @@ def plan_act(episode: Episode, options: PlanActOptions) -> None:
 class LatsOptions(AdvocateOptions):
     """The shared options, and the width and length of a round's search."""
 
-    samples: int = Field(default=3, ge=1, le=10, description="Number of samples in a state; duplicates are dropped.")
+    samples: int = Field(default=3, ge=1, le=10, description="Number of samples for a state; duplicates are dropped.")
     expansions: int = Field(default=10, ge=1, le=1_000, description="Maximum number of states expanded in a round.")
     exploration: float = Field(
         default=1.0,
@@ -130,15 +130,15 @@ class SearchNode:
     """A node of the search tree: a branch and the state that it led to."""
 
     state: SearchState | None
-    """None if the branch failed."""
+    """None if the branch failed, or took the same actions as an earlier sample."""
     branch: Branch | None = None
     """None for the root."""
     parent: "SearchNode | None" = None
     children: list["SearchNode"] = field(default_factory=list)
     visits: int = 0
-    """Number of evaluations at and below this node."""
+    """Number of samples that were run at and below this node, without duplicates."""
     total: float = 0.0
-    """Sum of the values of these evaluations. Each value is between 0 and 1."""
+    """Sum of their values, which are between 0 and 1. A failed sample has the value 0."""
     closed: bool = False
     """True if nothing is left to try from here."""
 

@@ -92,7 +92,7 @@ class BranchTried(Payload):
     value: float | None = None
     """Mean value of the states at and below it (LATS)."""
     visits: int | None = None
-    """Number of evaluations at and below it (LATS)."""
+    """Number of samples that were run at and below it, without duplicates (LATS)."""
 
     @property
     def title(self) -> str:
@@ -279,7 +279,10 @@ class SearchFigures(Figures):
     @classmethod
     def count(cls, episodes: Sequence[PlayedEpisode]) -> Self | None:
         """Compute the figures of a run. Return None if it has neither rounds nor branches."""
-        searches = [Search(each.ending, each.payloads(PlanMade), each.payloads(BranchTried)) for each in episodes]
+        searches = [
+            SearchRecord(episode.ending, episode.payloads(PlanMade), episode.payloads(BranchTried))
+            for episode in episodes
+        ]
         if not any(search.plans or search.branches for search in searches):
             return None
         played = [search for search in searches if search.ending.outcome.played]
@@ -320,7 +323,7 @@ class SearchFigures(Figures):
             )
 
 
-class Search(NamedTuple):
+class SearchRecord(NamedTuple):
     """The recorded plans and branches of one episode."""
 
     ending: Ending

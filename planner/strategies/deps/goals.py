@@ -199,7 +199,7 @@ def _mark_unclear(code: str, faults: Sequence[Fault]) -> str:
 
 
 def _is_alone(node: ast.Expr, tree: ast.Module, lines: Sequence[str]) -> bool:
-    """Return True if no other statement begins on the first or the last line of this one."""
+    """Return True if nothing precedes this statement on its line, and no other begins on its first or last line."""
     statements = [other for other in ast.walk(tree) if isinstance(other, ast.stmt) and other is not node]
     shares_line = any(statement.lineno in (node.lineno, node.end_lineno) for statement in statements)
     return not shares_line and not lines[node.lineno - 1][: node.col_offset].strip()

@@ -77,7 +77,7 @@ class DepsOptions(ReplanningOptions):
 
 
 class DepsVariant(NamedTuple):
-    """DEPS, or a baseline that differs from it only in the prompts."""
+    """The prompts of DEPS or a baseline, and whether failures are explained."""
 
     system: str
     """The template of the system prompt."""
@@ -226,7 +226,7 @@ def inner_monologue(episode: Episode, options: PursuitOptions) -> None:
 def _first_goal(episode: Episode, role: str, reply: str) -> GoalPlan:
     """Return a plan with only the first goal of a reply, or with no goal if the reply declares the task done.
 
-    A reply that contains code does not declare that. Raises ValueError if the reply has no goal and does not, either.
+    A reply that contains code never declares that. Raises ValueError if a reply has neither a goal nor a declaration.
     """
     is_last = says_done(reply) and read_reply(reply).problem is not None
     return GoalPlan(goals=() if is_last else collect(episode, role, reply).goals[:1])

@@ -136,7 +136,8 @@ class GoalMatcher:
     def _verbs(self, word: str, is_first: bool) -> list[str]:
         """Return the goals' verbs that a word may stand for.
 
-        Verbs that contain the word come before verbs with a synonym of it. The first word may also be a misspelling.
+        They are the verbs that contain the word. If there are none, they are those with a synonym of it, or else, for
+        the first word of a line, those that it may misspell.
         """
         names = {name: name.split("_") for name in self._known}
         synonyms = {verb for group in _SYNONYMS if word in group for verb in group}
