@@ -222,8 +222,8 @@ class Environment(OptionalMembers, ABC):
         """Return the measures. Raises EnvironmentBroken if one is not a finite number, since it would have no mean."""
         measures = dict(self.measures())
         for name, value in measures.items():
-            is_finite_number = isinstance(name, str) and isinstance(value, int | float)
-            if not (is_finite_number and abs(value) <= LARGEST_MEASURE):
+            has_valid_types = isinstance(name, str) and isinstance(value, int | float)
+            if not (has_valid_types and abs(value) <= LARGEST_MEASURE):
                 method = _location(f"{type(self).__name__}.measures", type(self).measures)
                 raise EnvironmentBroken(f"{method} must return finite numbers, but {name!r} is {value}")
         return measures

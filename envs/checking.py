@@ -28,7 +28,7 @@ MAX_TASKS = 3
 MAX_ACTIONS = 20
 """Maximum number of actions on each task."""
 MAX_SECONDS = 2.0
-"""Maximum time for the random actions on one task, in seconds."""
+"""Seconds after which no further random action is taken on a task."""
 SEEDS = (0, 1, 2)
 """The seeds that are selected if an environment makes its tasks from seeds."""
 TOOL_FAILED = "raised RuntimeError"
@@ -355,7 +355,7 @@ class _Checker:
 
 
 def _is_json(annotation: Any) -> bool:
-    """Return whether every value of a type is JSON."""
+    """Return whether values of a type may be JSON."""
     origin = get_origin(annotation)
     if origin is Literal or annotation is JsonValue:
         return True

@@ -39,7 +39,7 @@ class UnknownAction(EnvsError):
 
 
 class MissingRequirement(EnvsError):
-    """Something that the environment needs is not on this machine. The message says how to install it."""
+    """Something that the environment needs is not on this machine. The message says how to get it."""
 
 
 class EpisodeEnded(EnvsError):
@@ -66,9 +66,9 @@ _CALLERS = tuple(Path(__file__).with_name(name) for name in ("base.py", "selecti
 def error_location(error: BaseException, skipped_folders: Collection[Path] = ()) -> tuple[str, str]:
     """Return the place in the author's code that raised an error, as FILE:LINE, and the traceback of that code.
 
-    The author's code is all code outside installed packages, except ``base.py``, ``selection.py`` and files directly in
-    ``skipped_folders``. The place is its innermost frame; the traceback starts at its outermost frame. Both strings are
-    empty if there is no such frame.
+    The author's code is all code outside the standard library and installed packages, except ``base.py``,
+    ``selection.py`` and files directly in ``skipped_folders``. The place is its innermost frame; the traceback starts
+    at its outermost frame. Both strings are empty if there is no such frame.
     """
     frames = traceback.extract_tb(error.__traceback__)
     numbers = [

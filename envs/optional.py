@@ -247,7 +247,7 @@ class Goals:
         return goal
 
     def recorded(self) -> Path | None:
-        """Return the path of a CSV table of recorded goals, or None. A row has the goal's features and its horizon.
+        """Return the path of a CSV table of recorded goals, or None. A row has a goal's features, and its horizon last.
 
         The selector ``horizon`` uses regression trees in the same folder. ``python -m tools.horizons TABLE`` trains
         them on the table.

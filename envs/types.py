@@ -57,7 +57,7 @@ class Selection(BaseModel):
     split: str | None = None
     """None for the environment's first split."""
     limit: int | None = Field(default=None, ge=1)
-    """The number of tasks to take from the start of the list, or None for all. Most lists have the types in turn."""
+    """Number of tasks to take from the start of the list, or None for all. Most lists alternate between the types."""
     types: tuple[str, ...] = ()
     """The task types. Empty for all types."""
     seeds: tuple[int, ...] = ()
@@ -155,9 +155,9 @@ class Requirement:
 
     name: str
     found: str | None
-    """What was found, such as a folder or a version, or None if nothing was found."""
+    """The path of what was found, such as a folder or a program, or None."""
     remedy: str
-    """How to install it."""
+    """How to get it."""
 
 
 @dataclass(frozen=True, slots=True)

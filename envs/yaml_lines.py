@@ -39,7 +39,7 @@ class YamlFile(NamedTuple):
     """The value of a file."""
 
     value: Any
-    """The value as plain data, as JSON has them."""
+    """The value as plain data, which JSON can hold."""
     marked: Any
     """The value as ruamel reads it, with line numbers."""
 

@@ -21,7 +21,7 @@ class AlfworldGame:
 
     id: str
     data: Mapping[str, Any]
-    """Maps ``pddl_domain``, ``pddl_problem`` and ``grammar`` to their texts. Other keys are ignored."""
+    """Maps ``pddl_domain``, ``pddl_problem`` and ``grammar`` to their texts. The direct engine ignores other keys."""
     goal: str = ""
     """The sentence that states the goal of a generated game. Empty for other games."""
 

@@ -100,7 +100,7 @@ class Alfworld(Environment):
 
     @classmethod
     def requirements(cls) -> Sequence[Requirement]:
-        """Return the games of each split that is downloaded, and the package that generated games need."""
+        """Return the games of each split that has to be downloaded, and the package that generated games need."""
         on_disk = [Requirement(f"alfworld {split}", folder, tasks.REMEDY) for split, folder in tasks.found_splits()]
         return [*on_disk, rooms.PACKAGE.requirement(f"alfworld {generated.SPLIT}")]
 
@@ -151,8 +151,8 @@ class Alfworld(Environment):
         If the option ``shared_locations`` is "open", they include going to other receptacles at the same location.
         """
         actions = [move for command in self._engine.admissible() if (move := as_action(command))]
-        shared = [move.args for move in actions if move.name == "examine" and self._may_look_into(str(move.args[0]))]
-        return actions + [Action("go_to", receptacle) for receptacle in shared]
+        places = [move.args for move in actions if move.name == "examine" and self._may_look_into(str(move.args[0]))]
+        return actions + [Action("go_to", args) for args in places]
 
     def attribute_values(self) -> Mapping[str, JsonValue]:
         """Return the agent's location and what it holds."""

@@ -181,7 +181,7 @@ def _choices(kind: str, room: FurnishedRoom, facts: rooms.Affordances) -> list[t
 def _place_task_objects(
     kind: str, room: FurnishedRoom, thing: str, target: str, facts: rooms.Affordances, rng: Random
 ) -> None:
-    """Move the task's objects to random receptacles other than the target, so that there is something to do."""
+    """Place the task's objects at random, but not in receptacles of the target's kind: something has to be done."""
     if kind == "look_at_obj":
         return
     count = max(len(room.objects(thing)), 2 if kind == "pick_two_obj" else 1)

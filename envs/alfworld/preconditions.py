@@ -22,7 +22,7 @@ _PARTICIPLES = {"heat": "heated", "cool": "cooled", "clean": "cleaned"}
 
 
 class KnownRoom:
-    """What an agent may know about a game before it looks around, and the contract of each action that follows."""
+    """What an agent may know about a game before it looks around, and the contracts of actions that follow from it."""
 
     def __init__(self, game: AlfworldGame, *, shared_open: bool) -> None:
         """``shared_open`` is True if the option ``shared_locations`` is "open"."""

@@ -30,7 +30,7 @@ class Affordances:
     kinds_by_ability: dict[str, tuple[str, ...]]
     """Maps an ability, such as ``Heatable``, to the kinds of objects that have it."""
     openable: frozenset[str]
-    """Kinds of receptacles with a door or a lid."""
+    """Kinds of receptacles that can be opened."""
     movable: frozenset[str]
     """Kinds of objects that can hold other objects, such as plates."""
 
@@ -122,7 +122,7 @@ _LAMP_STANDS = ("SideTable", "Desk", "Dresser", "Shelf", "CoffeeTable", "DiningT
 """Kinds of receptacles on which a lamp may stand. alfworld's constants do not list them."""
 LAMP = "DeskLamp"
 _OPEN_WEIGHT = 3
-"""Probability that an object is placed in a receptacle without a door, relative to one with a door."""
+"""Weight with which an object is placed in a receptacle that cannot be opened, relative to one that can."""
 _COUNTS = (1, 1, 1, 2, 2, 3)
 """The number of objects of a kind is drawn from these numbers."""
 

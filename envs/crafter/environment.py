@@ -104,7 +104,7 @@ class Crafter(Environment):
 
     @classmethod
     def tasks(cls, selection: Selection, options: BaseModel | None = None) -> Sequence[Task]:
-        """Return the chosen tasks, alternating between the types."""
+        """Return the selected tasks, taken from each type in turn."""
         if selection.ids:
             return [make_task(*read_seeded_id(task_id, TYPES, NAME)) for task_id in selection.ids]
         split = chosen_split(selection, SPLITS, NAME)

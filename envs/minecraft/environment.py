@@ -205,8 +205,8 @@ class Minecraft(Environment):
     def _do(self, name: str, *args: Any) -> Observation:
         try:
             effects = effects_of(self.terrain, self.player, Action(name, args))
-        except GoalRefused as why:
-            return self._failure(f"Nothing happens: {why}.")
+        except GoalRefused as reason:
+            return self._failure(f"Nothing happens: {reason}.")
         ticks, failure = self._outcome(effects)
         self.player.tries += 1
         if self.player.spot.tick + ticks > self._limit:
@@ -219,7 +219,7 @@ class Minecraft(Environment):
         return self._observe(f"You {effects.text}.")
 
     def ticks_for(self, effects: GoalEffects) -> int:
-        """Return the ticks that a goal takes, without bad luck and at most until its time limit, if it has one."""
+        """Return the ticks that a goal takes without bad luck, at most its limit if ``time_limits`` is set."""
         return min(effects.ticks, time_limit(effects)) if self.options.time_limits else effects.ticks
 
     def _outcome(self, effects: GoalEffects) -> tuple[int, str]:

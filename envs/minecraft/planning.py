@@ -70,8 +70,8 @@ class MinecraftGoals(Goals):
             actions.effects_of(self.environment.terrain, self.environment.player, goal)
         except NoneLeft:
             return ""
-        except GoalRefused as why:
-            return str(why)
+        except GoalRefused as reason:
+            return str(reason)
         return ""
 
     def is_open(self, goal: Action) -> bool:

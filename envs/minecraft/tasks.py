@@ -104,7 +104,7 @@ _TYPE_OF = {item: kind for kind, group in GROUPS.items() for item in group.objec
 
 
 def select(selection: Selection, ticks: int | None) -> list[Task]:
-    """Return the chosen tasks, one for each object and seed, alternating between the types.
+    """Return the selected tasks, one for each object and seed, taken from each type in turn.
 
     ``ticks`` is the option of this name. Raises BadSelection if the selection names a task or type that does not exist.
     """

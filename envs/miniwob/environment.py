@@ -59,7 +59,7 @@ class Miniwob(Environment):
 
     @classmethod
     def tasks(cls, selection: Selection, options: BaseModel | None = None) -> Sequence[Task]:
-        """Return the chosen tasks, alternating between the types. By default, the seeds are 0 to 4."""
+        """Return the selected tasks, taken from each type in turn. By default, the seeds are 0 to 4."""
         if selection.ids:
             return [cls._task(*read_seeded_id(task_id, cls.types, cls.name)) for task_id in selection.ids]
         split = chosen_split(selection, cls.splits, cls.name)

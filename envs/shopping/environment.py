@@ -123,7 +123,7 @@ agent.click("Buy Now")
 
     @classmethod
     def tasks(cls, selection: Selection, options: BaseModel | None = None) -> Sequence[Task]:
-        """Return the tasks with the chosen ids, or those of the split, alternating between the types."""
+        """Return the tasks with the selected ids, or those of the split, taken from each type in turn."""
         shop = get_shop(ShoppingOptions.read(options))
         if selection.ids:
             return [

@@ -99,7 +99,7 @@ def _prices(entry: object) -> tuple[float, float]:
 def _options(entry: Mapping[str, Any]) -> Iterator[tuple[str, Mapping[str, float]]]:
     """Yield the name of each option, and its values mapped to a surcharge of 0.
 
-    As in WebShop, both are in lower case, and ``a/b`` becomes ``a | b``.
+    As in WebShop, both are in lower case, and ``a/b`` in a value becomes ``a | b``.
     """
     for name, contents in entry.items():
         values = [str(content["value"]).strip().replace("/", " | ").lower() for content in contents or ()]

@@ -46,7 +46,7 @@ class ProductSearch:
         self._index = BM25([words(indexed_text(product)) for product in products])
 
     def results(self, keywords: str) -> tuple[str, ...]:
-        """Return the ids of the products that contain a word of ``keywords``, the best match first."""
+        """Return the ids of up to MAX_RESULTS products that contain a word of ``keywords``, the best match first."""
         scores = [round(score, _DIGITS) for score in self._index.scores(sorted(set(words(keywords))))]
         order = sorted(range(len(scores)), key=lambda index: -scores[index])[:MAX_RESULTS]
         return tuple(self._ids[index] for index in order if scores[index] > 0)

@@ -40,7 +40,7 @@ def _scene(*places: list[Thing]) -> TableScene:
 
 
 def _cover(scene: TableScene, rng: random.Random, things: Iterable[Thing], supports: Iterable[str]) -> None:
-    """Put each thing on the support at the same position with probability 0.5, and otherwise on a free spot."""
+    """Put each thing on its support (that with the same index) with probability 0.5, otherwise on a free spot."""
     for thing, support in zip(things, supports, strict=False):
         if rng.random() < 0.5:
             scene.place(thing, support)

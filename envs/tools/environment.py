@@ -31,7 +31,7 @@ MAX_TEXT = 1_000_000
 """Maximum number of characters in a tool's result."""
 END_HINT = "Call agent.answer(value) when the task is done."
 RESERVED = ("answer", "search", "describe")
-"""Names that tools cannot have in plans."""
+"""Names of our own action and queries. A tool's name without a prefix cannot be one of them."""
 Effect = Literal["", "read", "write", "destroy"]
 """What a tool may do to the state, as far as its author declares it. Empty if nothing is declared."""
 EFFECTS: Mapping[Effect, str] = {
@@ -257,8 +257,8 @@ class ToolEnvironment(Environment):
         names = list(cls.tools)
         index = BM25([words_of(cls._description(name)) for name in names])
         scores = index.scores(words_of(words))
-        ranked = sorted(range(len(names)), key=lambda index: -scores[index])
-        return [names[index] for index in ranked if scores[index] > 0]
+        ranked = sorted(range(len(names)), key=lambda position: -scores[position])
+        return [names[position] for position in ranked if scores[position] > 0]
 
     def observe(self, tool: Tool, values: Sequence[JsonValue]) -> Observation:
         """Call a tool, and return its result as an observation. A result that is not text becomes JSON."""

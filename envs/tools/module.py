@@ -95,7 +95,7 @@ class ModuleEnvironment(ToolEnvironment):
 
 
 def environment(target: str) -> type[ToolEnvironment]:
-    """Return the environment class for ``module:TARGET``. Raises UnknownEnvironment if it has no functions."""
+    """Return the environment class for ``module:TARGET``. Raises UnknownEnvironment if it has none."""
     source, _, attribute = target.partition(":")
     module, load = _module(source)
     file = Path(module.__file__) if module.__file__ else None

@@ -187,7 +187,7 @@ def describe_schema(schema: Any, root: Schema, depth: int = 0) -> str:
 
 
 def parameter_docs(arguments: Sequence[Argument], schema: Schema) -> str:
-    """Describe parameters, one per line. Those without a description or a nested structure are left out."""
+    """Describe parameters, one per line. Those with neither a description nor a nested structure are left out."""
     lines = []
     for argument in arguments:
         inner = properties(schema)[argument.key]

@@ -157,7 +157,7 @@ def equal(url: str, any_of: Sequence[str]) -> bool:
 
 
 def including(url: str, any_of: Sequence[str]) -> bool:
-    """Return True if the address is the same page as one of ``any_of`` and has all parameters of its query."""
+    """Return True if the address is the same page as one of ``any_of``, with all its parameters and values."""
     return any(_includes(address(url), expected) for expected in map(address, any_of))
 
 

@@ -50,7 +50,7 @@ def must_include(answer: str, values: Sequence[str]) -> bool:
 
 
 def same_lines(text: str, gold: str) -> bool:
-    """Return True if two texts have the same lines, except for their white space."""
+    """Return True if two texts have the same lines. The number of spaces around and between words does not matter."""
     return [*map(normalize_spaces, text.strip().splitlines())] == [*map(normalize_spaces, gold.strip().splitlines())]
 
 

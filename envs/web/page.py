@@ -71,7 +71,7 @@ def read(context: Context, target: TabTarget) -> Page:
     """Return the tab's current page.
 
     Reading takes several commands. If the tab begins to navigate between two of them, the address and the elements
-    could belong to different pages. Therefore it is then read again after it has settled.
+    could belong to different pages. Therefore the page is read again after the tab has settled.
 
     Raises TabGone if the tab cannot be read, or EnvironmentBroken if the browser is gone.
     """
@@ -243,7 +243,7 @@ def observation_text(page: Page, tabs: Sequence[str], number: Number, limit: int
     """Return the page as the agent sees it.
 
     The text contains the tabs if there are several, the address, the title, and the visible nodes. The lines of the
-    nodes have up to ``limit`` characters.
+    nodes together have up to ``limit`` characters.
     """
     head = [f"{TABS}{', '.join(tabs)}"] if len(tabs) > 1 else []
     head += [f"{ADDRESS}{quote(page.url, 500)[1:-1]}", f"{TITLE}{quote(page.title)}"]

@@ -180,4 +180,4 @@ _FORMATS = {
     "week": "a week is written 2024-W22",
     "color": "a colour is written #1a2b3c",
 }
-"""Maps the type of an input field to a hint how its values are written."""
+"""Maps the type of an input field to a hint on how its values are written."""

@@ -136,7 +136,10 @@ class Browsing:
     # Popups and lost tabs.
 
     def replace_lost(self, tab: WebTab, reason: str, last: Page | None) -> None:
-        """Replace an unusable tab with an empty one, but keep its history. ``last`` is the last observed page."""
+        """Replace an unusable tab with an empty one that can go back to its earlier pages.
+
+        A closed tab is not replaced if other tabs are open. ``last`` is the last observed page.
+        """
         old = tab.target
         if old.closed and len(self.tabs) > 1:
             return

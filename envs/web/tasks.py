@@ -55,7 +55,8 @@ class UrlCheck(_FrozenModel):
     ``how`` is one of
 
     - ``equal``: the page and the query must be those of one of ``any_of``.
-    - ``including``: the page must be that of one of ``any_of``, and the query must have all its parameters.
+    - ``including``: the page must be that of one of ``any_of``, and the query must have all parameters of that
+      address, with their values.
     - ``within``: WebArena's "GOLD in PRED". Host and path of one of ``any_of`` must occur in the final address. For
       each parameter in their queries, the final address must have a value that one of them has.
     """

@@ -28,7 +28,7 @@ _OBJECTS: dict[str, Model] = {}
 
 
 def register_model(model: Model) -> str:
-    """Make a model known to ``load_model`` in this process. Return its name there: ``object:`` and ``name`` or class."""
+    """Make a model known to ``load_model`` in this process. Return its name: ``object:`` and ``name`` or class."""
     base = getattr(model, "name", "") or type(model).__name__
     name = base if base.startswith(OBJECT_PREFIX) else f"{OBJECT_PREFIX}{base}"
     _OBJECTS[name] = model
