@@ -36,7 +36,7 @@ def count(folder: Path, kind: Any) -> int:
 
 @contextmanager
 def playing_run(folder: Path) -> Iterator["subprocess.Popen[str]"]:
-    """Start a run of the toy environment with a slow model. Yield its process once the first model has been asked."""
+    """Start a run of the toy environment with a slow model. Yield its process once the first reply is recorded."""
     chosen = ("--env", "toy", "--types", "fetch", "--seeds", "0-99")
     process = start_command("run", "--planner", "automanual", *chosen, "--model", SCRIPT, "--jobs", 2, "--out", folder)
     try:

@@ -43,7 +43,7 @@ def _lines(paper: ComparedPaper, shown: Sequence[ComparedTable]) -> Iterator[str
         yield f"Names of the types here: {', '.join(names)}."
     yield f"Differences from {paper.paper}'s setting ({len(paper.differs)}):"
     yield from (f"  {difference}" for difference in paper.differs)
-    quoted = f" Only quoted, as planbook does not have them: {', '.join(paper.only_quoted)}."
+    quoted = f" Only quoted, as planbook does not play them as this paper does: {', '.join(paper.only_quoted)}."
     yield f"All other figures are the paper's own.{quoted if paper.only_quoted else ''}\n"
 
 

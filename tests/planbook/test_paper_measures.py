@@ -138,4 +138,4 @@ def test_a_run_is_compared_with_every_paper_of_its_method_and_environment(tmp_pa
         "Differences from AgentKit's"
     )
     assert "Only quoted" not in own
-    assert "Only quoted, as planbook does not have them: Act, AgentBench." in other
+    assert "Only quoted, as planbook does not play them as this paper does: Act, AgentBench." in other

@@ -154,7 +154,7 @@ def test_a_run_in_the_papers_setting_differs_only_in_its_prompts(tmp_path: Path)
     for text in (
         "Put pick_and_place, Clean pick_clean_then_place",
         f"automanual with {GPT_4}, valid_unseen: 134 tasks, 3 repeats; 95.5 % solved",
-        "Only quoted, as planbook does not have them: ReAct, Reflexion, ExpeL, AdaPlanner.",
+        "Only quoted, as planbook does not play them as this paper does: ReAct, Reflexion, ExpeL, AdaPlanner.",
         "ExpeL, GPT-4-turbo (quoted only)",
     ):
         assert text in compared.text

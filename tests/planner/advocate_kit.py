@@ -126,10 +126,10 @@ class AnsweringToy(TouchToy):
 
 
 def played(
-    sandbox: Sandbox, says: AdvocateModels, method: str = "devils-advocate", *, actions: int = 30, **terms: Any
+    sandbox: Sandbox, says: AdvocateModels, method: str = "devils-advocate", *, actions: int = 30, **settings: Any
 ) -> tuple[Ending, Episode]:
     """Play a whole episode with a method."""
-    return episode_kit.played(sandbox, says, method, actions=actions, **terms)
+    return episode_kit.played(sandbox, says, method, actions=actions, **settings)
 
 
 def recorded(played: MemoryJournal | Episode, name: str) -> list[dict[str, Any]]:

@@ -45,10 +45,10 @@ EPISODES: Mapping[str, tuple[str, Mapping[str, QuestionReply], Mapping[str, Any]
 }
 
 
-def replay(sandbox: Sandbox, name: str, models: AdvocateModels, journal: MemoryJournal, **terms: Any) -> Ending:
+def replay(sandbox: Sandbox, name: str, models: AdvocateModels, journal: MemoryJournal, **settings: Any) -> Ending:
     method, _, options, more = EPISODES[name]
     made = {key: make() for key, make in more.items()}
-    return played(sandbox, models, method, options=options, journal=journal, **made, **terms)[0]
+    return played(sandbox, models, method, options=options, journal=journal, **made, **settings)[0]
 
 
 @pytest.mark.parametrize("name", EPISODES)

@@ -49,8 +49,8 @@ def planning(*codes: str) -> PieceModel:
 
 def played(sandbox: Sandbox, model: PieceModel, *, actions: int = 30, **given: Any) -> tuple[Ending, Episode]:
     """Play the toy task. Arguments other than those of an episode are options of the method."""
-    terms = {name: given.pop(name) for name in ("environment", "memory", "journal") if name in given}
-    return episode_kit.played(sandbox, model, "automanual", options=given, actions=actions, **terms)
+    settings = {name: given.pop(name) for name in ("environment", "memory", "journal") if name in given}
+    return episode_kit.played(sandbox, model, "automanual", options=given, actions=actions, **settings)
 
 
 def kinds(playing: Episode) -> list[str]:

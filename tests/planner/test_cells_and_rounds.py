@@ -23,9 +23,9 @@ LOOP = "while True:\n    agent.touch('x')"
 
 
 @contextmanager
-def started(sandbox: Sandbox, **terms: Any) -> Iterator[Episode]:
+def started(sandbox: Sandbox, **settings: Any) -> Iterator[Episode]:
     """Yield an episode that has begun."""
-    playing = episode(sandbox, SubtaskModels(), **terms)
+    playing = episode(sandbox, SubtaskModels(), **settings)
     playing.begin()
     yield playing
     playing.close()
@@ -193,9 +193,9 @@ def three_rounds(playing: Episode, options: object) -> None:
             playing.run("print(task.goal)")
 
 
-def play_three_rounds(sandbox: Sandbox, journal: MemoryJournal, **terms: Any) -> None:
-    terms = {"environment": ScoredToy(), **terms}
-    play(episode(sandbox, SubtaskModels(), journal=journal, **terms), three_rounds, Options())
+def play_three_rounds(sandbox: Sandbox, journal: MemoryJournal, **settings: Any) -> None:
+    settings = {"environment": ScoredToy(), **settings}
+    play(episode(sandbox, SubtaskModels(), journal=journal, **settings), three_rounds, Options())
 
 
 def test_an_episode_cut_off_anywhere_ends_in_the_same_journal(sandbox: Sandbox) -> None:

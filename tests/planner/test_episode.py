@@ -1,4 +1,4 @@
-"""The methods of an episode, with the toy environment and the real sandbox."""
+"""The verbs of an episode, with the toy environment and the real sandbox."""
 
 import re
 import time

@@ -42,7 +42,7 @@ def test_each_case_may_write_certain_types_of_rules(case: Case) -> None:
 
 
 @pytest.mark.parametrize("case", Case)
-def test_each_case_may_update_certain_types_of_rules(case: Case) -> None:
+def test_only_after_a_failure_of_the_rules_success_processes_may_not_be_updated(case: Case) -> None:
     updated = {type for type in RuleType if allowed(BUILDER[case], UpdateRule(id=IDS[type], example="x = 1"))}
     assert updated == set(RuleType) - ({PROCESS} if case is Case.FAILURE_IMPERFECT_RULES else set())
     assert all(allowed(BUILDER[case], UpdateRule(id=id, log="seen in task/1")) for id in ONE_OF_EACH.ids)

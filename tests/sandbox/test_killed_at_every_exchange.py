@@ -1,4 +1,4 @@
-"""Workers are killed at every call of a plan. The session is rebuilt as it was, and no call is carried out twice.
+"""Workers are killed at every exchange of a plan with its host. The session is rebuilt, and no call is repeated.
 
 PLANBOOK_KILLED_PLANS sets the number of plans that are tried.
 """

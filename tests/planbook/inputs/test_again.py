@@ -50,7 +50,7 @@ def test_an_episode_that_breaks_twice_is_played_a_third_time(broken_run: Path, m
         assert last_path(run, run.entries()[1]) == "task/1/restart/2"
 
 
-def test_an_interrupted_second_attempt_is_resumed_without_the_option(broken_run: Path) -> None:
+def test_an_interrupted_second_attempt_is_resumed_without_again(broken_run: Path) -> None:
     with closing(Run.open(broken_run, to_play=True)) as run:
         run.begin_invocation(note={"again": ["task/1"]})
         run.end_invocation()
@@ -96,5 +96,5 @@ def test_watch_does_not_resume_a_finished_run_and_reports_no_problem_if_an_episo
         assert not control.problem
 
 
-def test_the_option_is_refused_without_a_run() -> None:
+def test_again_is_refused_without_a_run() -> None:
     assert "--again" in refusal("run", "--env", "toy", *AGAIN)

@@ -60,7 +60,9 @@ def test_learning_breaks_even_when_it_has_saved_what_it_cost(tokens: int, solved
     [(3, 0, 0), (3, 2, 1000), (0, 2, 0)],
     ids=["the other solved nothing", "the other has learned", "nothing was solved"],
 )
-def test_a_break_even_needs_costs_in_both_runs(solved: int, baseline: int, other_learning: int) -> None:
+def test_a_break_even_needs_successes_in_both_runs_and_one_without_learning(
+    solved: int, baseline: int, other_learning: int
+) -> None:
     learned = LearningPayoff.of(solved, Spending(), Spending(calls=5, prompt=1000))
     other = LearningPayoff.of(baseline, Spending(calls=9, prompt=9000), Spending(prompt=other_learning))
     assert learned.compared_with("A", other) == learned

@@ -16,8 +16,8 @@ from planbook.planner.errors import ContextExceeded, EpisodeStopped, ModelRefuse
 from planbook.planner.models.openai_api import OpenAIModel
 from planbook.planner.models.tokens import estimated_usage
 from planbook.planner.models.waiting import MAX_TIMEOUT, Timeouts
-from tests.ear import PieceListener
 from tests.openai_server import CutStream, DelayedAnswer, Refusal, Server, serving
+from tests.piece_listener import PieceListener
 from tests.planner.models.local_server import ASK, KEY, TEXT, model
 
 
@@ -54,7 +54,7 @@ def test_refused_parameters_are_replaced_or_dropped_in_all_later_requests(
     server.refused_parameters = frozenset({"temperature", "seed", "stop", "max_tokens", "stream_options", "stream"})
     ear, asked, sampling = PieceListener(), model(server), Sampling(stop=("END",))
     reply = asked.complete(ASK, sampling, ear)
-    assert (reply.text, ear.heard, reply.usage) == (TEXT, [TEXT], Usage(prompt=5, completion=4))
+    assert (reply.text, ear.received, reply.usage) == (TEXT, [TEXT], Usage(prompt=5, completion=4))
     assert asked.complete(ASK, sampling).text == TEXT
     assert [len(request) - 2 for request in server.requests] == [6, 6, 5, 4, 2, 1, 1]
     assert set(server.requests[-1]) == {"model", "messages", "max_completion_tokens"}

@@ -7,8 +7,8 @@ import pytest
 from planbook.planner import Message, Sampling, Usage
 from planbook.planner.models.openai_replies import ReplyListener, read_stream
 from planbook.planner.models.tokens import estimated_usage
-from tests.ear import PieceListener
 from tests.openai_server import Completion, CutStream, Refusal, Server, serving
+from tests.piece_listener import PieceListener
 from tests.planner.models.local_server import ASK, TEXT, model
 
 
@@ -36,7 +36,7 @@ def test_a_repeated_stream_with_another_text_is_not_passed_on() -> None:
     with serving(lambda messages: next(texts)) as server:
         server.troubles += [CutStream(after=1)]
         reply = model(server).complete(ASK, Sampling(), ear)
-    assert (reply.text, ear.heard) == ("a second answer, whole", ["the firs"])
+    assert (reply.text, ear.received) == ("a second answer, whole", ["the firs"])
 
 
 def test_a_stream_that_breaks_after_its_last_word_is_complete(server: Server) -> None:

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from planbook.planner import Message, OnText, RecordedModel, Reply, Sampling, ScriptedModel, Usage, read_recording
 from planbook.planner.errors import ModelError, ModelRefused, ModelUnavailable, NotRecorded, UnknownModel
 from planbook.planner.models.types import Finish, PromptData, asking, request_key
-from tests.ear import PieceListener
+from tests.piece_listener import PieceListener
 
 
 def conversation(*texts: str) -> list[Message]:
@@ -99,7 +99,7 @@ def test_recording_and_replay_cut_at_the_same_character(
     live, again = PieceListener(pieces), PieceListener(pieces)
     first = RecordedModel(path, ScriptedModel([text])).complete(conversation("a"), Sampling(), live)
     second = RecordedModel(path).complete(conversation("a"), Sampling(), again)
-    assert (first.text, first.finish, live.heard) == (second.text, second.finish, again.heard)
+    assert (first.text, first.finish, live.received) == (second.text, second.finish, again.received)
     assert live.text == first.text
     assert RecordedModel(path).complete(conversation("a"), Sampling()).text == text, "the recording has the whole reply"
 

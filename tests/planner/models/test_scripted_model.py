@@ -7,7 +7,7 @@ import pytest
 from planbook.planner import Message, Model, Sampling, ScriptedModel
 from planbook.planner.errors import ContextExceeded, ModelRefused
 from planbook.planner.models.tokens import estimated_usage
-from tests.ear import PieceListener
+from tests.piece_listener import PieceListener
 
 ASK = [Message(role="user", content="What now?")]
 
@@ -39,11 +39,11 @@ def test_a_listener_gets_pieces_and_may_stop() -> None:
     ear = PieceListener()
     assert ScriptedModel([text]).complete(ASK, Sampling(), ear).finish == "stop"
     assert ear.text == text
-    assert len(ear.heard) > 3
+    assert len(ear.received) > 3
 
     reply = ScriptedModel([text]).complete(ASK, Sampling(), lambda piece: False)
-    assert (reply.text, reply.finish) == (ear.heard[0], "cut")
-    assert reply.usage == estimated_usage(ASK, ear.heard[0])
+    assert (reply.text, reply.finish) == (ear.received[0], "cut")
+    assert reply.usage == estimated_usage(ASK, ear.received[0])
     short = ScriptedModel(["short"]).complete(ASK, Sampling(), lambda piece: False)
     assert (short.text, short.finish) == ("short", "stop")  # it was at its end anyway
 
