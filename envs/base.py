@@ -64,7 +64,7 @@ def _marker(kind: str, example: str, name: str = "") -> Callable[[Member], Membe
 
 
 class Environment(OptionalMembers, ABC):
-    """The base class of environments, on which agents act. Subclass it, and write at least these members:
+    """The base class of environments, in which agents act. Subclass it, and write at least these members:
 
     - ``name``, ``types`` and ``splits``: the name of the environment, its task types, and its splits.
     - ``tasks``: list the tasks. ``--split``, ``--types``, ``--seeds`` and a limit are applied to the list, so it may
@@ -111,7 +111,7 @@ class Environment(OptionalMembers, ABC):
     parallel: ClassVar[bool] = True
     """True if several instances may run at the same time, each in its own thread."""
     paper_actions: ClassVar[tuple[str, ...]] = ()
-    """The actions of the agent in the environment's paper.
+    """The actions that agents have in the paper that the environment reproduces.
 
     If the environment has an option ``paper_actions`` and it is set, only these are offered, and no queries.
     """

@@ -1,4 +1,4 @@
-"""The errors of the envs package, and functions that describe errors: their place in the code, their faults.
+"""The errors of the envs package, and functions that find where an error was raised and list its faults.
 
 EnvsError
 ├── BadSelection        the requested tasks do not exist or cannot be read
@@ -47,7 +47,7 @@ class EpisodeEnded(EnvsError):
 
 
 class EnvironmentBroken(EnvsError):
-    """The environment failed, and not the plan. The outcome of the episode is BROKEN."""
+    """The environment failed, not the plan. The outcome of the episode is BROKEN."""
 
 
 class Diverged(EnvsError):

@@ -212,7 +212,7 @@ class Goals:
         return ""
 
     def is_open(self, goal: Action) -> bool:
-        """Return whether everything is available that the goal, as written in the plan, requires.
+        """Return whether everything that the goal requires, as written in the plan, is available.
 
         Requirements that only the environment knows are ignored.
         """

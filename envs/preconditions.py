@@ -144,7 +144,7 @@ class Contract:
 
 
 def rule_contract(rule: Callable[..., Contract], refusal_type: type[Exception], fact: Fact) -> Callable[..., Contract]:
-    """Return a function for ``Preconditions.contracts`` that calls a function which accepts no UNKNOWN argument.
+    """Turn ``rule``, which accepts no UNKNOWN argument, into a function for ``Preconditions.contracts``.
 
     ``rule`` returns the contract of a call, or raises ``refusal_type`` if the arguments can never succeed. If an
     argument is UNKNOWN, the contract has no needs, and ``fact`` may get any value.
@@ -226,7 +226,7 @@ class Beliefs:
         )
 
     def with_belief(self, fact: Fact, belief: Belief) -> "Beliefs":
-        """Return the beliefs with a new one about a fact. If that stands for several facts, merge it into theirs."""
+        """Return the beliefs with a new one about a fact. If the fact stands for several, merge it into theirs."""
         if UNKNOWN not in fact.objects:
             return Beliefs({**self.known, fact: belief}, self.defaults)
         known = {other: old.either(belief) if other.name == fact.name else old for other, old in self.known.items()}

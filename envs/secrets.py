@@ -20,7 +20,7 @@ _SECRET_IN_PATH = re.compile(r"(?=.*\d)(?=.*[A-Za-z])[\w-]{24,}")
 
 
 def holds_secret(name: str, value: JsonValue) -> bool:
-    """Return True if a value with this name is a secret, or contains one, as far as the name and the form show it."""
+    """Return True if a value with this name is or contains a secret, judging by its name and its form."""
     if isinstance(value, dict):
         return any(holds_secret(key, item) for key, item in value.items())
     if isinstance(value, list):

@@ -21,14 +21,14 @@ HOLDING = Fact("holding")
 
 
 class Toy(Environment):
-    """Some closed boxes. The task names one or two things that must end up on the table."""
+    """A table and some closed boxes. The task names one or two things that must end up on the table."""
 
     name = "toy"
     about = (
-        "A toy world: some boxes, all closed at first, with things in them, and a table. The agent opens boxes, takes "
-        "things out and puts them on the table; it can hold one thing at a time. Every action returns a sentence that "
-        "says what happened; one that cannot be done returns 'Nothing happens: ' and the reason. The task is done as "
-        "soon as everything it names is on the table."
+        "A toy world: a table, and several boxes with things in them. All boxes are closed at first. The agent opens "
+        "boxes, takes things out and puts them on the table; it can hold one thing at a time. Every action returns a "
+        "text that says what happened, or 'Nothing happens: ' and the reason if it cannot be done. The task is done as "
+        "soon as everything that it names is on the table."
     )
     types: ClassVar[tuple[str, ...]] = ("fetch", "fetch_two")
     splits: ClassVar[tuple[str, ...]] = ("all",)
@@ -115,7 +115,7 @@ class Toy(Environment):
 
     @action("agent.take('key', 'box_2') -> 'You take key from box_2.'")
     def take(self, thing: str, box: str) -> Observation:
-        """Take a thing out of a box that was opened. The hand must be empty."""
+        """Take a thing out of an open box. The hand must be empty."""
         if self._holding != "nothing":
             return Observation.refused(f"you hold {self._holding}")
         if box not in self._open or thing not in self._boxes[box]:
@@ -126,7 +126,7 @@ class Toy(Environment):
 
     @action("agent.put('key') -> 'You put key on the table.'")
     def put(self, thing: str) -> Observation:
-        """Put the thing in hand on the table. No other thing can be put there."""
+        """Put a thing on the table. It must be the thing in hand."""
         if self._holding != thing or thing == "nothing":
             return Observation.refused(f"you do not hold {thing}")
         self._table.append(thing)
@@ -135,7 +135,7 @@ class Toy(Environment):
 
     @query("agent.table() -> ['key']")
     def table(self) -> list[JsonValue]:
-        """What lies on the table."""
+        """Return the things on the table."""
         return list(self._table)
 
     def state(self) -> str:
@@ -147,7 +147,7 @@ class Toy(Environment):
         return {"holding": self._holding}
 
     def verdict(self) -> Verdict:
-        """Return solved if every thing of the task is on the table. The score is the share that is there."""
+        """Return solved if every thing of the task is on the table. The score is the share of them that is there."""
         things = self.task.params["things"] if self.task else []
         if not isinstance(things, list) or not things:
             return Verdict(False, 0.0)

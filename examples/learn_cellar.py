@@ -51,7 +51,7 @@ def builder(messages: Sequence[Message], sampling: Sampling) -> str:
     question = messages[-1].content
     if "Verdict: Imperfect Rules" in question:
         return "Verdict: Imperfect Rules"
-    return block(RULE if "There are none yet." in question else "rule_system.stop_generating()")
+    return block(RULE if "There are no rules yet." in question else "rule_system.stop_generating()")
 
 
 def formulator(messages: Sequence[Message], sampling: Sampling) -> str:

@@ -86,7 +86,7 @@ def measure_coverage(rules: Iterable[Rule], goals: Mapping[str, Sequence[str]], 
 
 
 def goals_of(tasks: Iterable[Task]) -> dict[str, list[str]]:
-    """Return a dict from task types to the goals of their tasks. Values of params are left out of the goals."""
+    """Return a dict that maps each task type to the goals of its tasks, without the values of their params."""
     goals: dict[str, list[str]] = {}
     for task in tasks:
         values = set(re.findall(r"\w+", str(list(task.params.values()))))

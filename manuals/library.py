@@ -50,8 +50,8 @@ class ProcedureLibrary:
     @cached_property
     def _by_type(self) -> Mapping[str, tuple[Path, Procedure]]:
         files = sorted(self.folder.glob("*.py"))
-        found = ((path, each) for path in files for each in module_procedures(path) or [read_procedure(path)])
-        return {each.type: (path, each) for path, each in found if each.type not in self._excluded_types}
+        pairs = ((path, found) for path in files for found in module_procedures(path) or [read_procedure(path)])
+        return {found.type: (path, found) for path, found in pairs if found.type not in self._excluded_types}
 
     @cached_property
     def files(self) -> Mapping[str, Path]:
@@ -134,7 +134,7 @@ def _bound_names(node: ast.stmt) -> set[str]:
         return {node.name}
     if isinstance(node, ast.Import | ast.ImportFrom):
         return {(alias.asname or alias.name).partition(".")[0] for alias in node.names}
-    return {each.id for each in ast.walk(node) if isinstance(each, ast.Name) and isinstance(each.ctx, ast.Store)}
+    return {name.id for name in ast.walk(node) if isinstance(name, ast.Name) and isinstance(name.ctx, ast.Store)}
 
 
 def _line_ends_before(node: ast.stmt, previous: ast.stmt | None) -> int:
@@ -147,7 +147,7 @@ def _line_ends_before(node: ast.stmt, previous: ast.stmt | None) -> int:
 def _source(text: str, node: ast.stmt) -> str:
     """Return the lines of a statement, including its decorators and a comment at the end of its last line."""
     lines = text.split("\n")
-    first = min([node.lineno, *(each.lineno for each in getattr(node, "decorator_list", ()))])
+    first = min([node.lineno, *(decorator.lineno for decorator in getattr(node, "decorator_list", ()))])
     return "\n".join(lines[first - 1 : node.end_lineno])
 
 

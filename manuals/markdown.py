@@ -53,7 +53,7 @@ _BEGINS_PLAINLY = re.compile(r" {0,3}(?:[-+] |\d{1,9}[.)] )?(?!\d{1,9}[.)](?: |$
 class Omissions(NamedTuple):
     """The parts that a shortened manual leaves out.
 
-    ``examples`` holds the ids of rules whose examples are left out. If ``introductions`` is set, those of
+    ``examples`` holds the ids of rules whose examples are left out. If ``introductions`` is True, the introductions of
     all sections are left out.
     """
 

@@ -99,7 +99,7 @@ class Episode:
         observation = OBSERVATION.dump_python(self.observation, mode="json")
         self._round.record("task", task=self.task.model_dump(mode="json"), observation=observation)
         if self.environment.ended:
-            raise RoundOver("The world's episode was over before it began.")
+            raise RoundOver("The environment's episode was over before it began.")
         return self.observation
 
     def new_round(self) -> Observation:
@@ -355,7 +355,7 @@ class Episode:
         self.steps.append(step)
         self.actions += 1
         if self.environment.ended:
-            raise RoundOver("The world's episode is over.")
+            raise RoundOver("The environment's episode is over.")
         return plan_value(observation)
 
     def _query(self, spec: ActionSpec, /, *args: JsonValue, **kwargs: JsonValue) -> JsonValue:

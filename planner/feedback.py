@@ -60,14 +60,14 @@ class CellSteps:
         """Return the last observation in full, or "" if the report already shows it."""
         if not self.steps or self.briefs[-1] == (text := self.steps[-1].observation.text):
             return ""
-        return f"What is there now:\n{text}"
+        return f"Current observation:\n{text}"
 
 
 def faults_feedback(faults: Sequence[Fault], environment: Environment) -> Feedback:
     """Return the feedback for code that was refused before it ran."""
     listed = "\n".join(str(fault) for fault in faults)
     text = RenderedText.of(
-        f"The code was not run. Mend this first:\n{listed}\n{_state(environment)}", faults, environment.state()
+        f"The code was not run. Correct this first:\n{listed}\n{_state(environment)}", faults, environment.state()
     )
     return Feedback(kind=FeedbackKind.CHECK, text=text, line=faults[0].line, faults=tuple(faults))
 
@@ -75,14 +75,14 @@ def faults_feedback(faults: Sequence[Fault], environment: Environment) -> Feedba
 def reply_feedback(problem: str, environment: Environment) -> Feedback:
     """Return the feedback for a reply without usable code."""
     fault = Fault(FaultKind.CHECK, "reply", problem)
-    text = RenderedText.of(f"Nothing was run: {problem}\n{_state(environment)}", environment.state())
+    text = RenderedText.of(f"No code was run: {problem}\n{_state(environment)}", environment.state())
     return Feedback(kind=FeedbackKind.PARSE, text=text, faults=(fault,))
 
 
 def part_feedback(result: CellResult, faults: Sequence[Fault], last_run_line: int, steps: CellSteps) -> Feedback:
     """Return the feedback for code that ran up to a line. The code after that line was refused."""
     listed = "\n".join(str(fault) for fault in faults)
-    ending = f"The code ran up to line {last_run_line}; what follows was not run. Mend this first:\n{listed}"
+    ending = f"The code ran up to line {last_run_line}; the rest was not run. Correct this first:\n{listed}"
     return _feedback(FeedbackKind.CHECK, ending, result.output, steps, faults)
 
 

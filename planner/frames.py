@@ -174,7 +174,7 @@ class Frames:
         attributes = plan_attributes(type(environment))
         frame = Frame(scope, session, callables, attributes, frozenset({TASK}), environment.modules)
         self._open.append(frame)
-        for source, code in (("world's helpers", environment.helpers), ("helpers", helpers)):
+        for source, code in (("environment's helpers", environment.helpers), ("helpers", helpers)):
             if not code:
                 continue
             with unwrap_method_errors():

@@ -37,7 +37,7 @@ from planbook.rules.cases import (
 from planbook.rules.edits import RuleChange
 from planbook.rules.rendering import PROMPTS
 from planbook.rules.system import EditResult, RuleSystem, Trajectories, Verify, run_edits
-from planbook.rules.types import MEANINGS
+from planbook.rules.types import RuleType
 from planbook.sandbox import Sandbox, read_reply
 
 
@@ -66,7 +66,7 @@ class BuilderSettings:
             about=self.environment.about,
             action_docs=action_docs(self.environment, self.options),
             form=self.form,
-            types=[(kind.value, meaning) for kind, meaning in MEANINGS.items() if kind in self.form.allowed_types],
+            types=[kind.value for kind in RuleType if kind in self.form.allowed_types],
             max_rules=self.max_rules,
         )
         return Message(role="system", content=text)

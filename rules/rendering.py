@@ -95,7 +95,7 @@ def remove_defined(code: str, defined: Collection[str]) -> str:
 
 def render_environment(environment: type[Environment], options: BaseModel | None = None) -> str:
     """Return a description of an environment and of the functions that plans can call, for readers of its rules."""
-    return PROMPTS["world"].render(about=environment.about, action_docs=action_docs(environment, options))
+    return PROMPTS["environment"].render(about=environment.about, action_docs=action_docs(environment, options))
 
 
 def shortened(text: str, limit: int) -> str:

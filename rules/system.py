@@ -195,7 +195,7 @@ def _problems(system: RuleSystem, result: CellResult) -> list[str]:
 
 def _refused(reason: str, problems: list[str]) -> EditResult:
     lines = "\n".join(f"- {problem}" for problem in problems)
-    return EditResult(None, f"{reason}, and nothing was changed:\n{lines}\nWrite all of it again.")
+    return EditResult(None, f"{reason}, and nothing was changed:\n{lines}\nWrite the whole block again.")
 
 
 def _output(system: RuleSystem, result: CellResult) -> str:

@@ -24,15 +24,6 @@ class RuleType(StrEnum):
     UNRESOLVED_ERROR = "Unresolved Error"
 
 
-MEANINGS = {
-    RuleType.SPECIAL_PHENOMENON: "something that can be observed here and is not what one would expect",
-    RuleType.SPECIAL_MECHANISM: "how the world works, where it is particular to this world",
-    RuleType.USEFUL_HELPER_METHOD: "a function of use in several tasks; its code is the example",
-    RuleType.SUCCESS_PROCESS: "how tasks of a kind are done, step by step",
-    RuleType.CORRECTED_ERROR: "a mistake or misunderstanding, and what put it right",
-    RuleType.UNRESOLVED_ERROR: "an error that nobody has put right so far",
-}
-"""The purpose of each type, as prompts describe it."""
 HOW_TO_TYPES = (RuleType.SUCCESS_PROCESS, RuleType.USEFUL_HELPER_METHOD)
 """The types of rules about how tasks are done. Rules of all other types are about the environment or about errors."""
 
@@ -209,7 +200,7 @@ def read_type(text: str, allowed: Collection[RuleType]) -> RuleType:
     if letters in TWO_IN_ONE:
         raise ValueError(
             f"{text!r} names two types: choose {RuleType.SPECIAL_PHENOMENON} for what is observed, "
-            f"{RuleType.SPECIAL_MECHANISM} for how the world works"
+            f"{RuleType.SPECIAL_MECHANISM} for how the environment works"
         )
     type = OTHER_NAMES.get(letters) or next((t for t in RuleType if t.replace(" ", "").lower() == letters), None)
     if type is None or type not in allowed:

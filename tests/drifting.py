@@ -96,7 +96,7 @@ def answer(messages: Sequence[Message], sampling: Sampling) -> str:
         return json.dumps({"type": "put_table", "params": {"thing": thing}})
     if messages[-1].content.startswith("# Feedback"):
         return "### Code\n```python\nagent.leave()\n```"
-    if "# What has been tried" in messages[-1].content and HELD in conversation:
+    if "# An earlier attempt" in messages[-1].content and HELD in conversation:
         return f"### Code\n```python\nagent.put({thing!r})\nagent.leave()\n```"
     verb = "pull" if REFUSED in conversation else "open"
     seen = {"verb": verb, "words": NEW_WORDS if NEW_WORDS in conversation else "you see "}

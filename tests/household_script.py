@@ -15,7 +15,7 @@ from tools.bench.household import PROCEDURES, TYPES
 def answer(messages: Sequence[Message], sampling: Sampling) -> str:
     """Reply to a planning prompt, to a request for a procedure, or to a request for the name of a type."""
     asked = messages[-1].content
-    if asked.startswith("# Tasks that were done by the same plan"):
+    if asked.startswith("# Tasks that the same plan solved"):
         return json.dumps({"name": _type(asked.split("- ", 1)[1]), "summary": "", "parameters": {}})
     if "# A task that was done" in messages[1].content:
         goal = messages[1].content.partition("The task: ")[2].partition("\n")[0]

@@ -82,7 +82,9 @@ def plan(asked: str) -> str:
     boxes = re.findall(r"box_\d+", task.split("and a table")[0])
     things = re.findall(r"put the (.*) on the table", task)[0].split(" and the ")
     seen = boxes[:1] if len(boxes) <= 5 else boxes
-    body = ("" if "already, beside those above: find" in asked else SEARCH) + FETCH.format(things=things, boxes=seen)
+    body = ("" if "already defined, besides those above: find" in asked else SEARCH) + FETCH.format(
+        things=things, boxes=seen
+    )
     return _reply(f"The boxes are {', '.join(boxes)}.", body)
 
 
@@ -197,7 +199,7 @@ def no_procedure(messages: Sequence[Message], sampling: Sampling) -> str:
 def of_boxes(messages: Sequence[Message], sampling: Sampling) -> str:
     """Reply as a Builder that writes a rule on the environment after each success, and a planner that then uses it."""
     asked = messages[-1].content
-    if "Write this procedure anew" in asked:
+    if "Rewrite this procedure" in asked:
         return generalised_again(asked).replace("def solve", "# A thing is in one box alone.\ndef solve")
     if "no plan ended in an error" in asked:
         return write_success(asked).replace("rule_system.stop", f"{ONE_BOX}\nrule_system.stop")
@@ -223,7 +225,7 @@ def idle_later(messages: Sequence[Message], sampling: Sampling) -> str:
 def checking(messages: Sequence[Message], sampling: Sampling) -> str:
     """Reply as a Builder whose check no episode passes, and a Consolidator that deletes rules that are never obeyed."""
     asked = messages[-1].content
-    if "Say first which rules overlap" in asked:
+    if "First say which rules overlap" in asked:
         unheeded = re.findall(r"## (rule_\d+)(?:(?!\n## ).)*never obeyed", asked, re.DOTALL)
         return _edits("\n".join(f'rule_system.delete_rule("{id}")' for id in unheeded))
     check = "def obeyed(code, steps):\n    return 'ring the bell' in code"
@@ -246,16 +248,16 @@ def never_done(messages: Sequence[Message], sampling: Sampling) -> str:
 
 REPLIES = {
     "The code above did the task.": conclusion,
-    "The task was done in the end, but not at once.": conclusion,
-    "This will be shown as a reminder": reflection,
-    "End your answer with a line of its own": verdict,
+    "The task was done in the end, but not at the first attempt.": conclusion,
+    "Your answer will be shown as a reminder": reflection,
+    "End your answer with a separate line": verdict,
     "The task was done, and no plan ended in an error.": write_success,
     "the rules had not prepared the agent for what went wrong": write_corrected,
     "the rules had not prepared the agent for what happened": write_failed,
     "Decide from the whole episode which rules to write": without_case,
     "a function\n\n    def solve(agent, task):": generalised,
-    "procedure takes for granted": generalised_again,
-    "room for": consolidated,
+    "assumptions of the procedure": generalised_again,
+    "(at most": consolidated,
     "Rules:": manual,
     "# Feedback": again,
     "# The task": plan,

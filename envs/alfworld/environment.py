@@ -24,44 +24,45 @@ class AlfworldOptions(EnvironmentOptions):
     """Options of ALFWorld, recorded with every result."""
 
     engine: Literal["direct", "textworld"] = Field(
-        default="direct", description="The fast engine, or the reference, which alfworld ships (seconds a game)."
+        default="direct", description="direct: our fast engine. textworld: the original, which takes seconds per game."
     )
     shared_locations: Literal["hidden", "open"] = Field(
         default="hidden",
-        description="Some receptacles stand where another stands. In the game, one cannot go_to the second from the "
-        'first ("Nothing happens."), so its content stays hidden unless examined. open: go_to it shows it.',
+        description="Some receptacles share a location. In the game, go_to from one of them to the other is refused "
+        '("Nothing happens."), so its content stays hidden unless it is examined. open: go_to shows it.',
     )
     paper_actions: bool = Field(
-        default=False, description="Only the nine actions of AutoManual: no look, inventory and examine."
+        default=False, description="Offer only the nine actions of AutoManual, without look, inventory and examine."
     )
     paper_docs: bool = Field(
-        default=False, description="Actions are described as briefly as in AutoManual: what they need is left to learn."
+        default=False, description="Describe actions as briefly as AutoManual, which leaves out their preconditions."
     )
 
 
 class Alfworld(Environment):
-    """One household game at a time.
+    """An environment that plays one household game at a time.
 
-    ``task.params`` has ``object`` and ``target`` (kinds, as in ``mug``), with ``count`` 2 for pick_two_obj; look_at_obj
-    has ``object`` and ``lamp``. Calls of the textworld engine from several threads take turns.
+    ``task.params`` has ``object`` and ``target``, which are kinds such as ``mug``. It also has ``count``, which is 2,
+    for pick_two_obj, and ``lamp`` instead of ``target`` for look_at_obj. Calls of the textworld engine from several
+    threads wait for each other.
     """
 
     name = "alfworld"
     about = (
-        "A household in words: the agent is a robot in one room, around it are receptacles (furniture, appliances, "
-        "whatever can hold things), and in or on them are objects. Each has an id of its kind and a number, such "
-        "as desk_1 or mug_2. The first observation lists the receptacles of the room and gives the task, which "
-        "names kinds: anything of that kind will do. Every action returns an observation that ends with where the "
-        "agent is and what it holds; an action that cannot be done changes nothing, and its observation begins "
-        "with 'Nothing happens.' The episode ends by itself once the task is done."
+        "A household described in text. The agent is a robot in a room with receptacles (furniture, appliances and "
+        "other things that can hold objects) and objects in or on them. Each has an id that consists of its kind and "
+        "a number, such as desk_1 or mug_2. The first observation lists the receptacles of the room and states the "
+        "task, which names kinds: anything of that kind will do. The observation of every action ends with where the "
+        "agent is and what it holds. An action that is not possible changes nothing, and its observation begins with "
+        "'Nothing happens.' The episode ends by itself once the task is done."
     )
     types = TYPES
     splits = (*tasks.DATA_SPLITS, generated.SPLIT, *SELECTIONS)
     parts = dict.fromkeys(SELECTIONS, tasks.DATA_SPLITS)
     object_ids = r"[a-z]+_\d+"
     attributes = {
-        "location": f"the receptacle that the agent stands at; {START!r} before the first go_to",
-        "holding": f"the object in its hands, or {EMPTY_HANDED!r}",
+        "location": f"the receptacle that the agent is at, or {START!r} before the first go_to",
+        "holding": f"the object that the agent holds, or {EMPTY_HANDED!r}",
     }
     helpers = HELPERS
     paper_actions = tuple(wording.DOCS)
@@ -192,7 +193,7 @@ class Alfworld(Environment):
         "agent.go_to('shelf_2') -> 'On shelf_2, you see pen_1, and vase_3. You are at shelf_2 and holding nothing.'"
     )
     def go_to(self, receptacle: str) -> Observation:
-        """Go to a receptacle and see what is on it, or that it is closed. The agent must not be there already."""
+        """Go to a receptacle and see what is in or on it, or that it is closed. The agent must not be there already."""
         reply = self._send("go to {}", receptacle)
         if reply.text == NOTHING and self._may_look_into(receptacle):
             reply = self._send("examine {}", receptacle)
@@ -206,19 +207,19 @@ class Alfworld(Environment):
 
     @action("agent.open('drawer_4') -> 'You open drawer_4. In drawer_4, you see keychain_1. ...'")
     def open(self, receptacle: str) -> Observation:
-        """Open the closed receptacle that the agent is at, and see what is in it."""
+        """Open a closed receptacle where the agent is, and see what is in it."""
         return self._observe(self._send("open {}", receptacle))
 
     @action("agent.close('drawer_4') -> 'You close drawer_4. ...'", name="close")
     def shut(self, receptacle: str) -> Observation:
-        """Close the open receptacle that the agent is at."""
+        """Close an open receptacle where the agent is."""
         return self._observe(self._send("close {}", receptacle))
 
     @action(
         "agent.take_from('pen_1', 'shelf_2') -> 'You take pen_1 from shelf_2. You are at shelf_2 and holding pen_1.'"
     )
     def take_from(self, object: str, receptacle: str) -> Observation:
-        """Take an object that is seen in or on the receptacle that the agent is at. Its hands must be empty."""
+        """Take an object from a receptacle where the agent is. It must not be closed, and the hands must be empty."""
         reply = self._send("take {} from {}", object, receptacle)
         if reply.text != NOTHING:
             self._holding = object
@@ -226,7 +227,7 @@ class Alfworld(Environment):
 
     @action("agent.put_in_or_on('pen_1', 'drawer_4') -> 'You put pen_1 in/on drawer_4. ...'")
     def put_in_or_on(self, object: str, receptacle: str) -> Observation:
-        """Put the object that the agent holds in or on the receptacle that it is at, which must not be closed."""
+        """Put the object in hand in or on a receptacle where the agent is. The receptacle must not be closed."""
         reply = self._send("put {} in/on {}" if self._uses_put else "move {} to {}", object, receptacle)
         if reply.text != NOTHING:
             self._holding = EMPTY_HANDED
@@ -234,27 +235,27 @@ class Alfworld(Environment):
 
     @action("agent.use('floorlamp_1') -> 'You turn on floorlamp_1. ...'")
     def use(self, object: str) -> Observation:
-        """Turn on a lamp that is where the agent is."""
+        """Turn on a lamp where the agent is."""
         return self._observe(self._send("use {}", object))
 
     @action("agent.clean_with('fork_2', 'sinkbasin_1') -> 'You clean fork_2 using sinkbasin_1. ...'")
     def clean_with(self, object: str, receptacle: str) -> Observation:
-        """Clean the object that the agent holds, at a sink."""
+        """Clean the object in hand with a sink where the agent is."""
         return self._observe(self._send("clean {} with {}", object, receptacle))
 
     @action("agent.heat_with('egg_1', 'microwave_1') -> 'You heat egg_1 using microwave_1. ...'")
     def heat_with(self, object: str, receptacle: str) -> Observation:
-        """Heat the object that the agent holds, at a microwave."""
+        """Heat the object in hand with a microwave where the agent is."""
         return self._observe(self._send("heat {} with {}", object, receptacle))
 
     @action("agent.cool_with('bowl_3', 'fridge_1') -> 'You cool bowl_3 using fridge_1. ...'")
     def cool_with(self, object: str, receptacle: str) -> Observation:
-        """Cool the object that the agent holds, at a fridge."""
+        """Cool the object in hand with a fridge where the agent is."""
         return self._observe(self._send("cool {} with {}", object, receptacle))
 
     @action("agent.look() -> 'You are facing shelf_2. Next to it, you see nothing. ...'")
     def look(self) -> Observation:
-        """See which receptacle the agent faces; not what is in or on it."""
+        """See which receptacles the agent faces, but not what is in or on them."""
         return self._observe(self._send("look"))
 
     @action("agent.inventory() -> 'You are carrying: pen_1. ...'")
@@ -264,7 +265,7 @@ class Alfworld(Environment):
 
     @action("agent.examine('shelf_2') -> 'On shelf_2, you see vase_3. ...'")
     def examine(self, thing: str) -> Observation:
-        """See what is in or on a receptacle where the agent is, or what is special about the object that it holds."""
+        """See what is in or on a receptacle where the agent is, or what is special about the object in hand."""
         return self._observe(self._send("examine {}", thing))
 
 

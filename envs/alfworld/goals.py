@@ -1,6 +1,6 @@
 """The six task types, the sentences that state their goals, and the goals that plans of DEPS name.
 
-The goals are those in appendix A.1 of the DEPS paper. A controller reaches a goal by actions of the environment.
+The goals are those in appendix A.1 of the DEPS paper. A controller, which is a model, chooses actions to reach a goal.
 """
 
 import inspect
@@ -72,31 +72,31 @@ class Household(Protocol):
     """
 
     def find(self, object: str) -> str:
-        """Look into one receptacle after the other until an object of that kind is seen."""
+        """Look into one receptacle after another until an object of that kind is seen."""
 
     def pick(self, object: str, place: str = "") -> str:
-        """Have an object of that kind in hand, from a receptacle, as fridge_1; without one, from where it was seen.
+        """Take an object of that kind from a receptacle such as fridge_1, or if none is given, from where it was seen.
 
-        Hands must be empty.
+        The hands must be empty.
         """
 
     def put(self, object: str, place: str) -> str:
-        """Have the object that is in hand in or on the receptacle."""
+        """Put the object in hand in or on the receptacle."""
 
     def clean(self, object: str, place: str) -> str:
-        """Have the object that is in hand clean, by a sinkbasin."""
+        """Clean the object in hand with a sinkbasin."""
 
     def heat(self, object: str, place: str) -> str:
-        """Have the object that is in hand hot, by a microwave."""
+        """Heat the object in hand with a microwave."""
 
     def cool(self, object: str, place: str) -> str:
-        """Have the object that is in hand cool, by a fridge."""
+        """Cool the object in hand with a fridge."""
 
     def use(self, object: str, place: str) -> str:
-        """Have a lamp on that is at the receptacle. What is in hand stays there, and is looked at under it."""
+        """Turn on a lamp at the receptacle. The object in hand stays in hand, and is looked at under the lamp."""
 
     def open(self, place: str) -> str:
-        """Have the receptacle open, and see what is in it."""
+        """Open the receptacle, and see what is in it."""
 
 
 _EXAMPLES = {
@@ -120,7 +120,7 @@ SPECS: Mapping[str, ActionSpec] = {name: _spec(name) for name in _EXAMPLES}
 
 
 class AlfworldGoals(Goals):
-    """The goals of ALFWorld, which a controller reaches."""
+    """The goals of ALFWorld. Each takes several actions, which a controller chooses."""
 
     direct = False
 

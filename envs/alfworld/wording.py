@@ -171,9 +171,9 @@ _REWORDED = tuple(
 
 HELPERS = '''
 def get_object_with_id(observation, object_name):
-    """The ids of all objects of that name in an observation, in order: get_object_with_id(observation, "mug").
+    """Return the ids in an observation that have this name, in order: get_object_with_id(observation, "mug").
 
-    "pan" does not find "pancake_1". The observation's last sentence (where the agent is, what it holds) does not count.
+    "pan" does not match "pancake_1". The last sentence (where the agent is and what it holds) is ignored.
     """
     seen = observation.split(" You are at ")[0]
     for mark in ".,:;()[]'\\"":

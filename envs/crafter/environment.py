@@ -36,7 +36,7 @@ SEEDS = {"open": tuple(range(20)), "achievements": tuple(range(5))}
 class CrafterOptions(EnvironmentOptions):
     """Options of the game, recorded with every result."""
 
-    length: int = Field(default=10_000, ge=1, description="Steps until the game's time is up.")
+    length: int = Field(default=10_000, ge=1, description="Number of steps after which the game's time is up.")
 
 
 def make_task(kind: str, seed: int) -> Task:
@@ -61,21 +61,20 @@ ALL_UNLOCKED, TIME_IS_UP = " Everything wanted is unlocked.", " The game's time 
 class Crafter(Environment):
     """One game. A task's id is its type and seed (``survive/3``): the whole game, or a single achievement.
 
-    The whole game is solved, and ends, when all achievements are unlocked; its score is their share. A single
-    achievement ends its task as soon as it is unlocked. Dying ends either; ``length`` steps truncate either.
+    The whole game is solved, and ends, when all achievements are unlocked; its score is the share of unlocked ones. The
+    task of a single achievement ends as soon as it is unlocked. Both kinds also end when the player dies, and are
+    truncated after ``length`` steps.
     """
 
     name = NAME
     about = (
-        "Crafter, a survival game on a map of squares: the agent gathers materials, makes tools of them, eats, drinks "
-        "and sleeps to keep its vitals up, and fights or avoids zombies and skeletons, to unlock achievements. "
-        "It faces one of four directions, and its actions are done to the square it faces; moving turns it that way, "
-        "also where something blocks the way. "
-        "It sees the squares around it only; how much of a material something takes has to be found out. "
-        "Each action is one step of the game, in which the creatures move too, and its observation tells first what "
-        "happened and changed, then all there is to see. "
-        "An action that does not do what it is for costs its step all the same, and its observation begins with "
-        "'Nothing happens: ' and the reason."
+        "Crafter, a survival game on a map of squares: to unlock achievements, the agent gathers materials, makes "
+        "tools from them, eats, drinks and sleeps to keep its vitals up, and fights or avoids zombies and skeletons. "
+        "It faces one of four directions; `do` and `place` act on the square that it faces, and `move` turns it, even "
+        "if something blocks the way. It sees only the squares around it, and has to find out how much of a material "
+        "something takes. Each action is one step of the game, in which the creatures move too; the observation says "
+        "first what happened and changed, then what is in view. An action that fails still costs its step, and its "
+        "observation begins with 'Nothing happens: ' and the reason."
     )
     types = TYPES
     splits = SPLITS
@@ -84,14 +83,14 @@ class Crafter(Environment):
     action_limit = 10_000
     all_milestones = ACHIEVEMENTS
     attributes = {
-        "facing": "the direction faced: north, south, east or west",
-        "inventory": "what is carried: item to count, without what there is none of",
+        "facing": "the direction that the agent faces: north, south, east or west",
+        "inventory": "the items that are carried, with their counts",
         "vitals": "health, food, drink and energy",
         "sleeping": "whether the agent is asleep",
         "remaining": "the achievements that are not unlocked yet",
-        "step": "how many steps of the game have been taken",
-        "view": "what is seen: 7 rows from north to south, each of 9 names from west to east; view[3][4] is 'you', "
-        "'edge' lies beyond the world, a plant that can be eaten is 'ripe_plant'",
+        "step": "the number of game steps taken so far",
+        "view": "what is in view: 7 rows from north to south, each of 9 names from west to east; view[3][4] is 'you', "
+        "'edge' is a square beyond the map, and 'ripe_plant' a plant that can be eaten",
     }
     Options = CrafterOptions
     options: CrafterOptions
@@ -188,43 +187,43 @@ class Crafter(Environment):
 
     @action("agent.move('north') -> 'You move north. Step 12: now in view: tree. ...'")
     def move(self, direction: Direction) -> Observation:
-        """Turn to a direction and take one step, if the way is free: grass, sand and path are. Lava kills."""
+        """Turn in a direction, and step there if the square is free (grass, sand or path). Stepping into lava kills."""
         return self._take(CrafterAction("move", direction))
 
     @action("agent.do() -> 'You collect wood. Step 13: unlocked collect_wood; ...'")
     def do(self) -> Observation:
-        """Do to the faced square what can be done there: collect a material, drink, hit a creature, eat."""
+        """Act on the faced square: collect its material, drink, hit the creature there, or eat."""
         return self._take(CrafterAction("do"))
 
     @action("agent.sleep() -> 'You sleep. Step 180: you fell asleep. ...'")
     def sleep(self) -> Observation:
-        """Fall asleep, or sleep on, to get energy back. Nothing else can be done before it is back, or before harm."""
+        """Fall asleep, or keep sleeping, to regain energy. No other action works until it is full or you are hurt."""
         return self._take(CrafterAction("sleep"))
 
     @action("agent.noop() -> 'You wait. Step 14. ...'")
     def noop(self) -> Observation:
-        """Let one step go by."""
+        """Wait for one step."""
         return self._take(CrafterAction("noop"))
 
     @action("agent.place('table') -> 'You place table. Step 30: unlocked place_table; ...'")
     def place(self, thing: Placeable) -> Observation:
-        """Put a thing on the faced square: stone, a table or furnace built of materials, or a sapling as a plant."""
+        """Place a thing on the faced square: stone, a table or furnace made of materials, or a sapling as a plant."""
         return self._take(CrafterAction("place", thing))
 
     @action("agent.make('wood_pickaxe') -> 'Nothing happens: there is no table right beside you. Step 31. ...'")
     def make(self, tool: Tool) -> Observation:
-        """Make a tool from materials, with a table near; the iron ones take a furnace near as well."""
+        """Make a tool from materials, next to a table (diagonals count). Iron tools also need a furnace next to you."""
         return self._take(CrafterAction("make", tool))
 
     @query("agent.nearby('tree') -> [{'direction': 'north-west', 'steps': 3, 'dx': -1, 'dy': -2}]")
     def nearby(self, kind: str) -> list[JsonValue]:
-        """Everything of a kind in view, the nearest first; dx counts steps east, dy steps south."""
+        """Return everything of a kind in view, the nearest first. dx counts steps east, dy steps south."""
         sightings = find_sightings(self.player_view.view, [kind])
         return [{"direction": s.direction, "steps": s.steps, "dx": s.dx, "dy": s.dy} for s in sightings]
 
     @query("agent.around() -> {'north': 'grass', 'south': 'tree', 'east': 'grass', 'west': 'water'}")
     def around(self) -> dict[str, str]:
-        """What is on the four squares beside the agent."""
+        """Return what is on each of the four squares beside the agent."""
         return {direction: kind_beside(self.player_view.view, direction) for direction in STEPS}
 
     def _take(self, act: CrafterAction) -> Observation:

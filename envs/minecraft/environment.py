@@ -28,47 +28,46 @@ class MinecraftOptions(EnvironmentOptions):
     ticks: int | None = Field(
         default=None,
         ge=1,
-        description="Length of an episode in ticks; null: as the task's group has it (table 1), or 3000.",
+        description="Length of an episode in ticks. If null, that of the task's group (table 1); 3000 if parallel.",
     )
     time_limits: bool = Field(
         default=False,
-        description="Each goal has a time limit of its own (table 18): 600 ticks, ores 3000, diamonds 12000.",
+        description="Each goal has its own time limit (table 18): 600 ticks, but 3000 for ores and 12000 for diamonds.",
     )
     chances: bool = Field(
         default=False,
-        description="Goals fail by bad luck as often as table 18 says; that costs the goal's whole time limit.",
+        description="Goals fail by bad luck as often as in table 18. Such a failure takes the goal's whole time limit.",
     )
     terse: bool = Field(
         default=False,
-        description="Goals that fail do not say why: only that they failed, the biome and the inventory, as in DEPS.",
+        description="Failed goals do not say why: they return only 'It failed', biome and inventory, as in DEPS.",
     )
 
 
 REASONS = (
-    "An action that cannot be done returns 'Nothing happens: ' and the reason (a tool, a station or material that is "
-    "lacking, another recipe) and takes no time; one that fails on the way returns 'In vain: ' and takes its time; all "
-    "end with the inventory."
+    "An action that cannot be done takes no time and returns 'Nothing happens: ' and the reason (a missing tool, "
+    "crafting table, furnace or material, or a wrong recipe); one that fails on the way takes time and returns "
+    "'In vain: ' and the reason; all end with the inventory."
 )
 NO_REASONS = (
-    "An action that cannot be done takes no time, one that fails on the way takes its time; both return 'It failed' "
-    "without the reason (a tool, a station or material that is lacking, another recipe, or bad luck), the biome and "
-    "the inventory."
+    "An action that cannot be done takes no time, and one that fails on the way takes time; both return 'It failed', "
+    "the biome and the inventory, but no reason (a missing tool, crafting table, furnace or material, a wrong recipe, "
+    "or bad luck)."
 )
 
 
 class Minecraft(Environment):
-    """A map for each seed. A goal that cannot be reached costs no time; one that is reached takes its ticks."""
+    """Each seed has its own map. A goal that is refused takes no time; any other takes ticks, even if it fails."""
 
     name = "minecraft"
     about = (
-        "Minecraft 1.11.2 in words: the agent stands in a world of several biomes, with an axe in hand (which is no "
-        "item of its inventory), and each action is a whole goal: it walks to the nearest place that has the thing, "
-        "digging down where that is underground, and mines, kills, crafts, smelts or equips. Every goal takes time, "
-        "counted in ticks, of which an episode has a fixed number: walking past 20 blocks takes some 100, smelting "
-        "200 an item, crafting 10 to 30, and animals wander off. Much that is out of sight can be found all the same: "
-        "animals, ores deep in the ground, other trees. "
-        f"{REASONS} Fuel needs no care, quartz lies in ordinary ground, and the episode ends once the task is done or "
-        "its time is over."
+        "Minecraft 1.11.2 in words: the agent stands in a world of several biomes, with an axe in hand that is not "
+        "part of its inventory. Each action is a whole goal: to mine, kill, craft, smelt or equip something; to mine "
+        "or kill, the agent walks to the nearest place that has the thing, and digs down if that is underground. Goals "
+        "take time, and an episode ends when the task is done or its fixed number of ticks is over: walking 20 blocks "
+        "takes about 100 ticks, smelting 200 per item (without fuel), crafting 10 to 30. Animals wander off, quartz "
+        "lies in ordinary ground, and much that is out of sight can still be found: animals, ores deep in the ground, "
+        f"other trees. {REASONS}"
     )
     types = tasks.TYPES
     splits = tasks.SPLITS
@@ -160,23 +159,23 @@ class Minecraft(Environment):
 
     @action('agent.mine({"log": 3}) -> "You mine 3 log. Inventory: 3 log."')
     def mine(self, obj: dict[str, int], tool: str | None = None) -> Observation:
-        """Walk to the nearest source of one kind of block and mine so many, beside what is held. Blocks are named by
-        what they give: cobblestone, coal, iron_ore, diamond. ``tool`` is the tool that this takes, which must be held;
-        logs, sand and plants take none. A bare log is an oak's; agent.mine({"birch_log": 2}) gives 2 log as well, and
-        so do acacia_log, spruce_log and other trees."""
+        """Walk to the nearest source of one kind of block, and mine this many more. Blocks are named by what they give:
+        cobblestone, coal, iron_ore, diamond. ``tool`` is the tool that this takes, which must be held; logs, sand and
+        most plants take none, leaves and vine take shears. "log" means oak; agent.mine({"birch_log": 2}) also gives
+        2 log, and so do acacia_log, spruce_log and other trees."""
         return self._do("mine", obj, tool)
 
     @action('agent.kill({"wool": 1}) -> "You kill 1 sheep. Inventory: 1 wool, 1 mutton."')
     def kill(self, obj: dict[str, int], tool: str | None = None) -> Observation:
-        """Walk to the nearest animals that give a thing (meat, wool, leather, feathers, string) and kill so many that
-        they give so much, beside what is held. No tool is needed."""
+        """Walk to the nearest animals that give an item (meat, wool, leather, feathers, string), and kill enough
+        to get this many more. No tool is needed."""
         return self._do("kill", obj, tool)
 
     @action('agent.craft({"planks": 4}, {"log": 1}) -> "You craft 4 planks from 1 log. Inventory: 4 planks."')
     def craft(self, obj: dict[str, int], materials: dict[str, int], tool: str | None = None) -> Observation:
-        """Craft one kind of thing. ``materials`` are the recipe's, and the tool is "crafting_table" for whatever does
-        not fit into two by two fields, which must be held. For more than one recipe gives, it is repeated: materials
-        must then cover all of it; what is stated beyond that is not used, and what comes out beyond is kept."""
+        """Craft one kind of item. ``materials`` are those of the recipe. If the recipe does not fit into two by two
+        fields, ``tool`` is "crafting_table", which must be held. To make more than the recipe gives, it is repeated;
+        ``materials`` must then cover all of it. Materials beyond that are not used, and surplus items are kept."""
         return self._do("craft", obj, materials, tool)
 
     @action(
@@ -184,22 +183,22 @@ class Minecraft(Environment):
         '"You smelt 1 iron_ingot from 1 iron_ore. Inventory: 1 furnace, 1 iron_ingot."'
     )
     def smelt(self, obj: dict[str, int], materials: dict[str, int], tool: str | None = "furnace") -> Observation:
-        """Smelt or cook one kind of thing in a furnace, which must be held. Fuel is not needed."""
+        """Smelt or cook one kind of item in a furnace, which must be held. No fuel is needed."""
         return self._do("smelt", obj, materials, tool)
 
     @action('agent.equip("leather_boots") -> "You equip the leather_boots. Inventory: 1 leather_boots."')
     def equip(self, obj: str) -> Observation:
-        """Put on a piece of armour, or take a tool or shield in hand. It must be held."""
+        """Put on a piece of armour, or take a tool or shield in hand. It must be in the inventory."""
         return self._do("equip", obj)
 
     @query('agent.inventory() -> {"log": 3}')
     def inventory(self) -> dict[str, int]:
-        """What the agent holds, by name."""
+        """Return the items that the agent holds, with their counts."""
         return dict(self.player.inventory)
 
     @query('agent.sees() -> {"oak_tree": "near", "sheep": "far"}')
     def sees(self) -> dict[str, str]:
-        """What is in sight, each with how far the nearest is: "next to you", "near" or "far"."""
+        """Return what is in sight, each with the distance of the nearest: "next to you", "near" or "far"."""
         return dict(seen_words(self.player.sight(self.terrain)))
 
     def _do(self, name: str, *args: Any) -> Observation:

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 @cache
 def known_goals() -> tuple[Action, ...]:
-    """Return all goals: each item from each source with each tool that works, each recipe, and each wearable item."""
+    """Return all goals: to get each item from each source with each tool that works, use each recipe, and equip."""
     worn = (Action("equip", (item,)) for item in sorted(game_data.ITEMS) if game_data.wearable(item))
     return (*_gathering_goals(), *_making_goals(), *worn)
 
@@ -64,7 +64,7 @@ class MinecraftGoals(Goals):
     def refusal(self, goal: Action) -> str:
         """Return the reason why the goal would be refused, or "" if it would be tried.
 
-        It is not a reason that the map does not have enough of a thing, since no agent knows that in advance.
+        If the map does not have enough of a thing, the result is still "", since no agent knows that in advance.
         """
         try:
             actions.effects_of(self.environment.terrain, self.environment.player, goal)
@@ -116,12 +116,12 @@ class MinecraftGoals(Goals):
         return known_goals()
 
     def names(self, goal: Action) -> Sequence[str]:
-        """Return the name of the source of an item that is mined or got by killing."""
+        """Return the name of the source of the goal's item, if the goal is to mine or kill."""
         source = game_data.source_of(_object_of(goal)[0]) if goal.name in GATHERING else None
         return (source.name,) if source else ()
 
     def times(self, goal: Action, count: int) -> Action:
-        """Return the goal with another count of its object, and with the materials for it. Equipping has no count."""
+        """Return the goal with another count of its item, and with the materials for it. Equipping has no count."""
         if goal.name == "equip":
             return goal
         item, _ = _object_of(goal)
@@ -133,7 +133,7 @@ class MinecraftGoals(Goals):
     def features(self, goal: Action) -> Features:
         """Return what the agent knows about a goal, as numbers and words from which its horizon is predicted.
 
-        This is the goal itself, the place, and when and how far away its source was seen last.
+        That is the goal itself, the place, and when and how far away its source was last seen.
         """
         player, item, count = self.environment.player, *_object_of(goal)
         source = game_data.source_of(item) if goal.name in GATHERING else None

@@ -220,7 +220,7 @@ class Trip:
     """The result of a trip on which something is gathered."""
 
     spot: Spot
-    """The spot at the end."""
+    """The place and time at the end."""
     taken: dict[int, int] = field(default_factory=dict)
     """Maps the number of a site to the amount that was taken from it on this trip."""
 
@@ -228,8 +228,8 @@ class Trip:
 def trip(terrain: Terrain, start: Spot, taken: Mapping[int, int], source: Source, units: int, dig: int) -> Trip | None:
     """Return a trip that gathers ``units`` from sites of a source, or None if the map does not have enough.
 
-    The trip always leads to the site that is reached fastest. ``taken`` maps the number of a site to the amount that
-    was taken from it before. ``dig`` is the number of ticks for a block of stone, or 0 without a pickaxe.
+    It goes from site to site, always to the one that can be reached fastest. ``taken`` maps the number of a site to the
+    amount that was taken from it before. ``dig`` is the number of ticks for a block of stone, or 0 without a pickaxe.
     """
     work = source.work * dig if source.tool == "pickaxe" else source.work
     result = Trip(start)

@@ -26,22 +26,24 @@ class MiniwobOptions(EnvironmentOptions):
     """Options of MiniWoB++."""
 
     paper_actions: bool = Field(
-        default=False, description="Only the five actions of the papers, and no find (also --paper-actions)."
+        default=False, description="Offer only the five actions of the papers, without find (also --paper-actions)."
     )
 
 
 class Miniwob(Environment):
-    """A task is a page type and a seed: ``click-button/17``. It gets its goal and params when it begins."""
+    """An environment whose tasks are pages, each named by type and seed: ``click-button/17``.
+
+    The goal and the params of a task are set when it begins.
+    """
 
     name = "miniwob"
     about = (
-        "Small web pages in a browser, each with one task, which the agent does with mouse and keyboard. The first "
-        "observation is the page's HTML, in which the task stands in the element with the id query. Every action "
-        "returns the HTML as it is afterwards, with what a field holds as its value; an action that cannot be "
-        "carried out changes nothing and returns 'Nothing happens: ', the reason, and then the HTML. A plan may "
-        "stop wherever the page has to be looked at before going on: the next plan begins on the page as it was "
-        "left. The episode is over, done or failed, as soon as the page has judged it, for example when a form is "
-        "submitted."
+        "Small web pages in a browser. Each has one task, which the agent does with mouse and keyboard. The first "
+        "observation is the page's HTML; its element with the id query states the task. Every action returns the new "
+        "HTML, in which the value of a field is its current content. An action that cannot be carried out changes "
+        "nothing and returns 'Nothing happens: ', the reason, and then the HTML. A plan may stop wherever the page "
+        "has to be read before the next step; the next plan continues on the same page. The episode ends, done or "
+        "failed, as soon as the page judges it, for example when a form is submitted."
     )
     types = task_types.SPLITS["all"]
     splits = tuple(task_types.SPLITS)
@@ -138,18 +140,18 @@ class Miniwob(Environment):
 
     @action("agent.click_option(\"//option[text()='Red']\") -> the page's HTML")
     def click_option(self, xpath: str) -> Observation:
-        """Choose an option of a list (select). In a list of several choices it is added, or taken back."""
+        """Select an option of a ``<select>`` list. If the list allows several, a selected option is deselected."""
         return self._do(lambda tab: tab.click_option(xpath))
 
     @action("agent.type('some text') -> the page's HTML")
     def type(self, text: str) -> Observation:
-        """Type text, key by key, into the field that has the focus: click on it first. What it held stays there."""
+        """Type text, key by key, into the field that has the focus: click it first. Only selected text is replaced."""
         return self._do(lambda tab: tab.type(text))
 
     @action("agent.press_key('enter') -> the page's HTML")
     def press_key(self, key: str) -> Observation:
         """Press a key: a character, or enter, space, tab, backspace, delete, escape, home, end, page_up, page_down,
-        arrow_up, arrow_down, arrow_left, arrow_right."""
+        arrow_up, arrow_down, arrow_left or arrow_right."""
         named = devtools.find_key(key)
         if named is None:
             return self._refuse(
@@ -159,12 +161,12 @@ class Miniwob(Environment):
 
     @action("agent.move_mouse_on('//li[2]') -> the page's HTML")
     def move_mouse_on(self, xpath: str) -> Observation:
-        """Move the mouse on the first element that the XPath matches, without clicking."""
+        """Move the mouse onto the first element that the XPath matches, without clicking."""
         return self._do(lambda tab: tab.hover(xpath))
 
     @action("agent.click_at(\"//*[@id='area']\", 20, 35) -> the page's HTML")
     def click_at(self, xpath: str, x: float, y: float) -> Observation:
-        """Click at a point of an element: x pixels right of and y pixels below its upper left corner.
+        """Click at a point of an element: x pixels right of its upper left corner and y pixels below it.
 
         Nothing else may cover the element at that point.
         """
@@ -172,26 +174,26 @@ class Miniwob(Environment):
 
     @action("agent.drag('//li[1]', '//li[3]') -> the page's HTML")
     def drag(self, from_xpath: str, to_xpath: str) -> Observation:
-        """Press the mouse on one element, move it to another, and let go there."""
+        """Press the mouse button on one element, drag to another, and release the button there."""
         return self._do(lambda tab: tab.drag(from_xpath, to_xpath))
 
     @action("agent.select_text('//p[2]') -> the page's HTML")
     def select_text(self, xpath: str) -> Observation:
-        """Select all text of an element; in a field, what is typed next replaces it."""
+        """Select all text of an element. In a field, the text that is typed next replaces it."""
         return self._do(lambda tab: tab.select_text(xpath))
 
     @action("agent.scroll(\"//*[@id='area']\", 100) -> the page's HTML")
     def scroll(self, xpath: str, dy: float) -> Observation:
-        """Scroll an element, or what it lies in, down by dy pixels (up if negative)."""
+        """Scroll an element, or the nearest scrollable one around it, down by dy pixels (up if negative)."""
         return self._do(lambda tab: tab.scroll(xpath, dy))
 
     @query("agent.find('//button') -> [{'text': 'Ok', 'tag': 'button', 'attributes': {'id': 'b'}, 'box': {...}, ...}]")
     def find(self, xpath: str) -> JsonValue:
-        """What the XPath matches, in document order, without acting; an invalid XPath matches nothing.
+        """Return what the XPath matches, in document order. An invalid XPath matches nothing.
 
-        A list of dicts: ``text`` (all text inside, or the value of a matched attribute), ``tag``, ``attributes``
-        (value, checked, selected and disabled as they are now), ``box`` (x, y, width, height in pixels), ``visible``,
-        and ``xpath``, which names exactly this element.
+        Each match is a dict with ``text`` (all text inside, or the value of a matched attribute), ``tag``,
+        ``attributes`` (with the current value, checked, selected and disabled), ``box`` (x, y, width, height in
+        pixels), ``visible``, and ``xpath``, which matches exactly this element.
         """
         if self.task is None or self._tab is None:
             raise EpisodeEnded("miniwob: no episode has begun; call reset(task) first")

@@ -1,4 +1,4 @@
-// Runs in every task page before the page's own scripts. Python talks to it as window.planbook.
+// Runs in every task page before the page's own scripts. Python calls its functions as window.planbook.
 (() => {
   "use strict";
   if (window.planbook) return;
@@ -63,7 +63,7 @@
     return children().map((child) => child.outerHTML).join("\n");
   };
 
-  // An episode is over if the plan has left or reloaded its page: the episode's number is gone with it.
+  // An episode is over if the plan has left or reloaded its page: the episode's number is lost with it.
   const pageState = (left) => {
     const over = left || episode === 0;
     return { html: html(), done: over || WOB_DONE_GLOBAL, reward: over ? 0 : WOB_RAW_REWARD_GLOBAL };
@@ -216,7 +216,7 @@
       if (!list || !shown(list)) throw new Refused(`the list of the option ${xpath} is not visible`);
       if (list.disabled || option.disabled) throw new Refused(`the option ${xpath} is disabled`);
       list.focus();
-      option.selected = list.multiple ? !option.selected : true; // in a list of several, a further click takes it back
+      option.selected = list.multiple ? !option.selected : true; // in a list that allows several, a further click deselects it
       list.setAttribute("value", list.value);
       for (const type of ["input", "change"]) list.dispatchEvent(new Event(type, { bubbles: true }));
       return {};
@@ -267,8 +267,8 @@
 
   const kept = []; // images stay in memory as long as they are referenced
 
-  // Icons from style sheets, some only shown under the mouse, have no size until they are loaded. Loaded at first use,
-  // they would move elements away from a click under way.
+  // Icons from style sheets have no size until they are loaded, and some are shown only under the mouse. If they were
+  // loaded at first use, they would move elements while a click is under way.
   const loadIcons = async () => {
     const inline = [...document.querySelectorAll("style")].map((style) => style.textContent).join("\n");
     const urls = new Set([...inline.matchAll(/url\(["']?([^"')]+)["']?\)/g)].map((match) => match[1]));

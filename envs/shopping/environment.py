@@ -1,4 +1,4 @@
-"""A shop on the web with the rules of WebShop, the shopping environment of the papers on ADaPT and AgentKit."""
+"""A web shop with the rules of WebShop, the shopping environment that the ADaPT and AgentKit papers use."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -24,9 +24,9 @@ class ShoppingOptions(EnvironmentOptions):
     """Options of the shop, recorded with every result."""
 
     results_per_page: Literal[3, 10] = Field(default=10, description="Number of products on a page of results.")
-    items: str = Field(default="", description="A file of products in WebShop's format, instead of our own catalogue.")
-    attributes: str = Field(default="", description="With items: the file of the products' attributes.")
-    goals: str = Field(default="", description="With items: the file of the goals, people's wishes for products.")
+    items: str = Field(default="", description="A file of products in WebShop's format that replaces our catalogue.")
+    attributes: str = Field(default="", description="With items: a file with the products' attributes.")
+    goals: str = Field(default="", description="With items: a file with the goals: people's wishes for products.")
 
     @model_validator(mode="after")
     def _need_items(self) -> "ShoppingOptions":
@@ -76,26 +76,28 @@ def _task(split: str, number: int, shop: Shop) -> Task:
 
 
 class Shopping(Environment):
-    """One product to find and buy. A task's id is its split and the goal's number (``test/17``), its type the category.
+    """A shop in which the agent finds and buys one product.
 
-    The goals of our catalogue are shuffled like WebShop's: "test" has the first 100, "full" the first 500, "dev" the
-    next 40, "example" six more, which demonstrations play. ``task.params`` has ``price_below`` if the goal names it.
+    The id of a task consists of its split and the number of its goal, such as ``test/17``. Its type is the category of
+    the product. ``task.params`` has ``price_below`` if the goal names it. The goals of our catalogue are shuffled like
+    WebShop's: "test" has the first 100, "full" the first 500, "dev" the next 40, and "example" the next six, which
+    demonstrations play.
 
-    Pages, buttons and reward are WebShop's. The differences: the search box is on the search page only; options may
-    cost extra, while WebShop has one price for each product; search uses our BM25, and ``r_type`` no tagger (see
-    ``webshop.py``). Product files in WebShop's format keep its prices.
+    Pages, buttons and reward are those of WebShop, with three differences. Only the search page has a search box.
+    Options may cost extra, while in WebShop (and in product files in its format) each product has one price. The search
+    uses our BM25, and the factor ``r_type`` of the reward uses no tagger (see ``webshop.py``).
     """
 
     name = "shopping"
     about = (
-        "A shop on the web: the agent searches by words, looks at products, and buys the one that the task "
-        "describes: of that kind, with those attributes and options, below that price. Every action returns the "
-        "page that it leads to; what can be clicked stands in square brackets, and the search box is on the "
-        "search page only. A search gives up to 50 products, page by page; a product's own page has its options, "
-        "which are chosen by clicking their values, and leads to its description, features, reviews and "
-        "attributes. A price range means that the price depends on the options; what is not chosen comes as it is "
-        "listed first. An action that cannot be done changes nothing, and its observation begins with 'Nothing "
-        "happens: '; buying ends the episode."
+        "A web shop. The agent searches by words, looks at products, and buys the one that the task describes: a "
+        "product of that kind, with those attributes and options, below that price. Every action returns the page "
+        "that it leads to. What can be clicked is in square brackets, and only the search page has a search box. A "
+        "search finds up to 50 products, shown page by page. A product's own page has its options, which are chosen "
+        "by clicking their values, and links to its description, features, reviews and attributes. A price range "
+        "means that the price depends on the options; an option that is not chosen is priced at its first value. An "
+        "action that is not possible changes nothing, and its observation begins with 'Nothing happens: '. Buying "
+        "ends the episode."
     )
     types = TYPES
     splits = tuple(SPLITS)
@@ -107,9 +109,9 @@ agent.click(agent.results()[0]["id"])
 agent.click("Buy Now")
 """
     attributes: ClassVar[Mapping[str, str]] = {
-        "page": "the page at hand: 'search', 'results', 'item', 'description', 'features', 'reviews', 'attributes' or "
+        "page": "the current page: 'search', 'results', 'item', 'description', 'features', 'reviews', 'attributes' or "
         "'done'",
-        "selected": "the options chosen on the product at hand: name to value",
+        "selected": "a dict that maps each option chosen for the current product to its value",
     }
     Options = ShoppingOptions
     options: ShoppingOptions
@@ -194,7 +196,7 @@ agent.click("Buy Now")
 
     @action("agent.search('paraben free body lotion') -> \"Results for 'paraben free body lotion': 1 to 10 of 50 ...\"")
     def search(self, keywords: str) -> Observation:
-        """Search for products by words, from the search page."""
+        """Search for products by words. Works only on the search page."""
         if self._state.page != pages.SEARCH:
             return Observation.refused(f"there is no search box on this page; click '{pages.BACK}' first")
         if not keywords.strip():
@@ -204,7 +206,7 @@ agent.click("Buy Now")
 
     @action("agent.click('Next >') -> \"Results for 'paraben free body lotion': 11 to 20 of 50 ...\"")
     def click(self, target: str) -> Observation:
-        """Click a button, a product's id or an option's value, by the text in its square brackets."""
+        """Click a button, a product's id or an option's value, given as the text in its square brackets."""
         wanted = clean(target.strip().removeprefix("[").removesuffix("]")).lower()
         for button in self._pages.buttons(self._state):
             if button.lower() == wanted:
@@ -214,12 +216,12 @@ agent.click("Buy Now")
 
     @query("agent.clickable() -> ['Back to Search', 'Next >', 'B07XQ2M4TD', ...]")
     def clickable(self) -> list[str]:
-        """What can be clicked on the page at hand."""
+        """Return the texts that can be clicked on the current page."""
         return self._pages.buttons(self._state)
 
     @query("agent.results() -> [{'id': 'B07XQ2M4TD', 'title': 'Fenmere Grove Body Lotion', 'price': [9.5, 12.0]}, ...]")
     def results(self) -> list[JsonValue]:
-        """The products on a page of results, with the least and the most that each may cost; elsewhere none."""
+        """On a page of results, return its products, each with its lowest and highest price; otherwise, []."""
         if self._state.page != pages.RESULTS:
             return []
         products = [self._shop.products[id] for id in self._pages.ids_on_page(self._state)]
@@ -227,12 +229,12 @@ agent.click("Buy Now")
 
     @query("agent.choices() -> {'scent': ['vanilla', 'citrus'], 'size': ['4 ounce', '8 ounce']}")
     def choices(self) -> dict[str, list[str]]:
-        """The options of the product whose own page is at hand: name to values; elsewhere none."""
+        """On a product's own page, return a dict that maps each option to its values; otherwise, {}."""
         return self._pages.options(self._state)
 
     @query("agent.price() -> [9.5, 12.0]")
     def price(self) -> list[float]:
-        """The least and the most that the product whose own page is at hand may cost with what is selected."""
+        """On a product's own page, return its lowest and highest price with the selected options; otherwise, []."""
         state = self._state
         return list(self._shop.products[state.product].price_range(state.chosen)) if state.page == pages.ITEM else []
 

@@ -21,17 +21,17 @@ DEV_SEEDS = 10_000
 
 
 class Tabletop(Environment):
-    """One scene at a time, fully observed. ``score`` is the share of the task's placements that are done."""
+    """One table, which the agent observes completely. The score is the share of the task's things that are in place."""
 
     name = "tabletop"
     about = (
-        "A table in words: a robot arm picks up one thing and puts it somewhere else. The first observation lists the "
-        "places, which stay where they are (twelve spots of the table; then bowls, the holes of a kit, pegs, a box, or "
-        "three bases side by side), and the things, each with what it is on or in; names say what they are, such as "
-        "red_block or star_hole. A thing can be moved only while nothing lies on it, and only to where it fits and "
-        "stands firmly; a place takes one thing, but the box as many as it has room for. A move that cannot be made "
-        "changes nothing and returns 'Nothing happens: ' and the reason. The task is done, and the episode over, as "
-        "soon as everything it asks for is in place; not everything on the table has a part in it."
+        "A table in words: a robot arm picks up one thing at a time and puts it somewhere else. The first observation "
+        "lists the places, which never move (twelve spots of the table; then bowls, the holes of a kit, pegs, a box, "
+        "or three bases side by side), and the things, each with what it is on or in; names say what they are, such as "
+        "red_block or star_hole. A thing can be moved only if nothing lies on it, and only to where it fits and does "
+        "not fall; a place takes one thing, but the box takes as many as it has room for. A move that cannot be made "
+        "changes nothing and returns 'Nothing happens: ' and the reason. The task is done, and the episode ends, as "
+        "soon as everything it asks for is in place; not everything on the table is part of the task."
     )
     types = tuple(SCENES)
     splits = ("test", "dev")
@@ -90,12 +90,12 @@ class Tabletop(Environment):
 
     @action("agent.pick_place('red_block', 'red_bowl') -> 'You put red_block in red_bowl.'")
     def pick_place(self, object: str, target: str) -> Observation:
-        """Pick a thing up and put it in or on a place or another thing.
+        """Pick a thing up, and put it in or on a place or another thing.
 
-        The target of a block may also be two blocks side by side, such as 'red_block and blue_block': it lies across
-        them. A spot takes a block or a shape, a bowl or a base a block, a hole only its own shape, the box blocks and
-        shapes, a peg a ring; a ring goes only on a larger ring, and nothing goes on a smaller thing. What is small
-        takes 1 of the box's room, what is large 3. To clear the way, put things on a free spot.
+        To lay a block across two blocks side by side, name both as the target: 'red_block and blue_block'. A spot takes
+        a block or a shape, a bowl or a base takes a block, a hole only its own shape, the box blocks and shapes, and a
+        peg a ring. A ring goes only on a peg or a larger ring, and nothing goes on a smaller thing. A small thing takes
+        1 of the box's room, a large one 3. To clear the way, put things on a free spot.
         """
         if reason := self.table.refusal(object, target):
             return Observation.refused(reason)
@@ -104,25 +104,26 @@ class Tabletop(Environment):
 
     @query("agent.things() -> {'red_block': 'spot_3', 'blue_block': 'red_block', 'pink_ring': 'dark_peg'}")
     def things(self) -> dict[str, str]:
-        """All that can be moved, each with what it is on or in; a block across two others has both their names."""
+        """Return all movable things, each with what it is on or in. A block across two others has both names."""
         return {name: SEPARATOR.join(supports) for name, supports in self.table.layout.items()}
 
     @query("agent.places() -> {'red_bowl': ['red_block'], 'star_hole': []}")
     def places(self) -> dict[str, list[str]]:
-        """The places other than spots, each with what is directly on or in it."""
+        """Return the places other than spots, each with what is directly on or in it."""
         fixed = [thing for thing in self.table.things.values() if thing.name not in self.table.layout]
         return {thing.name: list(self.table.things_on(thing.name)) for thing in fixed if thing.kind != "spot"}
 
     @query("agent.free_spots() -> ['spot_2', 'spot_5']")
     def free_spots(self) -> list[str]:
-        """The spots of the table that have nothing on them."""
+        """Return the spots of the table that have nothing on them."""
         return list(self.table.free_spots())
 
     @query("agent.look_at('pink_ring') -> {'kind': 'ring', 'colour': 'pink', 'size': 'small', 'carries': [], ...}")
     def look_at(self, name: str) -> dict[str, object]:
-        """A thing or place: its kind, colour, shape, size; what it carries; the position [right, front, level].
+        """Return a thing's or place's kind, colour, shape, size, what it carries, and position [right, front, level].
 
-        Positions count in widths of a block, levels from the table up. A box has 'room left'. Empty for unknown names.
+        Right and front are block widths from the left and the back; levels count up from the table. A box also has
+        'room left'. An unknown name gives {}.
         """
         if not isinstance(name, str) or name not in self.table.things:
             return {}
@@ -147,7 +148,7 @@ class Tabletop(Environment):
         return f"On the table: {'; '.join(lying)}."
 
     def verdict(self) -> Verdict:
-        """Return solved if every thing of the task is in place. The score is the share that is."""
+        """Return solved if every thing of the task is in place. The score is the share of them that is."""
         share = done_share(self._scene, self.table) if self.task else 0.0
         return Verdict(share == 1.0, share)
 

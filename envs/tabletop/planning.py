@@ -35,7 +35,7 @@ class TabletopGoals(Goals):
         return self._table.refusal(*goal.args)
 
     def is_open(self, goal: Action) -> bool:
-        """Return whether the move is possible now. The agent can see everything on which this depends."""
+        """Return whether the move is possible now. The agent sees everything that this depends on."""
         return not self.refusal(goal)
 
     def materials(self, goal: Action) -> Mapping[str, int]:

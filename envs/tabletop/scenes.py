@@ -20,7 +20,7 @@ class TableScene:
     layout: dict[str, Supports] = field(default_factory=dict)
     """Maps each thing to the things or places that carry it at the start."""
     targets: dict[str, Supports] = field(default_factory=dict)
-    """Maps each thing of the task to what must carry it. Empty for the pyramid, where any block counts."""
+    """Maps each thing of the task to what must carry it. It is empty for the pyramid, where any block counts."""
 
     def place(self, thing: Thing, support: str) -> None:
         """Put a thing on or in another thing or a place."""
@@ -40,7 +40,7 @@ def _scene(*places: list[Thing]) -> TableScene:
 
 
 def _cover(scene: TableScene, rng: random.Random, things: Iterable[Thing], supports: Iterable[str]) -> None:
-    """Put each thing on its support (that with the same index) with probability 0.5, otherwise on a free spot."""
+    """Put each thing on the support with the same index, with probability 0.5, otherwise on a free spot."""
     for thing, support in zip(things, supports, strict=False):
         if rng.random() < 0.5:
             scene.place(thing, support)

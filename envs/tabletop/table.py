@@ -89,7 +89,7 @@ def spots() -> list[Thing]:
 
 
 Supports = tuple[str, ...]
-"""The names of what carries a thing: one support, or two neighbouring blocks, of which the left one comes first."""
+"""The names of what carries a thing: one support, or two neighbouring blocks, the left one first."""
 
 
 class Table:

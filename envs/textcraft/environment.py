@@ -67,7 +67,7 @@ def _task(split: str, seed: int, item: str) -> Task:
 
 @cache
 def _published_tasks() -> dict[int, tuple[str, tuple[CraftingCommand, ...]]]:
-    """Return the published tasks, as a dict of seed to item and commands."""
+    """Return the published tasks, as a dict that maps each seed to its item and commands."""
     tasks = json.loads(PUBLISHED.read_text())["tasks"]
     return {task["seed"]: (task["item"], tuple(map(read_command, task["commands"]))) for task in tasks}
 
@@ -91,22 +91,22 @@ def _draw_commands(item: str, seed: int) -> tuple[CraftingCommand, ...]:
 
 
 class Textcraft(Environment):
-    """One item to craft. A task's id is its split and seed (``test/17``), its type the minimum depth of its tree.
+    """One item to craft. A task's id is its split and seed (``test/17``). Its type is the minimum depth of its recipes.
 
-    ``task.params`` has ``target``, the item. "test" has the 200 published tasks with exactly the published commands;
-    "dev" has 195 other items of depth 2 or more (all of depth 2), with commands drawn by seed; "example" has two more,
-    which demonstrations play.
+    ``task.params`` maps ``target`` to the item. The split "test" has the 200 published tasks with exactly the published
+    commands; "dev" has 195 other items, all of depth 2, with commands drawn at random from the seed; "example" has two
+    more, which are used in demonstrations.
     """
 
     name = "textcraft"
     about = (
-        "Crafting by recipes, in words: the agent carries nothing at first, and the task names one item to craft. "
-        "The first observation lists crafting commands, more than are needed; an item that one of them makes has to "
-        "be crafted, and any other item can simply be got, as many as one likes. Some commands ask for a kind of "
-        "item, such as planks: then any one item of that kind does (oak planks), named by its own name. A command is "
-        "carried out whole, with exactly its counts, as often as needed, and takes what it uses from the inventory. "
-        "An action that cannot be done changes nothing, and its observation begins with 'Nothing happens: ' and says "
-        "why; the episode ends by itself once the item is crafted."
+        "Crafting by recipes, in words: the agent carries nothing at first, and the task names one item to craft. The "
+        "first observation lists crafting commands, more than are needed; an item that has a recipe, even one that is "
+        "not listed, has to be crafted, and any other item can simply be got, in any number. Some commands ask for a "
+        "kind of item, such as planks; use any one item of that kind, under its own name (oak planks). A command is "
+        "carried out whole, with exactly its counts, as often as needed, and takes its ingredients from the inventory. "
+        "An action that cannot be done changes nothing and returns 'Nothing happens: ' and the reason; the episode "
+        "ends when the item is crafted."
     )
     types = TYPES
     splits = SPLITS
@@ -188,7 +188,7 @@ class Textcraft(Environment):
 
     @action("agent.get('2 oak logs') -> 'You get 2 oak logs.'")
     def get(self, item: str) -> Observation:
-        """Get so many of an item that is not crafted: a count and the item's name, as commands write it."""
+        """Get an item that has no recipe. ``item`` is a count and the item's name, as written in commands."""
         try:
             ingredient = self.bench.parse_get(item)
         except CraftingRefused as reason:
@@ -200,9 +200,8 @@ class Textcraft(Environment):
     def craft(self, item: str, using: str = "") -> Observation:
         """Carry out a crafting command once.
 
-        ``item`` is what it makes and ``using`` its ingredients, separated by commas, all with the counts of the
-        command; a kind of item among them is replaced by one item of that kind. The whole command in one string will
-        do as well.
+        ``item`` is what it makes, and ``using`` is its ingredients, separated by commas, all with the counts of the
+        command. Replace a kind of item by one item of that kind. ``item`` may also be the whole command.
         """
         try:
             recipe, needs = self.bench.parse_craft(item, using)
@@ -216,7 +215,7 @@ class Textcraft(Environment):
 
     @query("agent.inventory() -> {'oak planks': 4, 'stick': 1}")
     def inventory(self) -> dict[str, int]:
-        """What is carried: item to count."""
+        """Return the items that the agent carries, with their counts."""
         return dict(self.carried)
 
     def check(self, action: Action) -> None:

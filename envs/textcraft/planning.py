@@ -47,7 +47,7 @@ class TextcraftGoals(Goals):
         return all(carried.get(item, 0) >= count for item, count in self.materials(goal).items())
 
     def materials(self, goal: Action) -> Mapping[str, int]:
-        """Return the ingredients that a crafting command states. To get an item uses no materials."""
+        """Return the ingredients that a crafting command states. Getting an item uses none."""
         if goal.name != "craft":
             return {}
         try:
@@ -74,7 +74,7 @@ class TextcraftGoals(Goals):
     def known(self) -> Sequence[Action]:
         """Return up to MAX_GOALS goals: to get each item that the shown commands need, and to carry out each command.
 
-        Items that must be crafted are left out. A command that uses kinds of items is returned with up to MAX_VARIANTS
+        Items that must be crafted are left out. A command that uses kinds of items is returned for up to MAX_VARIANTS
         choices of obtainable ingredients.
         """
         book, recipes = self.environment.bench.book, self.environment.bench.shown

@@ -33,7 +33,7 @@ END_HINT = "Call agent.answer(value) when the task is done."
 RESERVED = ("answer", "search", "describe")
 """Names of our own action and queries. A tool's name without a prefix cannot be one of them."""
 Effect = Literal["", "read", "write", "destroy"]
-"""What a tool may do to the state, as far as its author declares it. Empty if nothing is declared."""
+"""What a tool may do to the state, as declared by its author. Empty if nothing is declared."""
 EFFECTS: Mapping[Effect, str] = {
     "": "",
     "read": "It only reads.",
@@ -49,11 +49,11 @@ NOT_READ_ONLY = (
 class ToolOptions(EnvironmentOptions):
     """Options of every environment made of tools."""
 
-    tasks: str = Field(default="", description="A YAML or JSON task file: goals, and how they are judged.")
+    tasks: str = Field(default="", description="A YAML or JSON file with goals, and how each is judged.")
     listed_tokens: int = Field(
         default=4_000,
         ge=200,
-        description="Approximate number of tokens for the tools that a prompt lists, if there are more than 50 tools.",
+        description="Approximate number of tokens for the tools listed in a prompt, if there are more than 50 tools.",
     )
 
     @field_validator("tasks")
@@ -230,13 +230,13 @@ class ToolEnvironment(Environment):
 
     @action("agent.answer('42') -> 'The task ended with the answer \"42\".'")
     def answer(self, value: Any = None) -> Observation:
-        """End the task, with an answer if the goal asks for one. Nothing can be done after it."""
+        """End the task. Pass an answer if the goal asks for one. No action is possible afterwards."""
         self._answers.append(value)
         return Observation(f"The task ended with the answer {_json(value)}.", terminated=True)
 
     @query("agent.search('delete a file') -> ['files.remove(path: str)', ...]")
     def search(self, words: str) -> list[JsonValue]:
-        """Find tools by words: the calls that fit best, at most 10."""
+        """Search for tools by words. Return the signatures of the best matches, at most 10."""
         return [f"{name}{self.tools[name].signature}" for name in self._nearest(words)[:10]]
 
     @query("agent.describe('files.remove') -> 'agent.files.remove(path: str) ...'")

@@ -35,7 +35,7 @@ class GymOptions(ToolOptions):
     """Options of Gymnasium environments."""
 
     make: dict[str, JsonValue] = Field(default={}, description="Arguments of gymnasium.make, as JSON.")
-    threshold: float | None = Field(default=None, description="The total reward that solves a task without a judge.")
+    threshold: float | None = Field(default=None, description="Without a task file: total reward that solves a task.")
 
 
 class GymEnvironment(ToolEnvironment):
@@ -100,7 +100,7 @@ class GymEnvironment(ToolEnvironment):
 
     @action()
     def step(self, action: Any) -> Observation:
-        """Take a step, and return what is observed then."""
+        """Take a step, and return the new observation and the reward."""
         try:
             native = read_action(self._env.action_space, action)
         except ValueError as error:
@@ -230,8 +230,8 @@ def environment(gym_id: str) -> type[ToolEnvironment]:
         env.close()
     doc = (type(env.unwrapped).__doc__ or "").strip().partition("\n## ")[0].split("\n\n")[0]
     about = (
-        f"The Gymnasium environment {gym_id}. {' '.join(doc.split())}\n\n`agent.step(action)` takes one step; the "
-        f"action is {action_text}. It returns what is observed, from the space {space}, and the reward. The episode "
-        "ends by itself; agent.answer(value) ends it before."
+        f"The Gymnasium environment {gym_id}. {' '.join(doc.split())}\n\n`agent.step(action)` takes one step. The "
+        f"action is {action_text}. The call returns the observation, from the space {space}, and the reward. The "
+        "episode ends by itself; agent.answer(value) ends it earlier."
     )
     return GymEnvironment.with_tools(f"gym_{python_name(gym_id).lower()}", about, (), id=gym_id, modes=modes)

@@ -64,7 +64,7 @@ class McpEnvironment(ToolEnvironment):
 
     Options: ClassVar[type[BaseModel]] = McpOptions
     options: McpOptions
-    restores = "Servers are started anew and the actions repeated; what a server changed elsewhere stays."
+    restores = "Servers are restarted or reconnected by default, and actions repeated. Changes made elsewhere stay."
     mcp_servers: ClassVar[Sequence[McpServer]] = ()
     tools_digests: ClassVar[Mapping[str, str]] = {}
     """Maps the name of each server to the digest of its tools."""

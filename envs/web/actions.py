@@ -47,28 +47,28 @@ class WebActions(Environment):
     def click(self, element: int) -> Observation:
         """Click on an element. If it is out of view, the page is scrolled to it first.
 
-        It must not be hidden, disabled, or covered. If a new tab opens, that becomes the current one.
+        The element must not be hidden, disabled or covered. If a new tab opens, it becomes the current tab.
         """
         return self._act_on(element, lambda tab, ref, name: _refusal_text(tab.click(ref), name))
 
     @action("agent.type(7, 'blue shoes') -> the page as it is then")
     def type(self, element: int, text: str, enter: bool = True) -> Observation:
-        """Put a text into a field, in place of what it holds, and press Enter unless enter is False.
+        """Replace the content of a field with a text, and press Enter unless ``enter`` is False.
 
-        In a field of several lines Enter is not pressed. A date is written 2024-05-31, a time 17:05.
+        In a ``<textarea>``, Enter is never pressed. Write dates as 2024-05-31 and times as 17:05.
         """
         return self._act_on(element, lambda tab, ref, name: _refusal_text(tab.type(ref, text, enter), name))
 
     @action("agent.select(9, 'Large') -> the page as it is then", name="select")
     def select_option(self, element: int, option: str) -> Observation:
-        """Choose an option of a select box, by its text. In a box of several choices it is added, or taken back."""
+        """Select an option of a select box by its text. If the box allows several, a selected option is deselected."""
         return self._act_on(element, lambda tab, ref, name: _refusal_text(tab.choose(ref, option), name))
 
     @action("agent.scroll('down') -> the page as it is then")
     def scroll(self, direction: str, element: int = 0) -> Observation:
-        """Scroll the page 'down' or 'up', by most of the window's height.
+        """Scroll the page 'down' or 'up' by most of the window's height.
 
-        With an element, the part of the page is scrolled that the element is in.
+        If ``element`` is given, scroll the part of the page that contains it.
         """
         if direction not in DIRECTIONS:
             return self._do(lambda _: f"there is no direction {direction!r}; there are down and up")
@@ -79,28 +79,28 @@ class WebActions(Environment):
 
     @action("agent.goto('http://example.org/shoes') -> the page there")
     def goto(self, url: str) -> Observation:
-        """Open an address in the current tab. One that begins with / is on the same site."""
+        """Open an address in the current tab. An address that begins with / is on the same site."""
         browsing = self._open_browsing()
         return self._do(lambda tab: tab.load(browsing.names.resolve(url.strip(), browsing.base)))
 
     @action("agent.go_back() -> the page before")
     def go_back(self) -> Observation:
-        """Go back to the page that the tab showed before."""
+        """Go back to the previous page in the tab's history."""
         return self._do(lambda tab: self._open_browsing().step(tab, -1))
 
     @action("agent.go_forward() -> the page after")
     def go_forward(self) -> Observation:
-        """Take a go_back back."""
+        """Go forward to the next page in the tab's history."""
         return self._do(lambda tab: self._open_browsing().step(tab, 1))
 
     @action("agent.new_tab() -> an empty page")
     def new_tab(self) -> Observation:
-        """Open an empty tab, which becomes the current one; open an address in it with goto."""
+        """Open an empty tab, which becomes the current tab. Use goto to open an address in it."""
         return self._do(lambda _: self._open_browsing().open_tab())
 
     @action("agent.switch_tab(1) -> the page in that tab")
     def switch_tab(self, number: int) -> Observation:
-        """Go to another tab. Tabs are counted from 1."""
+        """Switch to another tab. Tabs are numbered from 1."""
         browsing = self._open_browsing()
         if not 1 <= number <= len(browsing.tabs):
             return self._do(lambda _: f"there is no tab {number}; there are {len(browsing.tabs)}")
@@ -109,7 +109,7 @@ class WebActions(Environment):
 
     @action("agent.close_tab() -> the page in the tab before it")
     def close_tab(self) -> Observation:
-        """Close the current tab. The only one cannot be closed."""
+        """Close the current tab. The only open tab cannot be closed."""
         browsing = self._open_browsing()
         if len(browsing.tabs) == 1:
             return self._do(lambda _: "it is the only tab")
@@ -118,24 +118,24 @@ class WebActions(Environment):
 
     @action("agent.note_down('the red ones cost 12.50') -> the page, unchanged")
     def note_down(self, text: str) -> Observation:
-        """Keep something for later: all notes are told again with every state of the task."""
+        """Save a note for later. Every description of the state repeats all notes."""
         browsing = self._open_browsing()
         self._notes.append(text)
         return browsing.last_observation()
 
     @action("agent.stop('12.50') -> the end of the task")
     def stop(self, answer: str = "") -> Observation:
-        """End the task with its answer: empty where nothing is asked, 'N/A: ' and the reason if it cannot be done."""
+        """End the task with an answer: empty if nothing is asked, 'N/A: ' and the reason if the task cannot be done."""
         self._answer, self._verdict = answer, None
         return Observation(f"The task has ended with the answer {answer!r}.", terminated=True)
 
     @query("agent.find(role='link', name='shoes') -> [{'id': 12, 'role': 'link', 'name': 'Blue shoes', ...}]")
     def find(self, role: str = "", name: str = "") -> JsonValue:
-        """The elements of the whole page, in its order, that have a role and in whose name a text occurs.
+        """Return the elements of the whole page that have this role and whose name contains this text, in page order.
 
-        Capitals do not matter. A list of dicts: ``id``, ``role``, ``name`` (or the text inside), ``value``,
-        ``in_view``; ``checked``, ``expanded``, ``disabled`` and the like where they apply; ``url`` of a link;
-        ``options`` of a select box.
+        Case is ignored. Each is a dict with ``id``, ``role``, ``name`` (or the text inside), ``value``, ``in_view``
+        and, where they apply, ``checked``, ``expanded``, ``disabled`` and similar keys, the ``url`` of a link, and
+        the ``options`` of a select box.
         """
         return self._open_browsing().find(role.lower(), name.lower())
 

@@ -102,11 +102,11 @@
       return false;
     };
     if (up(top, element)) return true;
-    for (const slot of element.querySelectorAll("slot")) {  // of a closed shadow tree
+    for (const slot of element.querySelectorAll("slot")) {  // the slots of a closed shadow tree
       if (slot.assignedElements({flatten: true}).some((child) => up(top, child))) return true;
     }
     if (top.closest("label")?.control === element) return true;
-    // An image in place of a checkbox, or a text whose parent reacts.
+    // Also accept an image that replaces a checkbox, and a text whose parent handles the click.
     return element.matches("input[type=checkbox], input[type=radio]")
       ? up(element, top) && top !== document.body && top !== document.documentElement
       : getComputedStyle(element).pointerEvents === "none" && up(element, top);
@@ -202,7 +202,7 @@
     collect(document.documentElement, -1);
     return {nodes, shape: JSON.stringify(shape)};
   },
-  // Scroll the nearest scrollable part around the node, or the page, or if all of it is in view, its largest such part.
+  // Scroll the nearest scrollable part around the node, else the page or, if it has no room, its largest scrollable part.
   scroll(node, sign) {
     const hasRoom = (part) => {
       const room = sign > 0 ? part.scrollHeight - part.clientHeight - part.scrollTop : part.scrollTop;

@@ -53,7 +53,7 @@ class OurRow(BaseModel):
     """Our results, in percent of all selected tasks. ``spread`` is the standard deviation over the repeats.
 
     ``k_max`` is a measure of the ADaPT paper. It maps task types to the mean, over
-    solved episodes, of the greatest depth of sub-tasks.
+    solved episodes, of the greatest depth of subtasks.
     ``start`` names the starting examples. ``learnt`` is true if the run knew more than these, and None if no paper is
     about learning.
     """

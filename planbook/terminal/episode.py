@@ -1,7 +1,7 @@
 """One episode of any planning method, in the order of time, as `planbook show` prints it.
 
 An episode consists of rounds, each of which follows a reset of the environment. In a round, plan code runs in *cells*,
-and each action that a cell takes is a *step*. *Spans* are the parts that a method names, such as sub-tasks and graph
+and each action that a cell takes is a *step*. *Spans* are the parts that a method names, such as subtasks and graph
 nodes. A *rewind* returns to an earlier state of the round.
 """
 

@@ -52,7 +52,7 @@ FIGURES = {
     "old_run": ["2 of 3 solved", "66.7%", "68,076", "0.1.0"],
 }
 """Maps each run to the texts that its page shows before anything is opened. An opened episode of the first run shows
-everything. In the other runs, sub-tasks, branches and long feedback of an opened episode are folded."""
+everything. In the other runs, subtasks, branches and long feedback of an opened episode are folded."""
 
 
 def without_spaces(text: str) -> str:

@@ -82,7 +82,7 @@ def test_the_prompt_has_every_rule_and_no_log() -> None:
     assert all(render_rule(rule) in asked for rule in RULES)
     assert "rule_0, rule_1, rule_4" in asked
     assert "a log entry" not in asked
-    assert "words at most" not in asked
+    assert "at most" not in asked
     assert "agent.take(thing: str, box: str) -> str" in system
 
 
@@ -92,7 +92,7 @@ def test_an_environment_without_a_description_has_no_section_in_the_prompt() -> 
 
     scope, journal = scripted_scope(GOOD)
     formulate(scope, RULES, Silent)
-    assert "# The world\n" not in prompts(journal)[0][0]
+    assert "# The environment\n" not in prompts(journal)[0][0]
 
 
 @pytest.mark.parametrize(
@@ -136,7 +136,7 @@ def test_a_token_limit_is_stated_as_a_number_of_words() -> None:
     scope, journal = scripted_scope(GOOD)
     formulate(scope, RULES, TOY, tokens=500)
     rules = "\n\n".join(map(render_rule, RULES))
-    assert f"write {prose_words(rules, 500)} words at most" in prompts(journal)[0][1]
+    assert f"write at most {prose_words(rules, 500)} words" in prompts(journal)[0][1]
     assert FEWEST_WORDS == prose_words(rules, 1) < prose_words(rules, 500) < 500
 
 

@@ -57,7 +57,7 @@ def task(environment: str, title: str, body: str) -> Task:
 
 
 FAILURES_IN_MINECRAFT = re.findall(
-    r"^> Failed: agent\.(.*)\n> In the plan: .*\n> There is now: Inventory: (.*)\.$",
+    r"^> Failed: agent\.(.*)\n> In the plan: .*\n> Current state: Inventory: (.*)\.$",
     (SHIPPED / "minecraft" / DEMONSTRATIONS_FOLDER / "explained.md").read_text(),
     re.MULTILINE,
 )
@@ -81,7 +81,7 @@ def test_explanations_quote_the_tabletop() -> None:
         environment.reset(shown)
         done = re.findall(r"^> \w+: agent\.pick_place(.*)", body, re.MULTILINE)
         *_, last = [environment.act(Action("pick_place", literal_eval(each))) for each in done]
-        assert f"> What the world said: {last.text}" in body
+        assert f"> Result: {last.text}" in body
 
 
 def codes(text: str) -> list[str]:

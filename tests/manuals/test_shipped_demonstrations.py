@@ -132,10 +132,10 @@ def _scene(first: str) -> str:
 def test_the_last_quotation_states_how_the_work_ended(path: Path) -> None:
     ends = [example.quoted_feedback[-1].split("\n")[-1] for example in examples(path)]
     if name_of(path) in WHOLE_TASKS:
-        assert set(ends) == {"The world's episode is over."}
+        assert set(ends) == {"The environment's episode is over."}
     else:
         finished = {"finish(True) ...", "finish(False) ..."}
-        assert finished <= set(ends) <= finished | {"The world's episode is over."}
+        assert finished <= set(ends) <= finished | {"The environment's episode is over."}
 
 
 @pytest.mark.deep

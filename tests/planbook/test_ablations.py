@@ -14,8 +14,8 @@ THOUGHTS = ("The boxes are box_", "It is in another box.", "I looked into one bo
 TYPES = [kind.value for kind in RuleType]
 EARLIER_CODE, KNOWN, CITED = (
     "# Code of an earlier task",
-    "# What is known of this environment",
-    "The rules that matter now, one a line",
+    "# What is known about this environment",
+    "The rules that matter now, one per line",
 )
 
 
@@ -61,7 +61,7 @@ def test_without_ablations_every_part_is_in_the_prompts(complete_runs: AblatedRu
     for word in ("## rule_1 (Useful Helper Method)", "## rule_3", EARLIER_CODE, "### Rules", "# Manual of"):
         assert word in plans
     assert "def find_box" in plans
-    assert "Write what could be of use in other tasks as functions" in plans
+    assert "Write code that could be useful in other tasks as functions" in plans
     for word in (*THOUGHTS, "Verdict: Imperfect Rules", "Given at the start.", "write_rule(content", "Log:"):
         assert word in builder
     assert complete_runs.prompts("builder", "builder/classify")
@@ -92,7 +92,7 @@ def test_without_cases_examples_and_logs_all_builder_prompts_have_the_same_instr
     run = AblatedRuns(tmp_path, "cases", "examples", "logs")
     builder = run.prompts("builder")
     assert_absent(builder, "Log:\n", "- `log`:", "- `example`:", 'example="..."')
-    assert_absent([each.split("# The episode")[0] for each in builder], 'log="..."')
+    assert_absent([each.split("# Episode")[0] for each in builder], 'log="..."')
     assert_absent(run.first_plans(), "\nExample:\n")
     instruction = "Decide from the whole episode which rules to write and which to update."
     assert all(instruction in each for each in builder)
@@ -106,7 +106,7 @@ def test_without_classification_formulation_and_helpers_no_prompt_mentions_them(
     assert not run.prompts("builder", "builder/classify")
     assert_absent(run.prompts(), "Verdict")
     assert_absent(run.prompts("builder"), "Useful Helper Method")
-    asked, defined = "Write what could be of use in other tasks as functions", "Functions that are defined already"
+    asked, defined = "Write code that could be useful in other tasks as functions", "Functions that are already defined"
     assert_absent(run.first_plans(), "Useful Helper Method", "find_box", asked, defined)
     assert "Useful Helper Method" not in {rule["type"] for rule in run.rules()}
     assert (run.build / "learnt" / "toy" / "manual.md").exists()

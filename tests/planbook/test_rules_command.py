@@ -116,7 +116,7 @@ def test_a_build_that_was_interrupted_before_an_undo_asks_again(tmp_path: Path) 
     finished = invoke(*command, "--budget", "calls=1000")
     assert finished.returncode == 0, finished.printed
     again = [each for each in asks(folder)[number:] if each["template"] == "builder/classify.j2"]
-    assert "look into every box" not in prompt(again[0]).split("# The episode")[0]
+    assert "look into every box" not in prompt(again[0]).split("# Episode")[0]
     once_more = invoke("run", "--resume", folder, "--json")
     assert once_more.result["model_calls"] == finished.result["model_calls"]
 

@@ -73,7 +73,7 @@ def test_a_run_can_be_resumed_after_ctrl_c_during_a_request(
             time.sleep(1.0)
         return text
 
-    marks = {"builder/": "# What is asked now", "automanual/task": "# The task"}
+    marks = {"builder/": "# What to write", "automanual/task": "# The task"}
     hung: list[int] = []
     processes: list[subprocess.Popen[str]] = []
     with serving(slowly) as server:

@@ -41,4 +41,4 @@ def test_the_prompts_of_adapt_fit_four_thousand_tokens(environment: str, actions
         assert estimate_prompt(messages) <= CONTEXT - REPLY
         assert "cut here to fit the context" not in "".join(message.content for message in messages)
         first = next(message.content for message in messages if message.role == "user")
-        assert "iece of work" in first
+        assert "ubtask" in first

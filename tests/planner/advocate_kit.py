@@ -12,16 +12,16 @@ from tests.planner.episode_kit import TouchToy, code, journal_of
 from tests.spanning import spans_of
 
 QUESTIONS = {
-    "plan": ("Which sub-tasks, one after the other", "First look back"),
-    "act": ("What is to be done next for this sub-task",),
+    "plan": ("Which subtasks, one after the other", "First look back"),
+    "act": ("Write the next code for this subtask",),
     "remedy": ("Now argue against yourself",),
-    "map": ("This code was written for a moment",),
-    "align": ("Does this go the right way",),
-    "value": ("How promising are things for the whole task now",),
+    "map": ("This code was written for an earlier state",),
+    "align": ("Was this a step in the right direction",),
+    "value": ("How promising is the state now for the whole task",),
     "task_done": ("Is the whole task complete",),
-    "subtask_done": ("Is this sub-task done, or",),
+    "subtask_done": ("Is this subtask done, or",),
     "answer": ("The task is complete. If it asks",),
-    "summary": ("Somebody who works on the task will read your words",),
+    "summary": ("Someone who works on the task will read your summary",),
 }
 QuestionReply = str | Sequence[str] | Callable[[str], str]
 YES, NO = "So.\nVerdict: YES", "So.\nVerdict: NO"

@@ -125,7 +125,7 @@ def plan_reply(order: str, *steps: str) -> str:
 def subtask_of(messages: Sequence[Message]) -> str:
     """Return the subtask that a conversation is about, or the whole task if it is a reflector's."""
     for message in messages:
-        for heading in ("# Your piece of work", "# The piece of work to take apart"):
+        for heading in ("# Your subtask", "# The subtask to divide"):
             if heading in message.content and message.role == "user":
                 return message.content.split(heading)[1].strip().split("\n\nYou have ")[0]
     return GOAL

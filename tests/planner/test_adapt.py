@@ -68,7 +68,7 @@ def test_only_a_planner_whose_environment_takes_notes_sees_failed_subtasks(
 ) -> None:
     players = SubtaskModels(planner={GOAL: plan_reply("S1 OR S2", "a", "b"), "b": plan_reply("S1", "c")})
     played(sandbox, players, environment=environment())
-    assert ("What was tried before" in players.all_text("planner")) is (environment is NoteHandoffToy)
+    assert ("Earlier attempts" in players.all_text("planner")) is (environment is NoteHandoffToy)
 
 
 @pytest.mark.parametrize("environment", [TouchToy, StateHandoffToy])
@@ -136,7 +136,7 @@ def test_every_subtask_is_recorded_with_its_claim(sandbox: Sandbox) -> None:
     common = {"by": "executor", "text": GOAL, "depth": 1, "handed": ""}
     assert first == {**common, "done": False, "note": NOTE, "replies": 1}
     assert recorded[3]["note"].startswith("the planner gave no usable reply to adapt/plan.j2: the plan has no")
-    assert last["note"] == "The world's episode is over."
+    assert last["note"] == "The environment's episode is over."
     assert {cell.thought.text for cell in playing.cells if cell.source == "planner"} == {"# Think: so."}
 
 
@@ -198,7 +198,7 @@ def test_only_an_informed_planner_sees_why_the_executor_gave_up(sandbox: Sandbox
     players = SubtaskModels(planner={GOAL: plan_reply("S1", "one")})
     played(sandbox, players, options={"d_max": 2, "iterations": 1, "informed_planner": informed})
     [prompt] = players.prompts("planner")
-    for detail in (NOTE, "it has 1 reply, each", "is not taken apart any more"):
+    for detail in (NOTE, "it has 1 reply, each", "cannot be divided any further"):
         assert (detail in prompt) == informed
     assert NOTE not in players.all_text("executor")
 
@@ -246,9 +246,9 @@ def test_skills_hand_on_notes_and_the_planner_sees_what_failed(sandbox: Sandbox)
     assert handed[BUY].startswith("You are on the attributes page of B0Z1STOEFE: ")
     first, *_, last = players.prompts("planner")
     assert first.startswith("The search page.")
-    assert "What was tried before" not in first
+    assert "Earlier attempts" not in first
     assert last.startswith("Results for 'space saving faux leather storage ottoman': 1 to 10 of 50\n")
-    assert last.partition("# What was tried before, and failed")[2].partition("#")[0].split() == f"- {WRONG}".split()
+    assert last.partition("# Earlier attempts, which failed")[2].partition("#")[0].split() == f"- {WRONG}".split()
     assert "a reason" not in players.all_text("planner")
 
 

@@ -104,9 +104,9 @@ def calls_in_journal(playing: Episode) -> list[Call]:
         if kind == "ask":
             known = cast(dict[str, Any], body)
             role, prompt = known["role"], known["messages"][-1]["content"]
-            before = prompt.partition("# Where things stand\n\n")[2].partition("\n\n# Your piece")[0]
-            work = prompt.partition("# Your piece of work\n\n")[2].partition("\n\nYou have")[0]
-            work = work or prompt.partition("# The piece of work to take apart\n\n")[2]
+            before = prompt.partition("# Current state\n\n")[2].partition("\n\n# Your subtask")[0]
+            work = prompt.partition("# Your subtask\n\n")[2].partition("\n\nYou have")[0]
+            work = work or prompt.partition("# The subtask to divide\n\n")[2]
             calls.append((role, work, scope.count("/plan/") + (role == "executor"), before))
     return calls
 

@@ -188,7 +188,7 @@ def test_an_empty_reflection_leaves_no_trace(sandbox: Sandbox) -> None:
     players = SubtaskModels(reflector=["", " ", "\n", "LESSON TWO."])
     played(sandbox, players, "reflexion")
     starts = players.prompts("executor")
-    assert ["# What was learnt" in text for text in starts] == [False, False, True]
+    assert ["# Lessons" in text for text in starts] == [False, False, True]
     assert "1. LESSON TWO." in starts[2]
     assert "What you said after earlier rounds" not in players.all_text("reflector")
 

@@ -28,7 +28,7 @@ def test_code_with_a_loop_does_a_whole_subtask(sandbox: Sandbox) -> None:
     (branch,) = recorded(playing, "branch")
     assert (branch["fate"], branch["actions"], branch["cell"]) == ("over", len(playing.steps), 0)
     assert (branch["parent"], branch["idea"], branch["value"], branch["visits"]) == (None, 0, None, None)
-    assert branch["why"] == "The world's episode is over."
+    assert branch["why"] == "The environment's episode is over."
     (plan,) = recorded(playing, "plan")
     assert (plan["round"], plan["parts"], plan["revision"]) == (0, ["find the thing", "bring it"], False)
     assert plan["actions"] == len(playing.steps)
@@ -57,7 +57,7 @@ def test_a_wrong_action_is_undone_and_its_remedies_are_tried(sandbox: Sandbox) -
     assert (error["parent"], error["idea"], error["cell"]) == (1, 0, 2)
     assert "ValueError: You touch door." in error["why"], "code can use the names of its branch"
     assert (floor["parent"], floor["idea"]) == (None, 2), "a deeper failure returns to the earlier remedies"
-    names = "Names that earlier code has defined: seen\n"
+    names = "Names defined by earlier code: seen\n"
     assert [names in prompt for prompt in models.prompts("act")] == [False, True]
     assert models.questions.count("align") == 3, "an error is not evaluated"
     assert (ending.outcome, ending.actions) == (Outcome.FAILURE, 3)
@@ -72,12 +72,12 @@ def test_prompts_mark_actions_that_were_undone(sandbox: Sandbox) -> None:
     played(sandbox, models, options={"rounds": 2, "remedies": 1}, actions=9)
     first, second = models.prompts("act")[:2]
     assert "Nothing yet." in first
-    assert "<- now" in first
-    assert "- Deed 1. (taken back since)\n- Deed 2.\n" in second
+    assert "<- current" in first
+    assert "- Deed 1. (undone later)\n- Deed 2.\n" in second
     new_plan = models.prompts("plan")[1]
     assert "- Deed 2." in new_plan
     (error,) = [line for line in new_plan.splitlines() if line.startswith("- oops -> line 1: ")]
-    assert error.endswith(" (taken back since)")
+    assert error.endswith(" (undone later)")
     assert "How it ended: Of all that was thought of, nothing is left to try." in new_plan
 
 
@@ -141,7 +141,7 @@ def test_an_environment_that_ends_without_success_ends_only_its_round(sandbox: S
     assert models.questions.count("plan") == len(playing.cells) == 7
     assert [each["fate"] for each in recorded(playing, "branch")] == ["over"] * 7
     assert ending.actions == 8
-    assert "agent.touch('x') ... -> The world's episode is over." in models.prompts("plan")[1]
+    assert "agent.touch('x') ... -> The environment's episode is over." in models.prompts("plan")[1]
 
 
 def test_code_that_takes_no_actions_ends_its_round(sandbox: Sandbox) -> None:
@@ -157,7 +157,7 @@ def test_code_may_take_one_action_or_do_a_whole_subtask(sandbox: Sandbox, whole:
     models = AdvocateModels(act=code("for n in range(3):\n    agent.touch(str(n))"), task_done=[NO, YES])
     _, playing = played(sandbox, models, options={"whole_subtasks": whole})
     assert len(playing.steps) == steps
-    assert ("write it as a loop" in models.prompts("act")[0]) is whole
+    assert ("write a loop" in models.prompts("act")[0]) is whole
 
 
 # Unusable replies.
@@ -258,7 +258,7 @@ class NotingToy(TouchToy):
 def test_notes_of_the_environment_are_in_the_prompts(sandbox: Sandbox) -> None:
     models = AdvocateModels(act=[code("agent.note_down('no')\nagent.note_down('It is blue.')"), touch("wall")])
     played(sandbox, models, environment=NotingToy(), actions=4)
-    assert "# Notes taken\n\n- It is blue.\n\n" in models.prompts("act")[1]
+    assert "# Your notes\n\n- It is blue.\n\n" in models.prompts("act")[1]
 
 
 # Settings.

@@ -90,7 +90,7 @@ def play_lost(sandbox: Sandbox, says: AdvocateModels) -> tuple[Ending, Episode, 
     found = recorded(playing, "branch")
     assert [each["fate"] for each in found] == ["abandoned", "kept", "turned back", "kept"], ending.message
     assert [each["parent"] for each in found] == [None, None, 0, 1]
-    assert "- Opened the page on installing. (taken back since)\n" in says.prompts("task_done")[-1]
+    assert "- Opened the page on installing. (undone later)\n" in says.prompts("task_done")[-1]
     assert "# Notes taken\n\n- Vellsand has 148 berths\n" in says.prompts("answer")[0]
     assert [str(step.action) for step in playing.steps][-2:] == ["note_down('Vellsand has 148 berths')", "stop('148')"]
     return ending, playing, found
@@ -111,7 +111,7 @@ def test_stored_changes_stay_and_code_is_adapted_to_them(sandbox: Sandbox) -> No
     assert [step.action.name for step in playing.steps if step.undone] == ["click", "goto", "type", "click"]
     assert [step.observation.lasting for step in playing.steps] == [False, False, False, True, False, False, False]
     assert [each["lasting"] for each in found] == [False, False, True, False]
-    undone = "- Went on from there. (taken back since, but for what it stored for good)\n"
+    undone = "- Went on from there. (undone later, except for what it stored permanently)\n"
     assert undone in says.prompts("task_done")[-1]
     assert found[1]["code"] == f"agent.click({says.link})"
     assert found[1]["mapped"].startswith("agent.click(")

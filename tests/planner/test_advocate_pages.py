@@ -76,7 +76,7 @@ def test_code_is_adapted_to_the_page_after_a_return(sandbox: Sandbox) -> None:
         ("click(13)", False),
     ]
     (prompt,) = models.prompts("map")
-    then, now = prompt.split("What there was to be seen then:")[1].split("What there is now")
+    then, now = prompt.split("The observation then:")[1].split("The observation now, ")
     assert "[2] link b" in then
     assert "[12] link b" in now
     assert "agent.click(2)" in prompt
@@ -117,8 +117,8 @@ def test_a_lasting_effect_is_recorded_and_marked_in_prompts(sandbox: Sandbox) ->
     ]
     (plan,) = recorded(playing, "plan")
     assert (plan["actions"], plan["lasting"], plan["lasting_gone_behind"]) == (2, 1, 1)
-    assert "- Posted it. (taken back since, but for what it stored for good)\n" in models.prompts("task_done")[1]
-    assert "1 posted" in models.prompts("map")[0].split("What there is now")[1]
+    assert "- Posted it. (undone later, except for what it stored permanently)\n" in models.prompts("task_done")[1]
+    assert "1 posted" in models.prompts("map")[0].split("The observation now, ")[1]
 
 
 class LongPage(Pages):

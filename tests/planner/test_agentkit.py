@@ -123,7 +123,7 @@ def test_the_result_of_the_last_code_is_in_the_next_pass(sandbox: Sandbox, graph
     first, second, third = nodes.questions("act")
     assert first.startswith("### plan")
     assert "Step 0 of 60: open boxes. Last: none" in first
-    assert "The code was not run. Mend this first" in second
+    assert "The code was not run. Correct this first" in second
     assert "You open box_1" in third
 
 

@@ -140,7 +140,7 @@ def test_a_skill_gets_feedback_on_all_its_steps_after_every_third(
 
 
 def test_a_skill_is_taken_from_the_library_or_added(skilled: tuple[NodeModels, list[Counter[str]]]) -> None:
-    library = skilled[0].questions("skill")[-1].partition("Is there a skill")[0]
+    library = skilled[0].questions("skill")[-1].partition("If a skill")[0]
     assert [text in library for text in ('"Walk"', '"Dig"', "v0", "v1")] == [True] * 4
     assert "v2" not in library, "a skill in the library stays as it is"
 
@@ -167,12 +167,12 @@ def test_only_information_that_passes_every_test_is_kept(sandbox: Sandbox) -> No
 
 def test_a_plan_that_is_kept_expires(usual: tuple[NodeModels, list[Counter[str]]]) -> None:
     plans = [
-        prompt.partition("# The plan so far")[2].partition("# What is to be seen")[0]
+        prompt.partition("# The plan so far")[2].partition("# Current observation")[0]
         for prompt in usual[0].questions("actor_plan_sketch")
     ]
     assert "There is none: write a new one." in plans[0]
     assert [re.findall(r"made (\d+) turns ago", plan) for plan in plans[1:4]] == [["1"], ["2"], ["3"]]
-    assert "was to end after 4 turns, and has" in plans[4]
+    assert "has expired after 4 turns" in plans[4]
     assert "walk north" not in plans[4]
     assert "made 1 turns ago" in plans[5], "the next plan is a new one"
 
@@ -243,7 +243,7 @@ def test_a_loop_ends_when_its_action_is_refused(sandbox: Sandbox) -> None:
 
 def test_the_loop_in_the_prompt_ends_at_a_hazard(sandbox: Sandbox) -> None:
     prompt = str(read_graph(graph_path("crafter")).nodes["actor_final"].prompt)
-    shown = prompt[prompt.index("for _ in") : prompt.index("Where do() repeats")].replace('"zombie"', '"tree"')
+    shown = prompt[prompt.index("for _ in") : prompt.index("If do() is repeated")].replace('"zombie"', '"tree"')
     nodes = NodeModels({**REPLIES, "actor_final": f"```python\n{shown}```"})
     _, episode = played(sandbox, nodes, "crafter", TASK, options={"steps": 1}, actions=1000)
     assert len(episode.steps) == 1, "a tree, which replaces the zombie in the loop, is in view from the beginning"

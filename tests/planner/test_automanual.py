@@ -135,11 +135,11 @@ def test_knowledge_and_helpers_are_in_the_prompt(sandbox: Sandbox) -> None:
     ending, _ = played(sandbox, model, memory=FixedMemory(helpers=HELPER, text="Use boxes (rule_1)."))
     assert ending.outcome is Outcome.DIRECT_SUCCESS
     prompt = model.prompts[0]
-    assert "Functions that are defined already, beside those above: boxes." in prompt
+    assert "Functions that are already defined, besides those above: boxes." in prompt
     assert prompt.index("Use boxes (rule_1).") < prompt.index("# The task")
     without = planning(DONE)
     played(sandbox, without)
-    assert "defined already, beside" not in without.prompts[0]
+    assert "already defined, besides" not in without.prompts[0]
 
 
 def test_params_that_models_may_not_know_are_hidden_from_plans_too(sandbox: Sandbox) -> None:
@@ -156,7 +156,7 @@ def test_the_options_shape_the_instructions(sandbox: Sandbox) -> None:
         return model.asked[0][0].content
 
     usual, pausing = system(), system(PausingToy())
-    functions = "Write what could be of use in other tasks as functions"
+    functions = "Write code that could be useful in other tasks as functions"
     assert ["### Rules" in text for text in (usual, system(cooperation=False))] == [True, False]
     assert [functions in text for text in (usual, system(helper_methods=False))] == [True, False]
     assert ["### Plan" in text for text in (usual, system(segments=False))] == [True, False]

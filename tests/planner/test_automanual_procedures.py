@@ -40,7 +40,7 @@ def test_the_model_continues_after_a_procedure_that_fails(sandbox: Sandbox) -> N
     assert (ending.outcome, ending.error_steps) == (Outcome.INDIRECT_SUCCESS, 1)
     assert kinds(playing) == ["raised", "done"]
     prompt = model.prompts[0]
-    assert "# What has been tried" in prompt
+    assert "# An earlier attempt" in prompt
     assert "nothing on the table" in prompt
     assert "1. agent.open('box_1') -> You open box_1" in prompt
     assert ending.actions == len(playing.steps) > 1, "the actions of both count"

@@ -70,7 +70,7 @@ def concluded(text: str, episode: Trajectory, *, always: bool = True) -> tuple[s
 CODE = "### Mistakes\nI forgot box_2.\n### Code\n```python\nagent.open('box_2')\n```"
 QUESTIONS = (
     "The code above did the task.",
-    "The task was done in the end, but not at once.",
+    "The task was done in the end, but not at the first attempt.",
     "The task was not done. Go through the actions",
 )
 

@@ -30,7 +30,7 @@ def test_the_first_goal_that_fails_stops_the_plan_and_is_described_and_explained
         "# step 4: craft 1 pickaxe",
         "pickaxe takes 2 stick, which you do not have",
         "Not tried: agent.mine({'sand': 1}, None)",
-        "There is now: You hold 12 planks.",
+        "Current state: You hold 12 planks.",
         "A pickaxe takes 2 stick, and there is none",
     ):
         assert text in voices.prompts()[1]
@@ -54,7 +54,7 @@ def test_a_plan_whose_goals_are_reached_without_success_is_described(sandbox: Sa
     voices = RoleModels(planner=[code(LOGS), code(f"{PLANKS}\n{STICKS}\n{PICKAXE}")], explainer=["More is needed."])
     ending, _ = played(sandbox, voices)
     assert ending.outcome.solved
-    assert "Every goal of the plan was reached, and yet the task is not done" in voices.prompts()[1]
+    assert "Every goal of the plan was reached, but the task is not done" in voices.prompts()[1]
 
 
 @pytest.mark.parametrize(("rounds", "plans"), [(0, 1), (1, 2), (3, 4), (None, 21)])
@@ -83,8 +83,8 @@ def test_lines_that_are_no_calls_are_mapped_to_goals_and_described(sandbox: Sand
         "craft({'planks': 4}, {'log': 1})",
     ]
     assert [event["said"] for event in goal_events(playing)][:2] == ["agent.mine_log(1)", "agent.craft('planks', 4)"]
-    assert '"agent.mine_log(1)" is no valid goal; it was taken for' in voices.prompts()[1]
-    assert "like it: agent.mine({'log': 1}, None)" in voices.prompts()[1]
+    assert '"agent.mine_log(1)" is not a valid goal. It was replaced by' in voices.prompts()[1]
+    assert "the most similar one: agent.mine({'log': 1}, None)" in voices.prompts()[1]
 
 
 def test_an_empty_explanation_is_left_out(sandbox: Sandbox) -> None:
@@ -160,7 +160,9 @@ def test_a_goal_reached_in_another_way_is_described_with_both(sandbox: Sandbox) 
     )
     ending, _ = played(sandbox, voices, options={"selector": "nearest"})
     assert ending.outcome.solved
-    assert "Done: agent.mine({'log': 3}, None) (in this way: agent.mine({'birch_log': 3}, None))" in voices.prompts()[1]
+    assert (
+        "Done: agent.mine({'log': 3}, None) (carried out as agent.mine({'birch_log': 3}, None))" in voices.prompts()[1]
+    )
 
 
 # Unusable plans.
@@ -188,7 +190,7 @@ def test_a_round_without_a_usable_reply_counts(sandbox: Sandbox) -> None:
     voices = RoleModels(planner=["no"] * 3 + [code(WITH_SAND)])
     ending, _ = played(sandbox, voices, options={"rounds": 1})
     assert ending.outcome.solved
-    assert "Nothing of it was done: " in voices.prompts()[-1]
+    assert "No part of the plan was carried out: " in voices.prompts()[-1]
     assert "This is your last plan." in voices.prompts()[-1]
     assert voices.asked["explainer"] == []
 
@@ -206,4 +208,4 @@ def test_a_line_without_a_goal_does_not_affect_the_other_lines(sandbox: Sandbox)
     assert ending.outcome.solved
     assert playing.steps[0].action.name == "mine"
     assert "sing('a song about the moon')" in voices.prompts()[1]
-    assert "names no goal; it was left out." in voices.prompts()[1]
+    assert "Left out, because it names no goal: " in voices.prompts()[1]

@@ -92,9 +92,9 @@ def test_inner_monologue_names_one_goal_at_a_time(sandbox: Sandbox) -> None:
     assert [step.action.name for step in playing.steps] == ["mine", "craft", "craft"]
     _, second, third, fourth = voices.prompts()
     assert "agent.mine({'log': 3}, None) was reached: You mine" in second
-    assert "There is now: You hold 3 log." in second
+    assert "Current state: You hold 3 log." in second
     assert "was not reached: Nothing happens: pickaxe takes" in third
-    assert '"craft 4 planks from 1 log" was taken for this goal.' in fourth
+    assert '"craft 4 planks from 1 log" was replaced by this goal.' in fourth
     assert "1 pickaxe" in voices.conversation_text(3), "the whole conversation is in the prompt"
 
 
@@ -146,7 +146,7 @@ def test_a_description_has_the_reason_of_the_controller(sandbox: Sandbox) -> Non
     ending, playing = fetched(sandbox, voices, FetchingToy(), rounds=1)
     assert ending.outcome is Outcome.FAILURE
     assert len(playing.steps) == 1
-    assert "What the world said: no key in box_1" in voices.prompts()[1]
+    assert "Result: no key in box_1" in voices.prompts()[1]
     assert "the last line holds no decision" in voices.prompts("controller")[2]
     assert "the list goes from 1 to" in voices.prompts("controller")[3]
     assert [(goal["done"], goal["actions"]) for goal in goal_events(playing)] == [(False, 1), (True, 0)]
@@ -156,7 +156,7 @@ def test_a_controller_is_asked_once_more_after_its_last_action(sandbox: Sandbox)
     voices = RoleModels(planner=[code("agent.fetch('key')")], controller=["Answer: 1"] * 3)
     ending, playing = fetched(sandbox, voices, FetchingToy(), rounds=0, controller_steps=2)
     assert (ending.outcome, len(playing.steps)) == (Outcome.FAILURE, 2)
-    assert "There is no action left" in voices.prompts("controller")[2]
+    assert "No actions are left" in voices.prompts("controller")[2]
 
 
 def test_a_plan_cannot_take_actions(sandbox: Sandbox) -> None:
@@ -166,7 +166,7 @@ def test_a_plan_cannot_take_actions(sandbox: Sandbox) -> None:
     )
     _, playing = fetched(sandbox, voices, FetchingToy(), rounds=0)
     assert playing.steps == []
-    assert "agent.open is no goal" in voices.prompts()[1]
+    assert "agent.open is not a goal" in voices.prompts()[1]
     assert "these lines name no goal:\nagent.open('box_1')" in voices.prompts()[2]
 
 

@@ -102,7 +102,7 @@ def check_episode(sandbox: Sandbox, environment: Environment, task_id: str, plan
     options = {name: value for name, value in short.items() if name in chosen.options.model_fields}
     ending = play(episode, chosen.play, chosen.options.model_validate(options))
     assert ending.outcome in (Outcome.FAILURE, Outcome.OUT_OF_BUDGET), ending.message
-    assert all(environment.about in prompt for prompt in prompts if "# The world" in prompt)
+    assert all(environment.about in prompt for prompt in prompts if "# The environment" in prompt)
     assert any(environment.about in prompt for prompt in prompts)
 
 

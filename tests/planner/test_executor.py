@@ -43,7 +43,7 @@ def test_an_executor_works_until_it_calls_finish(sandbox: Sandbox) -> None:
     assert kinds(playing) == ["unfinished"] * 3
     assert "finish(True) was called; that ends the work." in playing.feedbacks[-1].text
     first, second, third = players.prompts("executor")
-    assert "# Your piece of work\n\nlook around\n\nYou have 20 replies for it." in first
+    assert "# Your subtask\n\nlook around\n\nYou have 20 replies for it." in first
     assert "You have 19 replies left" in second
     assert "You see" not in second
     assert "You open box_1" in third
@@ -189,7 +189,7 @@ def test_an_episode_that_ends_first_leaves_no_claim(sandbox: Sandbox) -> None:
     journal = MemoryJournal()
     ending, _ = played(sandbox, SubtaskModels({GOAL: SOLVE}), "react", journal=journal)
     assert ending.outcome is Outcome.DIRECT_SUCCESS
-    assert [(each["done"], each["note"]) for each in claims(journal)] == [(None, "The world's episode is over.")]
+    assert [(each["done"], each["note"]) for each in claims(journal)] == [(None, "The environment's episode is over.")]
 
 
 def test_a_claim_of_failure_is_no_error(sandbox: Sandbox) -> None:
@@ -216,4 +216,4 @@ def test_an_executor_has_the_rules_helpers_and_demonstrations_of_the_memory(sand
     assert playing.feedbacks[0].output.startswith("8\n")
     system = players.asked[0][1][0].content
     assert "Keys are in boxes (rule_1)." in system
-    assert system.endswith("# How it is done\n\nSHOWN atomic.\n\nSHOWN common.")
+    assert system.endswith("# Examples\n\nSHOWN atomic.\n\nSHOWN common.")

@@ -52,7 +52,7 @@ def test_the_next_round_knows_everything_that_was_tried(sandbox: Sandbox) -> Non
     journal = MemoryJournal()
     ending, _ = played(sandbox, replies, "lats", journal=journal, options={"expansions": 1, "samples": 2})
     assert ending.outcome is Outcome.DIRECT_SUCCESS
-    assert "- Felt the wall. (taken back since)\n- Felt the door.\n" in replies.prompts("plan")[1]
+    assert "- Felt the wall. (undone later)\n- Felt the door.\n" in replies.prompts("plan")[1]
     assert [sampling.sample for _, name, _, sampling in replies.asked if name == "act"] == [0, 1, 2, 3]
     assert [each["why"] for each in recorded(journal, "plan")] == ["", "All was cold."]
 

@@ -44,7 +44,7 @@ CELL = Cell(
 EPISODE = Trajectory(path="task/0", task=TASK, rounds=(Round(number=0, observation="A room.", cells=(CELL,)),))
 EMPTY_SURFACE = SURFACE.model_copy(update={"actions": (), "queries": (), "attributes": (), "helpers": ""})
 FORMS = (RuleForm(), RuleForm(types=False, examples=False, logs=False, helper_methods=False))
-TYPES = [("Success Process", "how"), ("Corrected Error", "what")]
+TYPES = ["Success Process", "Corrected Error"]
 OTHERS = [{"goal": "put it", "params": "{}", "scene": "dark"}]
 
 VALUES: Mapping[str, tuple[Any, ...]] = {
@@ -229,7 +229,7 @@ def test_code_stays_unchanged_in_a_prompt(name: str, variable: str) -> None:
 def test_the_prompt_of_every_form_of_rules_asks_for_its_attributes_only() -> None:
     for types, examples, logs, helpers in product((True, False), repeat=4):
         form = RuleForm(types=types, examples=examples, logs=logs, helper_methods=helpers)
-        kinds = [(kind.value, "") for kind in RuleType if kind in form.allowed_types]
+        kinds = [kind.value for kind in RuleType if kind in form.allowed_types]
         system = ALL["rules/builder/system.j2"].render(
             about="", action_docs=SURFACE, form=form, types=kinds, max_rules=12
         )

@@ -204,8 +204,8 @@ def test_only_the_statements_before_a_faulty_one_run(
     model = PieceModel([text, reply(SOLVE)], cut)
     assert played(sandbox, model, MemoryJournal()).outcome is Outcome.INDIRECT_SUCCESS
     prompt = model.prompts[1]
-    ran = f"The code ran up to line {ran_to}; what follows was not run." if ran_to else "The code was not run."
-    assert f"{ran} Mend this first:" in prompt
+    ran = f"The code ran up to line {ran_to}; the rest was not run." if ran_to else "The code was not run."
+    assert f"{ran} Correct this first:" in prompt
     assert fault in prompt
     assert ("1. agent.open('box_1') -> " in prompt, "2. agent" in prompt) == (ran_to > 0, False)
     assert ("Printed:\none" in prompt) == (text == reply(FAULTY))

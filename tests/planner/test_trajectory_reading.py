@@ -158,7 +158,7 @@ def test_the_text_has_plans_procedures_feedback_refusals_and_optionally_thoughts
     places = [text.index(part) for part in (*parts, "## Procedure 3", "agent.open('box_3')\n```", "## Feedback 3")]
     assert places == sorted(places)
     assert "## Round" not in text
-    assert "2 of the 5 actions were refused, and had no effect." in text
+    assert "2 of the 5 actions were refused and had no effect." in text
 
 
 def text_of(ending: Ending) -> str:
@@ -173,7 +173,7 @@ def text_of(ending: Ending) -> str:
         (Ending(outcome=Outcome.INDIRECT_SUCCESS, error_steps=2), "The task was done."),
         (
             Ending(outcome=Outcome.FAILURE, cause="out_of_budget", actions=30),
-            "all 30 actions that were allowed",
+            "all 30 allowed actions",
         ),
         (Ending(outcome=Outcome.FAILURE, cause="raised"), "The task was not done."),
     ],

@@ -152,14 +152,14 @@ def test_a_refused_batch_is_asked_for_again(sandbox: Sandbox, bad: str, message:
 
 def test_the_builder_sees_rules_logs_episode_and_conclusion(sandbox: Sandbox) -> None:
     _, model = build(sandbox, INDIRECT, RULES, edits(STOP))
-    for shown in ("## rule_2 (Success Process)", "Given by the user.", "# The episode task/3", *THOUGHTS, *CODE):
+    for shown in ("## rule_2 (Success Process)", "Given by the user.", "# Episode task/3", *THOUGHTS, *CODE):
         assert shown in model.prompt(0)
 
 
 def test_a_conclusion_that_repeats_the_episode_is_shown_once(sandbox: Sandbox) -> None:
     _, model = build(sandbox, INDIRECT, RULES, edits(STOP), conclusion=Conclusion(text="", code="agent.open('box_1')"))
     assert model.prompt(0).count("```python\nagent.open('box_1')\n```") == 1
-    assert "nothing was added to it" in model.prompt(0)
+    assert "without additions" in model.prompt(0)
 
 
 @pytest.mark.parametrize(("outcome", "texts"), [(DIRECT, ()), (INDIRECT, (RULES,))])
@@ -178,7 +178,7 @@ def test_without_cooperation_thoughts_are_not_shown(sandbox: Sandbox) -> None:
 def test_without_classification_the_rules_are_blamed(sandbox: Sandbox) -> None:
     result, model = build(sandbox, INDIRECT, edits(PROCESS, CORRECTED, STOP), classification=False)
     assert (result.case, result.blame) == (Case.INDIRECT_IMPERFECT_RULES, None)
-    assert "# The episode task/3" in model.prompt(0)
+    assert "# Episode task/3" in model.prompt(0)
     result, _ = build(sandbox, FAILURE, edits(UNRESOLVED, STOP), classification=False)
     assert result.case is Case.FAILURE_IMPERFECT_RULES
 

@@ -41,7 +41,7 @@ def test_a_model_that_never_stops_is_stopped(sandbox: Sandbox) -> None:
     assert len(model.asked) == len(changes) == MAX_ROUNDS
     assert book.rule("rule_0").log == tuple(f"round {number}" for number in range(MAX_ROUNDS))
     assert all(f"You have {left} block" in model.prompt(MAX_ROUNDS - left) for left in range(1, MAX_ROUNDS + 1))
-    assert "Your last block was run. It printed nothing." in model.prompt(1)
+    assert "Your last block ran. It printed nothing." in model.prompt(1)
     assert [len(messages) for messages in model.asked] == [2, 4, 6, 8]
 
 
@@ -81,7 +81,7 @@ def test_a_prompt_has_the_evidence_of_each_rule(sandbox: Sandbox) -> None:
     evidence = {"rule_0": Evidence(cited=2, unblamed=1, solved=1), "rule_7": Evidence(cited=9)}
     _, _, model = run_consolidator(sandbox, edits(STOP), evidence=evidence)
     prompt = model.prompt(0)
-    parts = ("# The rules now: 4, with room for 12", "## rule_0", "cited in 2 episodes, without blame in 1, solved 1")
+    parts = ("# The rules now: 4 (at most 12)", "## rule_0", "cited in 2 episodes, without blame in 1, solved 1")
     positions = [prompt.index(part) for part in (*parts, "## rule_1", "Given by the user.")]
     assert positions == sorted(positions)
     assert "cited in 9 episodes" not in prompt, "rule_7 was deleted"

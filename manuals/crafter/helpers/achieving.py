@@ -1,4 +1,4 @@
-"""The achievements: what each needs first, and how to unlock it. What a thing costs is found out by trying."""
+"""What each achievement needs first, and how to unlock it. How much material a thing takes is found out by trying."""
 
 # The kind of square from which each item is collected.
 SOURCE = {
@@ -11,7 +11,7 @@ SOURCE = {
     "sapling": "grass",
 }
 STATIONS = {"iron_pickaxe": ["table", "furnace"], "iron_sword": ["table", "furnace"]}
-# How much to carry before going on: later tools need more, and trees are not everywhere.
+# How much to carry before moving on, since later tools need more, and trees are not everywhere.
 STORE = {"wood": 6, "stone": 6}
 # The order in which to unlock achievements in the whole game.
 ORDER = """collect_wood place_table make_wood_pickaxe make_wood_sword collect_sapling place_plant collect_stone
@@ -27,7 +27,7 @@ class Achiever(Survivor):
         super().__init__(agent, steps)
 
     def unlock(self, achievement):
-        """Do what unlocks an achievement; return whether it is unlocked."""
+        """Try to unlock an achievement; return whether it is unlocked."""
         verb, thing = achievement.split("_", 1)
         if achievement == "wake_up":
             self.nap()
@@ -46,11 +46,11 @@ class Achiever(Survivor):
         return achievement not in self.agent.remaining
 
     def held(self, item):
-        """Return how many of an item the agent carries."""
+        """Return how many pieces of an item the agent carries."""
         return self.agent.inventory.get(item, 0)
 
     def collect(self, item, count=1):
-        """Collect an item until the agent has ``count`` of it; return whether it has."""
+        """Collect an item until the agent carries ``count``; return whether it does. For "drink", drink once."""
         source = SOURCE[item]
         tool = TOOL_FOR.get(source)
         if tool and not self.held(tool) and not self.make(tool):
@@ -65,14 +65,14 @@ class Achiever(Survivor):
         return self.held(item) >= count
 
     def missing(self):
-        """Return what the last action lacked, according to its message."""
+        """Return the items that the last action lacked, according to its message."""
         if "do not have enough " not in self.told:
             return []
         listed = self.told.split("do not have enough ", 1)[1]
         return listed.split(". ", 1)[0].split(" and ")
 
     def attempt(self, take):
-        """Try an action, collecting one more of whatever it lacks, until it works; return whether it did."""
+        """Call ``take``, and collect one more of each item that it lacks, until it works; return whether it did."""
         while self.has_time():
             if take():
                 return True
@@ -85,21 +85,21 @@ class Achiever(Survivor):
         return False
 
     def make(self, tool):
-        """Make a tool near the stations that it needs; return whether that worked."""
+        """Make a tool near the stations (table, furnace) that it needs; return whether that worked."""
         stations = STATIONS.get(tool, ["table"])
         return self.attempt(lambda: self.stand_by(stations) and self.done(self.agent.make(tool)))
 
     def build(self, thing):
-        """Place a thing on the square in front; return whether that worked."""
+        """Place a thing on a square beside the agent, and collect what that takes; return whether it worked."""
         return self.attempt(lambda: self.put(thing, []))
 
     def near(self, place, kind):
-        """Return whether one of a kind is at a place or next to it, diagonals included."""
+        """Return whether a kind of square is at a place or next to it, diagonals included."""
         x, y = place
         return any(self.ground.get((x + dx, y + dy)) == kind for dx in (-1, 0, 1) for dy in (-1, 0, 1))
 
     def stand_by(self, stations):
-        """Go near all the stations, or build those that are missing; return whether they are near."""
+        """Go near all stations, or build those that are missing; return whether they are near."""
         if all(self.near(self.place, station) for station in stations):
             return True
         both = self.way(lambda place: self.is_between(place, stations), self.costs(), 40)
@@ -117,7 +117,7 @@ class Achiever(Survivor):
         return self.ground[place] in WALKABLE and all(self.near(place, station) for station in stations)
 
     def travel(self, path, stations):
-        """Go along a path; return whether the stations are near at its end."""
+        """Go along a path, and return whether the stations are near at its end."""
         for direction in path:
             self.fight()
             if not self.force(direction):
@@ -125,7 +125,7 @@ class Achiever(Survivor):
         return all(self.near(self.place, station) for station in stations)
 
     def put(self, thing, beside):
-        """Place a thing while near ``beside``; False if refused, or, with an empty message, if no square fits."""
+        """Place a thing near the stations ``beside``; return whether that worked. ``told`` is "" if no square fits."""
         allowed = {"plant": ("grass",), "stone": ("grass", "sand", "path", "water")}.get(thing, WALKABLE)
         for attempt in range(30):
             self.fight()
@@ -138,7 +138,7 @@ class Achiever(Survivor):
         return False
 
     def turn(self, allowed, beside):
-        """Face another square, clearing it if that helps; False if there is none."""
+        """Clear a square, or take a step to face another one; return False if that fails or no square fits."""
         for direction in DIRECTIONS:
             there = self.ahead(direction)
             kind = self.what(there)
@@ -157,7 +157,7 @@ class Achiever(Survivor):
         return bool(path) and self.force(path[0])
 
     def face_and_dig(self, direction):
-        """Face a square that is in the way, and clear it."""
+        """Face a blocked square, and clear it; return whether that worked."""
         if self.agent.facing != direction:
             self.move(direction)
         return self.do()
@@ -171,7 +171,7 @@ class Achiever(Survivor):
             self.doze()
 
     def hunt(self, kind):
-        """Hit creatures of a kind until that unlocks its achievement; False if none was found."""
+        """Hit creatures of a kind until their achievement is unlocked; return False if none was found."""
         names = {"cow": "eat_cow", "zombie": "defeat_zombie", "skeleton": "defeat_skeleton"}
         while self.has_time() and names[kind] in self.agent.remaining:
             if not self.reach([kind]):
@@ -180,7 +180,7 @@ class Achiever(Survivor):
         return True
 
     def plant(self):
-        """Plant a sapling and remember where; return whether a planted one is known."""
+        """Plant a sapling and remember where; return whether the place of a plant is known."""
         if self.build("plant"):
             self.garden = self.ahead(self.agent.facing)
         return self.garden is not None
@@ -196,7 +196,7 @@ class Achiever(Survivor):
         return all(self.wall(place) for place in around)
 
     def harvest(self):
-        """Eat a ripe plant, growing one if needed; plants ripen only near the agent. False if none can be grown or guarded."""
+        """Eat a ripe plant, or grow one first; plants ripen only near the agent. Return False if that is impossible."""
         while self.has_time() and "eat_plant" in self.agent.remaining:
             if "ripe_plant" in self.ground.values():
                 if not self.reach(["ripe_plant"]):
@@ -229,7 +229,7 @@ class Achiever(Survivor):
 
 
 def play(agent, steps):
-    """Play the whole game: try all missing achievements in turn, again and again while steps are still taken."""
+    """Play the whole game: try all missing achievements in turn, and repeat that until a round takes no step."""
     player, begun = Achiever(agent, steps), -1
     while player.has_time() and agent.remaining and agent.step > begun:
         begun = agent.step
@@ -241,7 +241,7 @@ def play(agent, steps):
 
 
 def pursue(agent, achievement, steps):
-    """Unlock one achievement and all that it needs first, trying again while steps are still taken."""
+    """Unlock one achievement and all that it needs first. Try again until an attempt takes no step."""
     player, begun = Achiever(agent, steps), -1
     while player.has_time() and achievement in agent.remaining and agent.step > begun:
         begun = agent.step

@@ -1,4 +1,4 @@
-"""A map drawn while walking: what was seen, where the agent is, and the cheapest ways from there."""
+"""A map that grows as the agent walks: what was seen, where the agent is, and the cheapest ways from there."""
 
 import heapq
 
@@ -15,15 +15,15 @@ TOOL_FOR = {
     "iron": "stone_pickaxe",
     "diamond": "iron_pickaxe",
 }
-# Steps that a square costs: walking there; digging it away first; filling it with stone and digging that away first.
+# Cost of entering a square, in steps: walk; dig it away and walk; fill it with stone, dig that away and walk.
 WALK, DIG, BRIDGE = 1, 2, 4
-PERIL = 3
-# The most steps that a way may cost.
+PERIL = 3  # extra cost of a place in danger
+# Maximum cost of a way, in steps.
 FAR = 80
 
 
 class Explorer:
-    """Takes the actions and keeps the map. A place is steps east and steps south of where the explorer began."""
+    """Takes the actions and keeps the map. A place is (steps east, steps south) from where the explorer began."""
 
     def __init__(self, agent, steps):
         self.agent, self.last_step = agent, agent.step + steps
@@ -54,7 +54,7 @@ class Explorer:
         ground[self.place] = "path"
 
     def done(self, told):
-        """Keep an action's message and update the map; return whether the action had an effect."""
+        """Store an action's message in ``told``, and update the map; return whether the action worked."""
         self.told = told
         self.see()
         return not told.startswith("Nothing happens")
@@ -65,11 +65,11 @@ class Explorer:
         return (self.place[0] + dx, self.place[1] + dy)
 
     def what(self, place):
-        """Return what the map has at a place, creatures first; "unknown" if nothing."""
+        """Return the creature or else the kind of square that the map has at a place, or "unknown"."""
         return self.creatures.get(place) or self.ground.get(place, "unknown")
 
     def move(self, direction):
-        """Turn, and take a step if the way is free, never into lava; return whether that had an effect."""
+        """Turn, and take a step if the way is free; do neither towards lava. Return whether a step was taken."""
         if self.ground.get(self.ahead(direction)) == "lava":
             return False
         told = self.agent.move(direction)
@@ -78,19 +78,19 @@ class Explorer:
         return self.done(told)
 
     def do(self):
-        """Do what can be done to the square in front; return whether that had an effect."""
+        """Act on the square in front; return whether that worked."""
         return self.done(self.agent.do())
 
     def face(self, direction):
-        """Turn towards a square that is in the way; return False if that had no effect."""
+        """Face a direction, with a step if the way is free. Return True if it was faced already or a step was taken."""
         return self.agent.facing == direction or self.move(direction)
 
     def can_dig(self, kind):
-        """Return whether the agent can clear a kind of square with what it carries."""
+        """Return whether the agent can dig away a kind of square with what it carries."""
         return kind in TOOL_FOR and (TOOL_FOR[kind] is None or TOOL_FOR[kind] in self.agent.inventory)
 
     def costs(self):
-        """Return the steps that each kind of square costs now; other kinds are in the way."""
+        """Return a dict that maps each kind of square that can be entered now to its cost in steps."""
         costs = {kind: WALK for kind in WALKABLE}
         for kind in TOOL_FOR:
             if self.can_dig(kind):
@@ -100,9 +100,9 @@ class Explorer:
         return costs
 
     def way(self, is_goal, costs, most=FAR):
-        """Return the directions to the nearest goal, the step onto it included; None if none can be reached.
+        """Return the directions to the cheapest goal, including the step onto it, or None if none can be reached.
 
-        The goal itself need not be walkable: the last direction then only faces it.
+        The goal itself need not be walkable. The last direction then only faces it.
         """
         ground, perils, start = self.ground, self.perils(), self.place
         begun, came, queue = {start: 0}, {}, [(0, start)]
@@ -135,7 +135,7 @@ class Explorer:
         return None
 
     def perils(self):
-        """Return the extra costs of places near zombies, in reach of arrows, or taken by a creature."""
+        """Return a dict of extra costs, for places near zombies, within reach of arrows, or occupied by a creature."""
         perils = {}
         for place, kind in self.creatures.items():
             x, y = place
@@ -153,7 +153,7 @@ class Explorer:
         return perils
 
     def traced(self, came, place):
-        """Return the directions that led to a place."""
+        """Return the directions that lead to a place, traced back through ``came``."""
         directions = []
         while place in came:
             place, direction = came[place]
@@ -167,18 +167,18 @@ class Explorer:
         return (x, y - 1) not in ground or (x, y + 1) not in ground or (x - 1, y) not in ground or (x + 1, y) not in ground
 
     def way_to(self, kinds):
-        """Return the way to the nearest known place with one of these kinds; None if there is none."""
+        """Return the way to the nearest known place with one of these kinds, or None."""
         goals = {place for place, kind in self.ground.items() if kind in kinds}
         goals = goals.union(place for place, kind in self.creatures.items() if kind in kinds)
         return self.way(lambda place: place in goals, self.costs()) if goals else None
 
     def way_out(self):
-        """Return the way to the nearest border of the map that can be reached; None if there is none."""
+        """Return the way to the nearest border of the known map that can be reached, or None."""
         costs = self.costs()
         return self.way(lambda place: self.ground[place] in costs and self.is_border(place), costs)
 
     def step(self, direction):
-        """Take one action towards the next square: turn, clear it, or go there."""
+        """Take one action towards entering the next square: turn to it, clear it, or go there."""
         kind = self.what(self.ahead(direction))
         if kind in WALKABLE or kind == "arrow":
             return self.move(direction)

@@ -1,15 +1,15 @@
-"""Staying alive on the way: fights, food, drink, sleep, and a place where sleep is safe."""
+"""How to stay alive on the way: fight, eat, drink, and sleep in a safe place."""
 
-# Below these values, food, drink, energy or health comes before all else.
+# Below these values, food, drink, energy or health comes first.
 HUNGRY, THIRSTY, TIRED, HURT = 4, 4, 3, 5
-# Below HANDY, nearby food and drink are taken; FULL is enough.
+# Below HANDY, the agent takes food and drink that are close. FULL is enough.
 HANDY, FULL = 7, 8
 THREATS = ("zombie", "skeleton")
 # The length of a day in steps, and the steps at which darkness begins and ends.
 DAY, DUSK, DAWN = 300, 155, 275
-# What to take along when it is close: the kind of square it comes from, and how much at most.
+# Items to take along if they are close: the kind of square that gives each, and how many to carry at most.
 STOCK = {"stone": ("stone", 8), "wood": ("tree", 5), "coal": ("coal", 2), "iron": ("iron", 2)}
-# Where to look for shelter, in order: the most gaps to close, and the most steps away in each direction.
+# Where to look for shelter, in order: maximum gaps to close, and maximum steps away in each direction.
 SHELTERS = [(0, 8), (2, 8), (5, 8), (0, 25)]
 ENTRANCES = ("grass", "sand", "path", "stone", "coal")
 SOLID = ("stone", "coal", "iron", "diamond", "table", "furnace", "tree", "water", "edge", "plant", "lava")
@@ -23,7 +23,7 @@ class Survivor(Explorer):
         super().__init__(agent, steps)
 
     def threat(self):
-        """Return the direction of a zombie or skeleton next to the agent; None if there is none."""
+        """Return the direction of a zombie or skeleton next to the agent, or None."""
         for direction in DIRECTIONS:
             if self.creatures.get(self.ahead(direction)) in THREATS:
                 return direction
@@ -41,7 +41,7 @@ class Survivor(Explorer):
         return DUSK <= self.agent.step % DAY < DAWN
 
     def tend(self):
-        """Fight, then see to the most urgent need, unless the agent is already seeing to one."""
+        """Fight, then attend to the most urgent need, unless the agent is already attending to one."""
         self.fight()
         if self.busy:
             return
@@ -63,12 +63,12 @@ class Survivor(Explorer):
         self.busy = False
 
     def fill(self, vital, kind):
-        """Eat or drink until there is enough, or no more can be found."""
+        """Eat or drink until ``vital`` is high enough, or nothing more of the kind can be reached."""
         while self.has_time() and self.agent.vitals[vital] < FULL and self.reach([kind]):
             self.do()
 
     def reach(self, kinds, steps=400):
-        """Face the nearest of these kinds, exploring if none is known; False if none was reached within ``steps``."""
+        """Go to the nearest of these kinds and face it; explore if none is known. Return whether ``steps`` sufficed."""
         until = min(self.last_step, self.agent.step + steps)
         while self.agent.step < until:
             self.tend()
@@ -82,7 +82,7 @@ class Survivor(Explorer):
         return False
 
     def follow(self, path, kinds, known):
-        """Go along a path until it ends or is blocked, a threat is near, or what was looked for comes into view."""
+        """Go along a path until it ends or is blocked, a threat is near, or one of the kinds comes into view."""
         for number, direction in enumerate(path):
             last = known and number == len(path) - 1
             while self.has_time():
@@ -104,11 +104,11 @@ class Survivor(Explorer):
         return any(kind in row for row in self.agent.view for kind in kinds)
 
     def is_moving(self, kinds):
-        """Return whether what is looked for is a creature and in view."""
+        """Return whether these kinds include a creature, and one of them is in view."""
         return any(kind in CREATURES for kind in kinds) and self.in_view(kinds)
 
     def stock(self):
-        """Take along what is always of use and close by."""
+        """Collect the items of STOCK that are close."""
         for item, (kind, most) in STOCK.items():
             while self.has_time() and self.can_dig(kind) and self.agent.inventory.get(item, 0) < most and self.is_close(kind):
                 if not self.reach([kind], 12):
@@ -116,12 +116,12 @@ class Survivor(Explorer):
                 self.do()
 
     def is_close(self, kind):
-        """Return whether a kind is in view at most two squares away, diagonals included."""
+        """Return whether one of a kind is at most two squares away, diagonals included."""
         rows = self.agent.view[1:6]
         return any(kind in row[2:7] for row in rows)
 
     def rest(self, health):
-        """Sleep in a shelter until it is day and energy and health are back; without one, only if urgent and safe."""
+        """Rest in a shelter until day, with energy and health restored; without one, only if urgent and safe."""
         safe = self.shelter()
         self.no_rest_before = self.agent.step + 40
         if not safe and (self.is_night() or self.in_view(THREATS) or self.agent.vitals["energy"] > 1):
@@ -136,12 +136,12 @@ class Survivor(Explorer):
             self.done(self.agent.sleep())
 
     def is_wanting(self, health):
-        """Return whether the agent has a reason to keep resting."""
+        """Return whether there is a reason to keep resting."""
         vitals = self.agent.vitals
         return self.agent.sleeping or self.is_night() or vitals["energy"] < 9 or vitals["health"] < health
 
     def shelter(self):
-        """Wall in two squares in a row, go in, and close the entrance; return whether that worked."""
+        """Wall in two adjacent squares, go in, and close the entrance; return whether that worked."""
         if not self.can_dig("stone"):
             return False
         stones = self.agent.inventory.get("stone", 0)
@@ -181,7 +181,7 @@ class Survivor(Explorer):
         return self.place == goal
 
     def wall(self, place, kept=None):
-        """Put stone on a place unless it is solid, stepping towards it to face it; return whether it is closed."""
+        """Put stone on a place unless it is solid; go and face it first if needed. Return whether it is closed."""
         x, y = place
         if self.what(place) in SOLID:
             return True
@@ -199,7 +199,10 @@ class Survivor(Explorer):
         return self.force(starts[self.place]) and self.done(self.agent.place("stone"))
 
     def entries(self, gaps, far):
-        """Return the direction inwards by entrance to two squares in a row with at most ``gaps`` gaps around them."""
+        """Return a dict that maps entrances of possible shelters to the direction inwards.
+
+        A shelter is two squares in line with its entrance, with at most ``gaps`` gaps around them.
+        """
         found, ground, (left, top) = {}, self.ground, self.place
         for x in range(left - far, left + far + 1):
             for y in range(top - far, top + far + 1):
@@ -211,13 +214,13 @@ class Survivor(Explorer):
         return found
 
     def ring(self, x, y, dx, dy):
-        """Return the places around two squares, from (x, y) one step on, except for the entrance."""
+        """Return the places around (x, y) and the next square in the direction (dx, dy), except for the entrance."""
         further = (x + dx, y + dy)
         ring = [(x + dy, y + dx), (x - dy, y - dx), (further[0] + dx, further[1] + dy)]
         return ring + [(further[0] + dy, further[1] + dx), (further[0] - dy, further[1] - dx)]
 
     def gaps(self, x, y, dx, dy):
-        """Return how many places around two squares are open; 9 if they cannot be a shelter."""
+        """Return how many places around these two squares are open, or 9 if they cannot be a shelter."""
         ground = self.ground
         if ground.get((x + dx, y + dy)) not in ENTRANCES:
             return 9

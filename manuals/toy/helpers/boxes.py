@@ -1,4 +1,4 @@
-"""Finding things in boxes."""
+"""Functions that find things in boxes."""
 
 import re
 
@@ -9,7 +9,7 @@ def boxes_in(observation):
 
 
 def fetch(agent, thing, boxes):
-    """Open boxes until one holds the thing, and put the thing on the table."""
+    """Open the boxes in order until one contains the thing, and put it on the table; AssertionError if none does."""
     for box in boxes:
         inside = agent.open(box).partition("you see ")[2]
         if thing in inside:

@@ -1,13 +1,13 @@
-"""Finding things on a page by role and name, and acting on them."""
+"""Find elements of a page by role and name, and act on them."""
 
 
 def named(agent, role, name):
-    """Return the elements of a role that have exactly this name, ignoring case."""
+    """Return the elements with this role and exactly this name, ignoring case."""
     return [found for found in agent.find(role, name) if found["name"].lower() == name.lower()]
 
 
 def the(agent, role, name):
-    """Return the first element of a role that has exactly this name, ignoring case."""
+    """Return the first element with this role and exactly this name, ignoring case."""
     found = named(agent, role, name)
     if not found:
         raise LookupError(f"no {role} is named {name!r} on this page")
@@ -15,7 +15,7 @@ def the(agent, role, name):
 
 
 def after(agent, role, name, wanted):
-    """Return the first element of the ``wanted`` role after the one with this role and name."""
+    """Return the first element with the role ``wanted`` after the element with this role and name."""
     before = the(agent, role, name)["id"]
     listed = agent.find()
     start = [found["id"] for found in listed].index(before)
@@ -28,17 +28,17 @@ def press(agent, role, name):
 
 
 def fill(agent, label, text):
-    """Put a text into the field with that label."""
+    """Replace the content of the text field with this label."""
     agent.type(the(agent, "textbox", label)["id"], text, False)
 
 
 def choose(agent, label, option):
-    """Choose an option in the select box with that label."""
+    """Choose an option in the select box with this label."""
     agent.select(the(agent, "combobox", label)["id"], option)
 
 
 def rows(agent):
-    """Return the table rows of the page, each as a list of its cells' texts."""
+    """Return the table rows of the page, each as a list of the texts of its cells."""
     found = []
     for element in agent.find():
         if element["role"] == "row":
@@ -49,7 +49,7 @@ def rows(agent):
 
 
 def cell(agent, row, column):
-    """Return the text in a column of the row that begins with ``row``; None if there is no such row."""
+    """Return the text in a column of the first row whose first cell is ``row``, or None if there is no such row."""
     place = None
     for texts in rows(agent):
         if column in texts:
@@ -60,6 +60,6 @@ def cell(agent, row, column):
 
 
 def search(agent, text):
-    """Search the whole site for a text; return the links to what was found."""
+    """Search the whole site for a text, and return the links to the results."""
     agent.type(agent.find("textbox")[0]["id"], f'"{text}"')
     return [found for found in agent.find("link") if ":" in found["name"] and found["name"] != "wiki:"]

@@ -1,11 +1,11 @@
-"""Tickets: finding them, reading them, changing them. Needs the helper file pages."""
+"""Find, read and change tickets. Needs the helper file pages."""
 
 HEADERS = {"owner": "Owned by:", "reporter": "Reported by:"}
 COMMENT = "You may use WikiFormatting here."
 
 
 def open_titled(agent, summary):
-    """Open the ticket with this summary; return False if there is none."""
+    """Open the ticket with this summary. Return True, or False if there is none."""
     for found in search(agent, summary):
         if found["name"].startswith("#") and f": {summary} (" in found["name"]:
             agent.click(found["id"])
@@ -14,13 +14,13 @@ def open_titled(agent, summary):
 
 
 def query(where, closed=False):
-    """Return the address of the list of tickets with these values; without ``closed``, closed ones are left out."""
+    """Return the address of the list of tickets whose fields have these values, without closed ones by default."""
     filters = [f"{field}={value}".replace(" ", "%20") for field, value in where.items()]
     return "/query?" + "&".join(filters + ([] if closed else ["status=!closed"]))
 
 
 def listed(agent, where, closed=False):
-    """Return the tickets with these values in the order of their numbers, each as a dict of the list's columns."""
+    """Return the tickets whose fields have these values, ordered by number, each as a dict of column to text."""
     columns = "".join([f"&col={name}" for name in ("id", "summary", "owner", "status", "component")])
     agent.goto(query(where, closed) + columns + "&order=id&max=200")
     header, tickets = None, []
@@ -38,7 +38,7 @@ def numbers(tickets):
 
 
 def is_component(agent, name):
-    """Return whether new tickets can have this component."""
+    """Return True if new tickets can have this component."""
     agent.goto("/newticket")
     return name in the(agent, "combobox", "Component:")["options"]
 
@@ -50,7 +50,7 @@ def field(agent, name):
 
 
 def comments(agent):
-    """Return author and text of each comment of the ticket on this page."""
+    """Return the author and the text of each comment on the ticket on this page."""
     found, inside = [], False
     for element in agent.find():
         if element["role"] == "heading":
@@ -69,7 +69,7 @@ def open_form(agent):
 
 
 def add_comment(agent, text):
-    """Comment on the ticket on this page."""
+    """Add a comment to the ticket on this page."""
     fill(agent, COMMENT, text)
     submit(agent)
 

@@ -16,6 +16,7 @@ from planbook.planner.graph.database import GraphDatabase, add_history, calls_in
 from planbook.planner.graph.hooking import AfterQueryError, ComposeContext, FinishContext, keep_answer_as
 from planbook.planner.graph.templating import value_text
 from planbook.planner.prompts import fenced
+from planbook.planner.rendered import RenderedText
 
 RESULTS = {"yes": "succeeded", "partly": "succeeded in part: {}", "no": "failed: {}"}
 FEEDBACK_EVERY = 3
@@ -248,7 +249,7 @@ def _manual(database: GraphDatabase) -> str:
 
 def _last(database: GraphDatabase) -> str:
     if not database.has("last.code"):
-        return "Nothing was done yet."
+        return "Nothing has been done yet."
     feedback = str(database.get("last.feedback")).partition(REPEATED)[0]
     return f"{fenced(str(database.get('last.code')), 'python')}\n{feedback}"
 
@@ -265,22 +266,22 @@ def _plan_so_far(database: GraphDatabase) -> str:
     if not plan:
         return "There is none: write a new one."
     if not is_plan_valid(database):
-        return f"There is none: the last one was to end after {plan['expires_after']} turns, and has. Write a new one."
+        return f"There is none: the last plan has expired after {plan['expires_after']} turns. Write a new one."
     shown = {name: value for name, value in plan.items() if name != "since"}
     return f"{value_text(shown)}\nIt was made {current_step(database) - plan['since']} turns ago."
 
 
 PARTS: Mapping[str, Callable[[GraphDatabase], str]] = {
     "The manual": _manual,
-    "The knowledge base (learnt in this game; as good as the manual)": _stored("knowledge"),
+    "The knowledge base (learned in this game, as reliable as the manual)": _stored("knowledge"),
     "The list of unknown information": _stored("unknown"),
-    "Feedback on the present skill": _stored("skill.feedback"),
+    "Feedback on the current skill": _stored("skill.feedback"),
     "The history": lambda database: history_text(history_of(database)[-WINDOW:], LABELS),
     "The turns under this skill": lambda database: history_text(_steps_with_current_skill(database), LABELS),
     "The plan so far": _plan_so_far,
-    "What was to be seen before the last turn": _stored("world.previous"),
-    "The last turn, and what came of it": _last,
-    "What is to be seen now": _stored("world.observation"),
+    "Observation before the last turn": _stored("world.previous"),
+    "The last turn and its result": _last,
+    "Current observation": _stored("world.observation"),
 }
 MANUAL, KNOWLEDGE, UNKNOWN, FEEDBACK, HISTORY, UNDER_SKILL, PLAN, BEFORE, LAST, NOW = PARTS
 
@@ -303,11 +304,13 @@ def _compose_hook(*parts: str, hidden_nodes: Collection[str] = ()) -> Callable[[
     shown = [part for part in PARTS if part in parts]
 
     def compose(context: ComposeContext) -> str:
-        sections = [f"# {part}\n\n{PARTS[part](context.database).strip()}" for part in shown]
+        texts = {part: PARTS[part](context.database).strip() for part in shown}
+        sections = [f"# {part}\n\n{text}" for part, text in texts.items()]
         names = [name for name in context.node.after if name not in hidden_nodes]
         if answers := "\n\n".join(f"### {name}\n{_format_answer(name, context.answers[name])}" for name in names):
             sections.append(f"# Answers so far\n\n{answers}")
-        return "\n\n".join([*sections, "# Question"])
+        data = [text for part, text in texts.items() if part != MANUAL]
+        return RenderedText.of("\n\n".join([*sections, "# Question"]), data, answers)
 
     return compose
 

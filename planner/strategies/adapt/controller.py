@@ -48,7 +48,7 @@ class DepthOptions(ExecutorOptions):
         ge=1,
         le=20,
         description="Depth at which nothing is decomposed: with 1, adapt never asks its planner. react gets the "
-        "replies of d_max sub-tasks; try-again and reflexion play d_max rounds. null is the paper's number: "
+        "replies of d_max subtasks; try-again and reflexion play d_max rounds. null is the paper's number: "
         f"{DEPTH}; {', '.join(f'{depth} on {environment}' for environment, depth in DEPTH_IN.items())}.",
     )
 

@@ -46,7 +46,7 @@ class ExecutorOptions(Options):
     iterations: int | None = Field(
         default=None,
         ge=1,
-        description=f"Number of replies for a sub-task; null is the paper's: {REPLIES} in general.",
+        description=f"Number of replies for a subtask; null is the paper's: {REPLIES} in general.",
     )
     actions_per_reply: int | None = Field(
         default=None,
@@ -56,7 +56,7 @@ class ExecutorOptions(Options):
     subtask_actions: int | None = Field(
         default=None,
         ge=1,
-        description=f"Maximum number of actions for a sub-task; null is {REPLY_ACTIONS} for each of its replies.",
+        description=f"Maximum number of actions for a subtask; null is {REPLY_ACTIONS} for each of its replies.",
     )
     demonstrations: Literal["task", "hybrid", "atomic"] = Field(
         default="hybrid",
@@ -164,7 +164,7 @@ def execute(
     first_step, max_actions = len(episode.steps), options.max_actions(replies)
 
     def finish(done: bool, note: str = "") -> None:
-        """End your work on this sub-task and say whether it is done."""
+        """End your work on this subtask and say whether it is done."""
         claims.append(Subtask.model_validate({**dict(subtask), "done": done, "note": note}))
         raise CellOver(f"finish({done}) was called; that ends the work.")
 
@@ -327,7 +327,7 @@ class DecompositionFigures(Figures):
         yield Grid("Whole tasks: the last claim, and the environment's verdict", "verdict", columns, rows)
         by_type = ", ".join(f"{kind} {format_figure(depth)}" for kind, depth in self.k_max_by_type.items())
         yield (
-            f"Sub-tasks per task: executor {format_figure(self.mean_executor_calls)}, planner "
+            f"Subtasks per task: executor {format_figure(self.mean_executor_calls)}, planner "
             f"{format_figure(self.mean_planner_calls)}; deepest level of a solved task (k_max): "
             f"{format_figure(self.k_max)}, by type {by_type}."
         )

@@ -89,11 +89,11 @@ def read_outline(text: str) -> Outline:
         elif parts and indent > 1:
             parts[-1] = f"{parts[-1]} {line.strip()}"
     if not parts:
-        raise ValueError("the plan is missing; write each sub-task on a line of its own, '1. ...', '2. ...'")
+        raise ValueError("the plan is missing; write each subtask on a line of its own, '1. ...', '2. ...'")
     if holds_list:
-        raise ValueError(f"sub-task {len(parts)}, the last, has a nested list; write one flat list, '1. ...', '2. ...'")
+        raise ValueError(f"subtask {len(parts)}, the last, has a nested list; write one flat list, '1. ...', '2. ...'")
     if len(parts) > MAX_PARTS:
-        raise ValueError(f"the plan has {len(parts)} sub-tasks, more than {MAX_PARTS}; combine similar ones")
+        raise ValueError(f"the plan has {len(parts)} subtasks, more than {MAX_PARTS}; combine similar ones")
     return Outline("\n".join(lines[:start]).strip(), tuple(parts))
 
 
@@ -172,7 +172,7 @@ class AdvocateOptions(Options):
     rounds: int = Field(default=ROUNDS, ge=1, le=100, description="Maximum number of rounds.")
     whole_subtasks: bool = Field(
         default=True,
-        description="Let code do a whole sub-task, with loops and functions; false allows one action at a time, as in "
+        description="Let code do a whole subtask, with loops and functions; false allows one action at a time, as in "
         "the paper.",
     )
     summarise_above: int | None = Field(

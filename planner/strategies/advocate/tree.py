@@ -30,8 +30,8 @@ Fate = Literal["", "kept", "turned back", "failed", "over", "not tried", "abando
 - ``not tried``: it was never needed.
 """
 NOT_TRIED: Fate = "not tried"
-UNDONE = " (taken back since)"
-UNDONE_IN_PART = " (taken back since, but for what it stored for good)"
+UNDONE = " (undone later)"
+UNDONE_IN_PART = " (undone later, except for what it stored permanently)"
 """In prompts, these follow the effect of a branch that was undone."""
 
 
@@ -138,7 +138,7 @@ class Branch(BranchTried):
             return self.history
         code, _, more = self.code.strip().partition("\n")
         reason, _, _ = self.why.partition("\n")
-        return f"{code}{' ...' if more else ''} -> {reason or 'nothing was said of it'}"
+        return f"{code}{' ...' if more else ''} -> {reason or 'no reason was given'}"
 
 
 @dataclass(eq=False)

@@ -81,10 +81,10 @@ def collect(episode: Episode, role: str, reply: str) -> GoalPlan:
     if collector.too_many:
         raise ValueError(
             f"the plan names more than {MAX_GOALS} goals. Nothing happens while they are listed, so a loop that waits "
-            "for the effect of a goal does not end: name each goal as often as it is wanted"
+            "for the effect of a goal does not end: list each goal as often as it is needed"
         )
     if feedback.kind is not FeedbackKind.UNFINISHED:
-        raise ValueError(f"{feedback.text}\nThe goals are only listed at first; their calls return nothing.")
+        raise ValueError(f"{feedback.text}\nThe plan only lists goals; their calls return nothing.")
     if collector.goals:
         return GoalPlan(goals=tuple(collector.goals), no_goals=tuple(collector.unmatched))
     if collector.unmatched:
@@ -142,9 +142,7 @@ class _Collector:
         return ""
 
     def _refuse(self, spec: ActionSpec, /, *args: JsonValue, **kwargs: JsonValue) -> JsonValue:
-        raise ValueError(
-            f"{AGENT}.{spec.name} is no goal: plans name goals, and how they are reached is found out later"
-        )
+        raise ValueError(f"{AGENT}.{spec.name} is not a goal: a plan lists only goals, which are then carried out")
 
     def _unclear(self, said: str) -> None:
         """Map a line to the known goal that it means."""

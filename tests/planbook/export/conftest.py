@@ -13,7 +13,7 @@ METHODS = (
     "devils-advocate-minecraft-chances",
     "reflexion-textcraft",
 )
-"""Recordings with sub-tasks, a graph, goals, branches with rewinds, and several rounds, in this order."""
+"""Recordings with subtasks, a graph, goals, branches with rewinds, and several rounds, in this order."""
 
 
 @pytest.fixture(scope="session")

@@ -1,4 +1,4 @@
-"""The report shows the spans of methods (their sub-tasks, goals, branches and nodes) as a tree."""
+"""The report shows the spans of methods (their subtasks, goals, branches and nodes) as a tree."""
 
 import json
 from collections import Counter

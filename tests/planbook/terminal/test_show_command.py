@@ -69,7 +69,7 @@ def test_knowledge_is_shown_without_the_marks_between_its_blocks(tmp_path: Path)
         read = read_run(run)
         document = json.dumps(episode_document(read, read.episodes[1]))
     printed = show(tmp_path / "run", 1)
-    assert "knowledge: # What is known of this environment" in printed
+    assert "knowledge: # What is known about this environment" in printed
     assert "# Code of an earlier task" in document
     assert not [found for found in (printed, document) if "x02" in found or "u0002" in found]
 

@@ -32,7 +32,7 @@ def test_a_prompt_has_earlier_answers_in_order_then_the_text_then_the_form_of_th
     answers = ScriptedAnswers(a='{"k": "yes"}', b="$db.seen$ {{ db.seen }}", c='{"x": "z"}')
     traverse(graph, answers, GraphDatabase({"seen": "a hill"}))
     assert answers.prompt("c") == (
-        '### a\n{\n "k": "yes"\n}\n\n### b\n$db.seen$ {{ db.seen }}\n\nLook: a hill\n\nAnswer with JSON, in a fence '
+        '### a\n{\n "k": "yes"\n}\n\n### b\n$db.seen$ {{ db.seen }}\n\nLook: a hill\n\nAnswer with JSON in a block '
         'that begins with ```json, in this form:\n{"x": <text>, "y": [<a whole number>, ...] (may be left out)}'
     )
     assert answers.prompt("b") == "?"
@@ -40,12 +40,12 @@ def test_a_prompt_has_earlier_answers_in_order_then_the_text_then_the_form_of_th
 
 def test_a_prompt_ends_with_the_expected_form() -> None:
     forms = {
-        "yes/no": ("no", "Begin the answer with the word yes or no"),
-        "whole": ("1", "Begin the answer with a whole number"),
-        "number": ("1", "Begin the answer with a number"),
-        "one of: a, b": ("b", "Begin the answer with one of: a, b."),
-        "code": ("```python\nx = 1\n```", "Answer with Python code"),
-        "any": ("{}", "Answer with JSON, in a fence that begins with ```json."),
+        "yes/no": ("no", "Begin your answer with yes or no"),
+        "whole": ("1", "Begin your answer with a whole number"),
+        "number": ("1", "Begin your answer with a number"),
+        "one of: a, b": ("b", "Begin your answer with one of: a, b."),
+        "code": ("```python\nx = 1\n```", "Answer with one block of Python"),
+        "any": ("{}", "Answer with JSON in a block that begins with ```json."),
     }
     for written, (reply, text) in forms.items():
         answers = ScriptedAnswers(a=reply)
