@@ -7,6 +7,8 @@ documentation are all derived from a method's signature, docstring and example.
 import inspect
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import fields
+from numbers import Real
 from pathlib import Path
 from typing import Any, ClassVar, Concatenate, ParamSpec, TypeVar
 
@@ -136,6 +138,10 @@ class Environment(OptionalMembers, ABC):
         for attribute, marked in _marked_members(cls).items():
             kind, example, named = getattr(marked, _MARK)
             member, name = getattr(cls, attribute), named or attribute
+            if hasattr(Environment, attribute):
+                raise TypeError(
+                    f"{cls.__name__}.{attribute} has the name of a method that every environment has; rename it"
+                )
             doc = inspect.getdoc(member) or inspect.getdoc(marked) or ""
             specs[kind][name] = _check_spec(cls, ActionSpec(name, member, doc, example))
         cls.actions, cls.queries = specs["action"], specs["query"]
@@ -218,6 +224,19 @@ class Environment(OptionalMembers, ABC):
                 raise Diverged(number, past, expected, actual)
         return self._last
 
+    def valid_verdict(self) -> Verdict:
+        """Return the verdict. Raises EnvironmentBroken if it is not a Verdict with a bool and a score from 0 to 1."""
+        verdict, problem = self.verdict(), ""
+        if not isinstance(verdict, Verdict):
+            problem = f"must return a Verdict, but returned {type(verdict).__name__}"
+        elif not isinstance(verdict.solved, bool):
+            problem = f"must return a Verdict whose solved is a bool, not {verdict.solved!r:.80}"
+        elif not (isinstance(verdict.score, Real) and 0 <= verdict.score <= 1):
+            problem = f"must return a score from 0 to 1, not {verdict.score!r:.80}"
+        if problem:
+            raise EnvironmentBroken(f"{_location(f'{type(self).__name__}.verdict', type(self).verdict)} {problem}")
+        return verdict
+
     def finite_measures(self) -> dict[str, float]:
         """Return the measures. Raises EnvironmentBroken if one is not a finite number, since it would have no mean."""
         measures = dict(self.measures())
@@ -234,6 +253,9 @@ class Environment(OptionalMembers, ABC):
         By default the first observation. Override it to leave out facts that may change, and facts in ``state``.
         """
         return self._first.text
+
+
+_OBSERVATION_FIELDS = tuple(field.name for field in fields(Observation))
 
 
 def _marked_members(environment: type) -> dict[str, Any]:
@@ -266,13 +288,19 @@ def _check_spec(environment: type, spec: ActionSpec) -> ActionSpec:
 
 def _observation(answer: object, method: str, function: Callable[..., Any]) -> Observation:
     """Return a method's result as an observation. Raises EnvironmentBroken unless it is an Observation or a string."""
-    if isinstance(answer, Observation):
-        return answer
-    if isinstance(answer, str):
-        return Observation(answer)
-    raise EnvironmentBroken(
-        f"{_location(method, function)} must return an Observation or a str, but returned {type(answer).__name__}"
-    )
+    observation = Observation(answer) if isinstance(answer, str) else answer
+    if not isinstance(observation, Observation):
+        raise EnvironmentBroken(
+            f"{_location(method, function)} must return an Observation or a str, but returned {type(answer).__name__}"
+        )
+    for name in _OBSERVATION_FIELDS:
+        value, kind = getattr(observation, name), str if name == "text" else bool
+        if not isinstance(value, kind):
+            raise EnvironmentBroken(
+                f"{_location(method, function)} must return an Observation whose {name} is a {kind.__name__}, "
+                f"not {value!r:.80}"
+            )
+    return observation
 
 
 def _location(method: str, function: Callable[..., Any]) -> str:

@@ -10,7 +10,6 @@ import sys
 import time
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from numbers import Real
 from pathlib import Path
 from types import NoneType, UnionType
 from typing import Any, Literal, NamedTuple, TypeVar, Union, get_args, get_origin, get_type_hints
@@ -225,7 +224,7 @@ class _Checker:
             if not (env.task or task).goal.strip():
                 self._note("a task has no goal; say in a sentence what is to be done", self._env.tasks)
             self._check_reports(env)
-            verdict = self._verdict(env)
+            verdict = self._call("verdict()", env.valid_verdict)
             if verdict.fault and self._start.fault and TOOL_FAILED not in self._start.fault:
                 fault = self._start.fault
                 advice = "It also raised after random actions; write it so that it is false instead of raising"
@@ -251,7 +250,7 @@ class _Checker:
         first = self._call("begin()", env.reset, task)
         steps: Steps = [(Action("begin"), first)]
         if script is None:
-            self._start = self._verdict(env)
+            self._start = self._call("verdict()", env.valid_verdict)
             if self._start.solved:
                 self._note(f"the task {task.id!r} is solved before the first action", env.tasks, kind="solved")
         deadline = time.monotonic() + MAX_SECONDS
@@ -293,7 +292,7 @@ class _Checker:
         self, env: Environment, task: Task, first: Steps, repeated: Steps, verdict: Verdict, change: str
     ) -> None:
         self._check_same(first, repeated, task, f"the environment was {change}")
-        if self._verdict(env) != verdict:
+        if self._call("verdict()", env.valid_verdict) != verdict:
             self._note(f"verdict() differs on {task.id} after the same actions", self._env.verdict, kind="same")
 
     def _check_restoring(self, env: Environment, task: Task, first: Steps, snapshot: Snapshot) -> None:
@@ -315,15 +314,6 @@ class _Checker:
                 break
             steps.append((action, self._call(str(action), env.act, action)))
         return steps
-
-    def _verdict(self, env: Environment) -> Verdict:
-        verdict = self._call("verdict()", env.verdict)
-        if not isinstance(verdict, Verdict):
-            self._note(f"verdict() must return a Verdict, but returns {type(verdict).__name__}", type(env).verdict)
-            raise _AuthorCodeFailed
-        if not (isinstance(verdict.score, Real) and 0 <= verdict.score <= 1):
-            self._note(f"the score of a verdict must lie between 0 and 1, but is {verdict.score}", type(env).verdict)
-        return verdict
 
     def _check_reports(self, env: Environment) -> None:
         """Check the results of the methods in REPORTS, of the attributes, and of queries without parameters."""

@@ -28,7 +28,11 @@ def select(environment: "type[Environment]", selection: Selection, options: Base
         chosen_types(selection, types, name)
     tasks = _list_tasks(environment, selection, options)
     if selection.ids:
-        return [find_task(tasks, task_id, name) for task_id in selection.ids]
+        named = [find_task(tasks, task_id, name) for task_id in dict.fromkeys(selection.ids)]
+        splits = environment.parts.get(split, (split,))
+        if selection.split and (others := [task for task in named if task.split not in splits]):
+            raise BadSelection(f"{others[0].id} is in the split {others[0].split}, not in {split}; leave out the split")
+        return named[: selection.limit]
     chosen = filter_tasks(environment, tasks, selection, split)
     if len(chosen) < len(tasks) and selection.limit is not None:  # tasks() may have applied the limit itself
         tasks = _list_tasks(environment, selection.model_copy(update={"limit": None}), options)

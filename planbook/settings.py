@@ -204,6 +204,8 @@ class Settings(PlayingSettings, BuildingSettings, InvocationSettings):
         environment, options = self.environment(), self.environment_options()
         known = environment.task_splits(options)
         split = self.split or next((split for split in splits if split in known), known[0])
+        if self.tasks or self.goals:  # these tasks may be in any split
+            return self
         takes_seeds = environment.takes_seeds(split.partition(":")[0], options)
         drawn = sorted(random.Random(f"seeds/{self.seed}").sample(seeds, count)) if takes_seeds else []
         return self.model_copy(update={"seeds": self.seeds or tuple(drawn), "split": split})

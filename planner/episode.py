@@ -287,7 +287,7 @@ class Episode:
         environment = self.environment
         with environment_errors():
             current = Judgement(
-                environment.verdict(),
+                environment.valid_verdict(),
                 tuple(environment.milestones()),
                 environment.finite_measures(),
                 environment.unjudged(),

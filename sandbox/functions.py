@@ -2,7 +2,7 @@
 
 import inspect
 import keyword
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from copy import deepcopy
 from dataclasses import dataclass
 from math import isfinite
@@ -203,7 +203,11 @@ class ParameterChecker:
 
 
 def _is_plain(annotation: object) -> bool:
-    if annotation in PLAIN or get_origin(annotation) is Literal:
+    if get_origin(annotation) is Literal:
+        return True
+    if not isinstance(annotation, Hashable):  # such as the parameters of a Callable
+        return False
+    if annotation in PLAIN:
         return True
     inner = get_args(annotation)
     return get_origin(annotation) is not tuple and bool(inner) and all(map(_is_plain, inner))

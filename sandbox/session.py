@@ -7,6 +7,7 @@ time and the order of sets are the same in every worker. Only the results of ``i
 that define no hash, may differ.
 """
 
+import os
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Self
@@ -88,6 +89,7 @@ class Session:
         self._open_worker, self._answers, self._limits, self._on_wait = open_worker, answers, limits, on_wait
         self._cells: list[FinishedCell] = []
         self._busy = self._closed = False
+        self._owner = os.getpid()
         self._current: Conversation | None = None
         self._growing: GrowingCell | None = None
         self._start_view: PlanView = answers.view
@@ -167,6 +169,8 @@ class Session:
         """
         if self._closed:
             raise SandboxClosed("the session is closed")
+        if os.getpid() != self._owner:
+            raise SandboxClosed("the session belongs to another process: open one of your own")
         if growing is not None and self._growing is not growing:
             raise SessionBusy("this cell has ended: begin another one with Session.grow")
         if self._busy or self._growing is not growing:

@@ -263,8 +263,11 @@ class ToolEnvironment(Environment):
     def observe(self, tool: Tool, values: Sequence[JsonValue]) -> Observation:
         """Call a tool, and return its result as an observation. A result that is not text becomes JSON."""
         try:
-            result = self.call(tool, keyed_arguments(tool.arguments, deepcopy(values)))
-            return _observation(tool.name, result)
+            arguments = keyed_arguments(tool.arguments, deepcopy(values))
+        except ValueError as error:
+            return Observation(f"{tool.name}(): {error}"[:MAX_TEXT], accepted=False, failed=True)
+        try:
+            return _observation(tool.name, self.call(tool, arguments))
         except ToolFailed as error:
             return Observation(str(error)[:MAX_TEXT], accepted=False, failed=True)
 

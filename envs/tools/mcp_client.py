@@ -44,7 +44,8 @@ REDACTED = "***"
 MAX_STDERR = 500
 """Maximum number of characters of a dead server's standard error that a message quotes."""
 CONNECTION_CLOSED = -32000
-"""The SDK's error code for a closed connection."""
+REQUEST_TIMEOUT = -32001
+"""The SDK's error codes for a closed connection, and for a request without an answer in time."""
 MAX_PAGES = 100
 """Maximum number of pages to read of a server's list of tools."""
 TIMEOUT = 30.0
@@ -286,9 +287,9 @@ class McpConnection:
             future.cancel()
             raise self._timeout_error(activity) from error
         except MCPError as error:
-            if error.code == CONNECTION_CLOSED:
+            if error.code == CONNECTION_CLOSED and error.error.message == "Connection closed":  # not the server's words
                 raise self._broken(f"died while {activity}") from error
-            if "timed out" in str(error):
+            if error.code == REQUEST_TIMEOUT and "timed out" in str(error):
                 raise self._timeout_error(activity) from error
             raise self._failure(f"reported an error while {activity}: {error}") from error
         except RuntimeError as error:

@@ -14,8 +14,10 @@ from dataclasses import dataclass
 from types import NoneType, UnionType
 from typing import Any, Literal, Union, get_args, get_origin
 
-from pydantic import JsonValue, TypeAdapter
+from pydantic import JsonValue, TypeAdapter, ValidationError
 from pydantic_core import to_jsonable_python
+
+from planbook.envs.errors import validation_faults
 
 Schema = Mapping[str, Any]
 EMPTY = inspect.Parameter.empty
@@ -48,12 +50,20 @@ class Argument:
 
 
 def keyed_arguments(arguments: Sequence[Argument], values: Sequence[Any]) -> dict[str, Any]:
-    """Return the arguments of a call as a dict of key to value, without omitted defaults."""
-    return {
-        arg.key: arg.convert(value) if arg.convert else value
-        for arg, value in zip(arguments, values, strict=True)
-        if not (arg.omitted and type(value) is type(arg.default) and value == arg.default)
-    }
+    """Return the arguments of a call as a dict of key to value, without omitted defaults.
+
+    Raises ValueError if a value cannot be converted to the type of its parameter. Defaults are not converted.
+    """
+    keyed: dict[str, Any] = {}
+    for arg, value in zip(arguments, values, strict=True):
+        is_default = type(value) is type(arg.default) and value == arg.default
+        if is_default and arg.omitted:
+            continue
+        try:
+            keyed[arg.key] = arg.convert(value) if arg.convert and not is_default else value
+        except ValidationError as error:
+            raise ValueError(f"argument {arg.name!r}: {validation_faults(error)[0]}") from None
+    return keyed
 
 
 def python_name(name: str, used_names: Iterable[str] = ()) -> str:
@@ -220,10 +230,10 @@ def _argument(parameter: inspect.Parameter) -> Argument:
         convert = adapter.validate_python
         schema = adapter.json_schema()
         annotation = annotation_of(schema, schema)
+    annotation = Any if annotation is EMPTY else annotation
     is_not_json = default is not EMPTY and not _is_json(default)
     if is_not_json:
         annotation, default = union([annotation, None]), None
-    annotation = Any if annotation is EMPTY else annotation
     return Argument(python_name(name), name, annotation, deepcopy(default), convert, omitted=is_not_json)
 
 

@@ -52,6 +52,8 @@ def show(run: Path, episode: str, prompts: bool) -> tuple[int, Trajectory]:
             facts: dict[str, Any] = {"repeat": entry.repeat, "run": facts_of(opened, entry.index)}
             return errors.OK, _last_attempt(entry, events).model_copy(update=facts)
         out = console()
+        goal = opened.config.goals.get(entry.task.id, entry.task.goal)
+        entry = entry.model_copy(update={"task": entry.task.model_copy(update={"goal": goal})})
         for piece in _heading(entry, endings.get(entry.index), events, opened.price):
             _print(out, piece)
         _print(out, "")

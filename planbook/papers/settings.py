@@ -249,10 +249,15 @@ def _environment(config: Config, setting: PaperSetting) -> Values:
     for name, value in config.environment_options.model_dump(mode="json").items():
         theirs = setting.environment_options.get(name, (defaults[name],))
         if name not in (*OPTIONS_WITHOUT_EFFECT, setting.matching_option) and value not in theirs:
-            yield f"world option {name}", _limit(value), _limit(theirs[0])
+            default = "the default" if theirs[0] is None else _limit(theirs[0])
+            yield f"environment option {name}", _limit(value), default
     value = setting.matching_option and getattr(config.environment_options, setting.matching_option)
     if setting.environment:
-        yield "world", f"{setting.matching_option} {value}" if value else setting.our_environment, setting.environment
+        yield (
+            "environment",
+            f"{setting.matching_option} {value}" if value else setting.our_environment,
+            setting.environment,
+        )
 
 
 def _planning(run: OurRun, paper: Publication, setting: PaperSetting) -> Values:
@@ -264,7 +269,16 @@ def _planning(run: OurRun, paper: Publication, setting: PaperSetting) -> Values:
     if config.planner not in paper.planners:
         yield "planner", config.planner, "the paper does not have this method"
     yield from _models("model", run.models, setting.models)
-    yield from _options("", run.options, paper.options(config.planner, setting))
+    theirs = paper.options(config.planner, setting)
+    yield from _options("", run.options, theirs)
+    defaults = method(config.planner).options().model_dump(mode="json")
+    yield from _options("", {**config.planner_options}, {key: defaults[key] for key in defaults.keys() - theirs.keys()})
+    yield (
+        "plans that are refused before they act",
+        "those with an action that is known to fail" if config.dry_run else None,
+        "none",
+    )
+    yield "streaming", "statements run while the reply arrives" if config.stream else None, "none"
     if config.rule_tokens is not None:
         yield "rules in a prompt", f"at most {config.rule_tokens:,} tokens", "all of them"
     elif RETRIEVAL not in config.without and run.origin and run.origin.building:

@@ -78,7 +78,8 @@ def _solved_curves(runs: Sequence[RunResults], first: int) -> Iterator[Chart]:
 
 
 def _solved_so_far(run: RunResults) -> Iterator[Point]:
-    for number, solved in enumerate(accumulate(run.episodes[index].solved for index in run.order), 1):
+    played = [row for index in run.order if not (row := run.episodes[index]).is_skipped]
+    for number, solved in enumerate(accumulate(row.solved for row in played), 1):
         yield number, round(solved / number, 6)
 
 

@@ -94,3 +94,12 @@ def test_a_file_without_an_environment_is_refused(tmp_path: Path, text: str, mes
     (tmp_path / "file.py").write_text(text)
     with pytest.raises(UnknownEnvironment, match=message):
         load_environment(f"{tmp_path}/file.py:X")
+
+
+def test_named_tasks_must_be_in_the_named_split_and_are_played_once() -> None:
+    textcraft = load_environment("textcraft")
+    selection = Selection(ids=("test/11", "test/123", "test/11"), split="test")
+    assert [task.id for task in textcraft.select(selection)] == ["test/11", "test/123"]
+    assert [task.id for task in textcraft.select(selection.model_copy(update={"limit": 1}))] == ["test/11"]
+    with pytest.raises(BadSelection, match="test/11 is in the split test, not in dev; leave out the split"):
+        textcraft.select(selection.model_copy(update={"split": "dev"}))

@@ -211,6 +211,12 @@ def test_functions_take_annotated_types_and_return_plain_data(shapes: str) -> No
     assert (red["color"], red["made"]) == ("red", 1)
 
 
+def test_a_value_that_cannot_be_converted_raises_in_the_plan_and_not_in_the_environment(shapes: str) -> None:
+    environment = started(load_environment(f"module:{shapes}/shapes.py"), "a", tasks=f"{shapes}/tasks.yaml")
+    assert str(call(environment, "paint", {"x": 1}, day="tomorrow")).startswith("failed: paint(): argument 'day': ")
+    assert str(call(environment, "paint", {"y": 1})).startswith("failed: paint(): argument 'point': ")
+
+
 def test_wrong_arguments_are_found_by_the_check(shapes: str) -> None:
     functions = functions_to_check(load_environment(f"module:{shapes}/shapes.py"))
     faults = check("agent.later('x')\nagent.later(1, 2)\nagent.latter()", functions)

@@ -88,6 +88,11 @@ MISTAKES = {
         "return 7 or f\"{'The street'",
         "Doors.open (doors.py:26) must return an Observation or a str, but returned int",
     ),
+    "observation whose text is a number": (
+        "return Observation(",
+        "return Observation(len(self.opened)) or Observation(",
+        "Doors.begin (doors.py:22) must return an Observation whose text is a str, not 0",
+    ),
     "no name": (
         'name, types, splits = "doors", (',
         "types, splits = (",
@@ -95,6 +100,11 @@ MISTAKES = {
     ),
     "no brackets": ("@action(\"agent.open('left') -> 'A wall. 17 steps.'\")", "@action", "write @action()"),
     "query without brackets": ("@query()", "@query", "Doors.doors is marked with @query without brackets; write"),
+    "action with the name of a method of the base class": (
+        "def open(",
+        "def snapshot(",
+        "Doors.snapshot has the name of a method that every environment has; rename it",
+    ),
     "coroutine": ("def open(", "async def open(", "Doors.open is a coroutine; write `def` instead of `async def`"),
     "parameter that JSON cannot hold": (
         DOOR,
@@ -123,8 +133,9 @@ MISTAKES = {
     "action that raises": ("self.opened.append(door)", "self.opened[door]", "open('"),
     "begin that raises": ("Observation(", "1 / 0 or Observation(", "begin() raised ZeroDivision"),
     "verdict of another class": ("Verdict(self.out, float(self.out))", "self.out", "must return a Verdict"),
-    "score out of bounds": ("float(self.out))", "2.0)", "the score of a verdict must lie between 0 and 1, but is 2.0"),
-    "score that is not a number": ("float(self.out))", "None)", "must lie between 0 and 1, but is None"),
+    "verdict that is a list": ("Verdict(self.out,", "Verdict([self.out],", "a Verdict whose solved is a bool, not ["),
+    "score out of bounds": ("float(self.out))", "2.0)", "must return a score from 0 to 1, not 2.0"),
+    "score that is not a number": ("float(self.out))", "None)", "must return a score from 0 to 1, not None"),
     "no list of tasks": (
         "return [\n",
         "None and [\n",

@@ -88,7 +88,7 @@ def test_the_score_of_a_shop_is_a_hundred_times_the_reward(tmp_path: Path) -> No
     graph: dict[str, Any] = {"planner_options": {"graph": "shopping"}}
     agentkit = compare_run(tmp_path, "Shopping", "agentkit", SHOP_ENDINGS, model=GPT_4_TURBO, **graph)
     assert agentkit.row("AgentKit, table 2:", "ours: agentkit") == ["75.0"]
-    assert agentkit.differs()["world"] == ("a made catalogue of 1,200 products", AGENTKIT.settings[1].environment)
+    assert agentkit.differs()["environment"] == ("a made catalogue of 1,200 products", AGENTKIT.settings[1].environment)
     adapt = compare_run(tmp_path, "Shopping", "adapt", SHOP_ENDINGS, model=TURBO, split="test")
     assert adapt.tables() == [3, 9]
     assert adapt.row("ADaPT, table 9:", "ours: adapt") == ["75.0", "50.0"]
@@ -98,8 +98,8 @@ def test_the_score_of_a_shop_is_a_hundred_times_the_reward(tmp_path: Path) -> No
 def test_the_items_of_a_shop_are_listed_as_a_difference_of_its_world(tmp_path: Path) -> None:
     items: dict[str, Any] = {"env_options": {"items": "theirs.json"}}
     differs = compare_run(tmp_path, "Shopping", "adapt", SHOP_ENDINGS, model=TURBO, split="test", **items).differs()
-    assert differs["world"] == ("items theirs.json", ADAPT.settings[-1].environment)
-    assert "world option items" not in differs
+    assert differs["environment"] == ("items theirs.json", ADAPT.settings[-1].environment)
+    assert "environment option items" not in differs
 
 
 def test_web_tasks_are_compared_with_table_1_and_figure_6(tmp_path: Path) -> None:
@@ -110,7 +110,7 @@ def test_web_tasks_are_compared_with_table_1_and_figure_6(tmp_path: Path) -> Non
     assert compared.row("Devil's Advocate, figure 6:", "ours: devils-advocate") == ["50.0"]
     assert compared.row("Devil's Advocate, table 1:", "AR") == ["6.39", "7.07", "0.64"]
     assert compared.row("Devil's Advocate, table 1:", "ours: devils-advocate") == ["1.00", "1.00", "2.00"]
-    assert set(compared.differs()) == {"tasks", "world", "prompts", "temperature", "context, in tokens"}
+    assert set(compared.differs()) == {"tasks", "environment", "prompts", "temperature", "context, in tokens"}
     options = {"planner_options": {"reflects": False, "rounds": 3}}
     compared = compare_run(tmp_path, "Web", "plan-act", [ending_with_reward(None)], model=GPT_4, revisions=1, **options)
     assert compared.row("table 1:", "ours: plan-act, reflects False")[-1] == "1.00"

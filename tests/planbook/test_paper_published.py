@@ -192,14 +192,14 @@ def test_shopping_is_compared_by_score_and_success(tmp_path: Path) -> None:
     assert compared.tables() == [3, 9]
     assert compared.row("ADaPT, table 9:", "ADaPT") == ["60.0", "44.0"]
     assert compared.row("ADaPT, table 9:", "ours: adapt") == ["0.0", "50.0"]
-    assert set(compared.differs()) == {"prompts", "world"}
-    assert compared.differs()["world"][0] == "a made catalogue of 1,200 products"
-    assert compare_run(tmp_path, counts, **test).differs()["world option results_per_page"] == ("10", "3")
+    assert set(compared.differs()) == {"prompts", "environment"}
+    assert compared.differs()["environment"][0] == "a made catalogue of 1,200 products"
+    assert compare_run(tmp_path, counts, **test).differs()["environment option results_per_page"] == ("10", "3")
     whole = compare_run(tmp_path, counts, **test, planner_options={"d_max": 2}).differs()
     assert (whole["actions_per_reply"], whole["d_max"]) == (("no limit", "1"), ("2", "3"))
     dev = compare_run(tmp_path, {"beauty": 40}, **test | {"selection": Selection(split="dev")})
     assert dev.tables() == [6]
-    assert set(dev.differs()) == {"prompts", "world"}, "the paper reports both 3 and 10 results per page"
+    assert set(dev.differs()) == {"prompts", "environment"}, "the paper reports both 3 and 10 results per page"
 
 
 @pytest.mark.deep
@@ -210,7 +210,7 @@ def test_the_naive_method_is_compared_with_the_papers_row_for_it(tmp_path: Path)
     tables = {each["table"]["table"]: each["ours"] for each in paper["tables"]}
     assert tables[9] == {"score": 62.7, "all": 10.0}
     assert tables[3] == {"all": 10.0}
-    assert {each["what"] for each in paper["differs"]} == {"world", "world option results_per_page"}
+    assert {each["what"] for each in paper["differs"]} == {"environment", "environment option results_per_page"}
 
 
 def test_the_games_of_deps_are_a_split_of_their_own(tmp_path: Path) -> None:
@@ -247,7 +247,7 @@ def test_tasks_are_compared_by_their_object(tmp_path: Path) -> None:
     assert compared.row("DEPS, table 2:", "ours: procedures")[3] == "75.0"
     assert compared.row("DEPS, table 2:", "ours: procedures")[-1] == "75.0 (1/8)"
     assert compared.differs()["planner"] == ("no model: procedures", "a model plans")
-    assert compared.differs()["world"][0] == "in text"
+    assert compared.differs()["environment"][0] == "in text"
     assert compared.differs()["repeats"] == ("1", "30")
 
 

@@ -244,7 +244,7 @@ def test_web_tasks_are_compared_with_the_tables_of_their_types(tmp_path: Path) -
     assert some.row(by_type, "tic-tac-toe")[-2:] == ["66.7", "-"]
     assert some.row(by_type, "all")[-2:] == ["94.5", "75.0 (2/9)"]
     assert some.differs()["task types"] == ("2", "9")
-    assert some.differs()["world option paper_actions"] == ("False", "True")
+    assert some.differs()["environment option paper_actions"] == ("False", "True")
     every = compare_run(tmp_path, dict.fromkeys(load_environment("miniwob").types, 6), **setting)
     for title, theirs, ours_of_some in (("9 types with feedback", "94.5", "75.0 (2/9)"), ("53 types", "98.3", "-")):
         assert some.row(f"success on {title}", "AutoManual, GPT-4-turbo")[0] == theirs

@@ -74,7 +74,7 @@ def read_decomposition(text: str) -> Decomposition:
     if unknown := sorted(set(numbers) - set(steps)):
         raise ValueError(f"the execution order names {_listed(unknown)}; the plan has {_listed(sorted(steps))}")
     if left_out := sorted(set(steps) - set(numbers)):
-        raise ValueError(f"the execution order leaves out {_listed(left_out)}; every step belongs into it")
+        raise ValueError(f"the execution order leaves out {_listed(left_out)}; every step must be in it")
     plan = Decomposition(thought=thought, steps=steps, expression=_expression(tree, steps, ""))
     if len(plan.code) > MAX_SOURCE:
         raise ValueError(f"the plan is too long: as code it has {len(plan.code):,} characters of {MAX_SOURCE:,}")
