@@ -49,5 +49,7 @@ def literal_secrets(words: Sequence[str]) -> set[str]:
         else:
             name, assigned, value = word.partition("=")
             named = [(name, value if assigned else following)] if assigned or name.startswith("-") else []
+            header, _, content = word.partition(":")  # such as "Authorization: Bearer ..."
+            named += [(header, part) for part in content.split()[-1:]]
         secrets |= {value for name, value in named if holds_secret(name, value)}
     return secrets

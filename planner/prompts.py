@@ -1,5 +1,6 @@
 """Prompt templates. Each question to a model has its own template file."""
 
+import json
 import re
 from collections.abc import Mapping
 from functools import cached_property
@@ -62,7 +63,7 @@ class Prompts:
             lstrip_blocks=True,
             autoescape=False,
         )
-        self._environment.filters |= {"fenced": fenced, "block": prompt_block, "blocks": blocks}
+        self._environment.filters |= {"fenced": fenced, "json": _json, "block": prompt_block, "blocks": blocks}
         self._prompts: dict[str, Prompt] = {}
 
     @classmethod
@@ -94,6 +95,11 @@ def fenced(text: str, info: str = "") -> str:
     """Return a text in a code fence that nothing in the text can close. In templates, this is the filter ``fenced``."""
     fence = fence_around(text)
     return f"{fence}{info}\n{text}\n{fence}"
+
+
+def _json(value: object) -> str:
+    """Return a value as JSON. Jinja's own filter would escape quotes and letters, which models copy."""
+    return json.dumps(value, ensure_ascii=False)
 
 
 def _variables(environment: Environment, name: str) -> frozenset[str]:

@@ -261,6 +261,8 @@ def test_a_silent_server_is_stopped_at_its_start_timeout() -> None:
         f"server --token={SECRET}",
         f"env SERVER_KEY={SECRET} server",
         "server ghp_0123456789abcdef",
+        f"server --header 'Authorization: Bearer {SECRET}'",
+        f"server --header X-Api-Key:{SECRET}",
         f"https://me:{SECRET}@localhost/mcp",
         f"https://localhost/mcp?api_key={SECRET}",
         "https://localhost/s/0123456789abcdef0123456789/mcp",

@@ -256,3 +256,7 @@ def test_a_trajectory_has_the_goal_once(observation: str) -> None:
     prompt = ALL["planner/trajectory.j2"]
     text = prompt.render(trajectory=trajectory, thoughts=True, taken=0, refused=0)
     assert text.count(TASK.goal) == 1
+
+
+def test_values_are_shown_as_json_without_escapes() -> None:
+    assert Prompts.of(names="{{ names | json }}")["names"].render(names=["Ilić", "O'Hara"]) == '["Ilić", "O\'Hara"]'
