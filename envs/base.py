@@ -25,6 +25,8 @@ R = TypeVar("R")
 Answer = TypeVar("Answer", bound=Observation | str)
 Member = TypeVar("Member", bound=Callable[..., Any])
 _MARK = "_planbook_spec"
+ROUNDING = 1e-9
+"""Largest error of rounding by which a score may lie outside its bounds."""
 LARGEST_MEASURE = 1e300
 """Largest absolute value of a measure. Means and standard deviations of such numbers are finite."""
 
@@ -231,7 +233,7 @@ class Environment(OptionalMembers, ABC):
             problem = f"must return a Verdict, but returned {type(verdict).__name__}"
         elif not isinstance(verdict.solved, bool):
             problem = f"must return a Verdict whose solved is a bool, not {verdict.solved!r:.80}"
-        elif not (isinstance(verdict.score, Real) and 0 <= verdict.score <= 1):
+        elif not (isinstance(verdict.score, Real) and -ROUNDING <= verdict.score <= 1 + ROUNDING):
             problem = f"must return a score from 0 to 1, not {verdict.score!r:.80}"
         if problem:
             raise EnvironmentBroken(f"{_location(f'{type(self).__name__}.verdict', type(self).verdict)} {problem}")

@@ -97,7 +97,7 @@ class TrapToy(TouchToy):
 
     def verdict(self) -> Verdict:
         score = sum(0.1 for past, _ in self.history if past.name == "touch")
-        return Verdict(True, 1.0) if super().verdict().solved else Verdict(False, round(score, 1))
+        return Verdict(True, 1.0) if super().verdict().solved else Verdict(False, min(1.0, round(score, 1)))
 
 
 def code(*lines: str) -> str:
