@@ -25,6 +25,7 @@ R = TypeVar("R")
 Answer = TypeVar("Answer", bound=Observation | str)
 Member = TypeVar("Member", bound=Callable[..., Any])
 _MARK = "_planbook_spec"
+_OBSERVATION_FIELDS = tuple(field.name for field in fields(Observation))
 ROUNDING = 1e-9
 """Largest error of rounding by which a score may lie outside its bounds."""
 LARGEST_MEASURE = 1e300
@@ -140,9 +141,9 @@ class Environment(OptionalMembers, ABC):
         for attribute, marked in _marked_members(cls).items():
             kind, example, named = getattr(marked, _MARK)
             member, name = getattr(cls, attribute), named or attribute
-            if hasattr(Environment, attribute):
+            if any(attribute in vars(base) for base in Environment.__mro__):
                 raise TypeError(
-                    f"{cls.__name__}.{attribute} has the name of a method that every environment has; rename it"
+                    f"{cls.__name__}.{attribute} has the name of a member that every environment has; rename the method"
                 )
             doc = inspect.getdoc(member) or inspect.getdoc(marked) or ""
             specs[kind][name] = _check_spec(cls, ActionSpec(name, member, doc, example))
@@ -255,9 +256,6 @@ class Environment(OptionalMembers, ABC):
         By default the first observation. Override it to leave out facts that may change, and facts in ``state``.
         """
         return self._first.text
-
-
-_OBSERVATION_FIELDS = tuple(field.name for field in fields(Observation))
 
 
 def _marked_members(environment: type) -> dict[str, Any]:

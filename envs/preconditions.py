@@ -226,7 +226,7 @@ class Beliefs:
         )
 
     def with_belief(self, fact: Fact, belief: Belief) -> "Beliefs":
-        """Return the beliefs with a new one about a fact. If the fact stands for several, merge it into theirs."""
+        """Return the beliefs with a new one about a fact. If it stands for several, add the belief to theirs."""
         if UNKNOWN not in fact.objects:
             return Beliefs({**self.known, fact: belief}, self.defaults)
         known = {other: old.either(belief) if other.name == fact.name else old for other, old in self.known.items()}

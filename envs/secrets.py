@@ -16,6 +16,10 @@ _HARMLESS_NAME = re.compile(
     re.IGNORECASE,
 )
 _SECRET_VALUE = re.compile(r"(?:sk|pk|ghp|gho|ghs|github_pat|glpat|xox[abprs]|hf|AKIA|eyJ)[-_\w]{12,}")
+_HEADER = re.compile(
+    r"(?:--?[\w-]+=)?((?:x-[\w-]+|authorization|cookie|api-key)(?=:)|[\w-]+(?=: )): *(.+)", re.IGNORECASE
+)
+"""A header of a request, such as ``Authorization: Bearer ...``."""
 _SECRET_IN_PATH = re.compile(r"(?=.*\d)(?=.*[A-Za-z])[\w-]{24,}")
 
 
@@ -49,7 +53,8 @@ def literal_secrets(words: Sequence[str]) -> set[str]:
         else:
             name, assigned, value = word.partition("=")
             named = [(name, value if assigned else following)] if assigned or name.startswith("-") else []
-            header, _, content = word.partition(":")  # such as "Authorization: Bearer ..."
-            named += [(header, part) for part in content.split()[-1:]]
+            if header := _HEADER.fullmatch(word):
+                parts = (part.split()[-1] for part in re.split("[;,]", header[2]) if part.strip())
+                named += [(header[1], re.sub(r"^[\w-]+=(?=[^=])", "", part)) for part in parts]
         secrets |= {value for name, value in named if holds_secret(name, value)}
     return secrets

@@ -26,7 +26,8 @@ def select(environment: "type[Environment]", selection: Selection, options: Base
     split = chosen_split(selection, environment.task_splits(options), name)
     if not selection.ids and (types := environment.task_types(options)):
         chosen_types(selection, types, name)
-    tasks = _list_tasks(environment, selection, options)
+    all_tasks = selection.model_copy(update={"limit": None})
+    tasks = _list_tasks(environment, all_tasks if selection.ids else selection, options)
     if selection.ids:
         named = [find_task(tasks, task_id, name) for task_id in dict.fromkeys(selection.ids)]
         splits = environment.parts.get(split, (split,))
@@ -35,7 +36,7 @@ def select(environment: "type[Environment]", selection: Selection, options: Base
         return named[: selection.limit]
     chosen = filter_tasks(environment, tasks, selection, split)
     if len(chosen) < len(tasks) and selection.limit is not None:  # tasks() may have applied the limit itself
-        tasks = _list_tasks(environment, selection.model_copy(update={"limit": None}), options)
+        tasks = _list_tasks(environment, all_tasks, options)
         chosen = filter_tasks(environment, tasks, selection, split)
     if not chosen:
         unjudgeable = environment.unjudgeable(selection, options).items()

@@ -147,7 +147,7 @@ class Toy(Environment):
         return {"holding": self._holding}
 
     def verdict(self) -> Verdict:
-        """Return solved if every thing of the task is on the table. The score is the share of them that is there."""
+        """Return solved if all things of the task are on the table. The score is the share of them that are."""
         things = self.task.params["things"] if self.task else []
         if not isinstance(things, list) or not things:
             return Verdict(False, 0.0)

@@ -196,16 +196,16 @@ class Settings(PlayingSettings, BuildingSettings, InvocationSettings):
         return paper_settings(planner, self.env, self.split.partition(":")[0], self.chosen_types, building=building)
 
     def with_default_tasks(self, seeds: range, count: int, splits: tuple[str, ...]) -> Self:
-        """Return the settings with a split and seeds, if none were given.
+        """Return the settings with a split and seeds, if none were given and no tasks are named.
 
         The split is the first of ``splits`` that exists. The run's seed determines which ``count`` of the ``seeds`` are
         drawn.
         """
+        if self.tasks or self.goals:  # the tasks that these name may be in any split
+            return self
         environment, options = self.environment(), self.environment_options()
         known = environment.task_splits(options)
         split = self.split or next((split for split in splits if split in known), known[0])
-        if self.tasks or self.goals:  # these tasks may be in any split
-            return self
         takes_seeds = environment.takes_seeds(split.partition(":")[0], options)
         drawn = sorted(random.Random(f"seeds/{self.seed}").sample(seeds, count)) if takes_seeds else []
         return self.model_copy(update={"seeds": self.seeds or tuple(drawn), "split": split})

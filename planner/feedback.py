@@ -14,6 +14,9 @@ from planbook.planner.rendered import RenderedText
 from planbook.planner.types import Feedback, FeedbackKind, Step
 from planbook.sandbox import CellResult, Fault, FaultKind
 
+LAST_OBSERVATION = "Current observation:\n"
+"""In feedback, this precedes the last observation, if the report shows it only in short form."""
+
 
 @dataclass(frozen=True)
 class CellSteps:
@@ -60,7 +63,7 @@ class CellSteps:
         """Return the last observation in full, or "" if the report already shows it."""
         if not self.steps or self.briefs[-1] == (text := self.steps[-1].observation.text):
             return ""
-        return f"Current observation:\n{text}"
+        return f"{LAST_OBSERVATION}{text}"
 
 
 def faults_feedback(faults: Sequence[Fault], environment: Environment) -> Feedback:

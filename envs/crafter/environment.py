@@ -84,7 +84,7 @@ class Crafter(Environment):
     all_milestones = ACHIEVEMENTS
     attributes = {
         "facing": "the direction that the agent faces: north, south, east or west",
-        "inventory": "the items that are carried, with their counts",
+        "inventory": "a dict of the items that are carried and their counts, without items of count 0",
         "vitals": "health, food, drink and energy",
         "sleeping": "whether the agent is asleep",
         "remaining": "the achievements that are not unlocked yet",
@@ -197,7 +197,7 @@ class Crafter(Environment):
 
     @action("agent.sleep() -> 'You sleep. Step 180: you fell asleep. ...'")
     def sleep(self) -> Observation:
-        """Fall asleep, or keep sleeping, to regain energy. No other action works until it is full or you are hurt."""
+        """Fall asleep, or keep sleeping, to regain energy. Only noop works until it is full or damage is taken."""
         return self._take(CrafterAction("sleep"))
 
     @action("agent.noop() -> 'You wait. Step 14. ...'")

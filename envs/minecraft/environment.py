@@ -28,7 +28,7 @@ class MinecraftOptions(EnvironmentOptions):
     ticks: int | None = Field(
         default=None,
         ge=1,
-        description="Length of an episode in ticks. If null, that of the task's group (table 1); 3000 if parallel.",
+        description="Length of an episode in ticks. Null: that of the task's group (table 1); 3000 for parallel goals.",
     )
     time_limits: bool = Field(
         default=False,
@@ -65,7 +65,7 @@ class Minecraft(Environment):
         "part of its inventory. Each action is a whole goal: to mine, kill, craft, smelt or equip something; to mine "
         "or kill, the agent walks to the nearest place that has the thing, and digs down if that is underground. Goals "
         "take time, and an episode ends when the task is done or its fixed number of ticks is over: walking 20 blocks "
-        "takes about 100 ticks, smelting 200 per item (without fuel), crafting 10 to 30. Animals wander off, quartz "
+        "takes about 100 ticks, smelting 200 per item (no fuel needed), crafting 10 to 30. Animals wander off, quartz "
         "lies in ordinary ground, and much that is out of sight can still be found: animals, ores deep in the ground, "
         f"other trees. {REASONS}"
     )
@@ -159,22 +159,26 @@ class Minecraft(Environment):
 
     @action('agent.mine({"log": 3}) -> "You mine 3 log. Inventory: 3 log."')
     def mine(self, obj: dict[str, int], tool: str | None = None) -> Observation:
-        """Walk to the nearest source of one kind of block, and mine this many more. Blocks are named by what they give:
-        cobblestone, coal, iron_ore, diamond. ``tool`` is the tool that this takes, which must be held; logs, sand and
-        most plants take none, leaves and vine take shears. "log" means oak; agent.mine({"birch_log": 2}) also gives
-        2 log, and so do acacia_log, spruce_log and other trees."""
+        """Walk to the nearest source of one kind of block, and mine this many more.
+
+        Blocks are named by what they give: cobblestone, coal, iron_ore, diamond. ``tool`` is the tool that the block
+        needs; it must be held. Logs, sand and most plants need none; leaves and vine need shears. "log" means oak;
+        agent.mine({"birch_log": 2}) also gives 2 log, and so do acacia_log, spruce_log and other trees."""
         return self._do("mine", obj, tool)
 
     @action('agent.kill({"wool": 1}) -> "You kill 1 sheep. Inventory: 1 wool, 1 mutton."')
     def kill(self, obj: dict[str, int], tool: str | None = None) -> Observation:
-        """Walk to the nearest animals that give an item (meat, wool, leather, feathers, string), and kill enough
-        to get this many more. No tool is needed."""
+        """Walk to the nearest animals that give an item, and kill enough to get this many more.
+
+        Items are meat, wool, leather, feathers, string. No tool is needed."""
         return self._do("kill", obj, tool)
 
     @action('agent.craft({"planks": 4}, {"log": 1}) -> "You craft 4 planks from 1 log. Inventory: 4 planks."')
     def craft(self, obj: dict[str, int], materials: dict[str, int], tool: str | None = None) -> Observation:
-        """Craft one kind of item. ``materials`` are those of the recipe. If the recipe does not fit into two by two
-        fields, ``tool`` is "crafting_table", which must be held. To make more than the recipe gives, it is repeated;
+        """Craft one kind of item.
+
+        ``materials`` are those of the recipe. If the recipe does not fit into two by two fields, ``tool`` is
+        "crafting_table", which must be held. If you ask for more than the recipe gives, the recipe is repeated;
         ``materials`` must then cover all of it. Materials beyond that are not used, and surplus items are kept."""
         return self._do("craft", obj, materials, tool)
 

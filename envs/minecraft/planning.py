@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 @cache
 def known_goals() -> tuple[Action, ...]:
-    """Return all goals: to get each item from each source with each tool that works, use each recipe, and equip."""
+    """Return all goals: to get each item in each way that works, to use each recipe, and to equip each item."""
     worn = (Action("equip", (item,)) for item in sorted(game_data.ITEMS) if game_data.wearable(item))
     return (*_gathering_goals(), *_making_goals(), *worn)
 

@@ -150,8 +150,10 @@ class Miniwob(Environment):
 
     @action("agent.press_key('enter') -> the page's HTML")
     def press_key(self, key: str) -> Observation:
-        """Press a key: a character, or enter, space, tab, backspace, delete, escape, home, end, page_up, page_down,
-        arrow_up, arrow_down, arrow_left or arrow_right."""
+        """Press a key: a single character, or a named key.
+
+        The names are enter, space, tab, backspace, delete, escape, home, end, page_up, page_down, arrow_up,
+        arrow_down, arrow_left and arrow_right."""
         named = devtools.find_key(key)
         if named is None:
             return self._refuse(

@@ -21,7 +21,7 @@ DEV_SEEDS = 10_000
 
 
 class Tabletop(Environment):
-    """One table, which the agent observes completely. The score is the share of the task's things that are in place."""
+    """One table, which the agent observes completely. The score is the share of the task's placements that are done."""
 
     name = "tabletop"
     about = (
@@ -148,7 +148,7 @@ class Tabletop(Environment):
         return f"On the table: {'; '.join(lying)}."
 
     def verdict(self) -> Verdict:
-        """Return solved if every thing of the task is in place. The score is the share of them that is."""
+        """Return solved if every thing of the task is in place. The score is the share of placements that are done."""
         share = done_share(self._scene, self.table) if self.task else 0.0
         return Verdict(share == 1.0, share)
 

@@ -236,7 +236,7 @@ class ToolEnvironment(Environment):
 
     @query("agent.search('delete a file') -> ['files.remove(path: str)', ...]")
     def search(self, words: str) -> list[JsonValue]:
-        """Search for tools by words. Return the signatures of the best matches, at most 10."""
+        """Search for tools by words. Return the names and signatures of the best matches, at most 10."""
         return [f"{name}{self.tools[name].signature}" for name in self._nearest(words)[:10]]
 
     @query("agent.describe('files.remove') -> 'agent.files.remove(path: str) ...'")

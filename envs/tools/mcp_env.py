@@ -64,7 +64,9 @@ class McpEnvironment(ToolEnvironment):
 
     Options: ClassVar[type[BaseModel]] = McpOptions
     options: McpOptions
-    restores = "Servers are restarted or reconnected by default, and actions repeated. Changes made elsewhere stay."
+    restores = (
+        "By default, servers are restarted or reconnected to, and actions repeated. What they changed elsewhere stays."
+    )
     mcp_servers: ClassVar[Sequence[McpServer]] = ()
     tools_digests: ClassVar[Mapping[str, str]] = {}
     """Maps the name of each server to the digest of its tools."""

@@ -63,6 +63,8 @@ def keyed_arguments(arguments: Sequence[Argument], values: Sequence[Any]) -> dic
             keyed[arg.key] = arg.convert(value) if arg.convert and not is_default else value
         except ValidationError as error:
             raise ValueError(f"argument {arg.name!r}: {validation_faults(error)[0]}") from None
+        except Exception as error:  # from a validator of the tool's author
+            raise ValueError(f"argument {arg.name!r}: {type(error).__name__}: {error}") from None
     return keyed
 
 

@@ -131,11 +131,11 @@ class WebActions(Environment):
 
     @query("agent.find(role='link', name='shoes') -> [{'id': 12, 'role': 'link', 'name': 'Blue shoes', ...}]")
     def find(self, role: str = "", name: str = "") -> JsonValue:
-        """Return the elements of the whole page that have this role and whose name contains this text, in page order.
+        """Return the elements of the whole page with this role and with this text in their name, in page order.
 
-        Case is ignored. Each is a dict with ``id``, ``role``, ``name`` (or the text inside), ``value``, ``in_view``
-        and, where they apply, ``checked``, ``expanded``, ``disabled`` and similar keys, the ``url`` of a link, and
-        the ``options`` of a select box.
+        An empty argument matches all. Case is ignored. Each is a dict with ``id``, ``role``, ``name`` (or the text
+        inside), ``value``, ``in_view`` and, where they apply, ``checked``, ``expanded``, ``disabled`` and similar keys,
+        the ``url`` of a link, and the ``options`` of a select box.
         """
         return self._open_browsing().find(role.lower(), name.lower())
 

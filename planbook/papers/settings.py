@@ -249,8 +249,7 @@ def _environment(config: Config, setting: PaperSetting) -> Values:
     for name, value in config.environment_options.model_dump(mode="json").items():
         theirs = setting.environment_options.get(name, (defaults[name],))
         if name not in (*OPTIONS_WITHOUT_EFFECT, setting.matching_option) and value not in theirs:
-            default = "the default" if theirs[0] is None else _limit(theirs[0])
-            yield f"environment option {name}", _limit(value), default
+            yield f"environment option {name}", _limit(value), _or_default(theirs[0])
     value = setting.matching_option and getattr(config.environment_options, setting.matching_option)
     if setting.environment:
         yield (
@@ -272,7 +271,9 @@ def _planning(run: OurRun, paper: Publication, setting: PaperSetting) -> Values:
     theirs = paper.options(config.planner, setting)
     yield from _options("", run.options, theirs)
     defaults = method(config.planner).options().model_dump(mode="json")
-    yield from _options("", {**config.planner_options}, {key: defaults[key] for key in defaults.keys() - theirs.keys()})
+    for name in sorted(defaults.keys() - theirs.keys()):
+        if (value := config.planner_options.get(name, defaults[name])) != defaults[name]:
+            yield name, _limit(value), _or_default(defaults[name])
     yield (
         "plans that are refused before they act",
         "those with an action that is known to fail" if config.dry_run else None,
@@ -327,6 +328,11 @@ def _options(suffix: str, ours: Mapping[str, JsonValue], theirs: Mapping[str, Js
     for name, value in theirs.items():
         if name in ours:
             yield f"{name}{suffix}", _limit(ours[name]), _limit(value)
+
+
+def _or_default(value: JsonValue) -> JsonValue:
+    """Return a value of an option that the paper does not name. None may have any meaning, not only "no limit"."""
+    return "the default" if value is None else _limit(value)
 
 
 def _limit(value: JsonValue) -> JsonValue:

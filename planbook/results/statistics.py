@@ -197,7 +197,7 @@ def ratio(parts: Parts) -> Estimate:
     """Return the sum of the numerators divided by the sum of the denominators.
 
     The interval is that of a ratio estimator for a random sample of tasks (Cochran, Sampling Techniques, 1977, section
-    6.4).
+    6.4), with a quantile of Student's t, since samples may be small.
     """
     return _estimate(_value(parts), _residuals(parts), _has_interval(parts))
 
@@ -229,5 +229,6 @@ def _estimate(value: float, residuals: Sequence[float], has_interval: bool) -> E
     if not has_interval:
         return Estimate(round(value, 6), None, None)
     count = len(residuals)
-    reach = Z_95 * sqrt(count / (count - 1) * fsum(residual * residual for residual in residuals))
+    spread = sqrt(count / (count - 1) * fsum(residual * residual for residual in residuals))
+    reach = t_quantile(0.975, count - 1) * spread
     return Estimate(round(value, 6), round(value - reach, 6), round(value + reach, 6))

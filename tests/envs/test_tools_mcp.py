@@ -275,10 +275,26 @@ def test_a_secret_in_a_command_is_refused(command: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "options", ["--key $KEY", "--keys", "--sort-key name", "--max-token 4000", "--key-file /keys/a", "A=b c"]
+    "options",
+    [
+        "--key $KEY",
+        "--keys",
+        "--sort-key name",
+        "--max-token 4000",
+        "--key-file /keys/a",
+        "A=b c",
+        "-v /home/me/key:/root/key",
+        "vault-secret:latest",
+        "--header Authorization:Bearer\t$TOKEN",
+    ],
 )
 def test_a_command_without_a_secret_is_accepted(options: str) -> None:
-    assert literal_secrets(["server", *options.split()]) == set()
+    assert literal_secrets(["server", *options.split(" ")]) == set()
+
+
+def test_all_secrets_in_a_header_are_found() -> None:
+    words = ["--header", "Cookie: session=abcd1234; csrf=zzzz9999, a1b2c3==", "--header=Authorization: Bearer abcd5678"]
+    assert literal_secrets(words) == {"abcd1234", "zzzz9999", "a1b2c3==", "abcd5678"}
 
 
 def test_a_secret_in_a_url_is_found_as_written_and_as_decoded() -> None:

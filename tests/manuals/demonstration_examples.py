@@ -2,7 +2,7 @@
 
 An example is a section with the comment ``<!-- task: ID -->``. It also has ``<!-- before: CODE -->`` if code ran before
 the example, and ``<!-- note: TEXT -->`` if that code left a note. The text has the first observation (for whole tasks),
-``Where things stand:``, ``Piece of work:``, and the replies, each with its feedback.
+``Current situation:``, ``Subtask:``, and the replies, each with its feedback.
 """
 
 import re
@@ -22,7 +22,7 @@ _TASK = re.compile(r"<!-- task: (\S+) -->\n")
 _BEFORE = re.compile(r"<!-- before:\n(.*?)-->\n", re.DOTALL)
 _NOTE = re.compile(r"<!-- note: (.*?) -->\n")
 _BODY = re.compile(
-    r"(?P<scene>.*?)(?:^Where things stand: (?P<handed>[^\n]*)\n+)?^Piece of work: (?P<work>[^\n]*)\n+(?P<rest>.*)",
+    r"(?P<scene>.*?)(?:^Current situation: (?P<handed>[^\n]*)\n+)?^Subtask: (?P<work>[^\n]*)\n+(?P<rest>.*)",
     re.DOTALL | re.MULTILINE,
 )
 _TURN = re.compile(r"(?P<reply>.*?```python\n.*?\n```)\n\nWhat happened:\n(?P<happened>.*?)(?:\n\n|\n*\Z)", re.DOTALL)
@@ -60,7 +60,7 @@ def examples(path: Path) -> Iterator[Example]:
         task, before, note = _TASK.search(body), _BEFORE.search(body), _NOTE.search(body)
         body_parts = _BODY.fullmatch(_NOTE.sub("", _BEFORE.sub("", _TASK.sub("", body))))
         assert task, f"{path}: the example {title!r} names no task"
-        assert body_parts, f"{path}: the example {title!r} has no piece of work"
+        assert body_parts, f"{path}: the example {title!r} has no subtask"
         turns = list(_TURN.finditer(body_parts["rest"]))
         assert "".join(turn[0] for turn in turns).strip() == body_parts["rest"].strip(), f"{path}: {title}"
         yield Example(

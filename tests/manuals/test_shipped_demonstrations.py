@@ -68,7 +68,7 @@ def codes(text: str) -> list[str]:
 
 
 def plans(text: str) -> list[str]:
-    return re.split(r"^## To take apart: .*\n", text, flags=re.MULTILINE)[1:]
+    return re.split(r"^## To divide: .*\n", text, flags=re.MULTILINE)[1:]
 
 
 def test_every_environment_has_demonstrations_for_executor_and_planner() -> None:
@@ -212,7 +212,7 @@ def test_shown_goals_are_not_goals_of_the_splits(environment_name: str) -> None:
     splits = set(environment.splits) - {"example"}
     goals = {task.goal for split in splits for task in environment.tasks(Selection(split=split))}
     text = "".join(shown(path) for path in FILES if environment_of(path) == environment_name)
-    shown_goals = set(re.findall(r"^(?:Piece of work|## To take apart): (.*)", text, re.MULTILINE))
+    shown_goals = set(re.findall(r"^(?:Subtask|## To divide): (.*)", text, re.MULTILINE))
     assert len(shown_goals) > 5
     assert goals.isdisjoint(shown_goals)
 

@@ -103,7 +103,7 @@ MISTAKES = {
     "action with the name of a method of the base class": (
         "def open(",
         "def snapshot(",
-        "Doors.snapshot has the name of a method that every environment has; rename it",
+        "Doors.snapshot has the name of a member that every environment has; rename the method",
     ),
     "coroutine": ("def open(", "async def open(", "Doors.open is a coroutine; write `def` instead of `async def`"),
     "parameter that JSON cannot hold": (

@@ -68,7 +68,7 @@ def test_only_a_planner_whose_environment_takes_notes_sees_failed_subtasks(
 ) -> None:
     players = SubtaskModels(planner={GOAL: plan_reply("S1 OR S2", "a", "b"), "b": plan_reply("S1", "c")})
     played(sandbox, players, environment=environment())
-    assert ("Earlier attempts" in players.all_text("planner")) is (environment is NoteHandoffToy)
+    assert ("Subtasks that failed earlier" in players.all_text("planner")) is (environment is NoteHandoffToy)
 
 
 @pytest.mark.parametrize("environment", [TouchToy, StateHandoffToy])
@@ -246,9 +246,9 @@ def test_skills_hand_on_notes_and_the_planner_sees_what_failed(sandbox: Sandbox)
     assert handed[BUY].startswith("You are on the attributes page of B0Z1STOEFE: ")
     first, *_, last = players.prompts("planner")
     assert first.startswith("The search page.")
-    assert "Earlier attempts" not in first
+    assert "Subtasks that failed earlier" not in first
     assert last.startswith("Results for 'space saving faux leather storage ottoman': 1 to 10 of 50\n")
-    assert last.partition("# Earlier attempts, which failed")[2].partition("#")[0].split() == f"- {WRONG}".split()
+    assert last.partition("# Subtasks that failed earlier")[2].partition("#")[0].split() == f"- {WRONG}".split()
     assert "a reason" not in players.all_text("planner")
 
 

@@ -104,7 +104,7 @@ def calls_in_journal(playing: Episode) -> list[Call]:
         if kind == "ask":
             known = cast(dict[str, Any], body)
             role, prompt = known["role"], known["messages"][-1]["content"]
-            before = prompt.partition("# Current state\n\n")[2].partition("\n\n# Your subtask")[0]
+            before = prompt.partition("# Current situation\n\n")[2].partition("\n\n# Your subtask")[0]
             work = prompt.partition("# Your subtask\n\n")[2].partition("\n\nYou have")[0]
             work = work or prompt.partition("# The subtask to divide\n\n")[2]
             calls.append((role, work, scope.count("/plan/") + (role == "executor"), before))

@@ -78,7 +78,7 @@ def test_prompts_mark_actions_that_were_undone(sandbox: Sandbox) -> None:
     assert "- Deed 2." in new_plan
     (error,) = [line for line in new_plan.splitlines() if line.startswith("- oops -> line 1: ")]
     assert error.endswith(" (undone later)")
-    assert "How it ended: Of all that was thought of, nothing is left to try." in new_plan
+    assert "How it ended: No alternative is left to try." in new_plan
 
 
 def test_code_that_is_refused_is_not_rewound(sandbox: Sandbox) -> None:
@@ -258,7 +258,7 @@ class NotingToy(TouchToy):
 def test_notes_of_the_environment_are_in_the_prompts(sandbox: Sandbox) -> None:
     models = AdvocateModels(act=[code("agent.note_down('no')\nagent.note_down('It is blue.')"), touch("wall")])
     played(sandbox, models, environment=NotingToy(), actions=4)
-    assert "# Your notes\n\n- It is blue.\n\n" in models.prompts("act")[1]
+    assert "# The agent's notes\n\n- It is blue.\n\n" in models.prompts("act")[1]
 
 
 # Settings.

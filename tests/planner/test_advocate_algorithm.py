@@ -126,7 +126,7 @@ class TreeModels(AdvocateModels):
         if name == "task_done":
             return YES if tree.task_done(path) else NO
         if name == "subtask_done":
-            subtask = int(prompt.split("needed for the task: part ")[1].split()[0])
+            subtask = int(prompt.split("in the current state: part ")[1].split()[0])
             return YES if tree.subtask_done(path, subtask) else NO
         return super().say(name, prompt)
 

@@ -106,7 +106,7 @@ def test_each_step_is_summarised_and_its_action_judged_in_the_next_step(sandbox:
     )
     history = nodes.questions("reflect")[-1]
     assert (
-        "Turn 2. Seen: Seen at 1. Vitals: Vitals at 1. Plan: Plan at 1. Done: deed 1 x2, aimed at tree, failed: far"
+        "Turn 2. Seen: Seen at 1. Vitals: Vitals at 1. Plan: Plan at 1. Done: deed 1 x2, target tree, failed: far"
         in history
     )
     assert "Turn 4. Seen: Seen at 3. Vitals: Vitals at 3.\n" in history, "plan and action of this step are open"
@@ -162,6 +162,13 @@ def test_only_information_that_passes_every_test_is_kept(sandbox: Sandbox) -> No
     assert [item for item in listed if item in rest.partition("\n# ")[0]] == list(failed)
 
 
+def test_the_result_of_the_last_turn_leaves_out_the_observation(usual: tuple[NodeModels, list[Counter[str]]]) -> None:
+    summaries, changes = (usual[0].questions(name) for name in ("s_action", "obs_chg"))
+    assert all("The last turn and its result" in prompt for prompt in summaries)
+    assert not any("Current observation" in prompt for prompt in summaries)
+    assert {prompt.count("Current observation") for prompt in changes} == {1}
+
+
 # The actor's plan, and the code.
 
 
@@ -172,7 +179,7 @@ def test_a_plan_that_is_kept_expires(usual: tuple[NodeModels, list[Counter[str]]
     ]
     assert "There is none: write a new one." in plans[0]
     assert [re.findall(r"made (\d+) turns ago", plan) for plan in plans[1:4]] == [["1"], ["2"], ["3"]]
-    assert "has expired after 4 turns" in plans[4]
+    assert "expired after 4 turns" in plans[4]
     assert "walk north" not in plans[4]
     assert "made 1 turns ago" in plans[5], "the next plan is a new one"
 

@@ -160,9 +160,7 @@ def test_a_goal_reached_in_another_way_is_described_with_both(sandbox: Sandbox) 
     )
     ending, _ = played(sandbox, voices, options={"selector": "nearest"})
     assert ending.outcome.solved
-    assert (
-        "Done: agent.mine({'log': 3}, None) (carried out as agent.mine({'birch_log': 3}, None))" in voices.prompts()[1]
-    )
+    assert "Done: agent.mine({'log': 3}, None) (tried as agent.mine({'birch_log': 3}, None))" in voices.prompts()[1]
 
 
 # Unusable plans.

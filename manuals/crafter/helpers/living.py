@@ -68,7 +68,7 @@ class Survivor(Explorer):
             self.do()
 
     def reach(self, kinds, steps=400):
-        """Go to the nearest of these kinds and face it; explore if none is known. Return whether ``steps`` sufficed."""
+        """Go to the nearest of these kinds and face it; explore if none is known. Return whether one was reached."""
         until = min(self.last_step, self.agent.step + steps)
         while self.agent.step < until:
             self.tend()
@@ -220,7 +220,7 @@ class Survivor(Explorer):
         return ring + [(further[0] + dy, further[1] + dx), (further[0] - dy, further[1] - dx)]
 
     def gaps(self, x, y, dx, dy):
-        """Return how many places around these two squares are open, or 9 if they cannot be a shelter."""
+        """Return how many places around (x, y) and the next square are open, or 9 if the two cannot be a shelter."""
         ground = self.ground
         if ground.get((x + dx, y + dy)) not in ENTRANCES:
             return 9

@@ -12,6 +12,7 @@ from typing import Any
 from pydantic import JsonValue
 
 from planbook.planner.agent import AGENT
+from planbook.planner.feedback import LAST_OBSERVATION
 from planbook.planner.graph.database import GraphDatabase, add_history, calls_in, current_step, history_of, history_text
 from planbook.planner.graph.hooking import AfterQueryError, ComposeContext, FinishContext, keep_answer_as
 from planbook.planner.graph.templating import value_text
@@ -70,7 +71,7 @@ def three_challenges(answer: JsonValue, database: GraphDatabase) -> JsonValue:
 def three_subgoals(answer: JsonValue, database: GraphDatabase) -> JsonValue:
     """Accept only a list of three subgoals."""
     if not isinstance(answer, list) or len(answer) != SUBGOALS:
-        raise AfterQueryError(f"list exactly {SUBGOALS} subgoals, the most pressing first")
+        raise AfterQueryError(f"list exactly {SUBGOALS} subgoals, the most urgent first")
     return answer
 
 
@@ -79,7 +80,7 @@ def allowed_only(answer: JsonValue, database: GraphDatabase) -> JsonValue:
     allowed = {_normalized(name) for name in _mapping(database.get("allowed_actions"))}
     analyzed = _mapping(_mapping(answer)["actions"])
     if unknown := [name for name in analyzed if _normalized(name) not in allowed]:
-        raise AfterQueryError(f"weigh only the allowed actions, under their own names; not {', '.join(unknown)}")
+        raise AfterQueryError(f"analyse only the allowed actions, under their own names; not {', '.join(unknown)}")
     return answer
 
 
@@ -96,7 +97,7 @@ def one_action(answer: JsonValue, database: GraphDatabase) -> JsonValue:
     if any(isinstance(node, ast.For | ast.While) for node in nodes) and not any(
         isinstance(node, ast.Break) for node in nodes
     ):
-        raise AfterQueryError("the loop must end (break) when the action is refused or a hazard is to be seen")
+        raise AfterQueryError("the loop must end (break) when the action is refused or a danger is near")
     return answer
 
 
@@ -116,7 +117,7 @@ def note_action(context: FinishContext) -> None:
     """Add the result of the last step to the history, and store whether feedback on the skill is due."""
     database, summary = context.database, _mapping(context.answer)
     result = RESULTS[summary["success"]].format(summary["causes_of_failure"])
-    action = f"{summary['action']} x{summary['repeats']}, aimed at {summary['target']}, {result}"
+    action = f"{summary['action']} x{summary['repeats']}, target {summary['target']}, {result}"
     add_history(database, current_step(database) - 1, action=action)
     turns = _steps_with_current_skill(database)
     is_due = turns and turns[-1]["step"] == current_step(database) - 1 and len(turns) % FEEDBACK_EVERY == 0
@@ -221,7 +222,7 @@ LABELS = {"observation": "Seen", "vitals": "Vitals", "plan": "Plan", "action": "
 IN_THE_HISTORY = frozenset({"s_obs", "s_vit", "s_action", "feed"})
 """Nodes whose answers are not shown, since the history and the feedback contain them."""
 NOTHING = "nothing yet"
-REPEATED = "\nWhat is there now:\n"
+REPEATED = f"\n{LAST_OBSERVATION}"
 """The beginning of a part of the feedback that is cut off: it repeats the observation, which has its own section."""
 ACTION_TABLE = "obs_current_actions"
 """The node that answers with a table of all actions."""
@@ -266,7 +267,7 @@ def _plan_so_far(database: GraphDatabase) -> str:
     if not plan:
         return "There is none: write a new one."
     if not is_plan_valid(database):
-        return f"There is none: the last plan has expired after {plan['expires_after']} turns. Write a new one."
+        return f"There is none: the last plan expired after {plan['expires_after']} turns. Write a new one."
     shown = {name: value for name, value in plan.items() if name != "since"}
     return f"{value_text(shown)}\nIt was made {current_step(database) - plan['since']} turns ago."
 

@@ -92,7 +92,7 @@ class ExecutorOptions(Options):
 
 
 class Subtask(Payload):
-    """A piece of work for the executor or the planner, and what that role claims about it in the end."""
+    """A subtask for the executor or the planner, and what that role claims about it in the end."""
 
     span = "subtask"
 

@@ -65,7 +65,7 @@ def read_decomposition(text: str) -> Decomposition:
     order_line = max((number for number, line in enumerate(lines) if _match(_ORDER, line)), default=len(lines))
     steps, thought = _steps(lines[:order_line])
     if not steps:
-        raise ValueError("the plan has no steps; write each as a line of its own, 'Step 1: ...', 'Step 2: ...'")
+        raise ValueError("the plan has no steps; write each on a separate line, 'Step 1: ...', 'Step 2: ...'")
     if order_line == len(lines):
         raise ValueError("the last line is missing: 'Execution Order: ...' with the steps joined by AND or OR")
     tree = _parse(_order(lines[order_line:]))

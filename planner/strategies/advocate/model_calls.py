@@ -89,7 +89,7 @@ def read_outline(text: str) -> Outline:
         elif parts and indent > 1:
             parts[-1] = f"{parts[-1]} {line.strip()}"
     if not parts:
-        raise ValueError("the plan is missing; write each subtask on a line of its own, '1. ...', '2. ...'")
+        raise ValueError("the plan is missing; write each subtask on a separate line, '1. ...', '2. ...'")
     if holds_list:
         raise ValueError(f"subtask {len(parts)}, the last, has a nested list; write one flat list, '1. ...', '2. ...'")
     if len(parts) > MAX_PARTS:
@@ -140,7 +140,7 @@ def _line(text: str, name: str) -> str:
     values = [rest for label, rest in _labelled_lines(text) if label == name.lower()]
     if len(values) != 1 or not values[0]:
         problem = "is missing" if not values else "is empty" if len(values) == 1 else f"appears {len(values)} times"
-        raise ValueError(f"the line '{name}: ...' {problem}; write it once, on a line of its own")
+        raise ValueError(f"the line '{name}: ...' {problem}; write it once, on a separate line")
     return values[0]
 
 

@@ -215,7 +215,7 @@ class AdvocateRound:
         return RenderedText.of("\n".join(filter(None, parts)), events, shown_page, state)
 
 
-NOTHING_LEFT = "Of all that was thought of, nothing is left to try."
+NOTHING_LEFT = "No alternative is left to try."
 
 
 def play_rounds(
