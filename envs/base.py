@@ -233,7 +233,7 @@ class Environment(OptionalMembers, ABC):
         if not isinstance(verdict, Verdict):
             problem = f"must return a Verdict, but returned {type(verdict).__name__}"
         elif not isinstance(verdict.solved, bool):
-            problem = f"must return a Verdict whose solved is a bool, not {verdict.solved!r:.80}"
+            problem = f"must return a Verdict whose solved is a bool, not {type(verdict.solved).__name__}"
         elif not (isinstance(verdict.score, Real) and -ROUNDING <= verdict.score <= 1 + ROUNDING):
             problem = f"must return a score from 0 to 1, not {verdict.score!r:.80}"
         if problem:
@@ -298,7 +298,7 @@ def _observation(answer: object, method: str, function: Callable[..., Any]) -> O
         if not isinstance(value, kind):
             raise EnvironmentBroken(
                 f"{_location(method, function)} must return an Observation whose {name} is a {kind.__name__}, "
-                f"not {value!r:.80}"
+                f"not {type(value).__name__}"
             )
     return observation
 

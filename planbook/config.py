@@ -131,9 +131,7 @@ class PlayingSettings(SettingsModel):
         "A limit for each cell, a piece of plan code that runs in one go, for example wall_seconds=20.",
         Option("Episodes", "--limit", metavar="NAME=VALUE", many=True),
     )
-    seed: int = option(
-        0, "Seed of plans and models, and of the tasks that `build` and `test` draw.", Option("Episodes")
-    )
+    seed: int = option(0, "Seed of plans, models, and the tasks that `build` and `test` draw.", Option("Episodes"))
     dry_run: bool = option(
         False,
         "Refuse a plan before its first action if one of its actions is known to fail.",

@@ -91,7 +91,7 @@ MISTAKES = {
     "observation whose text is a number": (
         "return Observation(",
         "return Observation(len(self.opened)) or Observation(",
-        "Doors.begin (doors.py:22) must return an Observation whose text is a str, not 0",
+        "Doors.begin (doors.py:22) must return an Observation whose text is a str, not int",
     ),
     "no name": (
         'name, types, splits = "doors", (',
@@ -133,7 +133,11 @@ MISTAKES = {
     "action that raises": ("self.opened.append(door)", "self.opened[door]", "open('"),
     "begin that raises": ("Observation(", "1 / 0 or Observation(", "begin() raised ZeroDivision"),
     "verdict of another class": ("Verdict(self.out, float(self.out))", "self.out", "must return a Verdict"),
-    "verdict that is a list": ("Verdict(self.out,", "Verdict([self.out],", "a Verdict whose solved is a bool, not ["),
+    "verdict that is a list": (
+        "Verdict(self.out,",
+        "Verdict([self.out],",
+        "a Verdict whose solved is a bool, not list",
+    ),
     "score out of bounds": ("float(self.out))", "2.0)", "must return a score from 0 to 1, not 2.0"),
     "score that is not a number": ("float(self.out))", "None)", "must return a score from 0 to 1, not None"),
     "no list of tasks": (
