@@ -17,9 +17,11 @@ _HARMLESS_NAME = re.compile(
 )
 _SECRET_VALUE = re.compile(r"(?:sk|pk|ghp|gho|ghs|github_pat|glpat|xox[abprs]|hf|AKIA|eyJ)[-_\w]{12,}")
 _HEADER = re.compile(
-    r"(?:--?[\w-]+=)?((?:x-[\w-]+|authorization|cookie|api-key)(?=:)|[\w-]+(?=: )): *(.+)", re.IGNORECASE
+    r"(?:--?[\w-]+=)?((?:x-[\w-]+|(?:proxy-)?authorization|(?:set-)?cookie|api-?key|(?:private|auth|access)-token|--[\w-]+)"
+    r"(?=:)|[\w-]+(?=: )): *(.+)",
+    re.IGNORECASE,
 )
-"""A header of a request, such as ``Authorization: Bearer ...``."""
+"""A header of a request, such as ``Authorization: Bearer ...``. Without a space, only names that no image tag has."""
 _SECRET_IN_PATH = re.compile(r"(?=.*\d)(?=.*[A-Za-z])[\w-]{24,}")
 
 
@@ -54,7 +56,8 @@ def literal_secrets(words: Sequence[str]) -> set[str]:
             name, assigned, value = word.partition("=")
             named = [(name, value if assigned else following)] if assigned or name.startswith("-") else []
             if header := _HEADER.fullmatch(word):
-                parts = (part.split()[-1] for part in re.split("[;,]", header[2]) if part.strip())
-                named += [(header[1], re.sub(r"^[\w-]+=(?=[^=])", "", part)) for part in parts]
+                parts = (part for part in re.findall(r"[^\s;,]+", header[2]) if "=" in part)
+                values = [header[2].split()[-1], *(re.sub(r"^[\w-]+=(?=[^=])", "", part).strip('"') for part in parts)]
+                named += [(header[1], value) for value in values]
         secrets |= {value for name, value in named if holds_secret(name, value)}
     return secrets

@@ -63,7 +63,7 @@ class Selection(BaseModel):
     seeds: tuple[int, ...] = ()
     """The seeds, for environments that make a task from a type and a seed."""
     ids: tuple[str, ...] = ()
-    """The ids of tasks. If not empty, types and seeds are ignored. The tasks must be in the named split."""
+    """The ids of tasks. If not empty, types and seeds are ignored. If a split is named, they must be in it."""
 
 
 @dataclass(frozen=True, slots=True)

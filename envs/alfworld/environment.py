@@ -219,7 +219,7 @@ class Alfworld(Environment):
         "agent.take_from('pen_1', 'shelf_2') -> 'You take pen_1 from shelf_2. You are at shelf_2 and holding pen_1.'"
     )
     def take_from(self, object: str, receptacle: str) -> Observation:
-        """Take an object from a receptacle at the agent's place, which must not be closed. The hands must be empty."""
+        """Take an object from a receptacle where the agent is, unless it is closed. The hands must be empty."""
         reply = self._send("take {} from {}", object, receptacle)
         if reply.text != NOTHING:
             self._holding = object

@@ -197,7 +197,7 @@ class Crafter(Environment):
 
     @action("agent.sleep() -> 'You sleep. Step 180: you fell asleep. ...'")
     def sleep(self) -> Observation:
-        """Fall asleep, or keep sleeping, to regain energy. Only noop works until it is full or damage is taken."""
+        """Fall asleep, or keep sleeping. Until energy is full or you are hurt, only sleep and noop work."""
         return self._take(CrafterAction("sleep"))
 
     @action("agent.noop() -> 'You wait. Step 14. ...'")

@@ -170,7 +170,8 @@ class Minecraft(Environment):
     def kill(self, obj: dict[str, int], tool: str | None = None) -> Observation:
         """Walk to the nearest animals that give an item, and kill enough to get this many more.
 
-        Items are meat, wool, leather, feathers, string. No tool is needed."""
+        Such items are meat (beef, mutton, porkchop, chicken, rabbit), wool, leather, feather, string and bone.
+        No tool is needed."""
         return self._do("kill", obj, tool)
 
     @action('agent.craft({"planks": 4}, {"log": 1}) -> "You craft 4 planks from 1 log. Inventory: 4 planks."')

@@ -150,7 +150,7 @@ class Miniwob(Environment):
 
     @action("agent.press_key('enter') -> the page's HTML")
     def press_key(self, key: str) -> Observation:
-        """Press a key: a single character, or a named key.
+        """Press a key: a single character, or a named key such as enter, tab, escape, page_down or arrow_left.
 
         The names are enter, space, tab, backspace, delete, escape, home, end, page_up, page_down, arrow_up,
         arrow_down, arrow_left and arrow_right."""

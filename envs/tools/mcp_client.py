@@ -46,8 +46,8 @@ MAX_STDERR = 500
 CONNECTION_CLOSED = -32000
 REQUEST_TIMEOUT = -32001
 """The SDK's error codes for a closed connection, and for a request without an answer in time."""
-CLOSED = ("Connection closed", "SSE stream ")
-"""The beginnings of the SDK's messages about a closed connection. Servers use the same code for other errors."""
+_CLOSED = re.compile(r"Connection closed$|SSE stream ")
+"""The SDK's messages about a closed connection. Servers may use the same code for errors of their own."""
 MAX_PAGES = 100
 """Maximum number of pages to read of a server's list of tools."""
 TIMEOUT = 30.0
@@ -289,7 +289,7 @@ class McpConnection:
             future.cancel()
             raise self._timeout_error(activity) from error
         except MCPError as error:
-            if error.code == CONNECTION_CLOSED and error.error.message.startswith(CLOSED):  # not the server's words
+            if error.code == CONNECTION_CLOSED and _CLOSED.match(error.error.message):  # not the server's words
                 raise self._broken(f"died while {activity}") from error
             if error.code == REQUEST_TIMEOUT and "timed out" in str(error):
                 raise self._timeout_error(activity) from error

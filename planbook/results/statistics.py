@@ -203,7 +203,7 @@ def ratio(parts: Parts) -> Estimate:
 
 
 def ratio_difference(first: Parts, second: Parts) -> Estimate:
-    """Return the second ratio minus the first. Both are over the same tasks, in the same order."""
+    """Return the second ratio minus the first, with an interval as in ``ratio``. Both are over the same tasks."""
     residuals = [after - before for before, after in zip(_residuals(first), _residuals(second), strict=True)]
     return _estimate(_value(second) - _value(first), residuals, _has_interval(first) and _has_interval(second))
 

@@ -97,7 +97,7 @@ def one_action(answer: JsonValue, database: GraphDatabase) -> JsonValue:
     if any(isinstance(node, ast.For | ast.While) for node in nodes) and not any(
         isinstance(node, ast.Break) for node in nodes
     ):
-        raise AfterQueryError("the loop must end (break) when the action is refused or a danger is near")
+        raise AfterQueryError("the loop must end (break) when the action is refused or a danger is in view")
     return answer
 
 
