@@ -91,7 +91,7 @@ def play_lost(sandbox: Sandbox, says: AdvocateModels) -> tuple[Ending, Episode, 
     assert [each["fate"] for each in found] == ["abandoned", "kept", "turned back", "kept"], ending.message
     assert [each["parent"] for each in found] == [None, None, 0, 1]
     assert "- Opened the page on installing. (undone later)\n" in says.prompts("task_done")[-1]
-    assert "# Notes taken\n\n- Vellsand has 148 berths\n" in says.prompts("answer")[0]
+    assert "# The agent's notes\n\n- Vellsand has 148 berths\n" in says.prompts("answer")[0]
     assert [str(step.action) for step in playing.steps][-2:] == ["note_down('Vellsand has 148 berths')", "stop('148')"]
     return ending, playing, found
 
