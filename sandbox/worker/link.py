@@ -13,7 +13,16 @@ from collections.abc import Callable, Iterator, Mapping
 from types import FrameType
 from typing import Any, NamedTuple, NoReturn, Self
 
-from planbook.sandbox.protocol import MAX_FROM_WORKER, MAX_MODULE, MAX_STRING, PREFIX, FrameTooLong, Receiver, pack
+from planbook.sandbox.protocol import (
+    FIRST_CHUNK,
+    MAX_FROM_WORKER,
+    MAX_MODULE,
+    MAX_STRING,
+    PREFIX,
+    FrameTooLong,
+    Receiver,
+    pack,
+)
 from planbook.sandbox.worker.determinism import CLOCK
 from planbook.sandbox.worker.results import MEMORY_FAULT, SCALARS, as_json, decode, encode, printable, to_bytes
 
@@ -161,21 +170,24 @@ class Link:
         self._file: str | None = None
         self.objects: dict[str, object] = {}
 
-    def receive(self) -> list[Any]:
-        """Return the next message of the host. The worker ends if the host has hung up."""
-        size = int.from_bytes(self._read(PREFIX))
-        return decode(self._read(size).decode())  # type: ignore[no-any-return]
+    def receive(self, first_read: int = FIRST_CHUNK) -> list[Any]:
+        """Return the next message of the host. The worker ends if the host has hung up.
 
-    def _read(self, size: int) -> bytes:
-        """Return this many bytes, as one object however they arrive: it affects the addresses of later objects."""
-        read = b""
+        A short message takes one read. ``first_read`` is PREFIX if the message after it may have arrived too. The parts
+        in which a message arrives must not affect the number of objects, and with it the addresses of later ones.
+        """
+        frame = self._read(first_read)
+        missing = PREFIX + int.from_bytes(frame[:PREFIX]) - len(frame)
+        rest = b""
+        while len(rest) < missing:
+            rest += self._read(missing - len(rest), socket.MSG_WAITALL)
+        return decode((frame[PREFIX:] + rest).decode())  # type: ignore[no-any-return]
+
+    def _read(self, size: int, flags: int = 0) -> bytes:
         try:
-            while len(read) < size:
-                part = self._receiver.receive(size - len(read), socket.MSG_WAITALL)
-                read += part or os._exit(0)
+            return self._receiver.receive(size, flags) or os._exit(0)
         except OSError:
             os._exit(0)
-        return read
 
     def send(self, payload: bytes) -> None:
         """Send one message. Raises FrameTooLong.

@@ -14,7 +14,7 @@ from functools import partial
 from types import CodeType
 from typing import Any, NoReturn
 
-from planbook.sandbox.protocol import MAX_FROM_WORKER, pack
+from planbook.sandbox.protocol import MAX_FROM_WORKER, PREFIX, pack
 from planbook.sandbox.worker import determinism, language, lockdown, results
 from planbook.sandbox.worker.determinism import CLOCK
 from planbook.sandbox.worker.link import OUT_OF_MEMORY, HostFunction, HostObject, Link, PlanRecord, refresh
@@ -63,7 +63,7 @@ def serve(setup: WorkerSetup) -> NoReturn:
     refusals = {} if setup.program is None else {"seccomp": lockdown.attempt(lockdown.confine, setup.program)}
     runner, link = setup.runner, setup.runner.link
     link.send(to_bytes(["locked", refusals]))
-    _, settings = link.receive()
+    _, settings = link.receive(PREFIX)
     runner.open(settings)
     while True:
         kind, source, name, compiled, changed, clock = link.receive()
@@ -179,10 +179,11 @@ def _rehearse(*, guarded: bool) -> None:
     The interpreter specialises code that runs often by writing into it. A forked process must copy each memory page to
     which it writes. Pages that are written here, before the fork, need not be copied in every worker.
     """
-    ours, theirs = socket.socketpair()
+    ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)  # each read takes one message
     with ours, theirs:
         runner = CellRunner(ours, guarded=guarded)
-        theirs.sendall(pack(to_bytes(["answer", "text", None, 1]), MAX_FROM_WORKER) * REHEARSAL_CALLS)
+        for _ in range(REHEARSAL_CALLS):
+            theirs.send(pack(to_bytes(["answer", "text", None, 1]), MAX_FROM_WORKER))
         runner.open(REHEARSAL_SETTINGS)
         runner.link.update({"host.now": 1}, 1)
         compiled = b2a_base64(marshal.dumps((compile(REHEARSAL_CODE, REHEARSAL_FILE, "exec"), None))).decode()
