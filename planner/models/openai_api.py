@@ -32,7 +32,6 @@ from planbook.planner.models.openai_replies import (
     read_stream,
     request_limit,
     retry_after,
-    whole_reply_chunk,
 )
 from planbook.planner.models.tokens import estimated_usage
 from planbook.planner.models.types import Message, OnText, Reply, Sampling
@@ -150,7 +149,7 @@ class OpenAIModel:
         while True:
             parameters = self._parameters.for_sampling(sampling)
             try:
-                return self._request(messages, parameters, listener)
+                return self._request(messages, sampling, parameters, listener)
             except (openai.BadRequestError, openai.UnprocessableEntityError) as error:
                 refused = None if is_too_long(error) else self._parameters.learn(error, parameters)
                 if refused is None:
@@ -158,29 +157,20 @@ class OpenAIModel:
                 if REPLACEMENTS[refused] is None and refused in Sampling.model_fields:
                     LOG.warning("%s does not support %s: requests leave it out from now on", self._title, refused)
 
-    def _request(self, messages: Sequence[Message], parameters: dict[str, Any], listener: ReplyListener) -> ReplyParts:
+    def _request(
+        self, messages: Sequence[Message], sampling: Sampling, parameters: dict[str, Any], listener: ReplyListener
+    ) -> ReplyParts:
         sent = [{"role": message.role, "content": _sendable(message.content)} for message in messages]
-        body = {"model": self._model, "messages": sent, **parameters}
-        ask = self._stream if parameters.get("stream") else self._whole
-        with closing(read_in_thread(lambda: ask(body), self._stopped, self._log_silence)) as chunks:
+        body = {"model": self._model, "messages": sent, **parameters, **self._extra_body}
+        with closing(
+            read_in_thread(lambda: self._chunks(body, sampling.context), self._stopped, self._log_silence)
+        ) as chunks:
             return read_stream(chunks, listener)
 
-    def _whole(self, body: dict[str, Any]) -> Iterator[Mapping[str, Any]]:
-        """Yield the only piece of a reply that is not streamed."""
-        create: Any = self._client.chat.completions.with_raw_response.create
-        yield whole_reply_chunk(create(**body, extra_body=self._extra_body or None).http_response)
-
-    def _stream(self, body: dict[str, Any]) -> Iterator[Mapping[str, Any]]:
-        """Yield the pieces of a streamed reply as plain JSON. Each object of the SDK would take half a millisecond."""
-        return read_chunks(
-            self._client.post(
-                "/chat/completions",
-                cast_to=object,
-                body={**body, **self._extra_body},
-                stream=True,
-                stream_cls=EventStream,
-            )
-        )
+    def _chunks(self, body: dict[str, Any], max_tokens: int) -> Iterator[Mapping[str, Any]]:
+        """Yield the pieces of a reply as plain JSON. Each object of the SDK would take half a millisecond."""
+        stream = self._client.post("/chat/completions", cast_to=object, body=body, stream=True, stream_cls=EventStream)
+        return read_chunks(stream, max_tokens)
 
     def _reply(self, received: ReplyParts, messages: Sequence[Message], seconds: float) -> Reply:
         """Return the reply. If the server's name for its model is a path, only its last part is used."""
