@@ -217,7 +217,9 @@ def _model_name(model: Any) -> str:
     if isinstance(model, Mapping):
         raise BadArgument("model: it is one model; give a mapping by role as models=")
     if not hasattr(model, "complete"):
-        raise BadArgument(f"model: {model!r} is neither a name nor an object with complete(messages, sampling)")
+        raise BadArgument(
+            f"model: {model!r} is neither a name nor an object with complete(messages, sampling, on_text=None)"
+        )
     return register_model(model)
 
 

@@ -1,5 +1,6 @@
 """Load a model by its name, such as ``openai:gpt-4o-mini``. The command line uses these names."""
 
+import inspect
 import re
 from collections.abc import Callable
 from pathlib import Path
@@ -28,8 +29,19 @@ _OBJECTS: dict[str, Model] = {}
 
 
 def register_model(model: Model) -> str:
-    """Make a model known to ``load_model`` in this process. Return its name: ``object:`` and ``name`` or class."""
+    """Make a model known to ``load_model`` in this process. Return its name: ``object:`` and ``name`` or class.
+
+    Raises UnknownModel if its method ``complete`` has the wrong parameters.
+    """
     base = getattr(model, "name", "") or type(model).__name__
+    try:
+        for arguments in (2, 3):  # the third is optional
+            inspect.signature(model.complete).bind(*[None] * arguments)
+    except TypeError as error:
+        raise UnknownModel(
+            f"the model {base} cannot be asked: {error}. Give it the method "
+            "complete(self, messages, sampling, on_text=None) -> Reply"
+        ) from error
     name = base if base.startswith(OBJECT_PREFIX) else f"{OBJECT_PREFIX}{base}"
     _OBJECTS[name] = model
     return name

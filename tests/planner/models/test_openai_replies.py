@@ -132,7 +132,9 @@ def test_a_whole_answer_needs_no_finish_reason(server: Server) -> None:
 
 def test_a_stream_without_end_is_given_up() -> None:
     with serving(lambda messages: "and so on " * 20_000) as server:
-        with pytest.raises(ModelUnavailable, match=r"does not end its reply after one request: 1,0\d\d,\d{3} bytes for a"):
+        with pytest.raises(
+            ModelUnavailable, match=r"does not end its reply after one request: 1,0\d\d,\d{3} bytes for a"
+        ):
             model(server).complete(ASK, Sampling(max_tokens=100, context=500))
         assert len(server.requests) == 1
 
