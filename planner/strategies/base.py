@@ -19,6 +19,7 @@ from typing import Any, ClassVar, NamedTuple, Protocol, Self, get_type_hints
 from pydantic import BaseModel, ConfigDict, JsonValue, ValidationError
 
 from planbook.envs import Environment, MissingRequirement, ModuleLoadError, load_module
+from planbook.planner.ending import broken_ending
 from planbook.planner.episode import Episode
 from planbook.planner.errors import (
     EpisodeBroken,
@@ -115,17 +116,23 @@ def play(episode: Episode, strategy: Strategy, options: BaseModel) -> Ending:
     instead, and leave the episode without an ending: EpisodeStopped, BudgetEnded, JournalMismatch, JournalFailed, and
     the errors of a missing or failed resource (MissingRequirement, SandboxClosed, WorkerFailed, ModelError).
     """
+    problem = ""
     try:
-        with suppress(EpisodeOver):
+        try:
             episode.begin()
             strategy(episode, options)
-        ending = episode.ending()
+        except NoPlan as no_plan:
+            problem = str(no_plan)
+        except EpisodeOver:
+            pass
+        ending = episode.ending(problem)
     except (MissingRequirement, SandboxClosed, WorkerFailed, ModelError):
         raise
     except EpisodeBroken as broken:
-        ending = episode.broken(str(broken))
+        ending = broken_ending(str(broken), episode.feedbacks, episode.actions)
     except (Exception, SystemExit) as error:
-        ending = episode.broken(_fault_of(error, strategy, episode.environment))
+        fault = _fault_of(error, strategy, episode.environment)
+        ending = broken_ending(fault, episode.feedbacks, episode.actions)
     finally:
         episode.close()
     episode.write_ending(ending)
@@ -266,11 +273,12 @@ def play_in_rounds(episode: Episode, max_rounds: int, play: Callable[[int], None
     """Play a task in up to ``max_rounds`` rounds, until it is solved. The best round counts.
 
     A round is one attempt; each but the first begins with a reset of the environment. ``play`` gets its number, from 0.
+    Raises NoPlan if the last round ended because no reply held a usable plan.
     """
     for number in range(max_rounds):
         if number:
             episode.new_round()
-        with suppress(RoundOver, NoPlan):
+        with suppress(RoundOver, *([] if number == max_rounds - 1 else [NoPlan])):
             play(number)
         if episode.verdict().solved:
             return
