@@ -4,7 +4,6 @@ import logging
 import os
 import random
 import re
-import threading
 import time
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
@@ -267,13 +266,6 @@ class Parameters:
 
     def __init__(self) -> None:
         self._replaced: dict[str, str | None] = {}
-        self._lock = threading.Lock()
-
-    @property
-    def replaced(self) -> dict[str, str | None]:
-        """Maps the parameters that were refused so far to their replacements."""
-        with self._lock:
-            return dict(self._replaced)
 
     def for_sampling(self, sampling: Sampling) -> dict[str, Any]:
         """Return the parameters of a request with this sampling."""
@@ -285,10 +277,9 @@ class Parameters:
             "stream_options": {"include_usage": True},
             "stream": True,
         }
-        replaced = self.replaced
-        if "stream" in replaced:
+        if "stream" in self._replaced:
             del values["stream_options"]  # servers refuse it without "stream"
-        names = {name: replaced.get(name, name) for name in values}
+        names = {name: self._replaced.get(name, name) for name in values}
         return {sent: values[name] for name, sent in names.items() if sent is not None and values[name] is not None}
 
     def learn(self, error: openai.APIStatusError, sent: Mapping[str, Any]) -> str | None:
@@ -296,8 +287,7 @@ class Parameters:
         name = next((name for name in REPLACEMENTS if name in sent and _is_about(error, name)), None)
         if name is None or _OUT_OF_RANGE.search(error.message):
             return None
-        with self._lock:
-            self._replaced[name] = REPLACEMENTS[name]
+        self._replaced[name] = REPLACEMENTS[name]
         return name
 
 

@@ -52,13 +52,6 @@ class OtherApi(BrokenStream):
 
 
 Failure = openai.APIError | BrokenStream
-_RETRYABLE = (
-    BrokenStream,
-    openai.APIConnectionError,  # includes timeouts
-    openai.ConflictError,
-    openai.RateLimitError,
-    openai.InternalServerError,
-)
 
 
 def is_too_long(error: Failure) -> bool:
@@ -73,11 +66,9 @@ def is_too_long(error: Failure) -> bool:
 
 def is_retryable(error: Failure) -> bool:
     """Return True if the same request may succeed later."""
-    if isinstance(error, OtherApi):
+    if isinstance(error, OtherApi) or (isinstance(error, openai.APIError) and NOT_RETRYABLE & {error.code, error.type}):
         return False
-    if isinstance(error, _RETRYABLE):
-        return not (isinstance(error, openai.APIError) and NOT_RETRYABLE & {error.code, error.type})
-    status = _status(error)  # an error inside a stream may have no status
+    status = _status(error)  # a broken connection and an error inside a stream have none
     return status is None or status in (408, 409, 429) or status >= 500
 
 
@@ -168,19 +159,16 @@ def _is_silence(error: Failure) -> bool:
 
 
 def describe(error: Failure, key: str) -> str:
-    """Return a failure in one line. If the server quotes the key, it is hidden."""
+    """Return a failure in one line. If the server quotes the key, it is hidden. A short placeholder is not secret."""
     text = str(error)
     if isinstance(error, openai.APIConnectionError) and error.__cause__ is not None:
         text = f"{text.rstrip('.')} ({type(error.__cause__).__name__}: {error.__cause__})"
     elif isinstance(error, openai.APIStatusError) and text == f"Error code: {error.status_code}" and error.body:
         text = f"{text} - {error.body}"  # the body is not in OpenAI's format
-    text = " ".join(_without_key(text, key).split())
+    if len(key) >= MIN_KEY_LENGTH:
+        text = text.replace(key, "[key]")
+    text = " ".join(text.split())
     return text if len(text) <= MAX_QUOTE else f"{text[:MAX_QUOTE]} ..."
-
-
-def _without_key(text: str, key: str) -> str:
-    """Return the text without the key. A short placeholder, which is not secret, is left in it."""
-    return text.replace(key, "[key]") if len(key) >= MIN_KEY_LENGTH else text
 
 
 def _status(error: Failure) -> int | None:

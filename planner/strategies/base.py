@@ -161,10 +161,6 @@ def _line_of(error: BaseException, strategy: Strategy) -> str:
     return f"{Path(file).name}:{lines[-1]}" if file and lines else ""
 
 
-def _no_roles(options: Any, environment: str) -> Collection[str]:
-    return ()
-
-
 IsAsked = Callable[[Any, Environment], bool]
 """Takes the method's options and the environment. Returns True if a role is asked."""
 
@@ -210,7 +206,7 @@ class Method:
     """Maps each role that is not always asked to a function that returns True if it is."""
     fallback_demonstrations: tuple[str, ...] = ()
     """Names of those demonstrations that are shown only if another one is missing."""
-    roles_from_options: Callable[[Any, str], Collection[str]] = _no_roles
+    roles_from_options: Callable[[Any, str], Collection[str]] = lambda options, environment: ()
     """Takes the options and the environment's name. Returns further roles, which the options name."""
     spans: tuple[type[Payload], ...] = ()
     """Payload types of the spans that it records."""
