@@ -317,7 +317,8 @@ def load_from_file(spec: str) -> Method:
         advice = choices or "; name a function: FILE.py:NAME"
         raise UnknownStrategy(f"{file} has {len(methods) or 'no'} methods{advice}")
     if name not in members:
-        raise UnknownStrategy(f"{file} has no {name!r}; it has {', '.join(_callables(members)) or 'no function'}")
+        callables = [key for key, member in members.items() if inspect.isfunction(member) or isinstance(member, Method)]
+        raise UnknownStrategy(f"{file} has no {name!r}; it has {', '.join(callables) or 'no function'}")
     return _as_method(members[name], f"{name} in {file}")
 
 
@@ -331,10 +332,6 @@ def _functions(members: Mapping[str, Any]) -> list[str]:
         and member.__module__ == members.get("__name__")
         and len(inspect.signature(member).parameters) == 2
     ]
-
-
-def _callables(members: Mapping[str, Any]) -> list[str]:
-    return [name for name, member in members.items() if inspect.isfunction(member) or isinstance(member, Method)]
 
 
 def _as_method(member: Any, where: str) -> Method:

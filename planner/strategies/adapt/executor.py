@@ -329,11 +329,6 @@ class DecompositionFigures(Figures):
         )
 
 
-def _top_claim(subtasks: Sequence[Subtask]) -> bool | None:
-    """Return the last claim about the whole task, which belongs to the last round."""
-    return next((subtask.done for subtask in reversed(subtasks) if subtask.depth == TOP), None)
-
-
 def _calls(pairs: EndingsWithSubtasks) -> tuple[float, float]:
     """Return the mean numbers of calls of the executor and of the planner in a played episode."""
     played = [subtasks for ending, subtasks in pairs if ending.outcome.played]
@@ -352,10 +347,12 @@ def _k_max(pairs: EndingsWithSubtasks) -> float | None:
 
 
 def _audit(pairs: EndingsWithSubtasks) -> Audit:
+    """Count the last claim about the whole task, which belongs to the last round, of each episode."""
     claims: dict[bool, list[bool | None]] = {True: [], False: []}
     for ending, subtasks in pairs:
         if ending.outcome.played:
-            claims[ending.outcome.solved].append(_top_claim(subtasks))
+            last = next((subtask.done for subtask in reversed(subtasks) if subtask.depth == TOP), None)
+            claims[ending.outcome.solved].append(last)
     unplayed = len(pairs) - sum(map(len, claims.values()))
     return Audit(solved=_claims(claims[True]), not_solved=_claims(claims[False]), unplayed=unplayed)
 
