@@ -5,6 +5,7 @@ documentation are all derived from a method's signature, docstring and example.
 """
 
 import inspect
+import keyword
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import fields
@@ -12,7 +13,7 @@ from numbers import Real
 from pathlib import Path
 from typing import Any, ClassVar, Concatenate, ParamSpec, TypeVar
 
-from pydantic import BaseModel
+from pydantic import BaseModel, PositiveInt
 
 from planbook.envs.errors import Diverged, EnvironmentBroken, EpisodeEnded, UnknownAction
 from planbook.envs.optional import OptionalMembers
@@ -111,7 +112,7 @@ class Environment(OptionalMembers, ABC):
 
     Options: ClassVar[type[BaseModel]] = NoOptions
     """The pydantic model of the environment's options. ``__init__`` and the class methods receive an instance of it."""
-    action_limit: ClassVar[int] = 50
+    action_limit: ClassVar[PositiveInt] = 50
     """Maximum number of actions in an episode, unless the run or the method sets another limit."""
     parallel: ClassVar[bool] = True
     """True if several instances may run at the same time, each in its own thread."""
@@ -272,11 +273,16 @@ def _marked_members(environment: type) -> dict[str, Any]:
 
 
 def _check_spec(environment: type, spec: ActionSpec) -> ActionSpec:
-    """Return the spec. Raises TypeError unless every parameter can be passed by position."""
+    """Return the spec. Raises TypeError unless plans can use its name, and pass every parameter by position."""
     if not callable(spec.function):
         raise TypeError(f"{environment.__name__} overrides the action {spec.name}, but not with a method")
     if inspect.iscoroutinefunction(spec.function):
         raise TypeError(f"{environment.__name__}.{spec.name} is a coroutine; write `def` instead of `async def`")
+    if not spec.name.isidentifier() or keyword.iskeyword(spec.name) or spec.name.startswith("_"):
+        raise TypeError(
+            f"{environment.__name__}: plans cannot call {spec.name!r}; give it a name that is no keyword and does not "
+            "begin with an underscore"
+        )
     for parameter in list(inspect.signature(spec.function).parameters.values())[1:]:
         if parameter.kind is not inspect.Parameter.POSITIONAL_OR_KEYWORD:
             raise TypeError(

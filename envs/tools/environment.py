@@ -345,7 +345,7 @@ def _read_only(tool: Tool, call: Callable[..., JsonValue]) -> Callable[..., Json
 
 def _fault_text(fault: Fault, code: str) -> str:
     where = f"line {fault.line} of it: " if "\n" in code.strip() else ""
-    return where + "; ".join(filter(None, (fault.message, fault.hint)))
+    return where + fault.summary
 
 
 def _calls(code: str, name: str) -> bool:
