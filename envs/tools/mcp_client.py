@@ -18,7 +18,7 @@ from collections.abc import Coroutine, Iterator, Mapping, Sequence
 from concurrent.futures import Future
 from concurrent.futures import TimeoutError as FutureTimeout
 from contextlib import AsyncExitStack, suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Self, TypeVar
 
@@ -51,7 +51,7 @@ _CLOSED = re.compile(r"Connection closed$|SSE stream ")
 MAX_PAGES = 100
 """Maximum number of pages to read of a server's list of tools."""
 TIMEOUT = 30.0
-"""Maximum time for starting a server, and by default for a call, in seconds."""
+"""By default, the maximum time for starting a server, and for a call, in seconds."""
 FILE_SHAPE = '{"mcpServers": {NAME: {"command": ..., "args": [...], "env": {...}} or {"url": ..., "headers": {...}}}}'
 
 
@@ -65,6 +65,7 @@ class _ListedServer(BaseModel):
     url: str = ""
     headers: dict[str, str] = Field(default_factory=dict)
     disabled: bool = False
+    start_timeout: float = Field(default=TIMEOUT, gt=0)
 
     @model_validator(mode="after")
     def _check(self) -> Self:
@@ -89,6 +90,8 @@ class McpServer:
     env: Mapping[str, str] = field(default_factory=dict)
     headers: Mapping[str, str] = field(default_factory=dict)
     cwd: str = ""
+    start_timeout: float = TIMEOUT
+    """Maximum time for starting the server, in seconds."""
 
     def fill_variables(self) -> tuple["McpServer", tuple[str, ...]]:
         """Return the server with the values of its variables, and all its secrets.
@@ -110,7 +113,7 @@ class McpServer:
         env = {key: fill(value) for key, value in self.env.items()}
         headers = {key: fill(value) for key, value in self.headers.items()}
         command, url, cwd = tuple(map(fill, self.command)), fill(self.url), fill(self.cwd)
-        server = McpServer(self.name, command, url, env, headers, cwd)
+        server = replace(self, command=command, url=url, env=env, headers=headers, cwd=cwd)
         for name, value in (*self.env.items(), *self.headers.items()):
             secrets |= {value, value.rpartition(" ")[2]} if holds_secret(name, value) else literal_secrets([value])
         secrets |= literal_secrets((*self.command, self.url))
@@ -162,7 +165,9 @@ def _servers_from_file(path: Path) -> list[McpServer]:
     if not enabled:
         raise UnknownEnvironment(f"{path}: mcpServers: no server is enabled; the file reads {FILE_SHAPE}")
     return [
-        McpServer(name, (entry.command, *entry.args), entry.url, entry.env, entry.headers, entry.cwd)
+        McpServer(
+            name, (entry.command, *entry.args), entry.url, entry.env, entry.headers, entry.cwd, entry.start_timeout
+        )
         for name, entry in enabled.items()
     ]
 
@@ -170,7 +175,7 @@ def _servers_from_file(path: Path) -> list[McpServer]:
 class McpConnection:
     """A connection to one server. Only one thread at a time may use it."""
 
-    def __init__(self, server: McpServer, timeout: float, start_timeout: float = TIMEOUT) -> None:
+    def __init__(self, server: McpServer, timeout: float) -> None:
         self._server, self._secrets = server.fill_variables()
         self._timeout = timeout
         self.changed = False
@@ -183,10 +188,12 @@ class McpConnection:
         self._connection_task = self._loop.create_task(self._stay_connected(connected))
         self._thread = threading.Thread(target=self._run, args=(connected,), daemon=True)
         self._thread.start()
+        start_timeout = max(server.start_timeout, timeout)
         try:
             connected.result(start_timeout)
         except FutureTimeout as error:
-            broken = self._broken(f"did not get ready within {start_timeout:g} s")
+            advice = 'if it needs longer, name it in a file: mcp:FILE.json, with "start_timeout": SECONDS'
+            broken = self._broken(f"did not get ready within {start_timeout:g} s; {advice}")
             self.close()
             raise broken from error
         except Exception as error:

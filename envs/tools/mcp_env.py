@@ -3,6 +3,7 @@
 A server that was started with a command is restarted for each task, so that it remembers nothing.
 """
 
+import logging
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, ClassVar
@@ -24,6 +25,8 @@ try:
     from referencing.exceptions import Unresolvable
 except ImportError as error:
     raise missing_extra("mcp", "--env mcp:") from error
+
+LOG = logging.getLogger(__name__)
 
 
 class McpOptions(ToolOptions):
@@ -70,6 +73,8 @@ class McpEnvironment(ToolEnvironment):
     mcp_servers: ClassVar[Sequence[McpServer]] = ()
     tools_digests: ClassVar[Mapping[str, str]] = {}
     """Maps the name of each server to the digest of its tools."""
+    tool_names: ClassVar[Mapping[str, frozenset[str]]] = {}
+    """Maps the name of each server to the names of its tools, which include those that plans cannot use."""
 
     def __init__(self, options: BaseModel | None = None) -> None:
         super().__init__(options)
@@ -86,7 +91,7 @@ class McpEnvironment(ToolEnvironment):
                 self.close()
             for server in self.mcp_servers:
                 if server.name not in self._connections:
-                    self._connections[server.name] = McpConnection(server, timeout, max(timeout, TIMEOUT))
+                    self._connections[server.name] = McpConnection(server, timeout)
                 self._check_tools_unchanged(server.name)
         except EnvironmentBroken:
             self.close()
@@ -132,8 +137,7 @@ class McpEnvironment(ToolEnvironment):
             raise EnvironmentBroken(str(error)) from error
         if _digest(tools) == self.tools_digests[name]:
             return
-        old = {tool.source.name for tool in self.tools.values() if tool.source.server == name}
-        new = {tool.name for tool in tools}
+        old, new = self.tool_names[name], {tool.name for tool in tools}
         differences = {"gone": old - new, "new": new - old}
         parts = [f"{change} {', '.join(sorted(names))}" for change, names in differences.items() if names]
         raise EnvironmentBroken(f"the MCP server {name} has changed its tools: {'; '.join(parts) or 'other schemas'}")
@@ -142,11 +146,12 @@ class McpEnvironment(ToolEnvironment):
 def environment(target: str) -> type[ToolEnvironment]:
     """Return the environment class for the servers in ``mcp:TARGET``, which are asked for their tools.
 
-    Raises UnknownEnvironment if a server cannot be reached, or has a tool with an invalid schema.
+    Raises UnknownEnvironment if a server cannot be reached.
     """
     mcp_servers = read_servers(target)
     tools: list[Tool] = []
     digests: dict[str, str] = {}
+    tool_names: dict[str, frozenset[str]] = {}
     for server in mcp_servers:
         try:
             connection = McpConnection(server, TIMEOUT)
@@ -157,24 +162,28 @@ def environment(target: str) -> type[ToolEnvironment]:
         except (EnvironmentBroken, ToolFailed) as error:
             raise UnknownEnvironment(str(error)) from error
         digests[server.name] = _digest(server_tools)
+        tool_names[server.name] = frozenset(tool.name for tool in server_tools)
         prefix = f"{schemas.python_name(server.name, RESERVED)}." if mcp_servers[1:] else ""
         tools += tools_of(server.name, server_tools, [tool.name for tool in tools], prefix)
     title = schemas.python_name(Path(target).stem if mcp_servers[1:] else mcp_servers[0].name).lower()
     about = f"The tools of {' and '.join(server.name for server in mcp_servers)}.\n\n{END_HINT}"
-    members = {"mcp_servers": mcp_servers, "tools_digests": digests}
+    members = {"mcp_servers": mcp_servers, "tools_digests": digests, "tool_names": tool_names}
     return McpEnvironment.with_tools(f"mcp_{title}", about, tools, **members)
 
 
 def tools_of(server: str, tools: Iterable[types.Tool], used_names: Sequence[str], prefix: str) -> Iterator[Tool]:
     """Yield the tools of a server. Their names start with ``prefix`` and are not in ``used_names``.
 
-    Raises UnknownEnvironment if a tool has an invalid schema.
+    A tool with an invalid schema is left out, with a warning.
     """
     names = [*used_names, *(() if prefix else RESERVED)]
     for tool in tools:
         name = prefix + schemas.python_name(tool.name, [name.removeprefix(prefix) for name in names])
         names.append(name)
-        yield tool_of(server, name, tool)
+        try:
+            yield tool_of(server, name, tool)
+        except UnknownEnvironment as error:
+            LOG.warning("%s; plans cannot use this tool", error)
 
 
 def tool_of(server: str, name: str, tool: types.Tool) -> Tool:

@@ -15,7 +15,7 @@ import pytest
 from planbook.envs import Environment, EnvironmentBroken, UnknownEnvironment, load_environment
 from planbook.envs.secrets import literal_secrets
 from planbook.envs.tools.environment import ToolFailed
-from planbook.envs.tools.mcp_client import McpConnection, McpServer, result_text
+from planbook.envs.tools.mcp_client import McpConnection, McpServer, read_servers, result_text
 from tests.envs.playing import call, started
 
 pytest.importorskip("mcp")
@@ -160,6 +160,15 @@ def test_a_schema_with_a_reference_to_itself_can_be_used_and_a_malformed_target_
             mcp_env.tool_of("s", "t", tool(properties={"x": {"$ref": "#/y"}}, y=target))
 
 
+def test_a_tool_with_an_invalid_schema_is_left_out_with_a_warning(caplog: pytest.LogCaptureFixture) -> None:
+    listed = [
+        types.Tool(name=name, input_schema={"type": kind}) for name, kind in (("good", "object"), ("bad", "objct"))
+    ]
+    assert [tool.name for tool in mcp_env.tools_of("s", listed, (), "")] == ["good"]
+    assert "the MCP server s: a schema of bad is not a JSON Schema: 'objct' is not valid" in caplog.text
+    assert "plans cannot use this tool" in caplog.text
+
+
 def test_a_server_named_like_an_action_of_every_environment_is_renamed(tmp_path: Path) -> None:
     environment = start(
         name_servers(tmp_path, {"command": sys.executable, "args": [str(UNRULY)]}, good="answer"), tmp_path
@@ -249,9 +258,15 @@ def test_a_server_starts_in_its_folder_and_a_disabled_one_does_not(tmp_path: Pat
 
 def test_a_silent_server_is_stopped_at_its_start_timeout() -> None:
     start = time.monotonic()
-    with pytest.raises(EnvironmentBroken, match="the MCP server sleep did not get ready within 1 s"):
-        McpConnection(McpServer("sleep", ("sleep", "1000")), 30, start_timeout=1)
+    with pytest.raises(EnvironmentBroken, match=r'sleep did not get ready within 1 s; .* "start_timeout": SECONDS'):
+        McpConnection(McpServer("sleep", ("sleep", "1000"), start_timeout=1), 0.5)
     assert time.monotonic() - start < 25
+
+
+def test_a_server_file_sets_the_start_timeout(tmp_path: Path) -> None:
+    (tmp_path / "servers.json").write_text('{"mcpServers": {"slow": {"command": "npx", "start_timeout": 300}}}')
+    (server,) = read_servers(f"{tmp_path}/servers.json")
+    assert server.fill_variables()[0].start_timeout == 300
 
 
 @pytest.mark.parametrize(
