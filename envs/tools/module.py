@@ -172,7 +172,9 @@ def _tool(source: tuple[str, ...], function: Callable[..., Any], *, method: bool
     returns = hints.get("return", EMPTY)
     returns = returns if is_plain(returns) else Any
     effect: Effect = "read" if getattr(function, _MARK, ("",))[0] == "query" else ""
-    return Tool(name, arguments, returns, inspect.getdoc(function) or "", source, effect)
+    structures = (f"{argument.name}: {argument.structure}" for argument in arguments if argument.structure)
+    doc = "\n".join(filter(None, (inspect.getdoc(function), *structures)))
+    return Tool(name, arguments, returns, doc, source, effect)
 
 
 def _reason(error: Exception) -> str:
