@@ -300,5 +300,9 @@ METHODS: Mapping[str, Method] = {
         spans=(NodeAnswered,),
         figures=(GraphFigures,),
     ),
-    "random": Method(play_random, RandomOptions, "random actions; those with free arguments only if the environment lists them; no model"),
+    "random": Method(
+        play_random,
+        RandomOptions,
+        "random actions; those with free arguments only if the environment lists them; no model",
+    ),
 }
