@@ -25,8 +25,9 @@ if TYPE_CHECKING:
 @cache
 def known_goals() -> tuple[Action, ...]:
     """Return all goals: to get each item in each way that works, to use each recipe, and to equip each item."""
+    made = (_making_goal(recipe, recipe.makes) for recipes in game_data.RECIPES.values() for recipe in recipes)
     worn = (Action("equip", (item,)) for item in sorted(game_data.ITEMS) if game_data.wearable(item))
-    return (*_gathering_goals(), *_making_goals(), *worn)
+    return (*_gathering_goals(), *made, *worn)
 
 
 def _gathering_goals() -> Iterator[Action]:
@@ -41,12 +42,6 @@ def _tools(source: Source) -> list[str | None]:
         return [source.tool or None]
     better = [name for name, tier in game_data.PICKAXES.items() if tier >= source.tier]
     return [source.lowest_tool, *(name for name in better if name != source.lowest_tool)]
-
-
-def _making_goals() -> Iterator[Action]:
-    for recipes in game_data.RECIPES.values():
-        for recipe in recipes:
-            yield Action(recipe.verb, ({recipe.output: recipe.makes}, {**recipe.ingredients}, recipe.station))
 
 
 NEVER = -1.0
@@ -106,8 +101,11 @@ class MinecraftGoals(Goals):
         if source is None or source.verb != goal.name:
             return (goal,)
         gained = source.yielded_item(item)
-        sources = [other for other in game_data.sources_giving(gained) if other is not source]
-        others = [_gathering_goal(other, gained, count, goal) for other in sources]
+        others = [
+            _gathering_goal(other, gained, count, goal)
+            for other in game_data.SOURCES.values()
+            if gained in other.gives and other is not source
+        ]
         crafted = [_making_goal(recipe, count) for recipe in game_data.RECIPES.get(gained, ()) if _is_gathered(recipe)]
         return (goal, *others, *crafted)
 

@@ -21,7 +21,7 @@ from planbook.envs.resources import file_digest
 from planbook.envs.text_matching import BM25
 from planbook.envs.tools.judging import JudgeInput, judge_task
 from planbook.envs.tools.schemas import Argument, keyed_arguments
-from planbook.envs.tools.tasks import SPLITS, TaskGoal, read_goals, tasks_of
+from planbook.envs.tools.tasks import SPLITS, TaskGoal, read_goals
 from planbook.envs.types import ActionSpec, EnvironmentOptions, Observation, Offer, Selection, Task, Verdict
 from planbook.sandbox import Fault, SandboxError, bound_names, check, did_you_mean
 
@@ -168,7 +168,10 @@ class ToolEnvironment(Environment):
     @classmethod
     def tasks(cls, selection: Selection, options: BaseModel | None = None) -> Sequence[Task]:
         """Return the tasks of the file."""
-        return tasks_of(cls.file_goals(options), cls.name)
+        return [
+            Task(env=cls.name, split=goal.split or SPLITS[0], **goal.model_dump(exclude={"split", "judge"}))
+            for goal in cls.file_goals(options).values()
+        ]
 
     @classmethod
     def has_tasks(cls, options: BaseModel | None) -> bool:
@@ -284,7 +287,8 @@ class ToolEnvironment(Environment):
         if judge is None or self.task is None:
             return Verdict(False, 0.0)
         if self._last_verdict is None or self._last_verdict[0] != len(self.history):
-            case, tools = self._judge_input(self.task), self.read_only_tools(self.call)
+            case = JudgeInput(self.task, self._answers, Path(self.options.tasks))
+            tools = self.read_only_tools(self.call)
             self._last_verdict = len(self.history), judge_task(judge, case, self.judged_state, tools, self.sandbox)
         return self._last_verdict[1]
 
@@ -299,11 +303,6 @@ class ToolEnvironment(Environment):
         if self.task is None or not self.options.tasks:
             return None
         return self.file_goals(self.options).get(self.task.id)
-
-    def _judge_input(self, task: Task) -> JudgeInput:
-        answer = self._answers[-1] if self._answers else None
-        file = Path(self.options.tasks)
-        return JudgeInput(task=task, answered=bool(self._answers), answer=answer, file=file)
 
     def withdraw_answer(self) -> bool:
         """Continue the episode if an answer ended it, and return whether one did. The tools are unchanged."""

@@ -24,6 +24,7 @@ from planbook.envs.types import Observation, Selection, Task, Verdict
 
 try:
     import gymnasium
+    import numpy as np
     from gymnasium import spaces
 except ImportError as error:
     raise missing_extra("gym", "--env gym:") from error
@@ -187,8 +188,6 @@ def read_action(space: Any, value: Any) -> Any:
 
 
 def _array(space: Any, value: Any) -> Any:
-    import numpy as np  # comes with gymnasium
-
     try:
         return np.asarray(value, dtype=space.dtype)
     except (ValueError, TypeError, OverflowError):

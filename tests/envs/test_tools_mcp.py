@@ -143,7 +143,7 @@ def test_a_server_that_died_is_started_again_even_if_servers_are_kept(tmp_path: 
 
 
 def test_a_call_on_a_closed_connection_is_refused() -> None:
-    connection = McpConnection(McpServer("late", (sys.executable, str(UNRULY))), 20)
+    connection = McpConnection(McpServer(name="late", command=sys.executable, args=(str(UNRULY),)), 20)
     connection.close()
     with pytest.raises(EnvironmentBroken, match="the MCP server late was gone before calling die"):
         connection.call("die", {})
@@ -180,7 +180,9 @@ def test_a_server_named_like_an_action_of_every_environment_is_renamed(tmp_path:
 
 def test_a_secret_is_removed_as_json_text_and_from_cut_errors(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PLANBOOK_TEST_KEY", 'pä"ss\\wörd\n' * 60)
-    server = McpServer("bad", (sys.executable, str(UNRULY)), env={"SERVER_KEY": "$PLANBOOK_TEST_KEY"})
+    server = McpServer(
+        name="bad", command=sys.executable, args=(str(UNRULY),), env={"SERVER_KEY": "$PLANBOOK_TEST_KEY"}
+    )
     connection = McpConnection(server, 30)
     assert connection.without_secrets(result_text(connection.call("quote", {}), "quote")) == '"***""***"'
     with pytest.raises(ToolFailed):
@@ -203,7 +205,7 @@ def test_only_values_that_seem_secret_are_removed(tmp_path: Path, monkeypatch: p
 
 def test_values_of_headers_that_seem_secret_are_removed() -> None:
     headers = {"Authorization": f"Bearer {SECRET}", "Cookie": "session-42", "X-Mode": "count"}
-    _, secrets = McpServer("far", url="https://localhost/mcp", headers=headers).fill_variables()
+    _, secrets = McpServer(name="far", url="https://localhost/mcp", headers=headers).fill_variables()
     assert {SECRET, "session-42"} < set(secrets)
     assert "count" not in secrets
 
@@ -259,7 +261,7 @@ def test_a_server_starts_in_its_folder_and_a_disabled_one_does_not(tmp_path: Pat
 def test_a_silent_server_is_stopped_at_its_start_timeout() -> None:
     start = time.monotonic()
     with pytest.raises(EnvironmentBroken, match=r'sleep did not get ready within 1 s; .* "start_timeout": SECONDS'):
-        McpConnection(McpServer("sleep", ("sleep", "1000"), start_timeout=1), 0.5)
+        McpConnection(McpServer(name="sleep", command="sleep", args=("1000",), start_timeout=1), 0.5)
     assert time.monotonic() - start < 25
 
 
