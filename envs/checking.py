@@ -340,8 +340,7 @@ class _Checker:
         for name, expected in REPORTS.items():
             report = reports[name] = self._call(f"{name}()", getattr(env, name))
             if not isinstance(report, expected):
-                types = f"{type(report).__name__}, not a {expected.__name__}"
-                self._note(f"{name}() returns {types}", getattr(env, name))
+                self._note(f"{name}() returns {type(report).__name__}, not a {expected.__name__}", getattr(env, name))
             elif name == "measures":
                 self._call("measures()", env.finite_measures)
         if not isinstance(values := reports["attribute_values"], Mapping):

@@ -67,17 +67,8 @@ def import_error(error: BaseException) -> str:
 ENTRY_POINT_GROUP = "planbook.environments"
 TOOL_KINDS = ("gym", "mcp", "module")
 """The kinds of tools from which ``planbook.envs.tools`` makes environments."""
-SHIPPED: Mapping[str, str] = {
-    "alfworld": "planbook.envs.alfworld:Alfworld",
-    "crafter": "planbook.envs.crafter:Crafter",
-    "minecraft": "planbook.envs.minecraft:Minecraft",
-    "miniwob": "planbook.envs.miniwob:Miniwob",
-    "shopping": "planbook.envs.shopping:Shopping",
-    "tabletop": "planbook.envs.tabletop:Tabletop",
-    "textcraft": "planbook.envs.textcraft:Textcraft",
-    "toy": "planbook.envs.toy:Toy",
-    "web": "planbook.envs.web:Web",
-}
+_SHIPPED = ("alfworld", "crafter", "minecraft", "miniwob", "shopping", "tabletop", "textcraft", "toy", "web")
+SHIPPED: Mapping[str, str] = {name: f"planbook.envs.{name}:{name.capitalize()}" for name in _SHIPPED}
 """Maps the name of each shipped environment to its module and class."""
 
 

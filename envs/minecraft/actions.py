@@ -209,18 +209,13 @@ def check_tool(source: Source, tool: str, item: str) -> None:
 
 
 def _check_station(recipe: Recipe, player: MinecraftPlayer, stated: str) -> None:
-    if not lacks_station(recipe, stated):
+    if recipe.station is None or recipe.station == stated:
         return
-    holding = "" if recipe.station and player.held(recipe.station) else f", and you hold no {recipe.station}"
+    holding = "" if player.held(recipe.station) else f", and you hold no {recipe.station}"
     raise GoalRefused(
         f"no {recipe.station}: to {recipe.verb} {recipe.output} takes {recipe.station} as tool; "
         f"the plan uses {stated or 'none'}{holding}"
     )
-
-
-def lacks_station(recipe: Recipe, stated: str) -> bool:
-    """Return True if a recipe needs a station that the plan does not name as its tool."""
-    return recipe.station is not None and stated != recipe.station
 
 
 def quantities(counts: Mapping[str, int]) -> str:

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 @cache
 def known_goals() -> tuple[Action, ...]:
     """Return all goals: to get each item in each way that works, to use each recipe, and to equip each item."""
-    made = (_making_goal(recipe, recipe.makes) for recipes in game_data.RECIPES.values() for recipe in recipes)
+    made = (making_goal(recipe, recipe.makes) for recipes in game_data.RECIPES.values() for recipe in recipes)
     worn = (Action("equip", (item,)) for item in sorted(game_data.ITEMS) if game_data.wearable(item))
     return (*_gathering_goals(), *made, *worn)
 
@@ -106,7 +106,7 @@ class MinecraftGoals(Goals):
             for other in game_data.SOURCES.values()
             if gained in other.gives and other is not source
         ]
-        crafted = [_making_goal(recipe, count) for recipe in game_data.RECIPES.get(gained, ()) if _is_gathered(recipe)]
+        crafted = [making_goal(recipe, count) for recipe in game_data.RECIPES.get(gained, ()) if _is_gathered(recipe)]
         return (goal, *others, *crafted)
 
     def known(self) -> Sequence[Action]:
@@ -179,7 +179,8 @@ def _is_gathered(recipe: Recipe) -> bool:
     return all(game_data.source_of(item) is not None for item in recipe.ingredients)
 
 
-def _making_goal(recipe: Recipe, count: int) -> Action:
+def making_goal(recipe: Recipe, count: int) -> Action:
+    """Return the goal to make at least ``count`` items by a recipe, with exactly the materials that it takes."""
     return Action(recipe.verb, ({recipe.output: count}, {**recipe.needs(count)}, recipe.station))
 
 
@@ -245,7 +246,7 @@ def _gather(verb: str, obj: ArgValue, tool: ArgValue) -> Contract:
 def _make(verb: str, obj: ArgValue, materials: ArgValue, tool: ArgValue) -> Contract:
     recipe, count = actions.read_recipe(verb, obj, materials)
     item, station, used = recipe.output, recipe.station, recipe.needs(count)
-    if actions.lacks_station(recipe, tool or ""):
+    if station not in (None, tool):
         raise GoalRefused(f"to {verb} {item} takes {station} as tool, and the plan uses {tool or 'none'}")
     changes = [Change.add(_held_fact(name), -number) for name, number in used.items()]
     changes.append(Change.add(_held_fact(item), recipe.makes * recipe.times(count)))

@@ -34,8 +34,8 @@ class TableScene:
             self.place(thing, spot)
 
 
-def _scene(*places: list[Thing]) -> TableScene:
-    return TableScene({place.name: place for group in (spots(), *places) for place in group})
+def _scene(places: list[Thing]) -> TableScene:
+    return TableScene({place.name: place for place in (*spots(), *places)})
 
 
 def _cover(scene: TableScene, rng: random.Random, things: Iterable[Thing], supports: Iterable[str]) -> None:

@@ -139,14 +139,12 @@ class ToolEnvironment(Environment):
 
     @classmethod
     def file_goals(cls, options: BaseModel | None) -> Mapping[str, TaskGoal]:
-        """Return a dict that maps the ids of tasks in the task file to their goals.
+        """Return a dict that maps the ids of tasks in the task file to their goals. Empty if there is no file.
 
-        Raises BadSelection if the option ``tasks`` is empty, or if the file is faulty.
+        Raises BadSelection if the file is faulty.
         """
         path = ToolOptions.read(options).tasks
-        if not path:
-            raise BadSelection(f"{cls.name} has no tasks of its own; name a file with tasks: --option tasks=FILE.yaml")
-        return read_goals(Path(path), cls.assertion_faults)
+        return read_goals(Path(path), cls.assertion_faults) if path else {}
 
     @classmethod
     def assertion_faults(cls, assertions: Iterable[str]) -> Iterator[tuple[int, str]]:
@@ -167,11 +165,12 @@ class ToolEnvironment(Environment):
 
     @classmethod
     def tasks(cls, selection: Selection, options: BaseModel | None = None) -> Sequence[Task]:
-        """Return the tasks of the file."""
-        return [
-            Task(env=cls.name, split=goal.split or SPLITS[0], **goal.model_dump(exclude={"split", "judge"}))
-            for goal in cls.file_goals(options).values()
-        ]
+        """Return the tasks of the file. Raises BadSelection if the option ``tasks`` names none, or a faulty one."""
+        goals = cls.file_goals(options).values()
+        if not goals:
+            raise BadSelection(f"{cls.name} has no tasks of its own; name a file with tasks: --option tasks=FILE.yaml")
+        fields = {"id", "type", "goal", "params", "seed"}
+        return [Task(env=cls.name, split=goal.split or SPLITS[0], **goal.model_dump(include=fields)) for goal in goals]
 
     @classmethod
     def has_tasks(cls, options: BaseModel | None) -> bool:
@@ -181,17 +180,13 @@ class ToolEnvironment(Environment):
     @classmethod
     def task_types(cls, options: BaseModel | None = None) -> tuple[str, ...]:
         """Return the types of the tasks in the file."""
-        if not ToolOptions.read(options).tasks:
-            return cls.types
-        return tuple(dict.fromkeys(goal.type for goal in cls.file_goals(options).values()))
+        return tuple(dict.fromkeys(goal.type for goal in cls.file_goals(options).values())) or cls.types
 
     @classmethod
     def task_splits(cls, options: BaseModel | None = None) -> tuple[str, ...]:
         """Return the split that contains all tasks, and then the other splits that are not empty."""
-        if not ToolOptions.read(options).tasks:
-            return cls.splits
         used = {goal.split for goal in cls.file_goals(options).values()}
-        return tuple(name for name in SPLITS if name == SPLITS[0] or name in used)
+        return tuple(name for name in SPLITS if name == SPLITS[0] or name in used) if used else cls.splits
 
     @classmethod
     def checksums(cls, tasks: Sequence[Task], options: BaseModel | None = None) -> Mapping[str, str]:
@@ -300,9 +295,7 @@ class ToolEnvironment(Environment):
 
     @property
     def _goal(self) -> TaskGoal | None:
-        if self.task is None or not self.options.tasks:
-            return None
-        return self.file_goals(self.options).get(self.task.id)
+        return self.file_goals(self.options).get(self.task.id) if self.task else None
 
     def withdraw_answer(self) -> bool:
         """Continue the episode if an answer ended it, and return whether one did. The tools are unchanged."""
@@ -310,23 +303,6 @@ class ToolEnvironment(Environment):
         if answered:
             self._last = replace(self._last, terminated=False)
         return answered
-
-    def _save(self) -> object:
-        """Return a copy of the tools' state and the answers."""
-        state = self.save_state()
-        return None if state is None else (state, list(self._answers))
-
-    def _load(self, native: Any) -> None:
-        state, answers = native
-        self.load_state(state)
-        self._answers, self._last_verdict = list(answers), None
-
-    def save_state(self) -> object:
-        """Return a copy of the tools' state, or None if only repeating the actions can restore it."""
-        return None
-
-    def load_state(self, state: Any) -> None:
-        """Restore a copy of the tools' state."""
 
 
 def _read_only(tool: Tool, call: Callable[..., JsonValue]) -> Callable[..., JsonValue]:

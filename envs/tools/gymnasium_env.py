@@ -207,7 +207,7 @@ def describe_space(space: Any) -> str:
     if isinstance(space, spaces.MultiDiscrete):
         return _describe_list("whole numbers", space.start, space.start + space.nvec - 1)
     if isinstance(space, spaces.MultiBinary):
-        return f"{_describe_shape('whole numbers', space.shape)}, each 0 or 1"
+        return _describe_list("whole numbers", np.zeros(space.shape, int), np.ones(space.shape, int))
     if isinstance(space, spaces.Text):
         return f"a text of {space.min_length} to {space.max_length} characters"
     raise UnknownEnvironment(
@@ -217,14 +217,10 @@ def describe_space(space: Any) -> str:
 
 def _describe_list(items: str, low: Any, high: Any) -> str:
     """Describe lists whose items lie between those of two arrays."""
-    shape = _describe_shape(items, low.shape)
+    shape = f"a list of {len(low)} {items}" if low.ndim == 1 else f"nested lists of {items} of shape {list(low.shape)}"
     if (low == low.min()).all() and (high == high.max()).all():
         return f"{shape}, each from {readable(low.min())} to {readable(high.max())}"
     return f"{shape}, by position from {readable(low)} to {readable(high)}"
-
-
-def _describe_shape(items: str, shape: Sequence[int]) -> str:
-    return f"a list of {shape[0]} {items}" if len(shape) == 1 else f"nested lists of {items} of shape {list(shape)}"
 
 
 def environment(gym_id: str) -> type[ToolEnvironment]:

@@ -172,14 +172,8 @@ class McpConnection:
         self._connection_task = self._loop.create_task(self._stay_connected(connected))
         self._thread = threading.Thread(target=self._run, args=(connected,), daemon=True)
         self._thread.start()
-        start_timeout = max(server.start_timeout, timeout)
         try:
-            connected.result(start_timeout)
-        except FutureTimeout as error:
-            advice = 'if it needs longer, name it in a file: mcp:FILE.json, with "start_timeout": SECONDS'
-            broken = self._broken(f"did not get ready within {start_timeout:g} s; {advice}")
-            self.close()
-            raise broken from error
+            connected.result(max(server.start_timeout, timeout))
         except Exception as error:
             broken = self._broken(self._connection_fault(error))
             self.close()
@@ -291,6 +285,9 @@ class McpConnection:
             raise self._broken(f"failed while {activity}: {_innermost(error)}") from error
 
     def _connection_fault(self, error: Exception) -> str:
+        if isinstance(error, FutureTimeout):
+            advice = 'if it needs longer, name it in a file: mcp:FILE.json, with "start_timeout": SECONDS'
+            return f"did not get ready within {max(self._server.start_timeout, self._timeout):g} s; {advice}"
         if not self._server.url:
             return f"cannot be started: {_innermost(error)}"
         key = "; if it asks for a key, give it in the headers of mcp:FILE.json" * isinstance(error, MCPError)

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import click
-from pydantic import BaseModel, JsonValue
+from pydantic import BaseModel
 
 from planbook import errors
 from planbook.commands.playing import play_settings
@@ -124,20 +124,16 @@ def _dry_run(
         matching = (procedure for procedure in procedures if procedure.type == task.type)
         code = code_of(next(matching, procedures[0]))
         text, helpers = code.code, [*helpers, code.helpers]
+    with closing(environment(options)) as instance:  # the first observation is a part of the task
+        visible_task = plan_task(task, instance.reset(task))
     return dry_run(
         text,
         functions_to_check(environment, options),
         KnownState(preconditions, environment.offered(options).actions, Beliefs.at_start(preconditions)),
         attributes=plan_attributes(environment),
-        values={TASK: _visible_task(environment, options, task)},
+        values={TASK: visible_task},
         helpers=helpers,
     )
-
-
-def _visible_task(environment: type[Environment], options: BaseModel | None, task: Task) -> dict[str, JsonValue]:
-    """Return the task as plans see it. The environment is reset, since the first observation is part of it."""
-    with closing(environment(options)) as instance:
-        return plan_task(task, instance.reset(task))
 
 
 def plan_code(plan: Path, settings: Settings) -> GivenCode:

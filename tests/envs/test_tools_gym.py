@@ -71,7 +71,7 @@ def test_a_space_takes_only_its_own_values(space: str) -> None:
             "a list of 2 numbers, by position from [-1.0, 0.0] to [1.0, 9.0]",
         ),
         (spaces.MultiDiscrete([3, 2], start=[1, 0]), "a list of 2 whole numbers, by position from [1, 0] to [3, 1]"),
-        (spaces.MultiBinary((2, 3)), "nested lists of whole numbers of shape [2, 3], each 0 or 1"),
+        (spaces.MultiBinary((2, 3)), "nested lists of whole numbers of shape [2, 3], each from 0 to 1"),
     ],
 )
 def test_a_space_is_described_by_its_exact_bounds(space: Any, words: str) -> None:
