@@ -175,6 +175,7 @@ def _load_from_file(path: Path, class_name: str) -> type[Environment]:
     return _check_class(getattr(module, class_name), f"{path}:{class_name}")
 
 
+@cache
 def _check_class(member: object, name: str) -> type[Environment]:
     """Return the class. Raises UnknownEnvironment if it is not an environment, or if its declarations are wrong."""
     if not (isinstance(member, type) and issubclass(member, Environment)):
