@@ -197,11 +197,11 @@ def _check_class(member: object, name: str) -> type[Environment]:
 def _attribute_faults(environment: type[Environment]) -> Iterator[str]:
     """Yield a fault for each class attribute that does not have the type that ``Environment`` declares for it.
 
-    Lists may stand for tuples.
+    Lists may stand for tuples, and properties for any type.
     """
     for name, declared in get_type_hints(Environment, include_extras=True).items():
         value = getattr(environment, name, None)
-        if value is getattr(Environment, name, None):
+        if value is getattr(Environment, name, None) or isinstance(value, property):
             continue
         kind = get_args(declared)[0] if get_origin(declared) is ClassVar else declared
         try:
