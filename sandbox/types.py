@@ -84,6 +84,11 @@ class Fault:
     hint: str = ""
     callers: Annotated[tuple[int, ...], Field(exclude_if=lambda callers: not callers)] = ()
 
+    @property
+    def summary(self) -> str:
+        """The message and the advice, in one line."""
+        return "; ".join(filter(None, (self.message, self.hint)))
+
     def __str__(self) -> str:
         location = f"line {self.line}: " if self.line else ""
         source = f"\n    {self.source.strip()}" if self.source.strip() else ""
