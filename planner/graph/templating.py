@@ -368,7 +368,9 @@ def _problem(node: nodes.Node) -> str:
         return _REFUSED.get(name) or f"{name.lower()} is not allowed; there are {{{{ }}}}, if, for, filters and tests"
     if isinstance(node, nodes.BinExpr) and node.operator not in ("and", "or"):
         written = [operand.value for operand in (node.left, node.right) if isinstance(operand, nodes.Const)]
-        if isinstance(node.left, nodes.List | nodes.Tuple) or not all(isinstance(each, int | float) for each in written):
+        if isinstance(node.left, nodes.List | nodes.Tuple) or not all(
+            isinstance(each, int | float) for each in written
+        ):
             return f"{node.operator} takes numbers; a text or list is put together with {{{{ }}}}, if and for"
     if isinstance(node, nodes.Filter) and node.name not in FILTERS:
         return f"there is no filter {node.name}{suggestion(node.name, FILTERS)}"
