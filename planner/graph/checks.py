@@ -29,6 +29,10 @@ AGENT_PATHS = ("world", "last", "step")
 """Database paths that exist only in graphs that play an environment. These are the graphs with ``code:``."""
 PlacedFault = tuple[YamlPath, str]
 """A path in the YAML file, and the problem there."""
+MAX_NODES = 200
+"""Maximum number of nodes in a graph file, with those of branches and loops."""
+MAX_STORED = 400
+"""Maximum number of values that the nodes of a graph file store."""
 Shapes = Mapping[str, Shape]
 """Maps the names of variables to the shapes (forms) of their values."""
 
@@ -91,6 +95,9 @@ def check_file(file: GraphFile, folder: Path, *, whole: bool) -> Iterator[Placed
     """Yield every fault that pydantic does not find. ``whole`` is False if faulty parts of the file were removed."""
     visible = frozenset(file.nodes)
     places = [place for node in file.nodes.values() for place in _places(node, ("nodes",), visible)]
+    if len(file.all_nodes) > MAX_NODES:
+        yield ("nodes",), f"there are {len(file.all_nodes):,} nodes; at most {MAX_NODES} are allowed"
+        return
     checks = _Checks(file, places, whole=whole)
     yield from _check_top(file, places, whole=whole)
     yield from checks.stores()
@@ -163,8 +170,11 @@ class _Checks:
         self._stored = list(self._stored_paths())
         self._edges = whole_graph(file).edges() if whole and _has_clear_names(places) else None
         """None if the whole graph cannot be built."""
+        self._waits_for: dict[str, set[str]] = {}
+        """Maps each node to those that it waits for, directly or through others. It is filled when they are needed."""
         self._open = {*file.inputs, *(AGENT_PATHS if file.code is not None else ())}
         """Paths whose values are not known before the graph runs. Anything may exist there and below."""
+        self._known = [*paths_of(file.initial), *self._open, *(stored.path for stored in self._stored)]
 
     def _stored_paths(self) -> Iterator[_StoredPath]:
         for place in self._places:
@@ -278,10 +288,8 @@ class _Checks:
 
     def _path_problem(self, path: str) -> str:
         """Return the reason why a database path can never exist, or "" if it may exist."""
-        initial, known = self._file.initial, [*paths_of(self._file.initial), *self._open]
-        known += [stored.path for stored in self._stored]
         is_open = any(path.startswith(f"{open_path}.") for open_path in self._open)
-        if is_open or any(f"{known_path}.".startswith(f"{path}.") for known_path in known):
+        if is_open or any(f"{known_path}.".startswith(f"{path}.") for known_path in self._known):
             return ""
         for stored in self._stored:
             if path.startswith(f"{stored.path}."):
@@ -289,9 +297,9 @@ class _Checks:
                     return ""
                 return f"what is stored at {stored.path} is {stored.shape.sketch()}"
         parent = path.rpartition(".")[0]
-        if parent and isinstance(_value(initial, parent), dict | list):
+        if parent and isinstance(_value(self._file.initial, parent), dict | list):
             return ""  # a node or hook may fill it
-        similar = suggestion(path, known)
+        similar = suggestion(path, self._known)
         if not self._whole and similar == ".":
             return ""  # a part of the file that could not be read may set it
         return f"nothing sets {path}{similar} Store it, or give it a value in `database:` or `inputs:`"
@@ -303,12 +311,16 @@ class _Checks:
         for stored in self._stored:
             if not PATH.fullmatch(stored.path):
                 yield stored.where, f"{stored.path!r} is not a path of the database; write names with dots between them"
+                continue
             parts = stored.path.split(".")
             for parent in (".".join(parts[:number]) for number in range(1, len(parts))):
                 value = _value(self._file.initial, parent)
                 if value is not None and not isinstance(value, dict):
                     problem = f"{stored.path} cannot be stored: {parent} is a value in `database:`, not a group"
                     yield stored.where, problem
+        if len(self._stored) > MAX_STORED:
+            yield ("nodes",), f"{len(self._stored):,} values are stored; at most {MAX_STORED} are allowed"
+            return
         for first, second in combinations(self._stored, 2):
             if problem := self._overwriting(first, second):
                 yield second.where, problem
@@ -329,13 +341,17 @@ class _Checks:
 
     def _follows(self, later: str, earlier: str) -> bool:
         """Return True if ``later`` waits for ``earlier``, directly or through others, or if this cannot be known."""
-        seen, waiting = set[str](), [later]
-        while waiting:
-            name = waiting.pop()
-            if name not in seen:
-                seen.add(name)
-                waiting += [edge.source for edge in self._edges or () if edge.target == name]
-        return earlier in seen or self._edges is None
+        if self._edges is None:
+            return True
+        if later not in self._waits_for:
+            seen = self._waits_for[later] = {later}
+            waiting = [later]
+            while waiting:
+                name = waiting.pop()
+                sources = {edge.source for edge in self._edges if edge.target == name} - seen
+                seen |= sources
+                waiting += sources
+        return earlier in self._waits_for[later]
 
 
 def _truths(paths: tuple[str, ...], where: YamlPath, shapes: Shapes) -> Iterator[PlacedFault]:

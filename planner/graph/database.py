@@ -18,7 +18,7 @@ from planbook.planner.graph.templating import suggestion, value_text
 from planbook.sandbox import Fault, parse
 
 _SEGMENT = r"[A-Za-z0-9_](?:[A-Za-z0-9_-]*[A-Za-z0-9_])?"
-PATH = re.compile(rf"{_SEGMENT}(?:\.{_SEGMENT})*")
+PATH = re.compile(rf"{_SEGMENT}(?:\.{_SEGMENT}){{0,29}}")
 _JSON: TypeAdapter[JsonValue] = TypeAdapter(JsonValue)
 
 
