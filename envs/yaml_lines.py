@@ -138,11 +138,11 @@ class _Reader:
             key = self._value(event, (*path, ""))
             if isinstance(event, CollectionStartEvent):
                 self._refuse(event, "this must be a text; put a text that begins with { or [ in quotes", path)
-            where = (*path, str(key))
-            if where[-1] in mapping:
-                self._refuse(event, f"{where[-1]} is used twice; leave one out, or rename it")
-            self.lines[where] = event.start_mark.line + 1
-            mapping[where[-1]] = self._value(next(self._events), where)
+            name = str(key)
+            if name in mapping:
+                self._refuse(event, f"{name} is used twice; leave one out, or rename it")
+            self.lines[*path, name] = event.start_mark.line + 1
+            mapping[name] = self._value(next(self._events), (*path, name))
         return mapping
 
     def _until_end(self) -> Iterator[Any]:
@@ -156,7 +156,7 @@ class _Reader:
         if tag.rpartition(":")[2] not in ("null", "bool", "int", "float"):
             return str(event.value)
         value = self._yaml.constructor.construct_object(ScalarNode(tag, event.value))
-        return str(value) if isinstance(value, float) and not isfinite(value) else value  # type: ignore[no-any-return]
+        return str(value) if isinstance(value, float) and not isfinite(value) else value
 
     def _refuse(self, event: Any, problem: str, path: YamlPath = ()) -> None:
         self.faults.append(FileFault(event.start_mark.line + 1, dotted(path), problem))

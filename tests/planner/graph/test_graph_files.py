@@ -1,6 +1,7 @@
 """Graph files: how they are read, and the faults that are reported."""
 
 import json
+import time
 from pathlib import Path
 from textwrap import dedent
 
@@ -170,6 +171,24 @@ def test_a_file_that_expands_to_a_billion_values_is_refused() -> None:
     laughs = ["a0: &a0 [x, x]", *(f"a{n}: &a{n} [*a{n - 1}, *a{n - 1}]" for n in range(1, 60))]
     assert "names a value to be repeated" in faults("\n".join(laughs))[0]
     assert "1,000,000 are allowed" in faults("#" * 1_000_001)[0]
+
+
+@pytest.mark.parametrize(
+    ("lines", "fault"),
+    [
+        (["nodes:", *(f"  n{number}: {{prompt: x}}" for number in range(4_000))], "there are 4,000 nodes; at most 200"),
+        (["nodes:", "  a:", "    prompt: x", "    store:", *(f"      p{number}: answer" for number in range(4_000))],
+         "4,000 values are stored; at most 400"),
+        (["nodes: {a: {prompt: x}}", *(f"z{number}: 1" for number in range(8_000))], "there may be more faults"),
+        (["nodes:", f"  a: {{prompt: x, store: {'a.' * 40_000}a}}"], "is not a path of the database"),
+    ],
+)  # fmt: skip
+def test_a_large_file_is_checked_in_seconds(lines: list[str], fault: str) -> None:
+    start = time.process_time()
+    found = faults("\n".join(lines))
+    assert any(fault in line for line in found)
+    assert len(found) <= 101
+    assert time.process_time() - start < 4
 
 
 @pytest.mark.parametrize(
