@@ -15,10 +15,10 @@ from pydantic import JsonValue
 from planbook.envs import YamlPath
 from planbook.planner.errors import GraphError
 from planbook.planner.graph.answers import ANY, CODE, LIST, YES_NO, Shape
-from planbook.planner.graph.database import PATH, part_at, paths_of
+from planbook.planner.graph.database import PATH, part_at, paths_of, paths_overlap
 from planbook.planner.graph.graph import Graph
 from planbook.planner.graph.hooking import hook_problem
-from planbook.planner.graph.node import ANSWER, BaseNode, GraphFile, GraphNode
+from planbook.planner.graph.node import ANSWER, GraphFile, GraphNode
 from planbook.planner.graph.templating import DATABASE, Expression, LookUp, Template, suggestion
 
 NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]*")
@@ -103,8 +103,9 @@ def check_file(file: GraphFile, folder: Path, *, whole: bool) -> Iterator[Placed
     yield from checks.stores()
     for place in places:
         yield from checks.node(place)
-        for question, where in _questions(place):
-            for key, name in question.hooks.items():
+        loop = place.node.loop
+        for node, where in ((place.node, place.where), (loop and loop.node, (*place.where, "each", "node"))):
+            for key, name in node.hooks.items() if node else ():
                 if problem := hook_problem(name, folder):
                     yield (*where, key), problem
 
@@ -118,13 +119,6 @@ def _places(
     for number, nested in enumerate(node.branches):
         for inner in nested.nodes.values():
             yield from _places(inner, (*where, "if", number, "nodes"), visible | set(nested.nodes), (node.name, number))
-
-
-def _questions(place: _NodePlace) -> Iterator[tuple[BaseNode, YamlPath]]:
-    """Yield the node itself and the node of its loop, each with its path in the file."""
-    yield place.node, place.where
-    if place.node.loop:
-        yield place.node.loop.node, (*place.where, "each", "node")
 
 
 def _check_top(file: GraphFile, places: list[_NodePlace], *, whole: bool) -> Iterator[PlacedFault]:
@@ -271,7 +265,9 @@ class _Checks:
         """Return the reason why a look-up may find nothing, or "" if it always finds a value."""
         first, _, rest = look_up.path.partition(".")
         if first == DATABASE:
-            return "" if look_up.may_be_missing or not rest else self._path_problem(rest)
+            if look_up.may_be_missing or not rest:
+                return ""
+            return self._path_problem(rest) or ("" if ANSWER in shapes else self._order_problem(rest, place.node))
         if first not in shapes:
             if first in place.visible:
                 return ""  # the node could not be read
@@ -304,6 +300,15 @@ class _Checks:
             return ""  # a part of the file that could not be read may set it
         return f"nothing sets {path}{similar} Store it, or give it a value in `database:` or `inputs:`"
 
+    def _order_problem(self, path: str, node: GraphNode) -> str:
+        """Return the reason why a value cannot be stored yet when a node is asked for the first time, or ""."""
+        if node.when or any(paths_overlap(path, known) for known in (*paths_of(self._file.initial), *self._open)):
+            return ""
+        writers = [stored.place.node.name for stored in self._stored if paths_overlap(path, stored.path)]
+        if not writers or any(self._follows(node.name, writer) for writer in writers):
+            return ""
+        return f"{writers[0]} stores this, but {node.name} does not wait for it; write after: [{writers[0]}]"
+
     # Stores.
 
     def stores(self) -> Iterator[PlacedFault]:
@@ -327,8 +332,7 @@ class _Checks:
 
     def _overwriting(self, first: _StoredPath, second: _StoredPath) -> str:
         """Return the message if one of two stored values would overwrite the other, or ""."""
-        prefixes = f"{first.path}.", f"{second.path}."
-        if not (prefixes[0].startswith(prefixes[1]) or prefixes[1].startswith(prefixes[0])):
+        if not paths_overlap(first.path, second.path):
             return ""
         names = first.place.node.name, second.place.node.name
         if names[0] == names[1] or first.path != second.path:

@@ -55,6 +55,11 @@ def paths_of(value: JsonValue, prefix: str = "") -> list[str]:
     return paths
 
 
+def paths_overlap(first: str, second: str) -> bool:
+    """Return True if the paths are equal, or if one is below the other."""
+    return f"{first}.".startswith(f"{second}.") or f"{second}.".startswith(f"{first}.")
+
+
 class GraphDatabase:
     """The values of a graph. They are copied in and out, so that only the methods of this class can change them.
 

@@ -130,6 +130,8 @@ def test_all_faults_are_reported_with_line_and_advice() -> None:
         ("nodes:\n  a: {prompt: x, if: [{when: answer, nodes: {b: {prompt: x, store: p}}}]}\n"
          "  c: {prompt: x, store: p}",
          "3: nodes.c.store.p: b stores p as well, and nothing says which of the two comes last"),
+        ("nodes:\n  a: {prompt: x, store: p}\n  b: {prompt: '{{ db.p }}'}",
+         "3: nodes.b.prompt: db.p: a stores this, but b does not wait for it; write after: [a]"),
         ("nodes:\n  a: {prompt: '{{ db.p | default(db.q) }}'}", "2: nodes.a.prompt: db.q: nothing sets q."),
         ("nodes:\n  a: {prompt: x, store: p}\n  b: {prompt: x, store: p.q, after: a}",
          "3: nodes.b.store.p.q: a stores p and b stores p.q: one would overwrite the other"),
@@ -157,7 +159,7 @@ def test_all_faults_are_reported_with_line_and_advice() -> None:
         ("nodes: " + "[" * 100, "1: values are more than 30 levels deep here"),
         ("nodes:\n  a: {prompt: x, each: {in: db.l, node: x}}", "2: nodes.a.each.node: this must be a mapping"),
         ("nodes:\n  a: {prompt: x, prompt: y}", "2: prompt is used twice"),
-        ("nodes:\n  ? [a]\n  : {prompt: x}", "2: nodes: this must be a text; put a text that begins with { or [ in quotes"),
+        ("nodes:\n  ? [a]\n  : {prompt: x}", "2: nodes: this must be a text; put a text that begins with {"),
         ("database: {1: x, '1': y}\nnodes:\n  a: {prompt: x}", "1: 1 is used twice; leave one out, or rename it"),
         ("database:\n  true: x\n  True: y\nnodes:\n  a: {prompt: x}", "3: True is used twice"),
         ("inputs: {a b: x}\nnodes:\n  a: {prompt: x}", "1: inputs.a b: 'a b' is not a path"),
