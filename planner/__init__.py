@@ -75,7 +75,7 @@ if TYPE_CHECKING:
     from planbook.planner.frames import Frame
     from planbook.planner.graph import GRAPH_SYNTAX
     from planbook.planner.graph.checks import whole_graph
-    from planbook.planner.graph.database import GraphDatabase
+    from planbook.planner.graph.database import GraphDatabase, paths_overlap
     from planbook.planner.graph.drawing import GRAPH_FORMATS
     from planbook.planner.graph.file import SHIPPED_GRAPHS, graph_faults, graph_of, graph_path, graph_text, read_graph
     from planbook.planner.graph.graph import Graph
@@ -307,6 +307,7 @@ __all__ = [
     "parse_procedure",
     "partial_usage",
     "pass_on",
+    "paths_overlap",
     "plan_attributes",
     "plan_task",
     "play",
