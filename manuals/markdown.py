@@ -124,13 +124,12 @@ def parse(text: str) -> tuple[Manual, tuple[Rule, ...]]:
     Raises BadManual if the text is not a valid manual. The message names the line, or quotes the prose.
     """
     try:
-        return _read(list(_parts(_unix_lines(text.removeprefix("\ufeff")))))
+        text = text.removeprefix("\ufeff")
+        if text.count("\r\n") == text.count("\n"):
+            text = text.replace("\r\n", "\n")
+        return _read(list(_parts(text)))
     except ValueError as error:
         raise BadManual(error_message(error)) from error
-
-
-def _unix_lines(text: str) -> str:
-    return text.replace("\r\n", "\n") if text.count("\r\n") == text.count("\n") else text
 
 
 def _parts(text: str) -> Iterator[_Part]:

@@ -131,6 +131,7 @@ def build_rules(
 ) -> BuildResult:
     """Show an episode to the Builder and apply its edits. Raises ModelError or BudgetEnded if it cannot be asked.
 
+    If the episode had errors, the Builder is first asked who caused them (listing 12 of the paper).
     If no reply with edits is usable, only the valid edits of the last readable one are applied. If the Builder gives no
     usable verdict on the errors, nothing is applied. ``other_failure`` describes how the same approach failed on
     another task. It is empty if that is not known.
@@ -142,7 +143,8 @@ def build_rules(
     classified: Answer[Blame] | None = None
     try:
         if outcome is not Outcome.DIRECT_SUCCESS and settings.cases and settings.classification:
-            classified = _classify(scope, prompt_values, settings)
+            prompt, history = PROMPTS["builder/classify"], [settings.system_message("builder/system")]
+            classified = scope.ask(BUILDER_ROLE, prompt, read=read_blame, history=history, **prompt_values)
         blame = classified.value if classified else Blame.IMPERFECT_RULES
         case = case_of(outcome, blame) if settings.cases else None
         permissions = (BUILDER[case] if case else BUILDER_WITHOUT_CASES).restricted_to(settings.form)
@@ -153,12 +155,6 @@ def build_rules(
         return BuildResult(book, note=str(unusable), **_verdict_of(classified))
     new_book, case = (change.apply_to(book), case) if change else (book, None)
     return BuildResult(new_book, change, case, note=note, **_verdict_of(classified))
-
-
-def _classify(scope: Scope, prompt_values: dict[str, Any], settings: BuilderSettings) -> Answer[Blame]:
-    """Ask the Builder who caused the errors (listing 12 of the paper), and return its verdict."""
-    history = [settings.system_message("builder/system")]
-    return scope.ask(BUILDER_ROLE, PROMPTS["builder/classify"], read=read_blame, history=history, **prompt_values)
 
 
 def _manage(
