@@ -108,7 +108,7 @@ if TYPE_CHECKING:
     )
     from planbook.planner.prompts import PROMPTS, Prompt, Prompts, fence_around
     from planbook.planner.rendered import RenderedText, Text
-    from planbook.planner.roles import DEFAULT_ROLE, NO_MODELS, PLANNER_ROLE, Roles, as_json, no_model
+    from planbook.planner.roles import DEFAULT_ROLE, NO_MODELS, PLANNER_ROLE, Answer, Roles, as_json, no_model
     from planbook.planner.scope import NO_ANSWER, Scope
     from planbook.planner.spans import (
         OLD_SPAN_KINDS,
@@ -189,6 +189,7 @@ __all__ = [
     "USUAL_TIMEOUTS",
     "AllowsCall",
     "Amount",
+    "Answer",
     "BadProcedure",
     "Body",
     "Budget",

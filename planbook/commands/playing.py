@@ -269,6 +269,9 @@ def _print_learned(results: RunResults, out: Console) -> None:
         )
         if known.found:
             out.print(f"{title}{versions_line(known.found, initial[group].knowledge.found)}", soft_wrap=True)
+        if knowledge.manual_is_outdated(run, group, state):
+            again = f"planbook formulate {shlex.quote(str(run.folder))}"
+            out.print(f"{title}The manual is older than the last rules; write it again: {again}", soft_wrap=True)
         if (excess := len(known.rules) - max_rules) > 0:
             out.print(f"{counted(excess, 'rule')} more than --max-rules: {OVER_LIMIT}", style="yellow", soft_wrap=True)
         for line in coverage_lines(run, group, state):

@@ -199,7 +199,9 @@ def models_asked(run: RunResults) -> tuple[str, ...]:
 OPTIONS_WITHOUT_EFFECT = ("engine",)
 """Options of environments that do not change observations."""
 NO_LIMIT = "no limit"
-COMPARED_OPTIONS = ("tasks_per_type", "solved_after", "max_rules", "start", "libraries_only", "per_type")
+COMPARED_OPTIONS = (
+    "tasks_per_type", "solved_after", "max_rules", "start", "libraries_only", "per_type", "conclusions"
+)  # fmt: skip
 """The options of building runs that are compared with a paper's."""
 
 
@@ -315,6 +317,7 @@ def _building(origin: KnowledgeOrigin, building: Config, learning: LearningSetti
     yield from _options(" in building", comparable_options(building), theirs.options)
     for name in COMPARED_OPTIONS:
         yield f"{name} in building", _limit(getattr(learning, name)), _limit(getattr(theirs.learning, name))
+    yield "procedures in building", "learned and verified" if learning.procedures else None, "none"
     if building.selection.ids or building.selection.types:
         yield "built on", ", ".join(building.selection.types or building.selection.ids), "all types"
 

@@ -76,9 +76,9 @@ NAMES = {
     "prompts": "prompt",
     "knowledge": "knowledge",
     "models": "model",
-    "prices": "the price table",
+    "prices": "the",  # the name of its only input is "price table"
 }
-"""Maps each part of the inputs to its name in messages."""
+"""Maps each part of the inputs to the word before the name of an input in messages."""
 DECISIVE = ("data", "prompts", "knowledge")
 """Parts of the inputs. If one of them changes, new episodes cannot be compared with those played before."""
 
@@ -95,7 +95,7 @@ class InputChange(NamedTuple):
         if self.part == VERSIONS:
             return f"{self.name} {self.then}, now {self.now}"
         change = "gone" if self.now is None else "new" if self.then is None else "changed"
-        named = NAMES[self.part] if self.part == "prices" else f"{NAMES[self.part]} {self.name}"
+        named = self.name if self.name.startswith("the ") else f"{NAMES[self.part]} {self.name}"
         return f"{named}: {change}"
 
 

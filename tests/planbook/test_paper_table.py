@@ -31,7 +31,7 @@ BUILDING = Config(
     selection=Selection(split="train"),
     actions=50,
     models={"default": f"openai:{GPT_4}"},
-    learning=LearningSettings(start=("put",)),
+    learning=LearningSettings(start=("put",), conclusions="always", procedures=False),
 )
 TESTING = BUILDING.model_copy(
     update={
@@ -205,6 +205,8 @@ def test_every_difference_is_listed(tmp_path: Path) -> None:
         "max_rules in building": ("20", "12"),
         "start in building": ("none", "put"),
         "per_type in building": ("True", "False"),
+        "conclusions in building": ("needed", "always"),
+        "procedures in building": ("learned and verified", "none"),
     }
 
 
@@ -258,7 +260,7 @@ def test_the_53_types_have_their_own_building_settings(tmp_path: Path) -> None:
     setting = MINIWOB | {"env_options": {"paper_actions": True}}
     building = {
         "selection": Selection(split="no-feedback"),
-        "learning": LearningSettings(start=starts, libraries_only=True),
+        "learning": LearningSettings(start=starts, libraries_only=True, conclusions="always", procedures=False),
     }
     setting["library"] = write_built_run(tmp_path, **setting | building)
     assert set(compare_run(tmp_path, dict.fromkeys(types, 6), **setting).differs()) == {"prompts"}
