@@ -46,6 +46,10 @@ _WORD = re.compile(r"[0-9A-Za-z_\x80-\U0010ffff]+")
 _SCOPE = re.compile(r"(?<![^\W\d])(?:def|lambda|class)\b|for\b")
 """A word that begins a function, class or comprehension. ``for`` may directly follow a digit."""
 _F_STRING = re.compile(r"(?:f|fr|rf)['\"]", re.IGNORECASE)
+_LONG_MODULE = re.compile(
+    r"(?:\b(?:from|import)\b|,)[\s\\.]*+(?:[0-9A-Za-z_\x80-\U0010ffff]++[\s\\]*+\.[\s\\]*+){100}"
+)
+"""The dotted name of a module with more than 100 parts. CPython keeps a copy of the name up to each of its dots."""
 MAX_FIELDS = 10_000
 """Maximum number of opening braces in a source with f-strings. Python up to 3.11 parses each field separately."""
 MAX_SHOWN = 300
@@ -71,6 +75,8 @@ def parse_source(source: str, name: str = "<plan>") -> ast.Module:
         raise SyntaxError("too many names and functions in one piece of code", (name, 1, 1, None))
     if sys.version_info < (3, 12) and source.count("{") > MAX_FIELDS and _F_STRING.search(source):
         raise SyntaxError("too many fields of f-strings in one piece of code", (name, 1, 1, None))
+    if _LONG_MODULE.search(source):
+        raise SyntaxError("the name of a module has more than 100 parts", (name, 1, 1, None))
     with _locked():
         return ast.parse(source, name)
 
