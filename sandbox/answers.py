@@ -17,6 +17,7 @@ from functools import cache, lru_cache
 from hashlib import sha512
 from importlib import resources
 from pathlib import Path
+from threading import Thread
 from typing import Any, Literal
 
 from pydantic import JsonValue
@@ -72,6 +73,8 @@ def _zone(key: str) -> tuple[str, bool] | None:
 
 def function_specs(functions: Mapping[str, Callable[..., object]]) -> dict[str, FunctionSpec]:
     """Return a dict that maps the name of each function to its spec. Raises BadFunction if plans cannot call one."""
+    if not isinstance(functions, Mapping):
+        raise BadFunction(f"functions must be a dict such as {{'agent.open': open_box}}, not {functions!r}")
     return {name: FunctionSpec.of(name, function) for name, function in functions.items()}
 
 
@@ -129,6 +132,8 @@ SECOND = 1_000_000
 """A second in microseconds. Each call advances the clock by one second."""
 MAX_MESSAGE = 20_000
 """Maximum characters of an exception's message that are sent to the plan."""
+MAX_ARGUMENTS_SHOWN = 200
+"""Maximum characters of a call's arguments that a message to the user shows."""
 MAX_DIGITS = 4_300
 """Maximum digits of an integer that Python parses."""
 _LONG_NUMBER = re.compile(rb"\d{%d}" % (MAX_DIGITS + 1))
@@ -215,6 +220,9 @@ class Answers:
             raise
         except Exception as error:
             return self._error(error)
+        except KeyboardInterrupt as interrupt:
+            interrupt.add_note(f"It interrupted {_call_text(message)}.")
+            raise
         return _message("answer", value, self.take_changes(), self._clock, origin=spec.name)
 
     def take_changes(self) -> Mapping[str, JsonValue] | None:
@@ -239,6 +247,24 @@ class Answers:
     def _error(self, error: Exception) -> bytes:
         text = _error_text(error)[:MAX_MESSAGE].encode("utf-8", "backslashreplace").decode()
         return _message("error", type(error).__name__, text, self.take_changes(), self._clock)
+
+
+def running_call(thread: Thread) -> str:
+    """Return the call of a host function that a thread is carrying out for a plan, or "" if there is none.
+
+    For example: ``agent.open('box'), called in line 3``. Of nested plans' calls, it is the innermost one.
+    """
+    frame = sys._current_frames().get(thread.ident or 0)
+    while frame is not None and frame.f_code is not Answers.answer.__code__:
+        frame = frame.f_back
+    return _call_text(frame.f_locals["message"]) if frame is not None else ""
+
+
+def _call_text(message: list[Any]) -> str:
+    _, line, name, args, kwargs = message
+    arguments = ", ".join([*map(repr, args), *(f"{key}={value!r}" for key, value in kwargs.items())])
+    text = f"{name}({arguments if len(arguments) <= MAX_ARGUMENTS_SHOWN else '...'})"
+    return f"{text}, called in line {line}" if line else text
 
 
 def _error_text(error: Exception) -> str:
@@ -274,7 +300,8 @@ def _encode(origin: str, value: object) -> bytes:
     try:
         return _to_json(value)
     except (PydanticSerializationError, TypeError, ValueError) as error:
-        raise BadAnswer(f"{origin}: the answer is not JSON: {error}") from error
+        advice = "return text, numbers, lists or dicts"
+        raise BadAnswer(f"{origin}: the answer is not JSON: {error}; {advice}") from error
 
 
 def _to_json(value: object) -> bytes:
