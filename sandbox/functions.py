@@ -44,6 +44,8 @@ class FunctionSpec:
         Raises BadFunction if plans cannot use the name, or if the signature cannot be read or checked.
         """
         check_name(name)
+        if not callable(function):
+            raise BadFunction(f"{name} is not a function; offer each of its methods as {name}.METHOD")
         if inspect.iscoroutinefunction(function):
             raise BadFunction(f"{name} is a coroutine function, which plans cannot await; use a plain function")
         signature = _signature(name, function)
@@ -68,7 +70,8 @@ def check_name(name: str, *, max_parts: int = 3) -> None:
     parts = name.split(".")
     if len(parts) > max_parts or not all(p.isidentifier() and not keyword.iskeyword(p) and p[0] != "_" for p in parts):
         shape = "a name or object.name" if max_parts > 1 else "a plain name"
-        raise BadFunction(f"{name!r} cannot be offered to a plan: it must be {shape}, without a leading underscore")
+        rule = f"it must be {shape}, no keyword, and without a leading underscore"
+        raise BadFunction(f"{name!r} cannot be offered to a plan: {rule}")
 
 
 def _signature(name: str, function: Function) -> inspect.Signature:
