@@ -7,6 +7,7 @@ code that is run in one go.
 import importlib.util
 import json
 import re
+import reprlib
 import sys
 import sysconfig
 import zoneinfo
@@ -132,8 +133,6 @@ SECOND = 1_000_000
 """A second in microseconds. Each call advances the clock by one second."""
 MAX_MESSAGE = 20_000
 """Maximum characters of an exception's message that are sent to the plan."""
-MAX_ARGUMENTS_SHOWN = 200
-"""Maximum characters of a call's arguments that a message to the user shows."""
 MAX_DIGITS = 4_300
 """Maximum digits of an integer that Python parses."""
 _LONG_NUMBER = re.compile(rb"\d{%d}" % (MAX_DIGITS + 1))
@@ -262,8 +261,8 @@ def running_call(thread: Thread) -> str:
 
 def _call_text(message: list[Any]) -> str:
     _, line, name, args, kwargs = message
-    arguments = ", ".join([*map(repr, args), *(f"{key}={value!r}" for key, value in kwargs.items())])
-    text = f"{name}({arguments if len(arguments) <= MAX_ARGUMENTS_SHOWN else '...'})"
+    named = [f"{key}={reprlib.repr(value)}" for key, value in kwargs.items()]
+    text = f"{name}({', '.join([*map(reprlib.repr, args), *named])})"
     return f"{text}, called in line {line}" if line else text
 
 

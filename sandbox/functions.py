@@ -108,7 +108,7 @@ class ArgumentChecker:
         self._checks = {p.name: ParameterChecker(p.name, p.annotation) for p in parameters}
         positional = [p for p in parameters if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
         self._by_position = tuple(self._checks[p.name] for p in positional)
-        self._required = [p.name for p in positional if p.default is p.empty]
+        self._required = sum(p.default is p.empty for p in positional)
         self._mutable = [p.name for p in parameters if isinstance(p.default, MUTABLE)]
         self._simple = len(positional) == len(parameters) and not self._mutable
 
@@ -119,10 +119,10 @@ class ArgumentChecker:
 
         Most calls have only positional arguments, so there is a fast path for them.
         """
-        if self._simple and not kwargs and len(self._required) <= len(args) <= len(self._by_position):
+        if self._simple and not kwargs and self._required <= len(args) <= len(self._by_position):
             return [check(function, value, guess) for check, value in zip(self._by_position, args, strict=False)], {}
         try:
-            bound = self._bind(args, kwargs)
+            bound = self._signature.bind(*args, **kwargs)
         except TypeError as error:
             raise TypeError(f"{function}(): {error}; it is {function}{self._signature}") from None
         passed = set(bound.arguments)
@@ -132,13 +132,6 @@ class ArgumentChecker:
             bound.apply_defaults()
             bound.arguments |= {name: deepcopy(bound.arguments[name]) for name in self._mutable if name not in passed}
         return bound.args, bound.kwargs
-
-    def _bind(self, args: list[JsonValue], kwargs: dict[str, JsonValue]) -> inspect.BoundArguments:
-        bound = self._signature.bind(*args, **kwargs)
-        for name in self._required:
-            if name not in bound.arguments:  # Python 3.13.0 binds f(a=1) to f(a, /, **b)
-                raise TypeError(f"missing a required argument: {name!r}")
-        return bound
 
     def _check_value(self, function: str, name: str, value: Any, guess: Guess) -> object:
         check, kind = self._checks[name], self._signature.parameters[name].kind
