@@ -277,22 +277,15 @@ def _error_text(error: Exception) -> str:
 
 def _message(*parts: object, origin: str = "the session") -> bytes:
     payload = _encode(origin, parts)
-    if _LONG_NUMBER.search(payload) and not _is_readable(payload):
-        raise BadAnswer(
-            f"{origin}: the answer holds an integer of more than {MAX_DIGITS} digits, which Python does not read"
-        )
+    if _LONG_NUMBER.search(payload):
+        try:
+            json.loads(payload)  # digits that are part of a string do no harm
+        except ValueError as error:
+            reason = f"the answer holds an integer of more than {MAX_DIGITS} digits, which Python does not read"
+            raise BadAnswer(f"{origin}: {reason}") from error
     if len(payload) > MAX_FROM_HOST:
         raise BadAnswer(f"{origin}: an answer of {len(payload)} bytes; at most {MAX_FROM_HOST} are allowed")
     return payload
-
-
-def _is_readable(payload: bytes) -> bool:
-    """Return whether Python can parse the payload. Digits that are part of a string do no harm."""
-    try:
-        json.loads(payload)
-    except ValueError:
-        return False
-    return True
 
 
 def _encode(origin: str, value: object) -> bytes:

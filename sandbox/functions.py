@@ -218,8 +218,10 @@ def check_size(value: Any, depth: int = 0) -> None:
     if kind is str:
         if len(value) > MAX_STRING:
             raise ValueError(f"has a string of {len(value)} characters; at most {MAX_STRING} are allowed")
-        if not value.isascii():
-            _check_unicode(value)
+        try:
+            value.encode()
+        except UnicodeEncodeError:
+            raise ValueError("has text with a lone surrogate") from None
     elif kind is int:
         if not -MAX_INT <= value < MAX_INT:
             raise ValueError("has an integer beyond 64 bits")
@@ -231,13 +233,6 @@ def check_size(value: Any, depth: int = 0) -> None:
             raise ValueError(f"is nested more than {MAX_DEPTH} deep")
         for item in value if kind is list else [*value, *value.values()]:
             check_size(item, depth + 1)
-
-
-def _check_unicode(text: str) -> None:
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        raise ValueError("has text with a lone surrogate") from None
 
 
 def _explanation(error: ValidationError) -> tuple[type[Exception], str]:
