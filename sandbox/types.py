@@ -24,7 +24,9 @@ class Limits(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     wall_seconds: float = Field(default=10.0, gt=0, allow_inf_nan=False)
-    """Wall clock time of the plan itself, in seconds. The clock stops while the host carries out a call."""
+    """Wall clock time of the plan itself, in seconds. The clock stops while the host carries out a call, however long
+    that takes.
+    """
     cpu_seconds: float = Field(default=10.0, gt=0, allow_inf_nan=False)
     """Processor time of the plan in seconds, summed over its threads."""
     memory_mb: int = Field(default=256, ge=16, le=1 << 20)

@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 
 from planbook.errors import INTERRUPTED
 from planbook.planner import EpisodeStopped, JournalFailed
+from planbook.sandbox import running_call
 
 LOG = logging.getLogger(__name__)
 POLL_SECONDS = 0.2
@@ -37,6 +38,8 @@ def in_threads(
         finished = _watch(count, messages, poll)
     except KeyboardInterrupt:
         LOG.warning(STOPPING)
+        for call in filter(None, map(running_call, threads)):
+            LOG.warning("Still running: %s.", call)
     finally:
         _end(threads, (lambda: None) if finished else stop)
     poll()
