@@ -39,7 +39,7 @@ def end(
 
 
 def task(*checks: Check) -> WebTask:
-    return WebTask(id="t", type="t", kind="look_up", goal="?", start="http://h/", checks=checks)
+    return WebTask(id="t", type="t", kind="look_up", goal="?", start="http://h/", site="trac", checks=checks)
 
 
 SHIPPED = [with_site_addresses(each, {"trac": "http://127.0.0.1:9"}) for each in load_tasks()]
