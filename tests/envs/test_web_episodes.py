@@ -105,9 +105,7 @@ def test_stop_ends_the_episode_and_a_task_without_checks_stays_unsolved(web: Web
 
 
 def test_an_unreachable_start_breaks_the_environment(base: str) -> None:
-    with pytest.raises(
-        EnvironmentBroken, match=r"task own cannot be opened: 'http://127\.0\.0\.1:1/' could not be loaded"
-    ):
+    with pytest.raises(EnvironmentBroken, match=r"own cannot be opened: 'http://127\.0\.0\.1:1/' could not be loaded"):
         open_page("http://127.0.0.1:1", "/")
 
 
