@@ -6,6 +6,7 @@ The files of the package are read as data. Nothing in it is imported or run.
 import ast
 import json
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cache, lru_cache
 from pathlib import Path
@@ -63,23 +64,14 @@ def wheel_text(path: str) -> str:
     return (PACKAGE.folder() / path).read_text()
 
 
-def _read_literals(source: str, key: str | None = None) -> dict[str, Any]:
-    """Return a dict that maps names to the literals that a module assigns to them.
-
-    If ``key`` is given, return instead the literals that the module assigns to items of the dictionary of that name.
-    """
+def _read_literals(source: str) -> dict[str, Any]:
+    """Return the literals that a module assigns, by the name of the variable or by the key of the dictionary's item."""
     literals = {}
     for node in ast.parse(source).body:
-        if not isinstance(node, ast.Assign):
-            continue
-        target = node.targets[0]
-        try:
-            if key is None and isinstance(target, ast.Name):
-                literals[target.id] = ast.literal_eval(node.value)
-            elif isinstance(target, ast.Subscript) and isinstance(target.value, ast.Name) and target.value.id == key:
-                literals[ast.literal_eval(target.slice)] = ast.literal_eval(node.value)
-        except ValueError:
-            continue
+        match node:
+            case ast.Assign(targets=[ast.Name(str(name)) | ast.Subscript(slice=ast.Constant(str(name)))]):
+                with suppress(ValueError):  # the value is not a literal
+                    literals[name] = ast.literal_eval(node.value)
     return literals
 
 
@@ -103,7 +95,7 @@ def affordances() -> Affordances:
 @cache
 def goals() -> dict[str, dict[str, Any]]:
     """Return a dict that maps alfworld's task types to their goal in PDDL (``pddl``) and in words (``templates``)."""
-    return _read_literals(wheel_text(GOALS), key="gdict")
+    return _read_literals(wheel_text(GOALS))
 
 
 @cache

@@ -126,7 +126,7 @@ def _scene(facts: dict[str, set[tuple[str, ...]]], goal: str) -> GameScene:
         names=number_names(entities),
         places=dict(_pairs(facts, "receptacleatlocation")),
         kinds=dict(_pairs(facts, "objecttype") | _pairs(facts, "receptacletype")),
-        predicates={name: frozenset(first for first, *_ in rows) for name, rows in facts.items() if _is_unary(rows)},
+        predicates={name: _names(facts, name) for name, rows in facts.items() if all(len(fact) == 1 for fact in rows)},
         can_contain=_pairs(facts, "cancontain"),
         contained=_pairs(facts, "inreceptacleobject"),
         goal=conditions,
@@ -135,8 +135,8 @@ def _scene(facts: dict[str, set[tuple[str, ...]]], goal: str) -> GameScene:
     )
 
 
-def _is_unary(facts: set[tuple[str, ...]]) -> bool:
-    return all(len(fact) == 1 for fact in facts)
+def _names(facts: dict[str, set[tuple[str, ...]]], name: str) -> Names:
+    return frozenset(first for first, *_ in facts.get(name, ()))
 
 
 def _pairs(facts: dict[str, set[tuple[str, ...]]], name: str) -> Pairs:
@@ -144,9 +144,6 @@ def _pairs(facts: dict[str, set[tuple[str, ...]]], name: str) -> Pairs:
 
 
 def _start(facts: dict[str, set[tuple[str, ...]]]) -> GameState:
-    def entities(name: str) -> Names:
-        return frozenset(first for first, *_ in facts.get(name, ()))
-
     if not (at := _pairs(facts, "atlocation")):
         raise EnvironmentBroken(
             "alfworld: the game's pddl_problem does not say where the agent is; the file is damaged"
@@ -157,11 +154,11 @@ def _start(facts: dict[str, set[tuple[str, ...]]]) -> GameState:
         inside=_pairs(facts, "inreceptacle"),
         lying=_pairs(facts, "objectatlocation"),
         taken=frozenset(),
-        opened=entities("opened"),
-        clean=entities("isclean"),
-        hot=entities("ishot"),
-        cool=entities("iscool"),
-        toggled=entities("istoggled"),
+        opened=_names(facts, "opened"),
+        clean=_names(facts, "isclean"),
+        hot=_names(facts, "ishot"),
+        cool=_names(facts, "iscool"),
+        toggled=_names(facts, "istoggled"),
     )
 
 
@@ -222,17 +219,12 @@ class GoalCondition:
 
     def holds(self, state: GameState) -> bool:
         """Return whether some choice of entities meets every condition."""
-        return self._extend(state, 0, {})
-
-    def _extend(self, state: GameState, index: int, bound: dict[str, str]) -> bool:
-        if index == len(self._joined):
-            return all(bound[first] != bound[second] for first, second in self._unequal)
-        name, arguments = self._joined[index]
-        facts = _CHANGING[name](state) if name in _CHANGING else self._fixed[name]
-        for fact in facts:
-            if (extended := self._unify(arguments, fact, bound)) and self._extend(state, index + 1, extended):
-                return True
-        return False
+        choices: list[dict[str, str]] = [{}]
+        for name, arguments in self._joined:
+            facts = list(_CHANGING[name](state) if name in _CHANGING else self._fixed[name])
+            extended = (self._unify(arguments, fact, bound) for bound in choices for fact in facts)
+            choices = [bound for bound in extended if bound]
+        return any(all(bound[first] != bound[second] for first, second in self._unequal) for bound in choices)
 
     def _unify(self, arguments: _Fact, fact: _Fact, bound: Mapping[str, str]) -> dict[str, str] | None:
         extended = dict(bound)

@@ -52,10 +52,8 @@ def list_games(split: str) -> dict[str, list[str]]:
     ids: dict[str, list[str]] = {ours: [] for ours in FOLDER_TYPES.values()}
     folder = split_folder(split)
     for task in sorted(os.listdir(folder)):
-        kind = FOLDER_TYPES.get(task.split("-", 1)[0])
-        if kind is None or any(part in task for part in _UNSUPPORTED):
-            continue
-        for trial in sorted(os.listdir(folder / task)):
+        kind = _type_of_folder(task)
+        for trial in sorted(os.listdir(folder / task)) if kind else ():
             if (folder / task / trial / GAME_FILE).is_file():
                 ids[kind].append(f"{split}/{task}/{trial}")
     if not any(ids.values()):
@@ -72,11 +70,15 @@ def game_path(game_id: str) -> Path:
     return path
 
 
+def _type_of_folder(name: str) -> str:
+    """Return the task type in the name of a task's folder, or "" if alfworld leaves out such games."""
+    return "" if any(part in name for part in _UNSUPPORTED) else FOLDER_TYPES.get(name.split("-", 1)[0], "")
+
+
 def type_of(game_id: str) -> str:
     """Return the task type in the id of a game. Raises BadSelection if alfworld leaves out such games."""
-    name = game_id.split("/")[1]
-    kind = FOLDER_TYPES.get(name.split("-", 1)[0])
-    if kind is None or any(part in name for part in _UNSUPPORTED):
+    kind = _type_of_folder(game_id.split("/")[1])
+    if not kind:
         raise BadSelection(f"alfworld: {game_id!r} is not one of the task types {', '.join(FOLDER_TYPES.values())}")
     return kind
 

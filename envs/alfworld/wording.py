@@ -8,7 +8,6 @@ import hashlib
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import lru_cache
 
 from planbook.envs.alfworld.engine import NOTHING
 from planbook.envs.alfworld.scene import GameScene, GameState
@@ -66,11 +65,7 @@ def read_dialect(domain: str, grammar: str) -> Dialect:
 
     Raises EnvironmentBroken if the direct engine does not know them.
     """
-    return _read(domain, _TASK_LINE.sub("", grammar, count=1))
-
-
-@lru_cache(maxsize=16)
-def _read(domain: str, grammar: str) -> Dialect:
+    grammar = _TASK_LINE.sub("", grammar, count=1)
     if _domain_digest(domain) != _KNOWN_DOMAIN or _grammar_digest(grammar) != _KNOWN_GRAMMAR:
         raise EnvironmentBroken(
             "alfworld: this game's domain or grammar is not the one that the direct engine plays; "

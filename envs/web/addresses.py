@@ -181,8 +181,6 @@ def _includes(reached: Address, expected: Address) -> bool:
 
 
 MATCHES: Mapping[str, Callable[[str, Sequence[str]], bool]] = {
-    "equal": equal,
-    "including": including,
-    "within": within,
+    compare.__name__: compare for compare in (equal, including, within)
 }
 """Maps a value of ``UrlCheck.how`` to the function that compares the final address with the expected ones."""

@@ -90,10 +90,7 @@ def _number(text: str) -> float:
 
 
 ANSWERS: Mapping[str, Callable[[str, Sequence[str]], bool]] = {
-    "exact": exact,
-    "must_include": must_include,
-    "numbers": numbers,
-    "items": items,
+    compare.__name__: compare for compare in (exact, must_include, numbers, items)
 }
 """Maps a value of ``AnswerCheck.how`` to the function that compares an answer with the values of the check."""
 

@@ -23,7 +23,7 @@ NUMBER = re.compile(r"(?<![\w.])-?\d[\d,]*(?:\.\d+)?(?!\w)")
 
 
 def _web_address(text: str) -> str:
-    if not re.match(r"https?://[^/]|\{\w+\}", text):
+    if not re.match(r"https?://[^/]|\{\w+\}|about:blank$", text):
         raise ValueError(f"{text!r} is not an address: begin with http://HOST or https://HOST")
     return text
 
