@@ -50,44 +50,40 @@ def make(kind: str, seed: int) -> AlfworldGame:
 
 def _attempt(kind: str, seed: int, rng: Random) -> AlfworldGame | None:
     """Return a random game, or None if the task is not possible in the room that was drawn."""
-    facts = rooms.affordances()
-    start, stop = rooms.ROOMS[rng.choice(_ROOMS[kind])]
-    room = furnish(rooms.floor_plan(rng.randrange(start, stop)), facts, rng)
-    choices = _choices(kind, room, facts)
+    room = furnish(rng.randrange(*rooms.ROOMS[rng.choice(_ROOMS[kind])]), rng)
+    choices = _choices(kind, room)
     if not choices or len(room.places) > MOST_RECEPTACLES:
         return None
     thing, target = rng.choice(choices)
-    _place_task_objects(kind, room, thing, target, facts, rng)
+    _place_task_objects(kind, room, thing, target, rng)
     template = rng.choice(rooms.goals()[GAME_TYPES[kind]]["templates"])
     has_object = room.objects(thing)  # there is none if only the target can hold it
     return _game(kind, seed, room, thing, target, template) if has_object else None
 
 
-def _choices(kind: str, room: FurnishedRoom, facts: rooms.Affordances) -> list[tuple[str, str]]:
+def _choices(kind: str, room: FurnishedRoom) -> list[tuple[str, str]]:
     """Return the possible tasks in a room, as pairs of the kind of object and the target or lamp."""
+    facts = rooms.affordances()
     things = sorted({kind_of(thing) for thing in room.inside} - {*facts.kinds_by_ability["Toggleable"]})
     if kind == "look_at_obj":
         return [(thing, LAMP) for thing in things] if room.objects(LAMP) else []
     if treatment := _TREATMENTS.get(kind):
-        things = [
-            thing
-            for thing in things
-            if thing in facts.kinds_by_ability[TREATABLE[treatment].capitalize()] and room.of_kind(MACHINES[treatment])
-        ]
+        treatable = (
+            facts.kinds_by_ability[TREATABLE[treatment].capitalize()] if room.of_kind(MACHINES[treatment]) else ()
+        )
+        things = [thing for thing in things if thing in treatable]
     targets = sorted({kind_of(receptacle) for receptacle in room.places})
     return [(thing, target) for thing in things for target in targets if thing in facts.holds[target]]
 
 
-def _place_task_objects(
-    kind: str, room: FurnishedRoom, thing: str, target: str, facts: rooms.Affordances, rng: Random
-) -> None:
+def _place_task_objects(kind: str, room: FurnishedRoom, thing: str, target: str, rng: Random) -> None:
     """Place the task's objects at random, but not in receptacles of the target's kind: something has to be done."""
     if kind == "look_at_obj":
         return
     count = max(len(room.objects(thing)), 2 if kind == "pick_two_obj" else 1)
     for name in room.objects(thing):
         del room.inside[name]
-    place_objects(room, thing, count, facts, rng, excluded=target)
+    place_objects(room, thing, count, rng, excluded=target)
 
 
 def _game(kind: str, seed: int, room: FurnishedRoom, thing: str, target: str, template: str) -> AlfworldGame:
@@ -98,7 +94,7 @@ def _game(kind: str, seed: int, room: FurnishedRoom, thing: str, target: str, te
     data = {
         "pddl_domain": rooms.wheel_text(rooms.DOMAIN),
         "grammar": rooms.wheel_text(rooms.GRAMMAR).replace("UNKNOWN GOAL", sentence),
-        "pddl_problem": problem_text(name, room, rooms.affordances(), pddl_goal),
+        "pddl_problem": problem_text(name, room, pddl_goal),
         "solvable": True,
     }
     return AlfworldGame(game_id(kind, seed), data, sentence)
