@@ -4,7 +4,6 @@ A test plays games in this engine and in textworld, and compares every reply. Th
 missing, since our actions never send them.
 """
 
-import re
 from collections.abc import Callable
 from itertools import product
 from typing import cast
@@ -22,7 +21,6 @@ TREATABLE = {"heat": "heatable", "cool": "coolable", "clean": "cleanable"}
 Outcome = tuple[GameState, str] | None
 """The state after a command, and the text of the reply; or None if the command is not admissible."""
 
-_TASK = re.compile(r"Your task is to: [^\"]*")
 _FORMS = {verb: form for form, (verb, _) in wording.FORMS.items()}
 
 
@@ -47,7 +45,7 @@ class DirectEngine(GameEngine):
         self.dialect = read_dialect(domain, grammar)
         self.scene = read_scene(problem)
         self._goal = GoalCondition(self.scene)
-        task = _TASK.search(grammar)
+        task = wording.TASK_LINE.search(grammar)
         self._task_line = task.group() if task else ""
 
     def reset(self) -> GameReply:
@@ -96,11 +94,6 @@ class DirectEngine(GameEngine):
         """Return whether the agent can now take things from a receptacle, and put things into it."""
         is_open = receptacle in self.state.opened or receptacle not in self.scene.has("openable")
         return is_open and self._is_here(receptacle)
-
-    def _fits(self, thing: str, receptacle: str) -> bool:
-        """Return whether the agent can now put a thing in or on a receptacle, if it holds the thing."""
-        kinds = self.scene.kinds
-        return self._is_accessible(receptacle) and (kinds[receptacle], kinds[thing]) in self.scene.can_contain
 
     # The commands. Each method returns the outcome.
 
@@ -156,8 +149,9 @@ class DirectEngine(GameEngine):
         return after, f"You pick up the {self.scene.names[thing]} from the {self.scene.names[receptacle]}."
 
     def _put(self, thing: str, receptacle: str) -> Outcome:
-        state, pair, names = self.state, (thing, receptacle), self.scene.names
-        if state.holding != thing or not self._fits(thing, receptacle):
+        state, pair, names, kinds = self.state, (thing, receptacle), self.scene.names, self.scene.kinds
+        fits = (kinds.get(receptacle), kinds.get(thing)) in self.scene.can_contain
+        if state.holding != thing or not fits or not self._is_accessible(receptacle):
             return None
         after = state._replace(
             holding=None,

@@ -68,10 +68,8 @@ def _choices(kind: str, room: FurnishedRoom) -> list[tuple[str, str]]:
     if kind == "look_at_obj":
         return [(thing, LAMP) for thing in things] if room.objects(LAMP) else []
     if treatment := _TREATMENTS.get(kind):
-        treatable = (
-            facts.kinds_by_ability[TREATABLE[treatment].capitalize()] if room.of_kind(MACHINES[treatment]) else ()
-        )
-        things = [thing for thing in things if thing in treatable]
+        treatable = facts.kinds_by_ability[TREATABLE[treatment].capitalize()]
+        things = [thing for thing in things if thing in treatable and room.of_kind(MACHINES[treatment])]
     targets = sorted({kind_of(receptacle) for receptacle in room.places})
     return [(thing, target) for thing in things for target in targets if thing in facts.holds[target]]
 

@@ -2,7 +2,6 @@
 
 import json
 import os
-import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import islice
 from pathlib import Path
@@ -10,6 +9,7 @@ from pathlib import Path
 from planbook.envs.alfworld import generated, rooms
 from planbook.envs.alfworld.engine import AlfworldGame
 from planbook.envs.alfworld.goals import FOLDER_TYPES, TYPES, paper_goal, params_of
+from planbook.envs.alfworld.wording import TASK_LINE
 from planbook.envs.errors import BadSelection, EnvironmentBroken, MissingRequirement
 from planbook.envs.resources import files_digest
 from planbook.envs.selection import chosen_split, chosen_types, interleave
@@ -24,8 +24,6 @@ REMEDY = (
 )
 _UNSUPPORTED = ("movable", "Sliced")
 """alfworld leaves out the games in folders whose names contain one of these words."""
-_TASK = re.compile(rb"Your task is to: ([^\"\\]*)")
-_SOLVABLE = re.compile(rb'"solvable"\s*:\s*true')
 
 
 def data_root() -> Path:
@@ -83,23 +81,6 @@ def type_of(game_id: str) -> str:
     return kind
 
 
-def peek(game_id: str) -> tuple[str, bool]:
-    """Return the goal sentence of a game, and True unless its file says that it cannot be solved.
-
-    The file is not parsed, only searched for the two.
-    """
-    path = game_path(game_id)
-    try:
-        text = path.read_bytes()
-    except OSError as error:
-        raise EnvironmentBroken(f"alfworld: {path} cannot be read: {error}") from error
-    task, mark = _TASK.search(text), text.rfind(b'"solvable"')
-    if task is None:
-        raise EnvironmentBroken(f"alfworld: {path} states no task; the file is damaged: download it again")
-    goal = task.group(1).decode(errors="replace").strip().removesuffix(".")
-    return goal, mark < 0 or _SOLVABLE.match(text, mark) is not None
-
-
 def read_game(game_id: str) -> AlfworldGame:
     """Return a game, read from its file. Raises EnvironmentBroken if the file cannot be read."""
     path = game_path(game_id)
@@ -107,6 +88,18 @@ def read_game(game_id: str) -> AlfworldGame:
         return AlfworldGame(game_id, json.loads(path.read_bytes()))
     except (OSError, ValueError) as error:
         raise EnvironmentBroken(f"alfworld: {path} cannot be read: {error}") from error
+
+
+def peek(game_id: str) -> tuple[str, bool]:
+    """Return the goal sentence of a game, and True unless its file says that it cannot be solved."""
+    data = read_game(game_id).data
+    task = TASK_LINE.search(str(data.get("grammar")))
+    if task is None:
+        raise EnvironmentBroken(
+            f"alfworld: {game_path(game_id)} states no task; the file is damaged: download it again"
+        )
+    goal = task.group().removeprefix("Your task is to: ").strip().removesuffix(".")
+    return goal, data.get("solvable", True) is True
 
 
 def found_splits() -> Iterator[tuple[str, str | None]]:

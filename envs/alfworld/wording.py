@@ -14,7 +14,8 @@ from planbook.envs.alfworld.scene import GameScene, GameState
 from planbook.envs.errors import EnvironmentBroken
 from planbook.envs.types import Action, Offer
 
-_TASK_LINE = re.compile(r"Your task is to: [^\"]*")
+TASK_LINE = re.compile(r"Your task is to: [^\"]*")
+"""The sentence of a grammar that states the task."""
 _HELP_GRAMMAR = re.compile(r"\naction help \{.*", re.DOTALL)
 _HELP_DOMAIN = re.compile(r"\(:action help\b.*", re.DOTALL)
 _COMMENT = re.compile(r";[^\n]*")
@@ -65,7 +66,7 @@ def read_dialect(domain: str, grammar: str) -> Dialect:
 
     Raises EnvironmentBroken if the direct engine does not know them.
     """
-    grammar = _TASK_LINE.sub("", grammar, count=1)
+    grammar = TASK_LINE.sub("", grammar, count=1)
     if _domain_digest(domain) != _KNOWN_DOMAIN or _grammar_digest(grammar) != _KNOWN_GRAMMAR:
         raise EnvironmentBroken(
             "alfworld: this game's domain or grammar is not the one that the direct engine plays; "
