@@ -164,24 +164,21 @@ def _start(facts: dict[str, set[tuple[str, ...]]]) -> GameState:
 
 _Fact = tuple[str, ...]
 
-_CHANGING: dict[str, Callable[[GameState], Iterable[_Fact]]] = {
-    "isclean": lambda state: zip(state.clean),
-    "ishot": lambda state: zip(state.hot),
-    "iscool": lambda state: zip(state.cool),
-    "istoggled": lambda state: zip(state.toggled),
-    "holds": lambda state: [("agent1", state.holding)] if state.holding else [],
-    "inreceptacle": lambda state: state.inside,
-    "atlocation": lambda state: [("agent1", state.at)],
+_FACTS: dict[str, Callable[[GameScene, GameState], Iterable[_Fact]]] = {
+    "isclean": lambda _, state: zip(state.clean),
+    "ishot": lambda _, state: zip(state.hot),
+    "iscool": lambda _, state: zip(state.cool),
+    "istoggled": lambda _, state: zip(state.toggled),
+    "holds": lambda _, state: [("agent1", state.holding)] if state.holding else [],
+    "inreceptacle": lambda _, state: state.inside,
+    "atlocation": lambda _, state: [("agent1", state.at)],
+    "receptacleatlocation": lambda scene, _: scene.places.items(),
+    "inreceptacleobject": lambda scene, _: scene.contained,
 }
-"""Maps each predicate that may change to a function that returns its facts in a state.
+"""Maps each predicate that may change or is binary to a function that returns its facts in a state.
 
 Predicates that are true of few entities come first, so that they are checked first.
 """
-_FIXED_PAIRS: dict[str, Callable[[GameScene], Iterable[_Fact]]] = {
-    "receptacleatlocation": lambda scene: scene.places.items(),
-    "inreceptacleobject": lambda scene: scene.contained,
-}
-"""Maps each binary predicate that never changes to a function that returns its facts in a scene."""
 
 
 class GoalCondition:
@@ -194,16 +191,14 @@ class GoalCondition:
     def __init__(self, scene: GameScene) -> None:
         self._domains: dict[str, frozenset[str]] = {}
         self._joined: list[GoalLiteral] = []
-        self._unequal = scene.unequal
-        self._fixed = {name: list(facts(scene)) for name, facts in _FIXED_PAIRS.items()}
+        self._scene = scene
         for literal in scene.goal:
-            self._add_condition(literal, scene)
-        order = [*_CHANGING, *_FIXED_PAIRS]
-        self._joined.sort(key=lambda literal: order.index(literal.predicate))
+            self._add_condition(literal)
+        self._joined.sort(key=lambda literal: list(_FACTS).index(literal.predicate))
 
-    def _add_condition(self, literal: GoalLiteral, scene: GameScene) -> None:
-        name, arguments = literal
-        if (name in _CHANGING or name in _FIXED_PAIRS) and all(argument.startswith("?") for argument in arguments):
+    def _add_condition(self, literal: GoalLiteral) -> None:
+        (name, arguments), scene = literal, self._scene
+        if name in _FACTS and all(argument.startswith("?") for argument in arguments):
             self._joined.append(literal)
         elif name in ("objecttype", "receptacletype"):
             self._limit(arguments[0], frozenset(entity for entity, kind in scene.kinds.items() if kind == arguments[1]))
@@ -221,10 +216,10 @@ class GoalCondition:
         """Return whether some choice of entities meets every condition."""
         choices: list[dict[str, str]] = [{}]
         for name, arguments in self._joined:
-            facts = list(_CHANGING[name](state) if name in _CHANGING else self._fixed[name])
+            facts = list(_FACTS[name](self._scene, state))
             extended = (self._unify(arguments, fact, bound) for bound in choices for fact in facts)
             choices = [bound for bound in extended if bound]
-        return any(all(bound[first] != bound[second] for first, second in self._unequal) for bound in choices)
+        return any(all(bound[first] != bound[second] for first, second in self._scene.unequal) for bound in choices)
 
     def _unify(self, arguments: _Fact, fact: _Fact, bound: Mapping[str, str]) -> dict[str, str] | None:
         extended = dict(bound)

@@ -29,7 +29,7 @@ from planbook.envs.web.tasks import (
     judgeable,
     load_tasks,
     to_task,
-    types,
+    types_of,
     with_site_addresses,
 )
 from planbook.envs.web.webarena import log_in, read_login
@@ -124,7 +124,7 @@ class Web(WebActions):
         "may stop wherever a page has to be read before the next step. A task ends with stop and an answer: the "
         "answer to the task's question, empty if nothing is asked, or N/A and the reason if the task cannot be done."
     )
-    types = types()
+    types = types_of(load_tasks())
     splits = SPLITS
     parts = {"all": SPLITS[1:]}
     action_limit = 30
@@ -158,7 +158,7 @@ class Web(WebActions):
     @classmethod
     def task_types(cls, options: BaseModel | None = None) -> tuple[str, ...]:
         """Return the types of the tasks that the options name."""
-        return tuple(dict.fromkeys(task.type for task in all_tasks(options)))
+        return types_of(all_tasks(options))
 
     @classmethod
     def unjudgeable(cls, selection: Selection, options: BaseModel | None = None) -> Mapping[str, int]:
@@ -242,11 +242,8 @@ class Web(WebActions):
         if self._verdict is None and browsing is not None and task is not None:
             changes = self._site.changes if self._site and task.site else None
             end = EpisodeEnd(self._answer, browsing.url, partial(page_text, browsing), changes)
-            try:
+            with self._dropping_if_broken():
                 self._verdict = judge(task, end)
-            except EnvironmentBroken:
-                self._drop()
-                raise
         return self._verdict or Verdict(solved=False, score=0.0)
 
     def unjudged(self) -> str:
@@ -281,8 +278,5 @@ class Web(WebActions):
         saved, notes = native
         self._notes, self._answer, self._verdict = list(notes), None, None
         browsing = self._open_browsing()
-        try:
+        with self._dropping_if_broken():
             return browsing.load(saved)
-        except EnvironmentBroken:
-            self._drop()
-            raise

@@ -111,9 +111,7 @@ def _read(context: Context, target: TabTarget) -> Page:
 
 
 def _read_everything(context: Context, target: TabTarget) -> AccessibilityNode:
-    (snapshot,) = context.call_all(
-        target, [("DOMSnapshot.captureSnapshot", {"computedStyles": list(accessibility.STYLES)})]
-    )
+    snapshot = context.call(target, "DOMSnapshot.captureSnapshot", computedStyles=list(accessibility.STYLES))
     layout = accessibility.PageLayout(snapshot)
     commands = [("Accessibility.getFullAXTree", {"frameId": frame}) for frame in layout.frames]
     answers = context.call_all(target, commands)
@@ -124,7 +122,7 @@ def _read_everything(context: Context, target: TabTarget) -> AccessibilityNode:
 def _read_visible_part(context: Context, target: TabTarget) -> AccessibilityNode:
     """Return the visible part of a large page. A script lists the nodes in view, and each of them is read."""
     frame = target.traffic.frame
-    world = context.call(target, "Page.createIsolatedWorld", frameId=frame, worldName="planbook")["executionContextId"]
+    world = context.isolated_world(target, frame)
     view = context.call(target, "Runtime.evaluate", expression=f"{PAGE}.inView({MAX_NODES})", contextId=world)
     view_id = view["result"]["objectId"]
     properties = context.call(target, "Runtime.getProperties", objectId=view_id, ownProperties=True)["result"]
@@ -306,7 +304,6 @@ def _format_options(options: Sequence[str]) -> str:
 
 def describe(node: AccessibilityNode, number: int) -> dict[str, JsonValue]:
     """Return the description of a node that the agent's query ``find`` returns."""
-    link: dict[str, JsonValue] = {"url": node.link} if node.link else {}
     return {
         "id": number,
         "role": node.role,
@@ -315,7 +312,7 @@ def describe(node: AccessibilityNode, number: int) -> dict[str, JsonValue]:
         "in_view": node.visible,
         **({"options": list[JsonValue](node.options)} if node.options else {}),
         **node.properties,
-        **link,
+        **({"url": node.link} if node.link else {}),
     }
 
 

@@ -196,9 +196,9 @@ def _shipped() -> tuple[WebTask, ...]:
     return tuple(load_tasks(SHIPPED))
 
 
-def types() -> tuple[str, ...]:
-    """Return the types of the shipped tasks, in their order."""
-    return tuple(dict.fromkeys(task.type for task in load_tasks()))
+def types_of(tasks: Sequence[WebTask]) -> tuple[str, ...]:
+    """Return the types of the tasks, in their order."""
+    return tuple(dict.fromkeys(task.type for task in tasks))
 
 
 def _task(entry: webarena.Entry, location: str, convert: Callable[[webarena.Entry, str], webarena.Entry]) -> WebTask:
