@@ -13,7 +13,7 @@ from planbook.envs.alfworld.wording import TASK_LINE
 from planbook.envs.errors import BadSelection, EnvironmentBroken, MissingRequirement
 from planbook.envs.resources import files_digest
 from planbook.envs.selection import chosen_split, chosen_types, interleave
-from planbook.envs.types import Selection, Task
+from planbook.envs.types import Requirement, Selection, Task
 
 DATA_FOLDER = "json_2.1.1"
 DATA_SPLITS = ("valid_seen", "valid_unseen", "train")
@@ -102,11 +102,11 @@ def peek(game_id: str) -> tuple[str, bool]:
     return goal, data.get("solvable", True) is True
 
 
-def found_splits() -> Iterator[tuple[str, str | None]]:
-    """Yield each split that can be downloaded, with its folder, or with None if it was not downloaded."""
+def requirements() -> Iterator[Requirement]:
+    """Yield the games of each split that can be downloaded."""
     for split in DATA_SPLITS:
         folder = data_root() / DATA_FOLDER / split
-        yield split, str(folder) if folder.is_dir() else None
+        yield Requirement(f"alfworld {split}", str(folder) if folder.is_dir() else None, REMEDY)
 
 
 DEPS_GAMES = Path(__file__).with_name("deps_games.json")

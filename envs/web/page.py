@@ -193,7 +193,8 @@ class ElementNumbers:
     def __init__(self) -> None:
         self._next = count(1)
         self._numbers: dict[tuple[str, int], int] = {}
-        self._refs: dict[int, ElementRef] = {}
+        self.refs: dict[int, ElementRef] = {}
+        """Maps each number that was given to the last known reference to its element."""
         self._by_signature: dict[Signature, int] = {}
 
     def number(self, page: Page, node: AccessibilityNode, is_open_elsewhere: Callable[[str], bool]) -> int:
@@ -207,15 +208,11 @@ class ElementNumbers:
             number = next(self._next)
         self._by_signature[signature] = number
         self._numbers[key] = number
-        self._refs[number] = ElementRef(page.document, node.frame, node.backend)
+        self.refs[number] = ElementRef(page.document, node.frame, node.backend)
         return number
 
-    def element_ref(self, number: int) -> ElementRef | None:
-        """Return the last known reference to the element with that number, or None if the number was never given."""
-        return self._refs.get(number)
-
     def _in_use(self, number: int, page: Page, is_open_elsewhere: Callable[[str], bool]) -> bool:
-        ref = self._refs[number]
+        ref = self.refs[number]
         if ref.document == page.document:
             return ref.backend in page.by_backend
         return is_open_elsewhere(ref.document)

@@ -207,7 +207,7 @@ class Browsing:
 
     def element_ref(self, number: int) -> ElementRef | str:
         """Return the reference to the element with that number, or the reason if it is not in the current tab."""
-        ref = self._numbers.element_ref(number)
+        ref = self._numbers.refs.get(number)
         if ref is None:
             return f"there is no element [{number}]"
         if ref.document == self.tab.target.traffic.document:
