@@ -76,7 +76,7 @@ NAMES = {
     "prompts": "prompt",
     "knowledge": "knowledge",
     "models": "model",
-    "prices": "the price table",
+    "prices": "the",
 }
 """Maps each part of the inputs to its name in messages."""
 DECISIVE = ("data", "prompts", "knowledge")
@@ -95,7 +95,7 @@ class InputChange(NamedTuple):
         if self.part == VERSIONS:
             return f"{self.name} {self.then}, now {self.now}"
         change = "gone" if self.now is None else "new" if self.then is None else "changed"
-        named = NAMES[self.part] if self.part == "prices" else f"{NAMES[self.part]} {self.name}"
+        named = self.name if self.name.startswith("the ") else f"{NAMES[self.part]} {self.name}"
         return f"{named}: {change}"
 
 
