@@ -364,6 +364,10 @@ def effective_options(config: Config, environment: str) -> dict[str, JsonValue]:
         return config.planner_options
 
 
+PAPER_OPTIONS = ("tasks_per_type", "solved_after", "max_rules", "start", "libraries_only", "per_type")
+"""Learning options that ``--paper`` takes from a paper, and that are compared with a paper's."""
+
+
 class PaperSettings(NamedTuple):
     """The settings that ``--paper`` takes from a paper; those that the paper does not state are empty."""
 

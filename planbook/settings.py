@@ -60,11 +60,6 @@ def _expand_ranges(text: str, flag: str) -> Iterable[int]:
         yield from range(int(first), int(last or first) + 1)
 
 
-def _distinct(numbers: tuple[int, ...]) -> tuple[int, ...]:
-    """Return the numbers in ascending order, each once."""
-    return tuple(sorted({*numbers}))
-
-
 def _as_tuple(value: Any) -> Any:
     return (value,) if isinstance(value, str | Path) else value
 
@@ -93,7 +88,11 @@ class Settings(PlayingSettings, BuildingSettings, InvocationSettings):
         (), "One task by its id; may be given several times.", Option("Tasks", "--task", metavar="ID", many=True)
     )
     actions: int | None = option(None, "Maximum number of actions of an episode.", Option("Episodes"), ge=1)
-    after: Annotated[tuple[int, ...], AfterValidator(_distinct), BeforeValidator(_numbers_of("--after"))] = option(
+    after: Annotated[
+        tuple[int, ...],
+        AfterValidator(lambda numbers: tuple(sorted({*numbers}))),
+        BeforeValidator(_numbers_of("--after")),
+    ] = option(
         (),
         "Use the knowledge that the building run had after N tasks. Several numbers (`test` only) make a "
         "learning curve, with one run for each below --out.",

@@ -195,13 +195,18 @@ def _fits(table: PublishedTable, paper: Publication, setting: PaperSetting, run:
 
 
 def _compare_table(table: PublishedTable, paper: Publication, setting: PaperSetting, run: OurRun) -> ComparedTable:
-    types, measured = _types(table, paper), [name for name in table.columns if name in COLUMNS]
-    shares = run.solved_by(_object if table.by == "object" else _type)
+    measured = [name for name in table.columns if name in COLUMNS]
+    named = {*table.columns} - {ALL, *COLUMNS}
+    types = frozenset(paper.setting(table.env, table.split).types or (named if table.by == "type" else ()))
+    name_of = _object if table.by == "object" else _type
+    shares = run.solved_by(name_of)
     figures = {name: shares[name] for name in table.columns if name in shares}
-    rows_of_types = _rows(table, types, setting, run)
-    has_overall = ALL in table.columns and bool(rows_of_types)
+    is_comparable = not setting.types or types <= set(setting.types)
+    covered = types if ALL in table.columns else named
+    episodes = [row for row in run.rows if is_comparable and (not covered or name_of(row) in covered)]
+    has_overall = ALL in table.columns and bool(episodes)
     if has_overall:
-        figures[ALL] = percent((row.solved, 1) for row in rows_of_types) or 0.0
+        figures[ALL] = percent((row.solved, 1) for row in episodes) or 0.0
     rows, options = table.rows_of(run.config.planner), run.options
     theirs = {name: [row.options.get(name) for row in rows.values()] for row in rows.values() for name in row.options}
     return ComparedTable(
@@ -210,8 +215,8 @@ def _compare_table(table: PublishedTable, paper: Publication, setting: PaperSett
         spread=_present({name: COLUMNS[name].spread(run) for name in measured}),
         types=len(types),
         types_played=len(types & set(run.summary.by_type)),
-        episodes=len(rows_of_types),
-        interval=_interval(rows_of_types) if has_overall else None,
+        episodes=len(episodes),
+        interval=_interval(episodes) if has_overall else None,
         otherwise={
             name: options.get(name)
             for name, values in theirs.items()
@@ -219,21 +224,6 @@ def _compare_table(table: PublishedTable, paper: Publication, setting: PaperSett
         },
         alike=tuple(n for n, row in rows.items() if all(options.get(k) == value for k, value in row.options.items())),
     )
-
-
-def _types(table: PublishedTable, paper: Publication) -> frozenset[str]:
-    """Return the task types that a table covers, or an empty set if neither it nor the paper's setting names them."""
-    named = {name for name in table.columns if name != ALL and name not in COLUMNS} if table.by == "type" else ()
-    return frozenset(paper.setting(table.env, table.split).types or named)
-
-
-def _rows(table: PublishedTable, types: frozenset[str], setting: PaperSetting, run: OurRun) -> list[Result]:
-    """Return our episodes of the tasks that a table covers. There are none if the run's setting lacks some types."""
-    if setting.types and not types <= set(setting.types):
-        return []
-    covered = types if ALL in table.columns else {*table.columns} - COLUMNS.keys()
-    name_of = _object if table.by == "object" else _type
-    return [row for row in run.rows if not covered or name_of(row) in covered]
 
 
 def _present(figures: Mapping[str, float | None]) -> dict[str, float]:

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from pydantic import BaseModel, JsonValue
 
-from planbook.config import SHIPPED_LIBRARY, Config, LearningSettings, PaperSettings, effective_options
+from planbook.config import PAPER_OPTIONS, SHIPPED_LIBRARY, Config, LearningSettings, PaperSettings, effective_options
 from planbook.envs import load_environment
 from planbook.errors import BadArgument
 from planbook.knowledge import RETRIEVAL, learned_in, with_manual
@@ -196,8 +196,6 @@ def models_asked(run: RunResults) -> tuple[str, ...]:
 OPTIONS_WITHOUT_EFFECT = ("engine",)
 """Options of environments that do not change observations."""
 NO_LIMIT = "no limit"
-COMPARED_OPTIONS = ("tasks_per_type", "solved_after", "max_rules", "start", "libraries_only", "per_type")
-"""The options of building runs that are compared with a paper's."""
 
 
 class PaperDifference(BaseModel):
@@ -310,7 +308,7 @@ def _building(origin: KnowledgeOrigin, building: Config, learning: LearningSetti
     yield "building split", building.selection.split, theirs.split
     yield "actions that an episode of building may take", building.actions, theirs.actions
     yield from _options(" in building", comparable_options(building), theirs.options)
-    for name in COMPARED_OPTIONS:
+    for name in PAPER_OPTIONS:
         yield f"{name} in building", _limit(getattr(learning, name)), _limit(getattr(theirs.learning, name))
     if building.selection.ids or building.selection.types:
         yield "built on", ", ".join(building.selection.types or building.selection.ids), "all types"
