@@ -11,7 +11,7 @@ from pydantic import JsonValue
 from rich.console import Console
 
 from planbook import errors, knowledge
-from planbook.commands.preflight import check_naive_plan, check_procedures, check_streaming, warn_missing_demonstrations
+from planbook.commands.preflight import check_naive_plan, check_procedures, check_streaming, missing_demonstrations
 from planbook.config import Config
 from planbook.console import ERRORS, console
 from planbook.envs import Task
@@ -103,7 +103,8 @@ def play(
     if not config.copies:
         if config.planner == "procedures" and not any(name.startswith("skill:") for name in config.without):
             check_procedures(memory, config, tasks)
-        warn_missing_demonstrations(config)
+        if message := missing_demonstrations(config):
+            ERRORS.print(message, style="yellow", soft_wrap=True)
     if config.paper:
         from planbook.commands.published import print_paper_settings
 

@@ -182,7 +182,8 @@ class Run:
             new["store"], existing["store"] = without_password(store), run.file.store and run.file.store.url
         if different := list(differing_names(existing, new)):
             run.close()
-            raise BadRun(f"{folder} holds another run (other {', '.join(different)}); name another folder with --out")
+            names = ", ".join(name.removeprefix("selection.").replace("ids", "tasks") for name in different)
+            raise BadRun(f"{folder} holds a run with other settings ({names}); name another folder with --out")
         return run
 
     def _record_entries(self, tasks: Sequence[Task]) -> None:

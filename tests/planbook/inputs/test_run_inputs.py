@@ -153,7 +153,7 @@ def test_a_run_keeps_its_graph_file_and_a_changed_graph_is_another_run(tmp_path:
     assert read_run_file(run)["config"]["planner_options"]["text"] == GRAPH
     assert {"graph mine", "node.j2"} <= read_run_file(run)["made_of"]["prompts"].keys()
     graph.write_text(GRAPH.replace("next line", "next two lines"))
-    assert "holds another run (other planner_options.text)" in refusal(*command)
+    assert "holds a run with other settings (planner_options.text)" in refusal(*command)
     graph.unlink()
     assert invoke("run", "--resume", run).returncode == 0
     assert "1 the same" in invoke("rerun", run, "--out", tmp_path / "again").printed
