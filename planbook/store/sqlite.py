@@ -6,7 +6,7 @@ import sqlite3
 import struct
 import threading
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from urllib.parse import quote
 
@@ -39,6 +39,7 @@ class Sqlite:
         self._thread_lock = threading.Lock()
         self._writer: sqlite3.Connection | None = None
         self._lock_file = -1
+        self._episode_locks: set[int] = set()
         if to_write:
             self._lock_file = self._open_locks()
             try:
@@ -101,10 +102,13 @@ class Sqlite:
     def lock(self, index: int) -> Iterator[bool]:
         """Try to lock the episode's byte of the lock file. Each lock has a new descriptor, to exclude other threads."""
         descriptor = self._open_locks()
+        self._episode_locks.add(descriptor)
         try:
             yield _try_lock(descriptor, FIRST_EPISODE + index)
         finally:
-            os.close(descriptor)  # releases the lock
+            with suppress(KeyError):  # if the store has been closed, so has the descriptor
+                self._episode_locks.remove(descriptor)
+                os.close(descriptor)  # releases the lock
 
     def claim(self) -> None:
         """Do nothing: the process that plays has locked the run's folder."""
@@ -120,11 +124,14 @@ class Sqlite:
             raise self._cannot_write(error) from error
 
     def close(self) -> None:
-        """Close the files; everything is already written."""
-        if self._writer is not None:
-            self._writer.close()
-            self._writer = None
-            os.close(self._lock_file)
+        """Close the files and release all locks; everything is already written."""
+        with self._thread_lock:
+            if self._writer is not None:
+                self._writer.close()
+                os.close(self._lock_file)
+                self._writer, self._lock_file = None, -1
+        while self._episode_locks:
+            os.close(self._episode_locks.pop())
         self._engine.dispose()
 
 

@@ -139,6 +139,8 @@ class RunDriver:
             try:
                 self._work(pool, job)
             except WorkerLost as lost:
+                if self._switches.stopped:
+                    return
                 LOG.warning(LOST if lost.begun else NOT_STARTED)
                 not_started = 0 if lost.begun else not_started + 1
                 if not_started > 1:  # a single worker may have been killed by chance

@@ -279,7 +279,11 @@ def workers_of(
             finally:
                 worker.drop_environment()
 
-        yield open_worker
+        try:
+            yield open_worker
+        except KeyboardInterrupt:  # the second Ctrl-C: episodes that are still played must not record a false ending
+            run.store.journals_closed = True
+            raise
 
 
 def worker_name() -> str:
