@@ -67,13 +67,14 @@ def _success_bars(runs: Sequence[RunResults], first: int) -> Iterator[Chart]:
 
 
 def _solved_curves(runs: Sequence[RunResults], first: int) -> Iterator[Chart]:
-    """Yield a line chart: for each run, the share of solved episodes after each episode."""
+    """Yield a line chart, unless all lines are flat: for each run, the share of solved episodes after each episode."""
+    curves = [(run.name, number, list(_solved_so_far(run))) for number, run in enumerate(runs, first)]
     series = [
-        {"name": run.name, "hue": number, "points": thin_out(list(_solved_so_far(run)))}
-        for number, run in enumerate(runs, first)
-        if len(run.order) >= MIN_EPISODES
+        {"name": name, "hue": hue, "points": thin_out(points)}
+        for name, hue, points in curves
+        if len(points) >= MIN_EPISODES
     ]
-    if any(0 < run.summary().solved < len(run.order) for run in runs) and series:
+    if any(share != each["points"][0][1] for each in series for _, share in each["points"]):
         yield _lines("Share of episodes solved so far", EPISODES, series)
 
 

@@ -36,11 +36,10 @@ def trust_blocks(run: RunResults, anchor: str) -> Iterator[Block]:
     rows: list[Sequence[Line]] = [
         [[marked("span", in_words(outcome.value), f"outcome {outcome.value}")], f"{counts[outcome]:,}", meaning]
         for outcome, meaning in MEANINGS.items()
+        if counts[outcome]
     ]
-    yield blocks.table(
-        ["outcome", "episodes", "meaning"], [*rows, ["all", f"{summary.tasks:,}", ""]], "meanings", total=True
-    )
-    yield from map(blocks.paragraph, failure_lines(summary))
+    yield blocks.table(["outcome", "episodes", "meaning"], rows, "meanings")
+    yield from map(blocks.paragraph, failure_lines(summary.model_copy(update={"failures": {}})))  # listed above
     yield from _tracebacks(run, anchor)
     if run.run.file.unsafe_no_sandbox:
         yield blocks.paragraph(UNSAFE, "unsafe")
@@ -96,6 +95,7 @@ COST_COLUMNS = (
     "money",
     "model time",
 )
+ZEROS = {"0", "$0.00", "0:00"}
 Costs = Mapping[str, Spending]
 """Maps names, such as those of roles, to their costs, from the highest to the lowest."""
 
@@ -113,7 +113,7 @@ def cost_blocks(run: RunResults) -> Iterator[Block]:
     yield from map(blocks.paragraph, (*spending_lines(run.summary()), *payoff_line(run.payoff())))
     if not by_kind["role"]:
         return
-    yield _cost_table("role", {**by_kind["role"], "all": spent})
+    yield _cost_table("role", {**by_kind["role"], **({"all": spent} if len(by_kind["role"]) > 1 else {})})
     yield blocks.details("By model, and by prompt", [_cost_table(kind, by_kind[kind]) for kind in ("model", "prompt")])
     note = "Money is in US dollars, from the price table; recorded replies cost nothing."
     if outside.calls:
@@ -130,8 +130,14 @@ def money_per_solved(spent: Spending, solved: int) -> str:
 
 
 def _cost_table(kind: str, rows: Costs) -> Block:
-    lines = [[name, *_cells(spent)] for name, spent in rows.items()]
-    return blocks.table([f"by {kind}", *COST_COLUMNS], lines, f"costs by-{kind}", total="all" in rows)
+    """Return a table of costs, without columns in which every figure is zero."""
+    columns = [
+        (name, cells)
+        for name, cells in zip(COST_COLUMNS, zip(*map(_cells, rows.values()), strict=True), strict=True)
+        if not {*cells} <= ZEROS
+    ]
+    lines = zip(rows, *(cells for _, cells in columns), strict=True)
+    return blocks.table([f"by {kind}", *(name for name, _ in columns)], lines, f"costs by-{kind}", total="all" in rows)
 
 
 def _cells(spent: Spending) -> list[str]:
