@@ -92,18 +92,19 @@ class Run:
         ``run.json`` is written last. In a folder without it, files of planbook are leftovers, and are deleted. Any
         other file raises BadRun.
         """
-        try:
-            folder.mkdir(parents=True, exist_ok=True)
-            files = {path.name for path in folder.iterdir()}
-        except OSError as error:
-            raise BadRun(f"{folder} cannot hold a run: {error.strerror}; name another folder with --out") from error
-        if CONFIG_FILE in files:
-            return cls._open_same(folder, config, store)
-        if foreign := sorted(name for name in files if not any(fnmatchcase(name, own) for own in OWN_FILES)):
-            raise BadRun(f"{folder} holds no run, but {foreign[0]}; name another folder with --out")
         with ExitStack() as cleanup:
-            claim = claim_folder(folder)
-            cleanup.callback(os.close, claim)
+            try:
+                folder.mkdir(parents=True, exist_ok=True)
+                claim = claim_folder(folder)
+                cleanup.callback(os.close, claim)
+                files = {path.name for path in folder.iterdir()}
+            except OSError as error:
+                raise BadRun(f"{folder} cannot hold a run: {error.strerror}; name another folder with --out") from error
+            if CONFIG_FILE in files:
+                cleanup.close()
+                return cls._open_same(folder, config, store)
+            if foreign := sorted(name for name in files if not any(fnmatchcase(name, own) for own in OWN_FILES)):
+                raise BadRun(f"{folder} holds no run, but {foreign[0]}; name another folder with --out")
             for name in files:
                 (folder / name).unlink()
             schema = create_schema(store) if store else None
