@@ -111,7 +111,7 @@ class Run:
             file = RunFile(
                 config=config,
                 begun=datetime.now(UTC).isoformat(timespec="seconds"),
-                versions=versions(),
+                versions=dict(versions()),
                 store=schema and schema.redacted(),
                 made_of=made_of,
                 rerun_of=rerun_of,
@@ -266,7 +266,7 @@ class Run:
             if watch is not None:
                 watch(kind, body)
 
-        return self.store.journal(path, metered)
+        return EpisodeJournal(self.store, path, metered)
 
     def mark_imported(self, imported: Imported, config: Config) -> None:
         """Mark the run as imported from files. From then on, it can only be read."""

@@ -52,9 +52,10 @@ class Sqlite:
     def add(self, rows: Sequence[EventRow], texts: Mapping[str, str]) -> None:
         """Write events, and texts that may exist already, in one transaction. Raises BadRun."""
         try:
-            with self._thread_lock, _locked(self._lock_file, WRITING), self._transaction() as writer:
-                if texts:
-                    writer.executemany(ADD_TEXT, texts.items())
+            assert self._writer is not None
+            with self._thread_lock, _locked(self._lock_file, WRITING), self._writer as writer:
+                writer.execute("BEGIN IMMEDIATE")
+                writer.executemany(ADD_TEXT, texts.items())
                 writer.executemany(ADD_EVENT, rows)
         except sqlite3.IntegrityError as error:
             raise BadRun(f"{self._path}: an event was written twice: {error}; is the run open elsewhere?") from error
@@ -67,13 +68,6 @@ class Sqlite:
 
     def _cannot_write(self, error: BaseException) -> BadRun:
         return BadRun(f"{self._path} cannot be written: {error}; nothing recorded so far is lost")
-
-    @contextmanager
-    def _transaction(self) -> Iterator[sqlite3.Connection]:
-        assert self._writer is not None
-        with self._writer as writer:
-            writer.execute("BEGIN IMMEDIATE")
-            yield writer
 
     @contextmanager
     def reading(self) -> Iterator[Connection]:

@@ -55,7 +55,10 @@ Watch = Callable[[EventKind, Body], None]
 
 
 class EpisodeJournal:
-    """The journal of one episode. Recorded events are read once; new events are committed to the store immediately."""
+    """The journal of one episode. Recorded events are read once; new events are committed to the store immediately.
+
+    ``watch`` is called with each new event.
+    """
 
     def __init__(self, store: "Store", path: str, watch: Watch | None = None) -> None:
         self._store, self._watch = store, watch
@@ -186,10 +189,6 @@ class Store:
     def ledger(self) -> StoreLedger:
         """The spending and reservations of all processes."""
         return StoreLedger(self._database.writing)
-
-    def journal(self, path: str, watch: Watch | None = None) -> EpisodeJournal:
-        """Return the journal of one episode; ``watch`` is called with each new event."""
-        return EpisodeJournal(self, path, watch)
 
     def close(self) -> None:
         """Close the database; everything is already written."""

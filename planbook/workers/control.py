@@ -104,31 +104,22 @@ class RequestListener:
         with suppress(BadRun):  # if the database is lost, the episodes end at their next event
             for request in read_requests(self._run.store)[self._handled :]:
                 self._handled += 1
-                HANDLERS[request](self)
+                self._handle(request)
             if not self.switches.stopped and not self._is_played():
                 self.abandoned = True
                 self.switches.stop()
 
-    def _pause(self) -> None:
-        if not self.switches.paused:
-            self.switches.pause()
+    def _handle(self, request: Request) -> None:
+        switches = self.switches
+        if request == "stop":
+            self.stopped = self.stopped or not switches.stopped  # if already set, this process made the request itself
+            switches.stop()
+        elif request == "pause" and not switches.paused:
+            switches.pause()
             self._stop_clock()
-
-    def _go_on(self) -> None:
-        if self.switches.paused:
+        elif request == "go on" and switches.paused:
             self._start_clock()
-            self.switches.go_on()
-
-    def _stop(self) -> None:
-        self.stopped = self.stopped or not self.switches.stopped  # if already set, this process made the request itself
-        self.switches.stop()
-
-
-HANDLERS: dict[Request, Callable[[RequestListener], None]] = {
-    "pause": RequestListener._pause,
-    "go on": RequestListener._go_on,
-    "stop": RequestListener._stop,
-}
+            switches.go_on()
 
 
 def read_requests(store: Store) -> list[Request]:

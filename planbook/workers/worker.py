@@ -197,31 +197,28 @@ class WorkerReport(NamedTuple):
 
 def work(job: Job, is_played: Callable[[], bool] = lambda: True) -> WorkerReport:
     """Play open episodes of a run in this process until there are none, or until the run is stopped."""
+    meter, error = Meter(), None
     try:
         with closing(Store(job.store)) as store:
             run = Run(job.folder, job.file, store)
-            run.meter = Meter(job.file.budget, job.spent, prices_from(job.prices), store.ledger)
-            return _play_job(run, job, is_played)
-    except BaseException as error:
-        return WorkerReport(worker_name(), error=sendable(error))
+            run.meter = meter = Meter(job.file.budget, job.spent, prices_from(job.prices), store.ledger)
+            _play_job(run, job, is_played)
+    except BaseException as raised:
+        error = sendable(raised)
+    return WorkerReport(worker_name(), meter.spent_here, error)
 
 
-def _play_job(run: Run, job: Job, is_played: Callable[[], bool]) -> WorkerReport:
+def _play_job(run: Run, job: Job, is_played: Callable[[], bool]) -> None:
+    """Play open episodes. Raises EpisodeStopped if the run was stopped, or BadRun if its leader has ended."""
     switches = Switches()
     listener = RequestListener(run, switches, count_handled_requests(run.store), is_leader=False, is_played=is_played)
-    try:
-        with listener.listening():
-            finished = play_in_threads(run, memory_of(run.config), job.threads, job.unsafe_no_sandbox, switches)
-    except BaseException as error:
-        return WorkerReport(worker_name(), run.meter.spent_here, sendable(error))
-    return WorkerReport(worker_name(), run.meter.spent_here, None if finished else _stop_reason(listener, run))
-
-
-def _stop_reason(listener: RequestListener, run: Run) -> BaseException:
-    if not listener.abandoned:
-        return EpisodeStopped()
-    remedy = f"resume it with: planbook run --resume {run.folder}"
-    return BadRun(f"the process that played {run.folder} ended before the run was finished; {remedy}")
+    with listener.listening():
+        finished = play_in_threads(run, memory_of(run.config), job.threads, job.unsafe_no_sandbox, switches)
+    if not finished and listener.abandoned:
+        remedy = f"resume it with: planbook run --resume {run.folder}"
+        raise BadRun(f"the process that played {run.folder} ended before the run was finished; {remedy}")
+    if not finished:
+        raise EpisodeStopped
 
 
 def play_in_threads(
