@@ -160,8 +160,8 @@ def play_run(
     if superseded_scopes:
         note = {**note, AGAIN: list(superseded_scopes)}
     title = f"{run.config.title} on {run.config.environment.name}"
-    listener = RequestListener(run)
     run.begin_invocation(execution, note={**note, **execution.recorded()})
+    listener = RequestListener(run)
     seconds_before = run.meter.spent.seconds
     try:
         stopped = _play_with_progress(run, title, execution, listener, watch)

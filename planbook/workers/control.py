@@ -72,29 +72,21 @@ class Switches:
 class RequestListener:
     """Reads the requests in the store while it is ``listening``, and sets the switches accordingly.
 
-    ``handled`` is the number of requests to skip; by default, all that exist now. If several processes play a run, one
-    of them is the leader, which records pauses. Once the leader has ended, ``is_played`` returns False in the others;
-    they stop, and are ``abandoned``.
+    Requests before the current invocation are skipped. If several processes play a run, one of them is the leader,
+    which records pauses. The others pass ``is_played``, which returns False once the leader has ended; then they stop,
+    and are ``abandoned``.
     """
 
-    def __init__(
-        self,
-        run: Run,
-        switches: Switches | None = None,
-        handled: int | None = None,
-        *,
-        is_leader: bool = True,
-        is_played: Callable[[], bool] = lambda: True,
-    ) -> None:
-        self.switches = switches or Switches()
+    def __init__(self, run: Run, is_played: Callable[[], bool] | None = None) -> None:
+        self.switches = Switches()
         self.stopped = False
         """True if a request from outside stopped the run."""
         self.abandoned = False
         """True if the leader has ended before this process was stopped."""
         self._run, self._is_played = run, is_played
-        self._handled = len(read_requests(run.store)) if handled is None else handled
-        self._stop_clock = run.pause if is_leader else run.meter.stop_clock
-        self._start_clock = run.go_on if is_leader else run.meter.start_clock
+        self._handled = count_handled_requests(run.store)
+        self._stop_clock = run.meter.stop_clock if is_played else run.pause
+        self._start_clock = run.meter.start_clock if is_played else run.go_on
 
     def listening(self) -> AbstractContextManager[None]:
         """Read requests in a background thread until the block ends."""
@@ -105,7 +97,7 @@ class RequestListener:
             for request in read_requests(self._run.store)[self._handled :]:
                 self._handled += 1
                 self._handle(request)
-            if not self.switches.stopped and not self._is_played():
+            if self._is_played and not self.switches.stopped and not self._is_played():
                 self.abandoned = True
                 self.switches.stop()
 

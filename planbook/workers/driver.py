@@ -15,7 +15,7 @@ from planbook.runs import Entry, Run, RunFile
 from planbook.sandbox import WorkerFailed
 from planbook.spending import prices_from, spent_so_far, without_recording
 from planbook.store import Watch
-from planbook.workers.control import Execution, Switches, count_handled_requests, read_requests, send_request
+from planbook.workers.control import Execution, Switches, send_request
 from planbook.workers.episode import EpisodeWorker
 from planbook.workers.processes import OpenPool, WorkerLost, WorkerPool, local_pool
 from planbook.workers.threads import in_threads
@@ -90,7 +90,7 @@ class RunDriver:
     def __init__(self, run: Run, on_ending: OnEnding, execution: Execution) -> None:
         self._run, self._on_ending, self._execution = run, on_ending, execution
         self._switches = execution.switches or Switches()
-        self._open, self._handled = OpenEpisodes(run), count_handled_requests(run.store)
+        self._open, self._workers_asked_to_stop = OpenEpisodes(run), False
         self._price, self._row = run.price, run.store.last_row
         self._spent_before, self._spent_since = run.meter.spent, Spending()
 
@@ -178,9 +178,10 @@ class RunDriver:
     def _stop(self) -> None:
         """Ask the workers to stop, through the store."""
         self._switches.stop()
-        with suppress(BadRun):
-            if "stop" not in read_requests(self._run.store)[self._handled :]:
+        if not self._workers_asked_to_stop:
+            with suppress(BadRun):
                 send_request(self._run.store, "stop")
+                self._workers_asked_to_stop = True
 
     def _recount(self) -> None:
         """Count the spending of all processes again, from the store."""

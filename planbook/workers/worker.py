@@ -22,7 +22,7 @@ from planbook.runs import DIVERGED, Entry, Run, RunFile, index_of, superseded_sc
 from planbook.sandbox import Sandbox
 from planbook.spending import prices_from
 from planbook.store import Losses, Store, StoreLocation, Watch
-from planbook.workers.control import RequestListener, Switches, count_handled_requests
+from planbook.workers.control import RequestListener, Switches
 from planbook.workers.episode import EpisodeWorker, give_up, play_episode
 from planbook.workers.models import roles_of
 from planbook.workers.threads import in_threads
@@ -210,10 +210,9 @@ def work(job: Job, is_played: Callable[[], bool] = lambda: True) -> WorkerReport
 
 def _play_job(run: Run, job: Job, is_played: Callable[[], bool]) -> None:
     """Play open episodes. Raises EpisodeStopped if the run was stopped, or BadRun if its leader has ended."""
-    switches = Switches()
-    listener = RequestListener(run, switches, count_handled_requests(run.store), is_leader=False, is_played=is_played)
+    listener = RequestListener(run, is_played)
     with listener.listening():
-        finished = play_in_threads(run, memory_of(run.config), job.threads, job.unsafe_no_sandbox, switches)
+        finished = play_in_threads(run, memory_of(run.config), job.threads, job.unsafe_no_sandbox, listener.switches)
     if not finished and listener.abandoned:
         remedy = f"resume it with: planbook run --resume {run.folder}"
         raise BadRun(f"the process that played {run.folder} ended before the run was finished; {remedy}")
