@@ -111,9 +111,9 @@ def test_a_browser_draws_the_charts_in_light_and_dark(folder_with_prompts: Path)
     )
     assert any("2 of 3 solved 66.7%" in tip for tip in tips)
     fill = "return getComputedStyle(document.querySelector('.bar-of')).fill"
-    driver.execute_script("document.documentElement.dataset.theme = 'light'")
+    driver.execute_script("document.documentElement.style.colorScheme = 'light'")
     light = driver.execute_script(fill)
-    driver.execute_script("document.documentElement.dataset.theme = 'dark'")
+    driver.execute_script("document.documentElement.style.colorScheme = 'dark'")
     assert driver.execute_script(fill) != light
     assert driver.get_log("browser") == []  # type: ignore[no-untyped-call]
 
