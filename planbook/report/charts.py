@@ -68,13 +68,10 @@ def _success_bars(runs: Sequence[RunResults], first: int) -> Iterator[Chart]:
 
 def _solved_curves(runs: Sequence[RunResults], first: int) -> Iterator[Chart]:
     """Yield a line chart, unless all lines are flat: for each run, the share of solved episodes after each episode."""
-    curves = [(run.name, number, list(_solved_so_far(run))) for number, run in enumerate(runs, first)]
-    series = [
-        {"name": name, "hue": hue, "points": thin_out(points)}
-        for name, hue, points in curves
-        if len(points) >= MIN_EPISODES
-    ]
-    if any(share != each["points"][0][1] for each in series for _, share in each["points"]):
+    lines = ((run.name, number, list(_solved_so_far(run))) for number, run in enumerate(runs, first))
+    curves = [line for line in lines if len(line[2]) >= MIN_EPISODES]
+    if any(share != points[0][1] for _, _, points in curves for _, share in points):
+        series = [{"name": name, "hue": hue, "points": thin_out(points)} for name, hue, points in curves]
         yield _lines("Share of episodes solved so far", EPISODES, series)
 
 

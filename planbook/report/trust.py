@@ -103,7 +103,8 @@ def cost_blocks(run: RunResults) -> Iterator[Block]:
     yield from map(blocks.paragraph, (*spending_lines(run.summary()), *payoff_line(run.payoff())))
     if not by_kind["role"]:
         return
-    yield _cost_table("role", {**by_kind["role"], **({"all": spent} if len(by_kind["role"]) > 1 else {})})
+    total = {"all": spent} if len(by_kind["role"]) > 1 else {}
+    yield _cost_table("role", {**by_kind["role"], **total})
     yield blocks.details("By model, and by prompt", [_cost_table(kind, by_kind[kind]) for kind in ("model", "prompt")])
     note = "Money is in US dollars, from the price table; recorded replies cost nothing."
     if outside.calls:
@@ -121,13 +122,9 @@ def money_per_solved(spent: Spending, solved: int) -> str:
 
 def _cost_table(kind: str, rows: Costs) -> Block:
     """Return a table of costs, without columns in which every figure is zero."""
-    columns = [
-        (name, cells)
-        for name, cells in zip(COST_COLUMNS, zip(*map(_cells, rows.values()), strict=True), strict=True)
-        if not {*cells} <= ZEROS
-    ]
-    lines = zip(rows, *(cells for _, cells in columns), strict=True)
-    return blocks.table([f"by {kind}", *(name for name, _ in columns)], lines, f"costs by-{kind}", total="all" in rows)
+    columns = zip(COST_COLUMNS, *map(_cells, rows.values()), strict=True)
+    head, *lines = zip([f"by {kind}", *rows], *(column for column in columns if {*column[1:]} - ZEROS), strict=True)
+    return blocks.table(head, lines, f"costs by-{kind}", total="all" in rows)
 
 
 def _cells(spent: Spending) -> list[str]:

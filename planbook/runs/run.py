@@ -9,6 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing
 from datetime import UTC, datetime
 from fnmatch import fnmatchcase
+from functools import cached_property
 from pathlib import Path
 from typing import Any, Self
 
@@ -65,7 +66,6 @@ class Run:
         self.meter = Meter()
         self.is_new = False
         """True if this process created the run. Then nothing can have changed since the run began."""
-        self._invocations: list[Body] | None = None
         self.versions_recorded = False
         """True once this process has recorded the environment's versions."""
 
@@ -246,17 +246,14 @@ class Run:
         self.meter.start_clock()
         self._record_invocation({})
 
-    @property
-    def invocations(self) -> Sequence[Body]:
+    @cached_property
+    def invocations(self) -> list[Body]:
         """The events that begin, pause and end invocations. Read only once: no other process adds any."""
-        if self._invocations is None:
-            self._invocations = [event.body for event in self.store.events("run", "sitting")]
-        return self._invocations
+        return [event.body for event in self.store.events("run", "sitting")]
 
     def _record_invocation(self, body: Body) -> None:
-        number = len(self.invocations)
-        self.store.put("run", "sitting", number, body)
-        self._invocations = [*self.invocations, body]
+        self.store.put("run", "sitting", len(self.invocations), body)
+        self.invocations.append(body)
 
     def journal(self, path: str, watch: Watch | None = None) -> EpisodeJournal:
         """Return the journal of a scope. The cost of new events counts, and the events are passed to ``watch``."""

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from threading import Event
 
-from pydantic import BaseModel, JsonValue
+from pydantic import BaseModel, ConfigDict, JsonValue
 
 from planbook.envs import Environment, EnvsError, Task, ToolEnvironment
 from planbook.planner import (
@@ -20,7 +20,7 @@ from planbook.planner import (
     code_of,
 )
 from planbook.rules import Knowledge, LearnedMemory
-from planbook.sandbox import Fault, Sandbox, SandboxError
+from planbook.sandbox import Sandbox, SandboxError
 from planbook.wording import listed
 
 MAX_LISTED = 10
@@ -31,15 +31,12 @@ BEGIN = "Begin a task with begin_task."
 class PlanFault(BaseModel):
     """One thing wrong with a plan."""
 
+    model_config = ConfigDict(from_attributes=True)
+
     line: int | None
     type: str
     message: str
     hint: str = ""
-
-    @classmethod
-    def of(cls, fault: Fault) -> "PlanFault":
-        """Convert a fault that the sandbox has found."""
-        return cls(line=fault.line, type=fault.type, message=fault.message, hint=fault.hint)
 
 
 class PlanAnswer(BaseModel):
@@ -118,7 +115,7 @@ class PlanSession:
     def check(self, code: str, frame: Frame | None = None) -> list[PlanFault]:
         """Return all faults that can be found without running a plan. Any thread may call this with a ``frame``."""
         frame = frame or self._current()[1]
-        return [PlanFault.of(fault) for fault in frame.faults(code)]
+        return list(map(PlanFault.model_validate, frame.faults(code)))
 
     def _guard(self) -> None:
         if self.cancelled.is_set():
@@ -175,8 +172,8 @@ class PlanSession:
         if self._ended:
             raise SessionFailed(f"{self._ended.rstrip('.')}. {BEGIN}")
         frame.begin_cell(None, len(episode.steps))
-        if faults := frame.faults(code.code):
-            return PlanAnswer(faults=list(map(PlanFault.of, faults)))
+        if refused := frame.faults(code.code):
+            return PlanAnswer(faults=list(map(PlanFault.model_validate, refused)))
         earlier = episode.actions
         try:
             result = frame.session.run(code.code, code.source)
@@ -187,10 +184,8 @@ class PlanSession:
             self._broken, self._ended = True, f"The task was broken off: {error}"
             ended = f"{self._ended.rstrip('.')}. {BEGIN}"
             return PlanAnswer(printed=frame.session.output, actions=episode.actions - earlier, ended=ended)
-        run_faults = list(map(PlanFault.of, result.faults))
-        answer = PlanAnswer(
-            printed=result.output, value=result.value, faults=run_faults, actions=episode.actions - earlier
-        )
+        faults = list(map(PlanFault.model_validate, result.faults))
+        answer = PlanAnswer(printed=result.output, value=result.value, faults=faults, actions=episode.actions - earlier)
         return self._after_first_answer(answer)
 
     def _final_answer(self, frame: Frame, over: EpisodeOver, actions: int) -> PlanAnswer:
