@@ -25,7 +25,6 @@ if TYPE_CHECKING:
         branches_of,
         change_path_in_model,
         change_path_in_name,
-        claim_folder,
         index_of,
         is_claimed,
         is_run,

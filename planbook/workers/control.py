@@ -5,8 +5,8 @@ writes them, and the driver of worker processes writes "stop" to reach its worke
 """
 
 import threading
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import AbstractContextManager, contextmanager, suppress
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from typing import Any, Literal
 
 from pydantic import ConfigDict, JsonValue
@@ -137,12 +137,8 @@ def send_request(store: Store, request: Request) -> None:
 def append_event(store: Store, scope: str, kind: EventKind, body: Body) -> None:
     """Add an event after the others of its kind, even while other processes do the same. Raises BadRun on failure."""
     for tries_left in reversed(range(TRIES)):
-        try:
+        with suppress(BadRun) if tries_left else nullcontext():
             store.put(scope, kind, sum(1 for _ in store.events(scope, kind)), body)
-        except BadRun:
-            if not tries_left:
-                raise
-        else:
             return
 
 
@@ -175,18 +171,12 @@ class Execution(InvocationSettings):
     switches: Switches | None = None
 
     def recorded(self) -> dict[str, JsonValue]:
-        """Return the settings that the run records, so that ``planbook watch`` can resume it with them."""
-        recorded: dict[str, JsonValue] = {"jobs": self.jobs, "executor": self.executor}
-        if self.unsafe_no_sandbox:
-            recorded["unsafe_no_sandbox"] = True
-        return recorded
+        """Return the settings that the run records."""
+        unsafe: dict[str, JsonValue] = {"unsafe_no_sandbox": True} if self.unsafe_no_sandbox else {}
+        return {"jobs": self.jobs, "executor": self.executor, **unsafe}
 
-
-def command_options(recorded: Mapping[str, Any]) -> list[str]:
-    """Return the command-line options that repeat the settings recorded by an invocation."""
-    options = ["--jobs", str(recorded["jobs"])] if recorded.get("jobs", 1) != 1 else []
-    if recorded.get("executor", "threads") != "threads":
-        options += ["--executor", recorded["executor"]]
-    if recorded.get("unsafe_no_sandbox"):
-        options.append("--unsafe-no-sandbox")
-    return options
+    def command_options(self) -> list[str]:
+        """Return the command-line options that repeat these settings."""
+        options = ["--jobs", str(self.jobs)] if self.jobs != 1 else []
+        options += ["--executor", self.executor] if self.executor != "threads" else []
+        return [*options, "--unsafe-no-sandbox"] if self.unsafe_no_sandbox else options
