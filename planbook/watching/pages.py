@@ -48,7 +48,7 @@ class Pages:
             news: dict[str, Any] = {
                 "state": state,
                 "title": f"{state['ended']}/{state['total']} {state['doing']} · {run.results.name}",
-                "can": ACCEPTED_REQUESTS[run.state],
+                "can": ACCEPTED_REQUESTS.get(run.state, ()),
                 "under_way": [f"{ANCHOR}-{episode.index}" for episode in run.open_episodes()] if run.is_played else [],
             }
             if run.version > since:
