@@ -106,13 +106,14 @@ def cost_blocks(run: RunResults) -> Iterator[Block]:
     total = {"all": spent} if len(by_kind["role"]) > 1 else {}
     yield _cost_table("role", {**by_kind["role"], **total})
     yield blocks.details("By model, and by prompt", [_cost_table(kind, by_kind[kind]) for kind in ("model", "prompt")])
-    note = "Money is in US dollars, from the price table; recorded replies cost nothing."
     if outside.calls:
         calls, tokens = counted(outside.calls, "call"), counted(outside.tokens, "token")
-        note = f"Outside the episodes, in learning and formulating: {calls}, {tokens}. {note}"
+        yield blocks.paragraph(f"Outside the episodes, in learning and formulating: {calls}, {tokens}.", "note")
+    if spent.money != 0:
+        yield blocks.paragraph("Money is in US dollars, from the price table; recorded replies cost nothing.", "note")
     if spent.money is None:
-        note += " The price is unknown if a model is missing from the table: give a table that has it with --prices."
-    yield blocks.paragraph(note, "note")
+        note = "The price is unknown if a model is missing from the table: give a table that has it with --prices."
+        yield blocks.paragraph(note, "note")
 
 
 def money_per_solved(spent: Spending, solved: int) -> str:
