@@ -52,7 +52,7 @@ from planbook.spending import check_money
 from planbook.store import Watch
 from planbook.terminal.printing import Progress, episode_line, print_parts, stream_line
 from planbook.wording import counted, first_line
-from planbook.workers import Execution, RequestListener, check_executor, check_roles, command_options, play_episodes
+from planbook.workers import Execution, RequestListener, check_executor, check_roles, play_episodes
 
 OVER_LIMIT = "success processes and helper methods are never deleted, and the Consolidator merged no others."
 STOPPED_BY_WATCH = "Stopped from planbook watch."
@@ -161,8 +161,8 @@ def play_run(
     if superseded_scopes:
         note = {**note, AGAIN: list(superseded_scopes)}
     title = f"{run.config.title} on {run.config.environment.name}"
-    listener = RequestListener(run)
     run.begin_invocation(execution, note={**note, **execution.recorded()})
+    listener = RequestListener(run)
     seconds_before = run.meter.spent.seconds
     try:
         stopped = _play_with_progress(run, title, execution, listener, watch)
@@ -248,7 +248,7 @@ def _short_error(fault: Fault) -> str:
 
 def _resume_line(run: Run, execution: Execution) -> str:
     """Return the command that resumes a run with the same options."""
-    return shlex.join(["planbook", "run", "--resume", str(run.folder), *command_options(execution.recorded())])
+    return shlex.join(["planbook", "run", "--resume", str(run.folder), *execution.command_options()])
 
 
 def _print_learned(results: RunResults, out: Console) -> None:

@@ -5,6 +5,7 @@ import pty
 import signal
 import subprocess
 import sys
+import time
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -220,6 +221,20 @@ def test_ctrl_c_stops_a_run_that_waits_for_answers(tmp_path: Path) -> None:
     printed, _ = child.communicate(timeout=20)
     assert child.returncode == 130
     assert f"Stopped. Continue with the same command and --out {tmp_path / 'run'}" in printed
+
+
+def test_a_second_ctrl_c_does_not_wait_for_models(tmp_path: Path) -> None:
+    (tmp_path / "silent.py").write_text(
+        f"import pathlib, time\n\ndef answer(*_):\n    pathlib.Path('{tmp_path}/asked').touch()\n    time.sleep(60)\n"
+    )
+    child = start_run(f"scripted:{tmp_path}/silent.py:answer", tmp_path / "run")
+    wait_until((tmp_path / "asked").exists)
+    for _ in range(2):
+        child.send_signal(signal.SIGINT)
+        time.sleep(1)
+    printed, _ = child.communicate(timeout=30)
+    assert child.returncode == 130
+    assert "Press Ctrl-C again to stop immediately" in printed
 
 
 def test_a_run_that_failed_can_be_shown_and_asks_only_the_failed_node_again(tmp_path: Path, script: str) -> None:
