@@ -5,6 +5,7 @@ documentation are all derived from a method's signature, docstring and example.
 """
 
 import inspect
+import keyword
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import fields
@@ -12,7 +13,7 @@ from numbers import Real
 from pathlib import Path
 from typing import Any, ClassVar, Concatenate, ParamSpec, TypeVar
 
-from pydantic import BaseModel
+from pydantic import BaseModel, PositiveInt
 
 from planbook.envs.errors import Diverged, EnvironmentBroken, EpisodeEnded, UnknownAction
 from planbook.envs.optional import OptionalMembers
@@ -111,7 +112,7 @@ class Environment(OptionalMembers, ABC):
 
     Options: ClassVar[type[BaseModel]] = NoOptions
     """The pydantic model of the environment's options. ``__init__`` and the class methods receive an instance of it."""
-    action_limit: ClassVar[int] = 50
+    action_limit: ClassVar[PositiveInt] = 50
     """Maximum number of actions in an episode, unless the run or the method sets another limit."""
     parallel: ClassVar[bool] = True
     """True if several instances may run at the same time, each in its own thread."""
@@ -179,7 +180,7 @@ class Environment(OptionalMembers, ABC):
     def reset(self, task: Task) -> Observation:
         """Begin a task from scratch, with an empty history, and return the first observation."""
         self.history, self.task = [], task
-        self._first = self._last = _observation(self.begin(task), f"{type(self).__name__}.begin", type(self).begin)
+        self._first = self._last = _observation(self.begin(task), self, type(self).begin)
         return self._last
 
     @property
@@ -200,7 +201,7 @@ class Environment(OptionalMembers, ABC):
             known = ", ".join(sorted(self.offer.actions))
             raise UnknownAction(f"{self.name} has no action {action.name!r}; it has {known}")
         function = self.actions[action.name].function
-        self._last = _observation(function(self, *action.args), f"{type(self).__name__}.{function.__name__}", function)
+        self._last = _observation(function(self, *action.args), self, function)
         self.history.append((action, self._last))
         return self._last
 
@@ -237,7 +238,7 @@ class Environment(OptionalMembers, ABC):
         elif not (isinstance(verdict.score, Real) and -ROUNDING <= verdict.score <= 1 + ROUNDING):
             problem = f"must return a score from 0 to 1, not {verdict.score!r:.80}"
         if problem:
-            raise EnvironmentBroken(f"{_location(f'{type(self).__name__}.verdict', type(self).verdict)} {problem}")
+            raise EnvironmentBroken(f"{_location(self, type(self).verdict)} {problem}")
         return verdict
 
     def finite_measures(self) -> dict[str, float]:
@@ -246,8 +247,8 @@ class Environment(OptionalMembers, ABC):
         for name, value in measures.items():
             has_valid_types = isinstance(name, str) and isinstance(value, int | float)
             if not (has_valid_types and abs(value) <= LARGEST_MEASURE):
-                method = _location(f"{type(self).__name__}.measures", type(self).measures)
-                raise EnvironmentBroken(f"{method} must return finite numbers, but {name!r} is {value}")
+                fault = f"must return finite numbers, but {name!r} is {value}"
+                raise EnvironmentBroken(f"{_location(self, type(self).measures)} {fault}")
         return measures
 
     def scene(self) -> str:
@@ -272,11 +273,16 @@ def _marked_members(environment: type) -> dict[str, Any]:
 
 
 def _check_spec(environment: type, spec: ActionSpec) -> ActionSpec:
-    """Return the spec. Raises TypeError unless every parameter can be passed by position."""
+    """Return the spec. Raises TypeError unless plans can use its name, and pass every parameter by position."""
     if not callable(spec.function):
         raise TypeError(f"{environment.__name__} overrides the action {spec.name}, but not with a method")
     if inspect.iscoroutinefunction(spec.function):
         raise TypeError(f"{environment.__name__}.{spec.name} is a coroutine; write `def` instead of `async def`")
+    if not spec.name.isidentifier() or keyword.iskeyword(spec.name) or spec.name.startswith("_"):
+        raise TypeError(
+            f"{environment.__name__}: plans cannot call {spec.name!r}; give it a name that is no keyword and does not "
+            "begin with an underscore"
+        )
     for parameter in list(inspect.signature(spec.function).parameters.values())[1:]:
         if parameter.kind is not inspect.Parameter.POSITIONAL_OR_KEYWORD:
             raise TypeError(
@@ -286,24 +292,22 @@ def _check_spec(environment: type, spec: ActionSpec) -> ActionSpec:
     return spec
 
 
-def _observation(answer: object, method: str, function: Callable[..., Any]) -> Observation:
+def _observation(answer: object, environment: Environment, function: Callable[..., Any]) -> Observation:
     """Return a method's result as an observation. Raises EnvironmentBroken unless it is an Observation or a string."""
     observation = Observation(answer) if isinstance(answer, str) else answer
     if not isinstance(observation, Observation):
-        raise EnvironmentBroken(
-            f"{_location(method, function)} must return an Observation or a str, but returned {type(answer).__name__}"
-        )
+        fault = f"must return an Observation or a str, but returned {type(answer).__name__}"
+        raise EnvironmentBroken(f"{_location(environment, function)} {fault}")
     for name in _OBSERVATION_FIELDS:
         value, kind = getattr(observation, name), str if name == "text" else bool
         if not isinstance(value, kind):
-            raise EnvironmentBroken(
-                f"{_location(method, function)} must return an Observation whose {name} is a {kind.__name__}, "
-                f"not {type(value).__name__}"
-            )
+            fault = f"must return an Observation whose {name} is a {kind.__name__}, not {type(value).__name__}"
+            raise EnvironmentBroken(f"{_location(environment, function)} {fault}")
     return observation
 
 
-def _location(method: str, function: Callable[..., Any]) -> str:
+def _location(environment: Environment, function: Callable[..., Any]) -> str:
     """Return the name of a method, with its file and line."""
     code = inspect.unwrap(function).__code__
-    return f"{method} ({Path(code.co_filename).name}:{code.co_firstlineno})"
+    place = f"{Path(code.co_filename).name}:{code.co_firstlineno}"
+    return f"{type(environment).__name__}.{function.__name__} ({place})"

@@ -7,9 +7,11 @@ import inspect
 import random
 import re
 import sys
+import threading
 import time
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from types import NoneType, UnionType
 from typing import Any, Literal, NamedTuple, TypeVar, Union, get_args, get_origin, get_type_hints
@@ -19,6 +21,7 @@ from pydantic import BaseModel, JsonValue, TypeAdapter, ValidationError
 from planbook.envs.base import Environment
 from planbook.envs.errors import EnvsError, MissingRequirement, error_location
 from planbook.envs.types import Action, ActionSpec, Observation, Selection, Snapshot, Task, Verdict
+from planbook.sandbox import check
 
 OWN_FOLDERS = (Path(__file__).parent, Path(__file__).parent / "tools")
 """Folders of planbook's own code. A mistake is never attributed to a file in them."""
@@ -28,13 +31,15 @@ MAX_ACTIONS = 20
 """Maximum number of actions on each task."""
 MAX_SECONDS = 2.0
 """Seconds after which no further random action is taken on a task."""
+SLOW = 5.0
+"""Seconds after which a call of the author's code is reported as slow."""
 SEEDS = (0, 1, 2)
 """The seeds that are selected if an environment makes its tasks from seeds."""
 TOOL_FAILED = "raised RuntimeError"
 """A judge's fault with these words is not a mistake, since a tool may fail until the task is done."""
 REPORTS = {"state": str, "scene": str, "milestones": Sequence, "measures": Mapping, "attribute_values": Mapping}
 """Maps each method that prompts and reports call to the type of its result."""
-PLAIN = (str, int, float, bool, None, NoneType, Any, object, dict, list, inspect.Parameter.empty)
+PLAIN = (str, int, float, bool, None, NoneType, Any, object, dict, list)
 JSON: TypeAdapter[JsonValue] = TypeAdapter(JsonValue)
 Value = TypeVar("Value")
 Steps = list[tuple[Action, Observation]]
@@ -50,25 +55,31 @@ class CheckReport(NamedTuple):
     """Number of tasks that were played."""
     actions: int
     """Number of random actions that were taken."""
+    untaken: tuple[str, ...]
+    """The offered actions that were never taken."""
 
 
 class _AuthorCodeFailed(Exception):
     """The author's code failed. The mistake is already in the list."""
 
 
-def check_environment(env: type[Environment], options: BaseModel | None = None) -> CheckReport:
+def check_environment(
+    env: type[Environment], options: BaseModel | None = None, on_slow: Callable[[str], None] = lambda line: None
+) -> CheckReport:
     """Check an environment with random actions on a few tasks of each split.
 
-    Raises MissingRequirement if a package or program that the environment needs is not installed.
+    ``on_slow`` is called, in another thread, with a line about each call that has been running for SLOW seconds. Raises
+    MissingRequirement if a package or program that the environment needs is not installed.
     """
-    checker = _Checker(env, options)
+    checker = _Checker(env, options, on_slow)
     checker.check()
-    return CheckReport(tuple(checker.mistakes.values()), checker.unchecked, checker.tasks, checker.actions)
+    untaken = tuple(name for name in env.offered(options).actions if name not in checker.taken)
+    return CheckReport(tuple(checker.mistakes.values()), checker.unchecked, checker.tasks, checker.actions, untaken)
 
 
 class _Checker:
-    def __init__(self, env: type[Environment], options: BaseModel | None) -> None:
-        self._env, self._options = env, options
+    def __init__(self, env: type[Environment], options: BaseModel | None, on_slow: Callable[[str], None]) -> None:
+        self._env, self._options, self._on_slow = env, options, on_slow
         path = Path(getattr(sys.modules.get(env.__module__), "__file__", None) or env.__name__)
         self._file = env.name if path.parent == OWN_FOLDERS[1] else path.name
         self.mistakes: dict[tuple[str, str], str] = {}
@@ -79,6 +90,8 @@ class _Checker:
         self._start = Verdict(False, 0.0)
         """The verdict on the current task before the first action."""
         self.tasks = self.actions = self._noted = 0
+        self.taken = set[str]()
+        """The names of the actions that were taken."""
 
     def check(self) -> None:
         """Find and note all mistakes."""
@@ -112,6 +125,9 @@ class _Checker:
 
         If the code raises an error other than MissingRequirement, note a mistake and raise _AuthorCodeFailed.
         """
+        timer = threading.Timer(SLOW, self._on_slow, (f"{self._file}: {call} has not returned for {SLOW:g} s",))
+        timer.daemon = True  # an interrupted check does not wait for it
+        timer.start()
         try:
             return function(*arguments)
         except MissingRequirement:
@@ -125,6 +141,8 @@ class _Checker:
             fault = f"{place}: {call} raised {type(error).__name__}: {' '.join(str(error).split())}"
             self.mistakes.setdefault((place, type(error).__name__), fault)
             raise _AuthorCodeFailed from error
+        finally:
+            timer.cancel()
 
     # The class.
 
@@ -138,27 +156,26 @@ class _Checker:
             self._note(f'{env.__name__} has no splits; name at least one, such as splits = ("all",)')
         if not env.actions:
             self._note(f"{env.__name__} has no action; mark a method with @action()")
-        for spec in (*env.actions.values(), *env.queries.values()):
+        specs = (*env.actions.values(), *env.queries.values())
+        for spec in specs:
             self._check_spec(spec)
+        attributes = [f"agent.{name}" for name in env.attributes]
+        functions = {f"agent.{spec.name}": partial(spec.function, None) for spec in specs}
+        examples = [(f"the example of {spec.name}", spec.example.partition(" -> ")[0], spec.function) for spec in specs]
+        for subject, code, function in () if self._faulty else (*examples, ("helpers", env.helpers, None)):
+            faults = check(code, functions, attributes=attributes, modules=env.modules, allow_definitions_only=True)
+            for fault in faults if code.strip() else ():
+                self._note(f"{subject}, line {fault.line}: {fault.summary}", function)
 
     def _check_spec(self, spec: ActionSpec) -> None:
         if not spec.doc:
             self._note(f"{spec.name} has no docstring; say in it what it does, for prompts", spec.function)
-        try:
-            parameters = spec.signature.parameters.values()
-        except (NameError, TypeError) as error:
-            self._note(f"the types of {spec.name}'s parameters cannot be read: {error}", spec.function)
-            return
-        for parameter in parameters:
-            if parameter.annotation is parameter.empty:
-                fault = (
-                    f"parameter {parameter.name} of {spec.name} has no type; write it, such as {parameter.name}: str"
-                )
-                self._note(fault, spec.function)
-                self._faulty.add(spec.name)
-            elif not _is_json(parameter.annotation):
-                fault = f"parameter {parameter} of {spec.name} has a type that JSON does not have"
-                self._note(f"{fault}; use str, int, float, bool, list, dict or Literal", spec.function)
+        for parameter in spec.signature.parameters.values():
+            if not _is_json(parameter.annotation):
+                fault = "a type that JSON does not have; use str, int, float, bool, list, dict or Literal"
+                if parameter.annotation is parameter.empty:
+                    fault = f"no type; write it, such as {parameter.name}: str"
+                self._note(f"parameter {parameter} of {spec.name} has {fault}", spec.function)
                 self._faulty.add(spec.name)
 
     # Tasks.
@@ -219,7 +236,7 @@ class _Checker:
     def _check_task(self, task: Task) -> None:
         env = self._call("__init__()", self._env, self._options)
         try:
-            first = self._play(env, task, None)
+            first = self._play(env, task)
             self.actions += len(first) - 1
             if not (env.task or task).goal.strip():
                 self._note("a task has no goal; say in a sentence what is to be done", self._env.tasks)
@@ -230,7 +247,7 @@ class _Checker:
                 advice = "It also raised after random actions; write it so that it is false instead of raising"
                 self.mistakes.setdefault((fault, "judge"), f"{fault}. {advice}")
             half = len(first) // 2
-            repeated = self._play(env, task, first[: half + 1])
+            repeated = self._begin(env, task) + self._continue(env, first[1 : half + 1])
             snapshot = self._call("snapshot()", env.snapshot)
             repeated += self._continue(env, first[half + 1 :])
             self._check_repeated(env, task, first, repeated, verdict, "reset")
@@ -238,27 +255,37 @@ class _Checker:
                 self._check_restoring(env, task, first, snapshot)
             new = self._call("__init__()", self._env, self._options)
             try:
-                self._check_repeated(new, task, first, self._play(new, task, first), verdict, "created again")
+                repeated = self._begin(new, task) + self._continue(new, first[1:])
+                self._check_repeated(new, task, first, repeated, verdict, "created again")
             finally:
                 self._call("close()", new.close)
         finally:
             self._call("close()", env.close)
 
-    def _play(self, env: Environment, task: Task, script: Steps | None) -> Steps:
-        """Play an episode and return its steps. Actions are random, or those of ``script`` if it is not None."""
+    def _play(self, env: Environment, task: Task) -> Steps:
+        """Play an episode with random actions, and return its steps. The first step is the reset."""
         rng = random.Random(f"{self._env.name}/{task.id}")
-        first = self._call("begin()", env.reset, task)
-        steps: Steps = [(Action("begin"), first)]
-        if script is None:
-            self._start = self._call("verdict()", env.valid_verdict)
-            if self._start.solved:
-                self._note(f"the task {task.id!r} is solved before the first action", env.tasks, kind="solved")
+        steps = self._begin(env, task)
+        self._start = self._call("verdict()", env.valid_verdict)
+        if self._start.solved:
+            self._note(f"the task {task.id!r} is solved before the first action", env.tasks, kind="solved")
         deadline = time.monotonic() + MAX_SECONDS
-        while not env.ended and (len(steps) < len(script) if script else len(steps) <= MAX_ACTIONS):
-            if script is None and time.monotonic() > deadline:
-                break
-            action = script[len(steps)][0] if script else self._random_action(env, task, steps[-1][1], rng)
+        while not env.ended and len(steps) <= MAX_ACTIONS and time.monotonic() <= deadline:
+            action = self._random_action(env, task, steps[-1][1], rng)
             if action is None:
+                break
+            self.taken.add(action.name)
+            steps.append((action, self._call(str(action), env.act, action)))
+        return steps
+
+    def _begin(self, env: Environment, task: Task) -> Steps:
+        return [(Action("begin"), self._call("begin()", env.reset, task))]
+
+    def _continue(self, env: Environment, script: Steps) -> Steps:
+        """Take the actions of a script until the episode ends, and return the steps."""
+        steps: Steps = []
+        for action, _ in script:
+            if env.ended:
                 break
             steps.append((action, self._call(str(action), env.act, action)))
         return steps
@@ -307,22 +334,13 @@ class _Checker:
             return
         self._check_same(remaining, self._continue(env, remaining), task, "restore()")
 
-    def _continue(self, env: Environment, script: Steps) -> Steps:
-        steps: Steps = []
-        for action, _ in script:
-            if env.ended:
-                break
-            steps.append((action, self._call(str(action), env.act, action)))
-        return steps
-
     def _check_reports(self, env: Environment) -> None:
         """Check the results of the methods in REPORTS, of the attributes, and of queries without parameters."""
         reports: dict[str, Any] = {}
         for name, expected in REPORTS.items():
             report = reports[name] = self._call(f"{name}()", getattr(env, name))
             if not isinstance(report, expected):
-                types = f"{type(report).__name__}, not a {expected.__name__}"
-                self._note(f"{name}() returns {types}", getattr(env, name))
+                self._note(f"{name}() returns {type(report).__name__}, not a {expected.__name__}", getattr(env, name))
             elif name == "measures":
                 self._call("measures()", env.finite_measures)
         if not isinstance(values := reports["attribute_values"], Mapping):

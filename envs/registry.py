@@ -3,11 +3,14 @@
 import importlib
 import inspect
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from functools import cache
 from importlib.metadata import entry_points
 from pathlib import Path
 from types import ModuleType
+from typing import ClassVar, get_args, get_origin, get_type_hints
+
+from pydantic import TypeAdapter, ValidationError
 
 from planbook import PACKAGES
 from planbook.envs.base import Environment
@@ -64,17 +67,8 @@ def import_error(error: BaseException) -> str:
 ENTRY_POINT_GROUP = "planbook.environments"
 TOOL_KINDS = ("gym", "mcp", "module")
 """The kinds of tools from which ``planbook.envs.tools`` makes environments."""
-SHIPPED: Mapping[str, str] = {
-    "alfworld": "planbook.envs.alfworld:Alfworld",
-    "crafter": "planbook.envs.crafter:Crafter",
-    "minecraft": "planbook.envs.minecraft:Minecraft",
-    "miniwob": "planbook.envs.miniwob:Miniwob",
-    "shopping": "planbook.envs.shopping:Shopping",
-    "tabletop": "planbook.envs.tabletop:Tabletop",
-    "textcraft": "planbook.envs.textcraft:Textcraft",
-    "toy": "planbook.envs.toy:Toy",
-    "web": "planbook.envs.web:Web",
-}
+_SHIPPED = ("alfworld", "crafter", "minecraft", "miniwob", "shopping", "tabletop", "textcraft", "toy", "web")
+SHIPPED: Mapping[str, str] = {name: f"planbook.envs.{name}:{name.capitalize()}" for name in _SHIPPED}
 """Maps the name of each shipped environment to its module and class."""
 
 
@@ -181,16 +175,39 @@ def _load_from_file(path: Path, class_name: str) -> type[Environment]:
     return _check_class(getattr(module, class_name), f"{path}:{class_name}")
 
 
+@cache
 def _check_class(member: object, name: str) -> type[Environment]:
+    """Return the class. Raises UnknownEnvironment if it is not an environment, or if its declarations are wrong."""
     if not (isinstance(member, type) and issubclass(member, Environment)):
         raise UnknownEnvironment(f"{name} does not name a class derived from planbook.envs.Environment")
-    if not isinstance(getattr(member, "name", None), str):
+    if not hasattr(member, "name"):
         raise UnknownEnvironment(f'{name}: give the class a name, such as name = "{member.__name__.lower()}"')
-    for field in ("types", "splits"):
-        if isinstance(getattr(member, field), str):
-            raise UnknownEnvironment(
-                f'{name}: {field} must be a tuple, such as {field} = ("{getattr(member, field)}",)'
-            )
-    if not isinstance(member.attributes, Mapping):
-        raise UnknownEnvironment(f"{name}: attributes must map names to descriptions")
+    if faults := "; ".join(_attribute_faults(member)):
+        raise UnknownEnvironment(f"{name}: {faults}")
+    for spec in (*member.actions.values(), *member.queries.values()):
+        try:
+            _ = spec.signature
+        except Exception as error:  # annotations are code of the author
+            fault = f"{name}: the types of {spec.name} cannot be read: {error}"
+            advice = "; define or import it outside `if TYPE_CHECKING:`" if isinstance(error, NameError) else ""
+            raise UnknownEnvironment(f"{fault}{advice}") from error
     return member
+
+
+def _attribute_faults(environment: type[Environment]) -> Iterator[str]:
+    """Yield a fault for each class attribute that does not have the type that ``Environment`` declares for it.
+
+    Lists may stand for tuples, and properties for any type.
+    """
+    for name, declared in get_type_hints(Environment, include_extras=True).items():
+        value = getattr(environment, name, None)
+        if value is getattr(Environment, name, None) or isinstance(value, property):
+            continue
+        kind = get_args(declared)[0] if get_origin(declared) is ClassVar else declared
+        try:
+            TypeAdapter(kind).validate_python(tuple(value) if isinstance(value, list) else value, strict=True)
+        except ValidationError as error:
+            fault = error.errors()[0]
+            place = ".".join(map(str, (name, *fault["loc"])))
+            advice = f"; write {name} = ({value!r},)" if isinstance(value, str) and get_origin(kind) is tuple else ""
+            yield f"{place}: {fault['msg']}, not {fault['input']!r:.80}{advice}"

@@ -4,15 +4,24 @@ They are not safe: an alias repeats a value, so that a short file could expand t
 Python object. The files that planbook reads (graphs of prompts, task files) need neither.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from io import StringIO
+from math import isfinite
 from typing import Any, NamedTuple
 
+from pydantic import JsonValue
 from ruamel.yaml import YAML
-from ruamel.yaml.comments import CommentedMap, CommentedSeq
-from ruamel.yaml.constructor import DuplicateKeyError
 from ruamel.yaml.error import MarkedYAMLError, YAMLError
-from ruamel.yaml.events import AliasEvent, CollectionEndEvent, CollectionStartEvent, DocumentStartEvent, NodeEvent
+from ruamel.yaml.events import (
+    AliasEvent,
+    CollectionEndEvent,
+    CollectionStartEvent,
+    DocumentStartEvent,
+    NodeEvent,
+    ScalarEvent,
+    SequenceStartEvent,
+)
+from ruamel.yaml.nodes import ScalarNode
 
 YamlPath = tuple[str | int, ...]
 """The keys and indices that lead to a value in the file."""
@@ -40,21 +49,14 @@ class YamlFile(NamedTuple):
 
     value: Any
     """The value as plain data, which JSON can hold."""
-    marked: Any
-    """The value as ruamel reads it, with line numbers."""
+    lines: Mapping[YamlPath, int]
+    """Maps the path of each value to its line."""
 
     def line(self, path: YamlPath) -> int:
         """Return the line of the value at a path, or of the closest value around it if there is none."""
-        value, line = self.marked, 1
-        for key in path:
-            if isinstance(value, CommentedMap) and key in value:
-                line = value.lc.key(key)[0] + 1
-            elif isinstance(value, CommentedSeq) and isinstance(key, int) and key < len(value):
-                line = value.lc.item(key)[0] + 1
-            else:
-                break
-            value = value[key]
-        return int(line)
+        while path not in self.lines:
+            path = path[:-1]
+        return self.lines[path]
 
     def fault(self, path: YamlPath, message: str) -> FileFault:
         """Return a fault of the value at a path."""
@@ -65,59 +67,99 @@ def read_yaml(text: str) -> YamlFile | list[FileFault]:
     """Return the value of a YAML text, or its faults if it cannot be read."""
     if len(text) > MAX_CHARACTERS:
         return [FileFault(1, "", f"the file has {len(text):,} characters; at most {MAX_CHARACTERS:,} are allowed")]
+    reader = _Reader(text)
     try:
-        if refused := list(_refused_parts(text)):
-            return refused
-        marked = YAML(typ="rt").load(StringIO(text))
-        return [FileFault(1, "", "the file is empty")] if marked is None else YamlFile(_plain(marked), marked)
-    except DuplicateKeyError as error:
-        name, mark = str(error.problem).partition('"')[2].partition('"')[0], error.problem_mark
-        return [FileFault(mark.line + 1 if mark else 1, "", f"{name} is used twice; leave one out, or rename it")]
+        value = reader.read()
     except MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
         reason = " ".join(filter(None, (error.context, error.problem)))
         return [FileFault(mark.line + 1 if mark else 1, "", f"this is not YAML: {reason}")]
     except (YAMLError, ValueError, LookupError) as error:
         return [FileFault(1, "", f"this is not YAML: {str(error).splitlines()[0]}")]
+    if value is None and not reader.faults:
+        return [FileFault(1, "", "the file is empty")]
+    return reader.faults or YamlFile(value, reader.lines)
 
 
-def _refused_parts(text: str) -> Iterator[FileFault]:
-    """Yield a fault for each part that is refused. It needs only the parser's events, so no value is built."""
-    depth, documents = 0, 0
-    for event in YAML(typ="safe", pure=True).parse(StringIO(text)):
-        line = event.start_mark.line + 1
-        documents += isinstance(event, DocumentStartEvent)
-        depth += isinstance(event, CollectionStartEvent) - isinstance(event, CollectionEndEvent)
-        if depth > MAX_DEPTH or documents > 1:
-            too_deep = f"values are more than {MAX_DEPTH} levels deep here"
-            yield FileFault(line, "", too_deep if depth > MAX_DEPTH else _ONE_DOCUMENT)
-            return
-        if isinstance(event, AliasEvent):
-            yield FileFault(line, "", f"*{event.anchor} repeats a value; write it out")
-        elif isinstance(event, NodeEvent) and event.anchor:
-            yield FileFault(line, "", f"&{event.anchor} names a value to be repeated; write it out where it is needed")
-        elif getattr(event, "ctag", None) is not None and event.ctag:
-            yield FileFault(
-                line, "", f"the tag {event.ctag} is not allowed; write plain texts, numbers, lists and mappings"
-            )
+class _TooDeep(Exception):
+    """Values are nested too deeply. The fault is already recorded."""
 
 
-_ONE_DOCUMENT = "a second document begins here; write one to a file"
+class _Reader:
+    """Builds the value of a text from the events of ruamel's parser, with the line of each part."""
 
+    def __init__(self, text: str) -> None:
+        self._yaml = YAML(typ="safe", pure=True)
+        self._events: Iterator[Any] = self._yaml.parse(StringIO(text))
+        self.lines: dict[YamlPath, int] = {(): 1}
+        self.faults: list[FileFault] = []
 
-def _plain(value: Any) -> Any:
-    """Return a value as plain data. Values that JSON does not have, such as dates and infinity, become strings."""
-    if isinstance(value, dict):
-        return {str(key): _plain(item) for key, item in value.items()}
-    if isinstance(value, list | tuple):
-        return [_plain(item) for item in value]
-    if value is None or isinstance(value, bool):
+    def read(self) -> Any:
+        """Return the value of the only document. Stop at a fault after which the rest cannot be read."""
+        value, documents = None, 0
+        for event in self._events:
+            documents += isinstance(event, DocumentStartEvent)
+            if documents > 1:
+                self._refuse(event, "a second document begins here; write one to a file")
+                break
+            if isinstance(event, NodeEvent):
+                try:
+                    value = self._value(event, ())
+                except _TooDeep:
+                    break
         return value
-    if isinstance(value, int):
-        return int(value)
-    if isinstance(value, float) and abs(value) < float("inf"):
-        return float(value)
-    return str(value)
+
+    def _value(self, event: Any, path: YamlPath) -> Any:
+        if isinstance(event, AliasEvent):
+            self._refuse(event, f"*{event.anchor} repeats a value; write it out")
+            return None
+        if event.anchor:
+            self._refuse(event, f"&{event.anchor} names a value to be repeated; write it out where it is needed")
+        elif event.ctag:
+            self._refuse(event, f"the tag {event.ctag} is not allowed; write plain texts, numbers, lists and mappings")
+        if isinstance(event, ScalarEvent):
+            return self._scalar(event)
+        if len(path) >= MAX_DEPTH:
+            self._refuse(event, f"values are more than {MAX_DEPTH} levels deep here")
+            raise _TooDeep
+        return self._list(path) if isinstance(event, SequenceStartEvent) else self._mapping(path)
+
+    def _list(self, path: YamlPath) -> list[Any]:
+        items: list[Any] = []
+        for event in self._until_end():
+            where = (*path, len(items))
+            self.lines[where] = event.start_mark.line + 1
+            items.append(self._value(event, where))
+        return items
+
+    def _mapping(self, path: YamlPath) -> dict[str, Any]:
+        mapping: dict[str, Any] = {}
+        for event in self._until_end():
+            key = self._value(event, (*path, ""))
+            if isinstance(event, CollectionStartEvent):
+                self._refuse(event, "this must be a text; put a text that begins with { or [ in quotes", path)
+            name = str(key)
+            if name in mapping:
+                self._refuse(event, f"{name} is used twice; leave one out, or rename it")
+            self.lines[*path, name] = event.start_mark.line + 1
+            mapping[name] = self._value(next(self._events), (*path, name))
+        return mapping
+
+    def _until_end(self) -> Iterator[Any]:
+        """Yield the first event of each part of a list or mapping. The caller must read the rest of the part."""
+        while not isinstance(event := next(self._events), CollectionEndEvent):
+            yield event
+
+    def _scalar(self, event: ScalarEvent) -> JsonValue:
+        """Return a scalar. Values that JSON does not have, such as dates and infinity, become strings."""
+        tag = str(self._yaml.resolver.resolve(ScalarNode, event.value, event.implicit))
+        if tag.rpartition(":")[2] not in ("null", "bool", "int", "float"):
+            return str(event.value)
+        value = self._yaml.constructor.construct_object(ScalarNode(tag, event.value))
+        return str(value) if isinstance(value, float) and not isfinite(value) else value
+
+    def _refuse(self, event: Any, problem: str, path: YamlPath = ()) -> None:
+        self.faults.append(FileFault(event.start_mark.line + 1, dotted(path), problem))
 
 
 def dotted(path: YamlPath) -> str:

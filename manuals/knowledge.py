@@ -167,26 +167,21 @@ def _check_manual(path: Path, knowledge: Knowledge) -> None:
 
 
 def _procedures(folder: Path, environment: type[Environment], options: BaseModel | None) -> dict[str, Procedure]:
-    library = ProcedureLibrary(environment, folder)
-    try:
-        return _usable(library, ProcedureLibrary(environment, folder, options))
-    except BadProcedure as error:
-        raise BadKnowledge(f"{library.folder}: {error}") from error
-
-
-def _usable(library: ProcedureLibrary, under_options: ProcedureLibrary) -> dict[str, Procedure]:
     """Return the procedures of a library, except those that need actions that the options remove.
 
-    ``under_options`` is the same library, checked with the options of the environment. Raises BadProcedure if a
-    procedure does not pass the check even without them.
+    Raises BadKnowledge if a procedure does not pass the check even without the options.
     """
+    library, under_options = (ProcedureLibrary(environment, folder, each) for each in (None, options))
     procedures, left_out = dict[str, Procedure](), list[str]()
-    for kind in library.files:
-        try:
-            procedures[kind] = under_options.checked(kind)
-        except BadProcedure:
-            library.checked(kind)
-            left_out.append(kind)
+    try:
+        for kind in library.files:
+            try:
+                procedures[kind] = under_options.checked(kind)
+            except BadProcedure:
+                library.checked(kind)
+                left_out.append(kind)
+    except BadProcedure as error:
+        raise BadKnowledge(f"{library.folder}: {error}") from error
     if left_out:
         LOG.info("left out procedures, since the options remove actions that they need: %s", ", ".join(left_out))
     return procedures

@@ -22,6 +22,7 @@ Validation logs are never written, since planners see the manual.
 
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from itertools import chain
 from typing import NamedTuple
 
 from planbook.manuals.errors import BadManual, TooLong
@@ -50,33 +51,22 @@ _MARKUP = re.compile(r"[\\*|~$]|<(?=[A-Za-z/!?])|&(?=\w+;|#)|\](?=[(\[:])|(?<!\w
 _BEGINS_PLAINLY = re.compile(r" {0,3}(?:[-+] |\d{1,9}[.)] )?(?!\d{1,9}[.)](?: |$))(?:[^\W_]|[\"'(`])")
 
 
-class Omissions(NamedTuple):
-    """The parts that a shortened manual leaves out.
-
-    ``examples`` holds the ids of rules whose examples are left out. If ``introductions`` is True, the introductions of
-    all sections are left out.
-    """
-
-    examples: Collection[str] = ()
-    introductions: bool = False
-
-
-NO_OMISSIONS = Omissions()
-
-
-def render(manual: Manual, rules: Iterable[Rule], left_out: Omissions = NO_OMISSIONS) -> str:
+def render(
+    manual: Manual, rules: Iterable[Rule], without_examples: Collection[str] = (), *, introductions: bool = True
+) -> str:
     """Return the manual as Markdown. Raises BadManual unless its sections name each rule exactly once.
 
-    Omitted parts are marked. A manual with omitted parts cannot be read back.
+    The examples of the rules in ``without_examples`` are left out, and so are the introductions of sections unless
+    ``introductions`` is set. Each gap is marked, and a manual with gaps cannot be read back.
     """
     by_id = {rule.id: rule for rule in rules}
     if faults := placement_faults(manual, by_id):
         raise BadManual(f"the manual does not fit its rules: {'; '.join(faults)}")
     parts = [f"# {manual.title}", manual.overview]
     for section in manual.sections:
-        hidden = section.introduction and left_out.introductions
-        parts += [f"## {section.title}", LEFT_OUT if hidden else section.introduction]
-        parts += [render_rule(by_id[id], example=id not in left_out.examples) for id in section.rule_ids]
+        introduction = section.introduction if introductions or not section.introduction else LEFT_OUT
+        parts += [f"## {section.title}", introduction]
+        parts += [render_rule(by_id[id], example=id not in without_examples) for id in section.rule_ids]
     return "\n\n".join(filter(None, parts)) + "\n"
 
 
@@ -134,13 +124,12 @@ def parse(text: str) -> tuple[Manual, tuple[Rule, ...]]:
     Raises BadManual if the text is not a valid manual. The message names the line, or quotes the prose.
     """
     try:
-        return _read(list(_parts(_unix_lines(text.removeprefix("\ufeff")))))
+        text = text.removeprefix("\ufeff")
+        if text.count("\r\n") == text.count("\n"):
+            text = text.replace("\r\n", "\n")
+        return _read(list(_parts(text)))
     except ValueError as error:
         raise BadManual(error_message(error)) from error
-
-
-def _unix_lines(text: str) -> str:
-    return text.replace("\r\n", "\n") if text.count("\r\n") == text.count("\n") else text
 
 
 def _parts(text: str) -> Iterator[_Part]:
@@ -271,8 +260,9 @@ def shorten(manual: Manual, rules: Iterable[Rule], tokens: int | None, cited: Ma
     is still too long, or BadManual like ``render``.
     """
     all_rules = list(rules)
-    for left_out in _omissions(all_rules, cited or {}):
-        text = render(manual, all_rules, left_out)
+    ids = [rule.id for rule in sorted(all_rules, key=lambda rule: _importance(rule, cited or {})) if rule.example]
+    versions = (render(manual, all_rules, ids[:count]) for count in range(len(ids) + 1))
+    for text in chain(versions, [render(manual, all_rules, ids, introductions=False)]):
         length = estimate_tokens(text)
         if tokens is None or length <= tokens:
             return text
@@ -295,14 +285,6 @@ def excerpt(text: str, rules: Sequence[Rule]) -> str:
     ]
     not_empty = tuple(section for section in sections if section.rule_ids)
     return render(manual.model_copy(update={"sections": not_empty}), rules)
-
-
-def _omissions(rules: Sequence[Rule], cited: Mapping[str, int]) -> Iterator[Omissions]:
-    """Yield what to leave out, from nothing to everything that may be left out."""
-    ids = [rule.id for rule in sorted(rules, key=lambda rule: _importance(rule, cited)) if rule.example]
-    for count in range(len(ids) + 1):
-        yield Omissions(frozenset(ids[:count]))
-    yield Omissions(frozenset(ids), introductions=True)
 
 
 def _importance(rule: Rule, cited: Mapping[str, int]) -> tuple[int, int, int]:

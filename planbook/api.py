@@ -126,7 +126,7 @@ def run(*, verbose: bool = False, **settings: Any) -> PlayedRun:
     - ``out``: the run's folder. If it holds the same run, that run is resumed. ``resume`` names a run to resume.
 
     ``verbose`` prints what the command prints. A run that ends early (budget, Ctrl-C) is returned, too; see
-    ``PlayedRun.stopped``. A second Ctrl-C, while the run is stopping, ends the whole process at once.
+    ``PlayedRun.stopped``. A second Ctrl-C, while the run is stopping, raises KeyboardInterrupt at once.
 
     Raises an error with the message that the command prints: BadArgument for a wrong value, BadRun for a folder that
     cannot be used, EnvsError, PlannerError (ModelError for an unavailable model), ManualsError or SandboxError.
@@ -217,7 +217,9 @@ def _model_name(model: Any) -> str:
     if isinstance(model, Mapping):
         raise BadArgument("model: it is one model; give a mapping by role as models=")
     if not hasattr(model, "complete"):
-        raise BadArgument(f"model: {model!r} is neither a name nor an object with complete(messages, sampling)")
+        raise BadArgument(
+            f"model: {model!r} is neither a name nor an object with complete(messages, sampling, on_text=None)"
+        )
     return register_model(model)
 
 

@@ -4,7 +4,9 @@ A command's module, in ``commands`` or ``graphs``, is loaded when the command is
 """
 
 import gc
+import os
 import sys
+import threading
 from collections.abc import Mapping
 from importlib import import_module
 from io import StringIO, TextIOWrapper
@@ -125,4 +127,6 @@ def main() -> None:
         code = report_error(error)
         if code is None:
             raise
+        if isinstance(error, click.Abort) and threading.active_count() > 1:
+            os._exit(code)  # a run was interrupted twice: a usual exit may wait until its models answer
         sys.exit(code)

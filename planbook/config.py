@@ -125,7 +125,7 @@ class PlayingSettings(SettingsModel):
         "An option of the environment: `planbook envs --env NAME` lists them.",
         Option("Environment", "--option", "-o", metavar="NAME=VALUE", many=True),
     )
-    repeats: int = option(1, "Play every task this many times.", Option("Tasks"), ge=1)
+    repeats: int = option(1, "Play every task this many times.", Option("Tasks"), ge=1, le=1_000)
     limits: Annotated[Limits, _pairs_of("--limit")] = option(
         Limits(),
         "A limit for each cell, a piece of plan code that runs in one go, for example wall_seconds=20.",
@@ -362,6 +362,10 @@ def effective_options(config: Config, environment: str) -> dict[str, JsonValue]:
         return options.model_validate(config.planner_options).effective_values(environment)
     except (PlannerError, ValidationError):
         return config.planner_options
+
+
+PAPER_OPTIONS = ("tasks_per_type", "solved_after", "max_rules", "start", "libraries_only", "per_type")
+"""Learning options that ``--paper`` takes from a paper, and that are compared with a paper's."""
 
 
 class PaperSettings(NamedTuple):

@@ -4,12 +4,13 @@
 ``planbook.test`` take them as keyword arguments.
 """
 
+import json
 import random
 from collections.abc import Callable, Collection, Iterable, Mapping
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self
 
-from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, JsonValue, ValidationError, model_validator
+from pydantic import AfterValidator, BaseModel, BeforeValidator, JsonValue, model_validator
 
 from planbook.config import (
     FOUND,
@@ -29,7 +30,7 @@ from planbook.config import (
     models_by_role,
     split_names,
 )
-from planbook.envs import Environment, Selection, load_environment, validation_faults
+from planbook.envs import Environment, Selection, load_environment
 from planbook.errors import BadArgument
 from planbook.manuals import TYPES_FILE
 from planbook.option_values import Option, option, option_of, validate
@@ -59,11 +60,6 @@ def _expand_ranges(text: str, flag: str) -> Iterable[int]:
         yield from range(int(first), int(last or first) + 1)
 
 
-def _distinct(numbers: tuple[int, ...]) -> tuple[int, ...]:
-    """Return the numbers in ascending order, each once."""
-    return tuple(sorted({*numbers}))
-
-
 def _as_tuple(value: Any) -> Any:
     return (value,) if isinstance(value, str | Path) else value
 
@@ -91,8 +87,12 @@ class Settings(PlayingSettings, BuildingSettings, InvocationSettings):
     tasks: Annotated[tuple[str, ...], BeforeValidator(_as_tuple)] = option(
         (), "One task by its id; may be given several times.", Option("Tasks", "--task", metavar="ID", many=True)
     )
-    actions: int | None = option(None, "Maximum number of actions of an episode.", Option("Episodes"), ge=0)
-    after: Annotated[tuple[int, ...], AfterValidator(_distinct), BeforeValidator(_numbers_of("--after"))] = option(
+    actions: int | None = option(None, "Maximum number of actions of an episode.", Option("Episodes"), ge=1)
+    after: Annotated[
+        tuple[int, ...],
+        AfterValidator(lambda numbers: tuple(sorted({*numbers}))),
+        BeforeValidator(_numbers_of("--after")),
+    ] = option(
         (),
         "Use the knowledge that the building run had after N tasks. Several numbers (`test` only) make a "
         "learning curve, with one run for each below --out.",
@@ -249,17 +249,18 @@ class Settings(PlayingSettings, BuildingSettings, InvocationSettings):
         if self.goals is None:
             return {}
         try:
-            lines = self.goals.read_text("utf-8").split("\n")
+            lines = self.goals.read_text("utf-8-sig").split("\n")
         except (OSError, UnicodeDecodeError) as error:
-            raise BadArgument(f"--goals {self.goals}: {error}") from error
+            reason = "it is not UTF-8" if isinstance(error, UnicodeDecodeError) else error.strerror
+            raise BadArgument(f"--goals {self.goals} cannot be read: {reason}") from error
         goals: dict[str, str] = {}
         for number, line in enumerate(lines, 1):
             if line.strip():
                 source = f"--goals {self.goals}:{number}"
-                wording = _read_goal(line, source)
-                if wording.task in goals:
-                    raise BadArgument(f"{source}: {wording.task} is used twice; write a file for each of its wordings")
-                goals[wording.task] = wording.goal
+                task, goal = _read_goal(line, source)
+                if task in goals:
+                    raise BadArgument(f"{source}: {task} is used twice; write a file for each of its wordings")
+                goals[task] = goal
         if not goals:
             raise BadArgument(f"--goals {self.goals} has no goals; write one JSON object per line")
         return goals
@@ -345,19 +346,16 @@ def absolute_model(model: str) -> str:
     return change_path_in_model(model, Path.resolve)
 
 
-class _RewordedGoal(BaseModel):
-    model_config = ConfigDict(strict=True, extra="forbid")
-
-    task: str
-    goal: str
-
-
-def _read_goal(line: str, source: str) -> _RewordedGoal:
+def _read_goal(line: str, source: str) -> tuple[str, str]:
+    """Return the task and the goal in a line of the file of ``goals``. Raises BadArgument."""
     try:
-        return _RewordedGoal.model_validate_json(line)
-    except ValidationError as error:
-        faults = "; ".join(validation_faults(error))
-        raise BadArgument(f'{source}: write {{"task": ID, "goal": TEXT}}: {faults}') from error
+        wording = json.loads(line)
+    except ValueError:
+        wording = None
+    texts = list(wording.values()) if isinstance(wording, dict) and wording.keys() == {"task", "goal"} else [""]
+    if not all(isinstance(text, str) and text.strip() for text in texts):
+        raise BadArgument(f'{source}: write {{"task": "ID", "goal": "TEXT"}} on one line; neither may be empty')
+    return wording["task"], wording["goal"]
 
 
 __all__ = ["Settings", "absolute_model", "models_by_role", "split_names"]

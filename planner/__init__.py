@@ -75,7 +75,7 @@ if TYPE_CHECKING:
     from planbook.planner.frames import Frame
     from planbook.planner.graph import GRAPH_SYNTAX
     from planbook.planner.graph.checks import whole_graph
-    from planbook.planner.graph.database import GraphDatabase
+    from planbook.planner.graph.database import GraphDatabase, paths_overlap
     from planbook.planner.graph.drawing import GRAPH_FORMATS
     from planbook.planner.graph.file import SHIPPED_GRAPHS, graph_faults, graph_of, graph_path, graph_text, read_graph
     from planbook.planner.graph.graph import Graph
@@ -108,7 +108,7 @@ if TYPE_CHECKING:
     )
     from planbook.planner.prompts import PROMPTS, Prompt, Prompts, fence_around
     from planbook.planner.rendered import RenderedText, Text
-    from planbook.planner.roles import DEFAULT_ROLE, NO_MODELS, PLANNER_ROLE, Roles, as_json, no_model
+    from planbook.planner.roles import DEFAULT_ROLE, NO_MODELS, PLANNER_ROLE, Answer, Roles, as_json, no_model
     from planbook.planner.scope import NO_ANSWER, Scope
     from planbook.planner.spans import (
         OLD_SPAN_KINDS,
@@ -189,6 +189,7 @@ __all__ = [
     "USUAL_TIMEOUTS",
     "AllowsCall",
     "Amount",
+    "Answer",
     "BadProcedure",
     "Body",
     "Budget",
@@ -307,6 +308,7 @@ __all__ = [
     "parse_procedure",
     "partial_usage",
     "pass_on",
+    "paths_overlap",
     "plan_attributes",
     "plan_task",
     "play",

@@ -184,7 +184,8 @@ class Meter:
         if not self.limits_calls:
             yield
             return
-        key, amount = journal_place(), self._amount(model, max_usage)
+        price = self._price(model, Reply(text="", usage=max_usage)) or 0.0
+        key, amount = journal_place(), Amount(1, max_usage.total, price)
         while not self._ledger.reserve(key, amount, lambda spent, reserved: self._allows(amount, spent, reserved)):
             wait()
             self.check_time()
@@ -224,12 +225,8 @@ class Meter:
         return True
 
     def _check_call(self, call: Amount, spent: Amount) -> None:
-        for name, before, cost in (
-            ("calls", spent.calls, call.calls),
-            ("tokens", spent.tokens, call.tokens),
-            ("money", spent.money, call.money),
-        ):
-            limit = getattr(self.budget, name)
+        for name in ("calls", "tokens", "money"):
+            before, cost, limit = getattr(spent, name), getattr(call, name), getattr(self.budget, name)
             self._check_limit(name, before)
             if limit is not None and before + cost > (available := limit - self._manual_share(name)):
                 raise BudgetEnded(
@@ -245,9 +242,6 @@ class Meter:
         """Return a note on the part that is reserved for the manual, or "" if there is none."""
         share = self._manual_share(name)
         return f" ({_amount_text(name, share)} kept for the manual)" if share else ""
-
-    def _amount(self, model: str, usage: Usage) -> Amount:
-        return Amount(1, usage.total, self._price(model, Reply(text="", usage=usage)) or 0.0)
 
     def before_action(self) -> None:
         """Raise BudgetEnded if the budget allows no further action."""

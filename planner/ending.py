@@ -11,7 +11,7 @@ from planbook.envs import Verdict
 from planbook.planner.types import Ending, Feedback, FeedbackKind, Outcome
 
 NO_PLAN = "no_plan"
-"""Cause of a failure if the episode has no cells."""
+"""Cause of a failure if the episode has no cells, or ended because no reply held a usable plan."""
 NOT_JUDGED = "not_judged"
 """Cause of a failure if the environment ended its episode, but cannot judge whether the task was solved."""
 
@@ -32,16 +32,27 @@ class Judgement(NamedTuple):
 
 
 def ending_of(
-    judgement: Judgement, feedbacks: Sequence[Feedback], actions: int, *, used_up: bool, incomplete: int = 0
+    judgement: Judgement,
+    feedbacks: Sequence[Feedback],
+    actions: int,
+    *,
+    used_up: bool,
+    incomplete: int = 0,
+    no_plan: str = "",
 ) -> Ending:
     """Return the ending for the current state. ``used_up`` is True if an action was refused because none was left.
 
     ``incomplete`` is the number of plans that should have done the whole task, but ran to their end without doing it.
+    ``no_plan`` is the problem with the last reply if the episode ended because it held no usable plan.
     """
     errors = _count_errors(feedbacks) + incomplete
     outcome, cause = _outcome(judgement.verdict, feedbacks, errors, used_up=used_up)
     is_done = cause == FeedbackKind.DONE
     fault = judgement.verdict.fault if is_done or cause == FeedbackKind.UNFINISHED else ""
+    if cause == FeedbackKind.PARSE:
+        fault = feedbacks[-1].faults[0].message
+    elif no_plan and outcome is Outcome.FAILURE:
+        cause, fault, is_done = NO_PLAN, no_plan, False
     return Ending(
         outcome=outcome,
         cause=NOT_JUDGED if judgement.unjudged and is_done else cause,

@@ -10,7 +10,7 @@ from pydantic import JsonValue, TypeAdapter
 
 from planbook.envs import ActionSpec, Environment, MissingRequirement, Observation, Task, Verdict
 from planbook.planner.agent import AGENT, plan_functions, plan_task, plan_value
-from planbook.planner.ending import Judgement, broken_ending, ending_of
+from planbook.planner.ending import Judgement, ending_of
 from planbook.planner.errors import (
     CellOver,
     EpisodeOver,
@@ -294,17 +294,16 @@ class Episode:
             )
         return current if self._best is None else max(self._best, current, key=lambda judgement: judgement.rank)
 
-    def ending(self) -> Ending:
-        """Return the ending for the current state and the environment's verdict."""
+    def ending(self, no_plan: str = "") -> Ending:
+        """Return the ending for the current state. ``no_plan`` is the problem if the last reply held no usable plan."""
         used_up, incomplete = self._used_up, self._incomplete if self.whole_plans else 0
-        ending = ending_of(self._judgement(), self.feedbacks, self.actions, used_up=used_up, incomplete=incomplete)
+        judgement = self._judgement()
+        ending = ending_of(
+            judgement, self.feedbacks, self.actions, used_up=used_up, incomplete=incomplete, no_plan=no_plan
+        )
         if ending.outcome is Outcome.FAILURE and self._refused_plans == MAX_REFUSED:
             return ending.model_copy(update={"message": f"{MAX_REFUSED} plans in a row did not pass the check"})
         return ending
-
-    def broken(self, message: str) -> Ending:
-        """Return the ending for a failure of the environment or the engine, which the plan is not to blame for."""
-        return broken_ending(message, self.feedbacks, self.actions)
 
     def claim(self, done: bool | None, by: str) -> None:
         """Record the method's opinion on whether the whole task is done. None withdraws an earlier claim.

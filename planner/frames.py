@@ -66,6 +66,8 @@ class Frame:
     """Number of actions that the running cell may still take, or None if only the episode limits them."""
     first_step: int = 0
     """Number of the episode's steps before the running cell."""
+    withheld: str = ""
+    """If the running cell ended because it had no actions left: a message that names the action it did not take."""
     _printed: int = 0
     _last_mark: int = 0
     _marks: list[int] = field(default_factory=list)
@@ -90,13 +92,14 @@ class Frame:
 
     def begin_cell(self, actions: int | None, first_step: int) -> None:
         """Begin a cell that may take this number of actions. None means that only the episode limits them."""
-        self.actions, self.first_step, self._printed = actions, first_step, 0
+        self.actions, self.first_step, self._printed, self.withheld = actions, first_step, 0, ""
 
     def count_down(self, action: Action) -> None:
         """Count an action that the running cell is about to take. Raises CellOver if the cell has none left."""
         if self.actions == 0:
             message = f"This code has taken all the actions that it may: {action} was not taken."
-            raise CellOver(f"{message} What it defined is forgotten.")
+            self.withheld = f"{message} What it defined is forgotten."
+            raise CellOver(self.withheld)
         if self.actions is not None:
             self.actions -= 1
 

@@ -12,7 +12,7 @@ from planbook.envs import Environment
 from planbook.planner.agent import functions_to_check, plan_attributes
 from planbook.planner.errors import BadProcedure
 from planbook.planner.types import Record
-from planbook.sandbox import Fault, bound_names, check_procedure, parse_source
+from planbook.sandbox import Fault, bound_names, check_procedure, parse
 
 REQUIRED = ("world", "type", "source")
 OPTIONAL = ("uses",)
@@ -96,19 +96,17 @@ def procedure_faults(
 
 def is_procedure(text: str) -> bool:
     """Return True if a file's text defines ``solve`` at its top level, as only procedures do."""
-    try:
-        body = parse_source(text).body
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
-        return False
-    return any(isinstance(node, ast.FunctionDef) and node.name == "solve" for node in body)
+    tree = parse(text)
+    return isinstance(tree, ast.Module) and any(
+        isinstance(node, ast.FunctionDef) and node.name == "solve" for node in tree.body
+    )
 
 
 def _header_lines(text: str, name: str) -> list[str]:
-    try:
-        docstring = ast.get_docstring(parse_source(text))
-    except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
-        raise BadProcedure(f"{name}: not Python: {error}") from error
-    if not docstring:
+    tree = parse(text)
+    if isinstance(tree, Fault):
+        raise BadProcedure(f"{name}: not Python: {tree}")
+    if not (docstring := ast.get_docstring(tree)):
         raise BadProcedure(f"{name}: no header; {HEADER_FORM}")
     return docstring.strip().splitlines()
 

@@ -19,21 +19,16 @@ RecordPiece = Callable[[str], None]
 class ReplyReader(Protocol[Read_co]):
     """Reads one reply, piece by piece."""
 
-    @property
-    def needs_whole_reply(self) -> bool:
-        """True if the reader gets no pieces while the model is writing, because it needs the whole reply."""
+    needs_whole_reply: bool
+    """True if the reader gets no pieces while the model is writing, because it needs the whole reply."""
+    stopped_at: int | None
+    """Number of characters up to the end of the line at which the reader stopped, or None if it did not stop."""
+    error: BaseException | None
+    """The error that made the reader stop, or None if there is none."""
 
     @property
     def has_acted(self) -> bool:
         """True once the reader has done something that cannot be undone."""
-
-    @property
-    def stopped_at(self) -> int | None:
-        """Number of characters up to the end of the line at which the reader stopped, or None if it did not stop."""
-
-    @property
-    def error(self) -> BaseException | None:
-        """The error that made the reader stop, or None if there is none."""
 
     def feed(self, piece: str) -> bool:
         """Take the next piece, of any length. Return False to stop the reply. It never raises an exception."""
@@ -56,7 +51,9 @@ def broke_off(reply: Reply) -> bool:
 class WholeReply(Generic[Read_co]):
     """Reads a reply only when it is complete."""
 
-    needs_whole_reply, has_acted, stopped_at, error = True, False, None, None
+    needs_whole_reply, has_acted = True, False
+    stopped_at: int | None = None
+    error: BaseException | None = None
 
     def __init__(self, read: Callable[[str], Read_co]) -> None:
         self._read = read

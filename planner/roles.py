@@ -16,7 +16,7 @@ from typing import Any, Generic, NamedTuple, TypeVar
 from pydantic import JsonValue
 
 from planbook.planner.budget import Meter
-from planbook.planner.errors import ModelError
+from planbook.planner.errors import ModelError, ModelRefused
 from planbook.planner.models.context import FittedPrompt, fit, prompt_limit
 from planbook.planner.models.reasoning import ReasoningFilter, without_reasoning
 from planbook.planner.models.tokens import max_usage
@@ -140,12 +140,17 @@ class Roles:
     ) -> tuple[Reply, str, Sampling]:
         """Ask the role's model. Return its reply, its name, and the sampling parameters.
 
-        Raises ModelError if the model does not answer, EpisodeStopped if the run is stopped, or BudgetEnded if its time
+        Raises ModelError if the model gives no Reply, EpisodeStopped if the run is stopped, or BudgetEnded if its time
         is used up.
         """
         self._guard()
         model, sampling = self._load(role), sample.apply(self.sampling(role))
         reply = model.complete(messages, sampling, on_text and ReasoningFilter(on_text))
+        if not isinstance(reply, Reply):
+            raise ModelRefused(
+                f"complete() of the model {model.name} returned a {type(reply).__name__}; it must return a Reply, "
+                'such as planbook.planner.Reply(text="...")'
+            )
         return without_reasoning(reply), model.name, sampling
 
 

@@ -56,7 +56,7 @@ if TYPE_CHECKING:
     from planbook.rules.matching import PATTERN, match
     from planbook.rules.memory import LearnedMemory, ablated, with_type
     from planbook.rules.obedience import check_problem, rules_obeyed
-    from planbook.rules.procedures import Verification, generalise, learned_procedure, verification_of
+    from planbook.rules.procedures import Verification, generalise, learned_procedure, params_read, verification_of
     from planbook.rules.rendering import PROMPTS, mark_optional_code, render_environment, render_manual, render_rules
     from planbook.rules.retrieval import rules_for, with_conclusion, with_procedure
     from planbook.rules.types import (
@@ -112,6 +112,7 @@ __all__ = [
     "mark_optional_code",
     "match",
     "new_lesson_ids",
+    "params_read",
     "procedure_code",
     "read_type",
     "render_environment",

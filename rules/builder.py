@@ -8,12 +8,13 @@ rules when there are too many. Both answer with Python code that edits the rules
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 from pydantic import BaseModel
 
 from planbook.envs import Environment
 from planbook.planner import (
+    Answer,
     Conclusion,
     Message,
     Outcome,
@@ -119,14 +120,6 @@ class BuildResult:
     note: str = ""
 
 
-class Classification(NamedTuple):
-    """The Builder's verdict, and the conversation that led to it."""
-
-    blame: Blame
-    analysis: str
-    history: tuple[Message, ...]
-
-
 def build_rules(
     scope: Scope,
     sandbox: Sandbox,
@@ -138,6 +131,7 @@ def build_rules(
 ) -> BuildResult:
     """Show an episode to the Builder and apply its edits. Raises ModelError or BudgetEnded if it cannot be asked.
 
+    If the episode had errors, the Builder is first asked who caused them (listing 12 of the paper).
     If no reply with edits is usable, only the valid edits of the last readable one are applied. If the Builder gives no
     usable verdict on the errors, nothing is applied. ``other_failure`` describes how the same approach failed on
     another task. It is empty if that is not known.
@@ -146,11 +140,12 @@ def build_rules(
     if outcome in (Outcome.BROKEN, Outcome.NOT_RUN):
         return BuildResult(book, note="the episode teaches nothing about the environment")
     prompt_values = _prompt_values(book, trajectory, conclusion, settings) | {"elsewhere": other_failure}
-    classified: Classification | None = None
+    classified: Answer[Blame] | None = None
     try:
         if outcome is not Outcome.DIRECT_SUCCESS and settings.cases and settings.classification:
-            classified = _classify(scope, prompt_values, settings)
-        blame = classified.blame if classified else Blame.IMPERFECT_RULES
+            prompt, history = PROMPTS["builder/classify"], [settings.system_message("builder/system")]
+            classified = scope.ask(BUILDER_ROLE, prompt, read=read_blame, history=history, **prompt_values)
+        blame = classified.value if classified else Blame.IMPERFECT_RULES
         case = case_of(outcome, blame) if settings.cases else None
         permissions = (BUILDER[case] if case else BUILDER_WITHOUT_CASES).restricted_to(settings.form)
         context: dict[str, Any] = {"who": BUILDER_ROLE, "where": scope.path, "case": case, "verify": settings.verify}
@@ -162,18 +157,11 @@ def build_rules(
     return BuildResult(new_book, change, case, note=note, **_verdict_of(classified))
 
 
-def _classify(scope: Scope, prompt_values: dict[str, Any], settings: BuilderSettings) -> Classification:
-    """Ask the Builder who caused the errors (listing 12 of the paper), and return its verdict."""
-    history = [settings.system_message("builder/system")]
-    answer = scope.ask(BUILDER_ROLE, PROMPTS["builder/classify"], read=read_blame, history=history, **prompt_values)
-    return Classification(answer.value, answer.reply.text, answer.history)
-
-
 def _manage(
     scope: Scope,
     editor: Editor,
     case: Case | None,
-    classified: Classification | None,
+    classified: Answer[Blame] | None,
     prompt_values: dict[str, Any],
     settings: BuilderSettings,
 ) -> tuple[RuleChange | None, str]:
@@ -224,8 +212,8 @@ def _instructions(case: Case | None, settings: BuilderSettings) -> str:
     return prompt.render(**({"form": settings.form} if case else {}))
 
 
-def _verdict_of(classified: Classification | None) -> dict[str, Any]:
-    return {"blame": classified.blame, "analysis": classified.analysis} if classified else {}
+def _verdict_of(classified: Answer[Blame] | None) -> dict[str, Any]:
+    return {"blame": classified.value, "analysis": classified.reply.text} if classified else {}
 
 
 CONSOLIDATOR_ROLE: Final = "consolidator"

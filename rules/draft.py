@@ -4,6 +4,7 @@ Each edit is checked against the rules as they are after the previous edits. The
 single edit, independently of its batch. Each fault is a message for the model.
 """
 
+import re
 from collections.abc import Iterable, Iterator
 
 from planbook.rules.book import RuleBook, cited_ids
@@ -120,7 +121,8 @@ class Draft:
         """Number of edits so far, including those that were refused or left out."""
         self._edits: dict[int, Edit] = {}
         """Maps numbers to edits, except those that were left out."""
-        self._faults: list[EditFault] = []
+        self.faults: list[EditFault] = []
+        """The faults of single edits so far. ``change`` also checks the batch as a whole."""
         self._assigned: list[str] = []
         self._last: dict[str, int] = {}
         """Maps the id of each edited rule to the number of its last edit."""
@@ -133,11 +135,6 @@ class Draft:
         """The book after the edits so far."""
         active = sorted(self._rules.values(), key=lambda rule: rule_number(rule.id))
         return RuleBook(active=tuple(active), next_number=self._next)
-
-    @property
-    def faults(self) -> tuple[EditFault, ...]:
-        """The faults of single edits so far. ``change`` also checks the batch as a whole."""
-        return tuple(self._faults)
 
     def add(self, edit: Edit) -> tuple[str, list[EditFault]]:
         """Add an edit. Return the id of its rule, and the faults of the edit, which invalidate the batch.
@@ -163,7 +160,7 @@ class Draft:
             self._last[id] = self._calls
         if not faults:
             self._valid.append(edit)
-        self._faults += faults
+        self.faults += faults
         return id, faults
 
     def _leave_out(self, id: str, faults: list[EditFault]) -> None:
@@ -175,14 +172,14 @@ class Draft:
     def refuse(self, call: str, message: str) -> None:
         """Record a call that was refused before it became an edit. It invalidates the batch."""
         self._calls += 1
-        self._faults.append(EditFault(self._calls, call, message))
+        self.faults.append(EditFault(self._calls, call, message))
 
     def change(self, batch: Batch) -> RuleChange:
         """Return the change that all edits make, with the author and scope of ``batch``.
 
         Raises BatchRefused if there are faults.
         """
-        if faults := sorted(self._faults + self._batch_faults(), key=lambda fault: fault.number):
+        if faults := sorted(self.faults + self._batch_faults(), key=lambda fault: fault.number):
             raise BatchRefused(faults)
         return self._change(batch, self._edits.values())
 
@@ -327,10 +324,7 @@ class Draft:
 
 def trimmed(code: str) -> str:
     """Return the code without blank lines before and after it. Its indentation stays."""
-    lines = code.split("\n")
-    while lines and not lines[0].strip():
-        del lines[0]
-    return "\n".join(lines).rstrip()
+    return re.sub(r"\A\s*\n", "", code).rstrip()
 
 
 def _entries(log: str) -> tuple[str, ...]:

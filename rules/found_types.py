@@ -21,7 +21,9 @@ from planbook.rules.retrieval import words
 from planbook.rules.types import Example, FoundType, TypeParameter, Wording
 
 MIN_EXAMPLES = 3
-"""From this number of examples on, a constant that is the same in all of them is part of the type, not a parameter."""
+"""From this number of examples on, a constant that is the same in all of them may be part of the type."""
+BEFORE_VERBS = frozenset("and then to or please you , ; : .".split())
+"""Words and marks of a goal after which a word in lower case may be a verb."""
 MAX_VALUE_TOKENS = 24
 """Maximum number of words and marks of a goal that can form one constant of a plan."""
 _TOKEN = re.compile(r"\d+(?:\.\d+)?|[^\W\d_]+(?:['-](?!s\b)[^\W\d_]+)*|'s\b|\w+?(?=_|\b)|[^\w\s]|_")
@@ -207,20 +209,23 @@ class _Columns:
             return None
         return {n: node for n, node in found.items() if node is not None and not isinstance(node, ast.Constant)}
 
-    def _expression(self, column: list[Any], hint: str) -> ast.expr | None:
+    def _expression(self, column: list[Any], hint: str, *, listed: bool = False) -> ast.expr | None:
+        """Return the expression for a column. ``listed`` tells whether it holds one part of a list or tuple."""
         first = column[0]
         if isinstance(first, list | tuple) and all(isinstance(each, type(first)) for each in column):
             return self._sequence(column, hint)
-        if form := self._form(column):
+        same = all(each == first and type(each) is type(first) for each in column)
+        form = self._form(column)
+        if form and not (same and self._is_part_of_the_type(column, form, named=bool(hint) and not listed)):
             return self._parameter(column, form, hint)
-        if all(each == first and type(each) is type(first) for each in column):
+        if same:
             return ast.Constant(first) if isinstance(first, str | int | float) else ast.parse(repr(first)).body[0].value  # type: ignore[attr-defined]
         return self._f_string(column, hint) if all(isinstance(each, str) for each in column) else None
 
     def _sequence(self, column: list[Any], hint: str) -> ast.expr | None:
         if len({len(each) for each in column}) > 1:
             return None
-        parts = [self._expression(list(part), hint) for part in zip(*column, strict=True)]
+        parts = [self._expression(list(part), hint, listed=True) for part in zip(*column, strict=True)]
         if any(part is None for part in parts):
             return None
         make = ast.List if isinstance(column[0], list) else ast.Tuple
@@ -242,15 +247,19 @@ class _Columns:
         )
 
     def _form(self, column: list[Any]) -> str:
-        """Return the name of a form in which every value of a column occurs in its goal.
-
-        Return "" if there is none, or if the values are all the same and need none.
-        """
-        same = all(each == column[0] for each in column)
-        if (same and len(column) >= MIN_EXAMPLES) or not all(isinstance(each, str | int | float) for each in column):
+        """Return the name of a form in which every value of a column occurs in its goal, or "" if there is none."""
+        if not all(isinstance(each, str | int | float) for each in column):
             return ""
         pairs = list(zip(column, self._goals, strict=True))
         return next((form for form in FORMS if all(spans(value, form, goal) for value, goal in pairs)), "")
+
+    def _is_part_of_the_type(self, column: list[Any], form: str, *, named: bool) -> bool:
+        """Return True if a constant of the goals that never varied is part of the type, not a parameter.
+
+        With enough examples it is, unless the plan gives it a name (``named``) and no goal may use it as a verb.
+        """
+        may_be_verb = any(_may_be_verb(value, form, goal) for value, goal in zip(column, self._goals, strict=True))
+        return len(column) >= MIN_EXAMPLES and (not named or may_be_verb)
 
     def _parameter(self, column: list[Any], form: str, hint: str) -> ast.expr:
         same = [n for n, values in self.values.items() if values == column and self.parameters[n].form == form]
@@ -276,6 +285,15 @@ def spans(value: JsonValue, form: str, goal: str) -> list[tuple[int, int]]:
             if parse_value(text, form) == value and type(value) is not bool:
                 matches.append((begin, end))
     return matches if not isinstance(value, str) or words(value) or any(map(str.isdigit, value)) else []
+
+
+def _may_be_verb(value: JsonValue, form: str, goal: str) -> bool:
+    """Return True if a value begins the goal, or is in lower case after a word such as ``and`` or ``to``."""
+    goal_tokens = tokens(goal)
+    return any(
+        not begin or (goal_tokens[begin].text.islower() and goal_tokens[begin - 1].part in BEFORE_VERBS)
+        for begin, _ in spans(value, form, goal)
+    )
 
 
 def parse_value(raw: JsonValue, form: str) -> JsonValue:

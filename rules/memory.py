@@ -82,7 +82,9 @@ class LearnedMemory:
 
     def _recall(self, task: Task) -> Recall:
         book, precedent = self._book, precedent_for(self.knowledge, task, allow_unrelated=self._allow_unrelated)
-        helpers = self._helpers(book, [precedent] if isinstance(precedent, Skill) else [])
+        skills = [precedent] if isinstance(precedent, Skill) else []
+        sources = helper_sources(book, skills) if self._defines_helpers else []
+        helpers = helper_code(sources, self.environment, self.options)
         rules, example = "" if self._by_task else render_manual(self.knowledge), self.knowledge.example
         if self._by_task:
             defined = defined_names(helpers)
@@ -117,11 +119,6 @@ class LearnedMemory:
                 return RuleBook.from_rules((*book.active, *others)), text
         fewest = RuleBook.from_rules(select_rules(bare, task, self.rule_tokens or 0))
         return fewest, render_rules(fewest.active)
-
-    def _helpers(self, book: RuleBook, skills: list[Skill]) -> str:
-        if not self._defines_helpers:
-            return ""
-        return helper_code(helper_sources(book, skills), self.environment, self.options)
 
 
 def found_type(knowledge: Knowledge, task: Task) -> Match | None:
@@ -170,15 +167,12 @@ def _drop_example(rule: Rule) -> Rule:
 # Ablations: knowledge without one of its parts, to measure the value of that part (AutoManual, tables 3, 6 and 7)
 
 
-ABLATIONS = frozenset({"cooperation", "examples", "formulation", "helpers", "libraries", "rules", "types"})
-"""The ablations that concern the memory. ``LearnedMemory`` ignores all others, such as those of the Builder."""
-
 RULES_PART = re.compile(r"^### Rules\n(?:(?!###).*\n)*", re.MULTILINE)
 """Matches the part of a reply in the starting example that names rules."""
 
 
 def ablated(knowledge: Knowledge, ablations: Collection[str]) -> Knowledge:
-    """Return the knowledge without the parts that the ablations name.
+    """Return the knowledge without the parts that the ablations name. Those of the Builder are ignored.
 
     The manual is dropped, too, if it may contain something that was removed from the rules.
     """

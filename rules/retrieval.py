@@ -97,17 +97,6 @@ def select_rules(book: RuleBook, task: Task, token_budget: int) -> tuple[Rule, .
     return tuple(rule for rule in book.active if rule.id in chosen)
 
 
-def most_similar(task: Task, tasks: Sequence[Task], *, allow_unrelated: bool = False) -> int | None:
-    """Return the index of the most similar task, or None if no task is similar.
-
-    Tasks of the same type come first, then those with similar goals. With ``allow_unrelated``, the first task is
-    returned if no task is similar, since its skill still shows how plans are written.
-    """
-    similarity = scores(_query(task), [_query(other) for other in tasks])
-    similar = [n for n, other in enumerate(tasks) if allow_unrelated or other.type == task.type or similarity[n] > 0]
-    return min(similar, key=lambda n: (tasks[n].type != task.type, -similarity[n], n), default=None)
-
-
 def _query(task: Task) -> str:
     return f"{task.goal} {task.type}"
 
@@ -176,10 +165,12 @@ def with_procedure(knowledge: Knowledge, procedure: Procedure | None) -> Knowled
 def precedent_for(knowledge: Knowledge, task: Task, *, allow_unrelated: bool = False) -> Skill | Reflection | None:
     """Return the skill for the task's type, or else the reflection for it, or else the most similar skill.
 
-    Unless ``allow_unrelated`` is set, the most similar skill must share at least one word with the task.
+    Unless ``allow_unrelated`` is set, the most similar skill must share at least one word with the task. If it is set,
+    any skill will do, since it still shows how plans are written.
     """
     if own := knowledge.skills.get(task.type) or knowledge.reflections.get(task.type):
         return own
     others = [knowledge.skills[kind] for kind in sorted(knowledge.skills)]
-    closest = most_similar(task, [skill.task for skill in others], allow_unrelated=allow_unrelated)
-    return None if closest is None else others[closest]
+    similarity = scores(_query(task), [_query(skill.task) for skill in others])
+    best = max(similarity, default=0)
+    return others[similarity.index(best)] if others and (allow_unrelated or best > 0) else None

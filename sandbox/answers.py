@@ -7,6 +7,7 @@ code that is run in one go.
 import importlib.util
 import json
 import re
+import reprlib
 import sys
 import sysconfig
 import zoneinfo
@@ -17,6 +18,7 @@ from functools import cache, lru_cache
 from hashlib import sha512
 from importlib import resources
 from pathlib import Path
+from threading import Thread
 from typing import Any, Literal
 
 from pydantic import JsonValue
@@ -72,6 +74,8 @@ def _zone(key: str) -> tuple[str, bool] | None:
 
 def function_specs(functions: Mapping[str, Callable[..., object]]) -> dict[str, FunctionSpec]:
     """Return a dict that maps the name of each function to its spec. Raises BadFunction if plans cannot call one."""
+    if not isinstance(functions, Mapping):
+        raise BadFunction(f"functions must be a dict such as {{'agent.open': open_box}}, not {functions!r}")
     return {name: FunctionSpec.of(name, function) for name, function in functions.items()}
 
 
@@ -215,6 +219,9 @@ class Answers:
             raise
         except Exception as error:
             return self._error(error)
+        except KeyboardInterrupt as interrupt:
+            interrupt.add_note(f"It interrupted {_call_text(message)}.")
+            raise
         return _message("answer", value, self.take_changes(), self._clock, origin=spec.name)
 
     def take_changes(self) -> Mapping[str, JsonValue] | None:
@@ -241,6 +248,24 @@ class Answers:
         return _message("error", type(error).__name__, text, self.take_changes(), self._clock)
 
 
+def running_call(thread: Thread) -> str:
+    """Return the call of a host function that a thread is carrying out for a plan, or "" if there is none.
+
+    For example: ``agent.open('box'), called in line 3``. Of nested plans' calls, it is the innermost one.
+    """
+    frame = sys._current_frames().get(thread.ident or 0)
+    while frame is not None and frame.f_code is not Answers.answer.__code__:
+        frame = frame.f_back
+    return _call_text(frame.f_locals["message"]) if frame is not None else ""
+
+
+def _call_text(message: list[Any]) -> str:
+    _, line, name, args, kwargs = message
+    named = [f"{key}={reprlib.repr(value)}" for key, value in kwargs.items()]
+    text = f"{name}({', '.join([*map(reprlib.repr, args), *named])})"
+    return f"{text}, called in line {line}" if line else text
+
+
 def _error_text(error: Exception) -> str:
     if len(error.args) == 1 and isinstance(error.args[0], str):
         return error.args[0]
@@ -252,29 +277,23 @@ def _error_text(error: Exception) -> str:
 
 def _message(*parts: object, origin: str = "the session") -> bytes:
     payload = _encode(origin, parts)
-    if _LONG_NUMBER.search(payload) and not _is_readable(payload):
-        raise BadAnswer(
-            f"{origin}: the answer holds an integer of more than {MAX_DIGITS} digits, which Python does not read"
-        )
+    if _LONG_NUMBER.search(payload):
+        try:
+            json.loads(payload)  # digits that are part of a string do no harm
+        except ValueError as error:
+            reason = f"the answer holds an integer of more than {MAX_DIGITS} digits, which Python does not read"
+            raise BadAnswer(f"{origin}: {reason}") from error
     if len(payload) > MAX_FROM_HOST:
         raise BadAnswer(f"{origin}: an answer of {len(payload)} bytes; at most {MAX_FROM_HOST} are allowed")
     return payload
-
-
-def _is_readable(payload: bytes) -> bool:
-    """Return whether Python can parse the payload. Digits that are part of a string do no harm."""
-    try:
-        json.loads(payload)
-    except ValueError:
-        return False
-    return True
 
 
 def _encode(origin: str, value: object) -> bytes:
     try:
         return _to_json(value)
     except (PydanticSerializationError, TypeError, ValueError) as error:
-        raise BadAnswer(f"{origin}: the answer is not JSON: {error}") from error
+        advice = "return text, numbers, lists or dicts"
+        raise BadAnswer(f"{origin}: the answer is not JSON: {error}; {advice}") from error
 
 
 def _to_json(value: object) -> bytes:

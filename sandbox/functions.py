@@ -44,6 +44,8 @@ class FunctionSpec:
         Raises BadFunction if plans cannot use the name, or if the signature cannot be read or checked.
         """
         check_name(name)
+        if not callable(function):
+            raise BadFunction(f"{name} is not a function; offer each of its methods as {name}.METHOD")
         if inspect.iscoroutinefunction(function):
             raise BadFunction(f"{name} is a coroutine function, which plans cannot await; use a plain function")
         signature = _signature(name, function)
@@ -68,7 +70,8 @@ def check_name(name: str, *, max_parts: int = 3) -> None:
     parts = name.split(".")
     if len(parts) > max_parts or not all(p.isidentifier() and not keyword.iskeyword(p) and p[0] != "_" for p in parts):
         shape = "a name or object.name" if max_parts > 1 else "a plain name"
-        raise BadFunction(f"{name!r} cannot be offered to a plan: it must be {shape}, without a leading underscore")
+        rule = f"it must be {shape}, no keyword, and without a leading underscore"
+        raise BadFunction(f"{name!r} cannot be offered to a plan: {rule}")
 
 
 def _signature(name: str, function: Function) -> inspect.Signature:
@@ -105,7 +108,7 @@ class ArgumentChecker:
         self._checks = {p.name: ParameterChecker(p.name, p.annotation) for p in parameters}
         positional = [p for p in parameters if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
         self._by_position = tuple(self._checks[p.name] for p in positional)
-        self._required = [p.name for p in positional if p.default is p.empty]
+        self._required = sum(p.default is p.empty for p in positional)
         self._mutable = [p.name for p in parameters if isinstance(p.default, MUTABLE)]
         self._simple = len(positional) == len(parameters) and not self._mutable
 
@@ -116,10 +119,10 @@ class ArgumentChecker:
 
         Most calls have only positional arguments, so there is a fast path for them.
         """
-        if self._simple and not kwargs and len(self._required) <= len(args) <= len(self._by_position):
+        if self._simple and not kwargs and self._required <= len(args) <= len(self._by_position):
             return [check(function, value, guess) for check, value in zip(self._by_position, args, strict=False)], {}
         try:
-            bound = self._bind(args, kwargs)
+            bound = self._signature.bind(*args, **kwargs)
         except TypeError as error:
             raise TypeError(f"{function}(): {error}; it is {function}{self._signature}") from None
         passed = set(bound.arguments)
@@ -129,13 +132,6 @@ class ArgumentChecker:
             bound.apply_defaults()
             bound.arguments |= {name: deepcopy(bound.arguments[name]) for name in self._mutable if name not in passed}
         return bound.args, bound.kwargs
-
-    def _bind(self, args: list[JsonValue], kwargs: dict[str, JsonValue]) -> inspect.BoundArguments:
-        bound = self._signature.bind(*args, **kwargs)
-        for name in self._required:
-            if name not in bound.arguments:  # Python 3.13.0 binds f(a=1) to f(a, /, **b)
-                raise TypeError(f"missing a required argument: {name!r}")
-        return bound
 
     def _check_value(self, function: str, name: str, value: Any, guess: Guess) -> object:
         check, kind = self._checks[name], self._signature.parameters[name].kind
@@ -222,8 +218,10 @@ def check_size(value: Any, depth: int = 0) -> None:
     if kind is str:
         if len(value) > MAX_STRING:
             raise ValueError(f"has a string of {len(value)} characters; at most {MAX_STRING} are allowed")
-        if not value.isascii():
-            _check_unicode(value)
+        try:
+            value.encode()
+        except UnicodeEncodeError:
+            raise ValueError("has text with a lone surrogate") from None
     elif kind is int:
         if not -MAX_INT <= value < MAX_INT:
             raise ValueError("has an integer beyond 64 bits")
@@ -235,13 +233,6 @@ def check_size(value: Any, depth: int = 0) -> None:
             raise ValueError(f"is nested more than {MAX_DEPTH} deep")
         for item in value if kind is list else [*value, *value.values()]:
             check_size(item, depth + 1)
-
-
-def _check_unicode(text: str) -> None:
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        raise ValueError("has text with a lone surrogate") from None
 
 
 def _explanation(error: ValidationError) -> tuple[type[Exception], str]:

@@ -9,6 +9,7 @@ import threading
 import time
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
+from importlib.util import find_spec
 from typing import Self
 
 from pydantic import JsonValue
@@ -102,6 +103,7 @@ def _echo(text: str, times: int = 1) -> str:
 # The sandbox.
 
 OPEN_SECONDS = 30.0
+CLOSED = "the sandbox is closed: open a new one"
 NO_VALUES: Mapping[str, JsonValue] = {}
 DEFAULT_LIMITS = Limits()
 
@@ -130,6 +132,8 @@ class Sandbox:
     ) -> None:
         if unknown := set(disabled_mechanisms) - set(ALL_MECHANISMS):
             raise ValueError(f"there is no mechanism {sorted(unknown)}; there are {', '.join(ALL_MECHANISMS)}")
+        if missing := [name for name in modules if find_spec(name) is None]:
+            raise WorkerFailed(f"these modules for plans are not installed: {', '.join(missing)}")
         self._unsafe, self._language_layer = unsafe_no_sandbox, language_layer
         self._disabled, self._modules = tuple(disabled_mechanisms), tuple(modules)
         self._lock = threading.Lock()
@@ -156,7 +160,8 @@ class Sandbox:
         """Open and return a session; ``with sandbox.session(...) as session`` closes it.
 
         - ``functions`` maps the names that plans use to functions, which run in this process. Dotted names become
-          methods of an object that the plan sees. Arguments are checked against the annotations.
+          methods of an object that the plan sees. Arguments are checked against the annotations. The time that a
+          function takes is not limited, so one that may wait for ever needs a timeout of its own.
         - ``values`` maps further names to their values. A dict becomes a record, whose keys are attributes
           (``task.goal``).
         - ``attributes`` returns a dict that maps the dotted names of read-only attributes of the plan's objects
@@ -168,7 +173,7 @@ class Sandbox:
         Raises SandboxClosed, or BadFunction for a function without a usable signature or a name that plans cannot use.
         """
         if self._closed:
-            raise SandboxClosed("the sandbox is closed")
+            raise SandboxClosed(CLOSED)
         specs = function_specs(functions)
         answers = Answers(specs, attributes, guarded=self._language_layer, modules=frozenset(self._modules))
         settings = open_message(specs, values, answers.take_changes() or {}, seed)
@@ -202,7 +207,7 @@ class Sandbox:
         """Replace the zygote and its workers if it has ended. Raises WorkerFailed or SandboxClosed."""
         with self._lock:
             if self._closed:
-                raise SandboxClosed("the sandbox is closed: open a new one")
+                raise SandboxClosed(CLOSED)
             if self._zygote.is_gone():
                 self._zygote.close()
                 self._zygote = self._new_zygote()

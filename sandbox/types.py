@@ -24,7 +24,9 @@ class Limits(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     wall_seconds: float = Field(default=10.0, gt=0, allow_inf_nan=False)
-    """Wall clock time of the plan itself, in seconds. The clock stops while the host carries out a call."""
+    """Wall clock time of the plan itself, in seconds. The clock stops while the host carries out a call, however long
+    that takes.
+    """
     cpu_seconds: float = Field(default=10.0, gt=0, allow_inf_nan=False)
     """Processor time of the plan in seconds, summed over its threads."""
     memory_mb: int = Field(default=256, ge=16, le=1 << 20)
@@ -83,6 +85,11 @@ class Fault:
     source: str = ""
     hint: str = ""
     callers: Annotated[tuple[int, ...], Field(exclude_if=lambda callers: not callers)] = ()
+
+    @property
+    def summary(self) -> str:
+        """The message and the advice, in one line."""
+        return "; ".join(filter(None, (self.message, self.hint)))
 
     def __str__(self) -> str:
         location = f"line {self.line}: " if self.line else ""

@@ -105,3 +105,10 @@ def answer(messages: Sequence[Message], sampling: Sampling) -> str:
         body = PLAN.format(thing='task.params["thing"]', **seen).strip().replace("\n", "\n    ")
         return f"```python\ndef solve(agent, task):\n    {body}\n```"
     return f"### Code\n```python{PLAN.format(thing=repr(thing), **seen)}```"
+
+
+def answer_with_unnamed_constant(messages: Sequence[Message], sampling: Sampling) -> str:
+    """Reply like ``answer``, with a constant of the goals in the plan that the plan does not name."""
+    reply = answer(messages, sampling)
+    place = 'task.params["value"]' if "def solve" in reply else "'table'"
+    return re.sub("( *)thing = ", rf"\1assert task.goal.endswith({place})\n\1thing = ", reply)

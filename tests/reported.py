@@ -32,6 +32,7 @@ from planbook.planner.strategies.automanual import AutoManualOptions
 from planbook.report import report_runs
 from planbook.runs import Entry, Run
 from planbook.sandbox import Sandbox
+from planbook.store import EpisodeJournal
 from tests.browser import need_browser
 from tests.rows import EpisodeWriter, new_run
 
@@ -100,13 +101,13 @@ def run_with_prompts(folder: Path, seeds: int = 3) -> Run:
     where, seen = f"{cut.path}/round/0", Observation("Still boxes.")
     look = Step(scope=f"{where}/plan/0", cell=0, line=None, action=Action("look"), observation=seen, counted=False)
     run.store.put(where, "act", 0, look.model_dump(mode="json"))
-    formulate = Scope(run.store.journal("formulate/0"), "formulate/0", roles)
+    formulate = Scope(EpisodeJournal(run.store, "formulate/0"), "formulate/0", roles)
     formulate.ask("formulator", PROMPTS["repair"], read=str, problem="none")
     return run
 
 
 def _play(run: Run, entry: Entry, sandbox: Sandbox, roles: Roles) -> None:
-    journal = run.store.journal(entry.path)
+    journal = EpisodeJournal(run.store, entry.path)
     settings = EpisodeSettings(actions=run.config.actions)
     episode = Episode(entry.task, Toy(), sandbox, journal, settings=settings, path=entry.path, roles=roles)
     play(episode, METHODS["automanual"].play, AutoManualOptions())

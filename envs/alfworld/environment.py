@@ -102,8 +102,7 @@ class Alfworld(Environment):
     @classmethod
     def requirements(cls) -> Sequence[Requirement]:
         """Return the games of each split that has to be downloaded, and the package that generated games need."""
-        on_disk = [Requirement(f"alfworld {split}", folder, tasks.REMEDY) for split, folder in tasks.found_splits()]
-        return [*on_disk, rooms.PACKAGE.requirement(f"alfworld {generated.SPLIT}")]
+        return [*tasks.requirements(), rooms.PACKAGE.requirement(f"alfworld {generated.SPLIT}")]
 
     @classmethod
     def preconditions(cls, task: Task, options: BaseModel | None = None) -> Preconditions:

@@ -6,8 +6,9 @@ The files of the package are read as data. Nothing in it is imported or run.
 import ast
 import json
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass, field
-from functools import cache, lru_cache
+from functools import cache
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -35,17 +36,6 @@ class Affordances:
     """Kinds of objects that can hold other objects, such as plates."""
 
 
-@dataclass(frozen=True)
-class FloorPlan:
-    """A floor plan of alfworld."""
-
-    name: str
-    places: dict[str, tuple[float, ...]]
-    """Maps a receptacle, such as ``Cabinet|+00.68|+00.50|-02.20``, to the pose of an agent that uses it."""
-    kinds: tuple[str, ...]
-    """The kinds of objects and receptacles in the room."""
-
-
 PACKAGE = PackageData("alfworld", "alfworld", ("--no-deps",), ("alfworld",))
 """The package without its dependencies, since generated games need only its data."""
 
@@ -63,23 +53,14 @@ def wheel_text(path: str) -> str:
     return (PACKAGE.folder() / path).read_text()
 
 
-def _read_literals(source: str, key: str | None = None) -> dict[str, Any]:
-    """Return a dict that maps names to the literals that a module assigns to them.
-
-    If ``key`` is given, return instead the literals that the module assigns to items of the dictionary of that name.
-    """
+def _read_literals(source: str) -> dict[str, Any]:
+    """Return the literals that a module assigns, by the name of the variable or by the key of the dictionary's item."""
     literals = {}
     for node in ast.parse(source).body:
-        if not isinstance(node, ast.Assign):
-            continue
-        target = node.targets[0]
-        try:
-            if key is None and isinstance(target, ast.Name):
-                literals[target.id] = ast.literal_eval(node.value)
-            elif isinstance(target, ast.Subscript) and isinstance(target.value, ast.Name) and target.value.id == key:
-                literals[ast.literal_eval(target.slice)] = ast.literal_eval(node.value)
-        except ValueError:
-            continue
+        match node:
+            case ast.Assign(targets=[ast.Name(str(name)) | ast.Subscript(slice=ast.Constant(str(name)))]):
+                with suppress(ValueError):  # the value is not a literal
+                    literals[name] = ast.literal_eval(node.value)
     return literals
 
 
@@ -103,17 +84,7 @@ def affordances() -> Affordances:
 @cache
 def goals() -> dict[str, dict[str, Any]]:
     """Return a dict that maps alfworld's task types to their goal in PDDL (``pddl``) and in words (``templates``)."""
-    return _read_literals(wheel_text(GOALS), key="gdict")
-
-
-@cache
-def floor_plan(number: int) -> FloorPlan:
-    """Return the floor plan with this number."""
-    name = f"FloorPlan{number}"
-    layouts = PACKAGE.folder() / "gen" / "layouts"
-    places = json.loads((layouts / f"{name}-openable.json").read_text())
-    kinds = json.loads((layouts / f"{name}-objects.json").read_text())
-    return FloorPlan(name, {key: tuple(places[key]) for key in sorted(places)}, tuple(sorted(kinds)))
+    return _read_literals(wheel_text(GOALS))
 
 
 _BASINS = {"SinkBasin": "Sink", "BathtubBasin": "Bathtub"}
@@ -146,41 +117,39 @@ class FurnishedRoom:
         return [thing for thing in self.inside if kind_of(thing) == kind]
 
 
-@lru_cache(maxsize=4096)
 def kind_of(name: str) -> str:
     """Return the kind in a name: ``Cabinet`` for ``Cabinet|+00.68|...``, ``SinkBasin`` for ``Sink|...|SinkBasin``."""
     last = name.rsplit("|", 1)[-1]
     return last if last in _BASINS else name.split("|", 1)[0]
 
 
-def furnish(plan: FloorPlan, facts: Affordances, rng: Random) -> FurnishedRoom:
+def furnish(number: int, rng: Random) -> FurnishedRoom:
     """Return the room of a floor plan, with random objects of the kinds that the floor plan lists."""
-    room = FurnishedRoom(plan.name)
-    for receptacle, pose in plan.places.items():
-        if kind_of(receptacle) in facts.holds:
-            room.places[receptacle] = _location(*pose)
-    for kind in plan.kinds:
-        if kind in facts.holds and not room.of_kind(kind):
+    room, can_hold = FurnishedRoom(f"FloorPlan{number}"), affordances().holds
+    poses = json.loads(wheel_text(f"gen/layouts/{room.plan}-openable.json"))
+    kinds = sorted(json.loads(wheel_text(f"gen/layouts/{room.plan}-objects.json")))
+    for receptacle in sorted(poses):
+        if kind_of(receptacle) in can_hold:
+            room.places[receptacle] = _location(*poses[receptacle])
+    for kind in kinds:
+        if kind in can_hold and not room.of_kind(kind):
             room.places[_new_name(kind, rng)] = _location(rng.uniform(-5, 5), rng.uniform(-5, 5), 90, 7)
-    for kind in plan.kinds:
-        place_objects(room, kind, rng.choice(_COUNTS), facts, rng)
+    for kind in kinds:
+        place_objects(room, kind, rng.choice(_COUNTS), rng)
     return room
 
 
-def place_objects(
-    room: FurnishedRoom, kind: str, count: int, facts: Affordances, rng: Random, excluded: str = ""
-) -> None:
+def place_objects(room: FurnishedRoom, kind: str, count: int, rng: Random, excluded: str = "") -> None:
     """Put objects of a kind into random receptacles that can hold them, but not into one of the kind ``excluded``."""
-    places = [place for place in room.places if holds(place, kind, facts) and kind_of(place) != excluded]
-    weights = [1 if kind_of(place) in facts.openable else _OPEN_WEIGHT for place in places]
+    places = [place for place in room.places if _holds(place, kind) and kind_of(place) != excluded]
+    weights = [1 if kind_of(place) in affordances().openable else _OPEN_WEIGHT for place in places]
     for receptacle in rng.choices(places, weights, k=count) if places else []:
         room.inside[_new_name(kind, rng)] = receptacle
 
 
-def holds(receptacle: str, kind: str, facts: Affordances) -> bool:
-    """Return whether a receptacle can hold objects of a kind."""
+def _holds(receptacle: str, kind: str) -> bool:
     holder = kind_of(receptacle)
-    return holder in _LAMP_STANDS if kind == LAMP else kind in facts.holds[holder]
+    return holder in _LAMP_STANDS if kind == LAMP else kind in affordances().holds[holder]
 
 
 def _new_name(kind: str, rng: Random) -> str:
@@ -208,11 +177,11 @@ def pddl_name(name: str) -> str:
     return name
 
 
-def problem_text(name: str, room: FurnishedRoom, facts: Affordances, goal: str) -> str:
+def problem_text(name: str, room: FurnishedRoom, goal: str) -> str:
     """Return the PDDL problem of a room. ``goal`` ends with the bracket that closes the problem, as in alfworld."""
     return (
-        f"(define (problem {name})\n(:domain alfred)\n(:objects\n{_lines(_objects(room, facts))})\n"
-        f"(:init\n{_lines(_init(room, facts))})\n{goal.strip()}\n"
+        f"(define (problem {name})\n(:domain alfred)\n(:objects\n{_lines(_objects(room))})\n"
+        f"(:init\n{_lines(_init(room))})\n{goal.strip()}\n"
     )
 
 
@@ -220,14 +189,10 @@ def _lines(texts: Iterable[str]) -> str:
     return "".join(f"    {text}\n" for text in texts)
 
 
-def _object_kinds(room: FurnishedRoom, facts: Affordances) -> list[str]:
-    contained = {kind for receptacle in room.places for kind in facts.holds[kind_of(receptacle)]}
-    return sorted(contained | {kind_of(thing) for thing in room.inside} | {LAMP, *_OBJECTS_IN_RULES})
-
-
-def _objects(room: FurnishedRoom, facts: Affordances) -> Iterator[str]:
+def _objects(room: FurnishedRoom) -> Iterator[str]:
     yield "agent1 - agent"
-    for kind in _object_kinds(room, facts):
+    contained = {kind for receptacle in room.places for kind in affordances().holds[kind_of(receptacle)]}
+    for kind in sorted(contained | {kind_of(thing) for thing in room.inside} | {LAMP, *_OBJECTS_IN_RULES}):
         yield f"{kind}Type - otype"
     for kind in sorted({kind_of(receptacle) for receptacle in room.places} | {*_RECEPTACLES_IN_RULES}):
         yield f"{kind}Type - rtype"
@@ -239,7 +204,8 @@ def _objects(room: FurnishedRoom, facts: Affordances) -> Iterator[str]:
         yield f"{pddl_name(location)} - location"
 
 
-def _init(room: FurnishedRoom, facts: Affordances) -> Iterator[str]:
+def _init(room: FurnishedRoom) -> Iterator[str]:
+    facts = affordances()
     yield f"(atLocation agent1 {pddl_name(_START)})"
     for receptacle, location in room.places.items():
         name, kind = pddl_name(receptacle), kind_of(receptacle)

@@ -79,11 +79,6 @@ class GameScene:
             receptacles[self.places[receptacle]].append(receptacle)
         return {location: tuple(names) for location, names in receptacles.items()}
 
-    @cached_property
-    def go_commands(self) -> tuple[tuple[str, str], ...]:
-        """Pairs of the command for going to a receptacle, and the location of the receptacle."""
-        return tuple((f"go to {self.names[receptacle]}", location) for receptacle, location in self.places.items())
-
     def has(self, predicate: str) -> Names:
         """Return the entities for which a unary predicate is true."""
         return self.predicates.get(predicate, _NONE)
@@ -131,7 +126,7 @@ def _scene(facts: dict[str, set[tuple[str, ...]]], goal: str) -> GameScene:
         names=number_names(entities),
         places=dict(_pairs(facts, "receptacleatlocation")),
         kinds=dict(_pairs(facts, "objecttype") | _pairs(facts, "receptacletype")),
-        predicates={name: frozenset(first for first, *_ in rows) for name, rows in facts.items() if _is_unary(rows)},
+        predicates={name: _names(facts, name) for name, rows in facts.items() if all(len(fact) == 1 for fact in rows)},
         can_contain=_pairs(facts, "cancontain"),
         contained=_pairs(facts, "inreceptacleobject"),
         goal=conditions,
@@ -140,8 +135,8 @@ def _scene(facts: dict[str, set[tuple[str, ...]]], goal: str) -> GameScene:
     )
 
 
-def _is_unary(facts: set[tuple[str, ...]]) -> bool:
-    return all(len(fact) == 1 for fact in facts)
+def _names(facts: dict[str, set[tuple[str, ...]]], name: str) -> Names:
+    return frozenset(first for first, *_ in facts.get(name, ()))
 
 
 def _pairs(facts: dict[str, set[tuple[str, ...]]], name: str) -> Pairs:
@@ -149,9 +144,6 @@ def _pairs(facts: dict[str, set[tuple[str, ...]]], name: str) -> Pairs:
 
 
 def _start(facts: dict[str, set[tuple[str, ...]]]) -> GameState:
-    def entities(name: str) -> Names:
-        return frozenset(first for first, *_ in facts.get(name, ()))
-
     if not (at := _pairs(facts, "atlocation")):
         raise EnvironmentBroken(
             "alfworld: the game's pddl_problem does not say where the agent is; the file is damaged"
@@ -162,34 +154,31 @@ def _start(facts: dict[str, set[tuple[str, ...]]]) -> GameState:
         inside=_pairs(facts, "inreceptacle"),
         lying=_pairs(facts, "objectatlocation"),
         taken=frozenset(),
-        opened=entities("opened"),
-        clean=entities("isclean"),
-        hot=entities("ishot"),
-        cool=entities("iscool"),
-        toggled=entities("istoggled"),
+        opened=_names(facts, "opened"),
+        clean=_names(facts, "isclean"),
+        hot=_names(facts, "ishot"),
+        cool=_names(facts, "iscool"),
+        toggled=_names(facts, "istoggled"),
     )
 
 
 _Fact = tuple[str, ...]
 
-_CHANGING: dict[str, Callable[[GameState], Iterable[_Fact]]] = {
-    "isclean": lambda state: zip(state.clean),
-    "ishot": lambda state: zip(state.hot),
-    "iscool": lambda state: zip(state.cool),
-    "istoggled": lambda state: zip(state.toggled),
-    "holds": lambda state: [("agent1", state.holding)] if state.holding else [],
-    "inreceptacle": lambda state: state.inside,
-    "atlocation": lambda state: [("agent1", state.at)],
+_FACTS: dict[str, Callable[[GameScene, GameState], Iterable[_Fact]]] = {
+    "isclean": lambda _, state: zip(state.clean),
+    "ishot": lambda _, state: zip(state.hot),
+    "iscool": lambda _, state: zip(state.cool),
+    "istoggled": lambda _, state: zip(state.toggled),
+    "holds": lambda _, state: [("agent1", state.holding)] if state.holding else [],
+    "inreceptacle": lambda _, state: state.inside,
+    "atlocation": lambda _, state: [("agent1", state.at)],
+    "receptacleatlocation": lambda scene, _: scene.places.items(),
+    "inreceptacleobject": lambda scene, _: scene.contained,
 }
-"""Maps each predicate that may change to a function that returns its facts in a state.
+"""Maps each predicate that may change or is binary to a function that returns its facts in a state.
 
 Predicates that are true of few entities come first, so that they are checked first.
 """
-_FIXED_PAIRS: dict[str, Callable[[GameScene], Iterable[_Fact]]] = {
-    "receptacleatlocation": lambda scene: scene.places.items(),
-    "inreceptacleobject": lambda scene: scene.contained,
-}
-"""Maps each binary predicate that never changes to a function that returns its facts in a scene."""
 
 
 class GoalCondition:
@@ -202,16 +191,14 @@ class GoalCondition:
     def __init__(self, scene: GameScene) -> None:
         self._domains: dict[str, frozenset[str]] = {}
         self._joined: list[GoalLiteral] = []
-        self._unequal = scene.unequal
-        self._fixed = {name: list(facts(scene)) for name, facts in _FIXED_PAIRS.items()}
+        self._scene = scene
         for literal in scene.goal:
-            self._add_condition(literal, scene)
-        order = [*_CHANGING, *_FIXED_PAIRS]
-        self._joined.sort(key=lambda literal: order.index(literal.predicate))
+            self._add_condition(literal)
+        self._joined.sort(key=lambda literal: list(_FACTS).index(literal.predicate))
 
-    def _add_condition(self, literal: GoalLiteral, scene: GameScene) -> None:
-        name, arguments = literal
-        if (name in _CHANGING or name in _FIXED_PAIRS) and all(argument.startswith("?") for argument in arguments):
+    def _add_condition(self, literal: GoalLiteral) -> None:
+        (name, arguments), scene = literal, self._scene
+        if name in _FACTS and all(argument.startswith("?") for argument in arguments):
             self._joined.append(literal)
         elif name in ("objecttype", "receptacletype"):
             self._limit(arguments[0], frozenset(entity for entity, kind in scene.kinds.items() if kind == arguments[1]))
@@ -227,17 +214,12 @@ class GoalCondition:
 
     def holds(self, state: GameState) -> bool:
         """Return whether some choice of entities meets every condition."""
-        return self._extend(state, 0, {})
-
-    def _extend(self, state: GameState, index: int, bound: dict[str, str]) -> bool:
-        if index == len(self._joined):
-            return all(bound[first] != bound[second] for first, second in self._unequal)
-        name, arguments = self._joined[index]
-        facts = _CHANGING[name](state) if name in _CHANGING else self._fixed[name]
-        for fact in facts:
-            if (extended := self._unify(arguments, fact, bound)) and self._extend(state, index + 1, extended):
-                return True
-        return False
+        choices: list[dict[str, str]] = [{}]
+        for name, arguments in self._joined:
+            facts = list(_FACTS[name](self._scene, state))
+            extended = (self._unify(arguments, fact, bound) for bound in choices for fact in facts)
+            choices = [bound for bound in extended if bound]
+        return any(all(bound[first] != bound[second] for first, second in self._scene.unequal) for bound in choices)
 
     def _unify(self, arguments: _Fact, fact: _Fact, bound: Mapping[str, str]) -> dict[str, str] | None:
         extended = dict(bound)

@@ -2,7 +2,6 @@
 
 import json
 import os
-import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import islice
 from pathlib import Path
@@ -10,10 +9,11 @@ from pathlib import Path
 from planbook.envs.alfworld import generated, rooms
 from planbook.envs.alfworld.engine import AlfworldGame
 from planbook.envs.alfworld.goals import FOLDER_TYPES, TYPES, paper_goal, params_of
+from planbook.envs.alfworld.wording import TASK_LINE
 from planbook.envs.errors import BadSelection, EnvironmentBroken, MissingRequirement
 from planbook.envs.resources import files_digest
 from planbook.envs.selection import chosen_split, chosen_types, interleave
-from planbook.envs.types import Selection, Task
+from planbook.envs.types import Requirement, Selection, Task
 
 DATA_FOLDER = "json_2.1.1"
 DATA_SPLITS = ("valid_seen", "valid_unseen", "train")
@@ -24,8 +24,6 @@ REMEDY = (
 )
 _UNSUPPORTED = ("movable", "Sliced")
 """alfworld leaves out the games in folders whose names contain one of these words."""
-_TASK = re.compile(rb"Your task is to: ([^\"\\]*)")
-_SOLVABLE = re.compile(rb'"solvable"\s*:\s*true')
 
 
 def data_root() -> Path:
@@ -52,10 +50,8 @@ def list_games(split: str) -> dict[str, list[str]]:
     ids: dict[str, list[str]] = {ours: [] for ours in FOLDER_TYPES.values()}
     folder = split_folder(split)
     for task in sorted(os.listdir(folder)):
-        kind = FOLDER_TYPES.get(task.split("-", 1)[0])
-        if kind is None or any(part in task for part in _UNSUPPORTED):
-            continue
-        for trial in sorted(os.listdir(folder / task)):
+        kind = _type_of_folder(task)
+        for trial in sorted(os.listdir(folder / task)) if kind else ():
             if (folder / task / trial / GAME_FILE).is_file():
                 ids[kind].append(f"{split}/{task}/{trial}")
     if not any(ids.values()):
@@ -72,30 +68,17 @@ def game_path(game_id: str) -> Path:
     return path
 
 
+def _type_of_folder(name: str) -> str:
+    """Return the task type in the name of a task's folder, or "" if alfworld leaves out such games."""
+    return "" if any(part in name for part in _UNSUPPORTED) else FOLDER_TYPES.get(name.split("-", 1)[0], "")
+
+
 def type_of(game_id: str) -> str:
     """Return the task type in the id of a game. Raises BadSelection if alfworld leaves out such games."""
-    name = game_id.split("/")[1]
-    kind = FOLDER_TYPES.get(name.split("-", 1)[0])
-    if kind is None or any(part in name for part in _UNSUPPORTED):
+    kind = _type_of_folder(game_id.split("/")[1])
+    if not kind:
         raise BadSelection(f"alfworld: {game_id!r} is not one of the task types {', '.join(FOLDER_TYPES.values())}")
     return kind
-
-
-def peek(game_id: str) -> tuple[str, bool]:
-    """Return the goal sentence of a game, and True unless its file says that it cannot be solved.
-
-    The file is not parsed, only searched for the two.
-    """
-    path = game_path(game_id)
-    try:
-        text = path.read_bytes()
-    except OSError as error:
-        raise EnvironmentBroken(f"alfworld: {path} cannot be read: {error}") from error
-    task, mark = _TASK.search(text), text.rfind(b'"solvable"')
-    if task is None:
-        raise EnvironmentBroken(f"alfworld: {path} states no task; the file is damaged: download it again")
-    goal = task.group(1).decode(errors="replace").strip().removesuffix(".")
-    return goal, mark < 0 or _SOLVABLE.match(text, mark) is not None
 
 
 def read_game(game_id: str) -> AlfworldGame:
@@ -107,11 +90,23 @@ def read_game(game_id: str) -> AlfworldGame:
         raise EnvironmentBroken(f"alfworld: {path} cannot be read: {error}") from error
 
 
-def found_splits() -> Iterator[tuple[str, str | None]]:
-    """Yield each split that can be downloaded, with its folder, or with None if it was not downloaded."""
+def peek(game_id: str) -> tuple[str, bool]:
+    """Return the goal sentence of a game, and True unless its file says that it cannot be solved."""
+    data = read_game(game_id).data
+    task = TASK_LINE.search(str(data.get("grammar")))
+    if task is None:
+        raise EnvironmentBroken(
+            f"alfworld: {game_path(game_id)} states no task; the file is damaged: download it again"
+        )
+    goal = task.group().removeprefix("Your task is to: ").strip().removesuffix(".")
+    return goal, data.get("solvable", True) is True
+
+
+def requirements() -> Iterator[Requirement]:
+    """Yield the games of each split that can be downloaded."""
     for split in DATA_SPLITS:
         folder = data_root() / DATA_FOLDER / split
-        yield split, str(folder) if folder.is_dir() else None
+        yield Requirement(f"alfworld {split}", str(folder) if folder.is_dir() else None, REMEDY)
 
 
 DEPS_GAMES = Path(__file__).with_name("deps_games.json")

@@ -8,14 +8,14 @@ import hashlib
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import lru_cache
 
 from planbook.envs.alfworld.engine import NOTHING
 from planbook.envs.alfworld.scene import GameScene, GameState
 from planbook.envs.errors import EnvironmentBroken
 from planbook.envs.types import Action, Offer
 
-_TASK_LINE = re.compile(r"Your task is to: [^\"]*")
+TASK_LINE = re.compile(r"Your task is to: [^\"]*")
+"""The sentence of a grammar that states the task."""
 _HELP_GRAMMAR = re.compile(r"\naction help \{.*", re.DOTALL)
 _HELP_DOMAIN = re.compile(r"\(:action help\b.*", re.DOTALL)
 _COMMENT = re.compile(r";[^\n]*")
@@ -66,11 +66,7 @@ def read_dialect(domain: str, grammar: str) -> Dialect:
 
     Raises EnvironmentBroken if the direct engine does not know them.
     """
-    return _read(domain, _TASK_LINE.sub("", grammar, count=1))
-
-
-@lru_cache(maxsize=16)
-def _read(domain: str, grammar: str) -> Dialect:
+    grammar = TASK_LINE.sub("", grammar, count=1)
     if _domain_digest(domain) != _KNOWN_DOMAIN or _grammar_digest(grammar) != _KNOWN_GRAMMAR:
         raise EnvironmentBroken(
             "alfworld: this game's domain or grammar is not the one that the direct engine plays; "
@@ -209,7 +205,7 @@ def first_text(intro: str, goal: str) -> str:
     return f"{paper_text(room)}\nYour task is to: {goal}."
 
 
-_COMMANDS = {
+COMMANDS = {
     "go to * *": "go_to",
     "open * *": "open",
     "close * *": "close",
@@ -225,7 +221,7 @@ _COMMANDS = {
     "examine * *": "examine",
 }
 """Maps the form of each command to its action. The commands ``slice`` and ``help`` have none."""
-FORMS = {re.compile(form.replace("* *", r"([a-z]+ \d+)")): (form.split()[0], name) for form, name in _COMMANDS.items()}
+FORMS = {re.compile(form.replace("* *", r"([a-z]+ \d+)")): (form.split()[0], name) for form, name in COMMANDS.items()}
 """Maps the pattern of each command to its verb and its action."""
 
 

@@ -68,17 +68,17 @@ class Connection:
     A connection to the whole browser, rather than to one tab, addresses a tab by its ``session``.
     """
 
-    def __init__(self, url: str, timeout: float = TIMEOUT, on_event: Callable[[Event], None] | None = None) -> None:
-        """Connect to ``url``. ``timeout`` is in seconds.
+    def __init__(self, url: str, on_event: Callable[[Event], None] | None = None) -> None:
+        """Connect to ``url``.
 
         ``on_event`` is called with every event. It may call ``post``, and it may raise an error.
         """
         self._numbers = count(1)
         self._loss_reason = ""
-        self._timeout, self._on_event = timeout, on_event
+        self._on_event = on_event
         try:
             self._socket = _websocket().create_connection(
-                url, timeout=timeout, suppress_origin=True, skip_utf8_validation=True, enable_multithread=False
+                url, timeout=TIMEOUT, suppress_origin=True, skip_utf8_validation=True, enable_multithread=False
             )
         except (OSError, _websocket().WebSocketException) as error:
             raise EnvironmentBroken(f"the browser does not answer at {url}: {error}") from error
@@ -124,13 +124,13 @@ class Connection:
                 return False
         return True
 
-    def evaluate(self, expression: str, *, milliseconds: int = 60_000) -> JsonValue:
+    def evaluate(self, expression: str) -> JsonValue:
         """Return the value of a JavaScript expression. If it is a promise, wait for its value.
 
         Raises EnvironmentBroken if the expression throws an error.
         """
         answer = self.call(
-            "Runtime.evaluate", expression=expression, returnByValue=True, awaitPromise=True, timeout=milliseconds
+            "Runtime.evaluate", expression=expression, returnByValue=True, awaitPromise=True, timeout=60_000
         )
         if problem := answer.get("exceptionDetails"):
             reason = problem.get("exception", {}).get("description") or problem.get("text", "unknown")
@@ -163,7 +163,7 @@ class Connection:
 
         Without ``on_event``, an event of FINAL_EVENTS raises EnvironmentBroken.
         """
-        self._socket.settimeout(self._timeout if deadline is None else max(0.001, deadline - time.monotonic()))
+        self._socket.settimeout(TIMEOUT if deadline is None else max(0.001, deadline - time.monotonic()))
         message: Answer = json.loads(self._socket.recv())
         if "method" in message and self._on_event is not None:
             self._on_event(message)

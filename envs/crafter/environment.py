@@ -41,13 +41,9 @@ class CrafterOptions(EnvironmentOptions):
 
 def make_task(kind: str, seed: int) -> Task:
     """Return the task of a type on the map of a seed."""
-    survive = kind == SURVIVE
-    goal = (
-        f"survive, and unlock as many of the {len(ACHIEVEMENTS)} achievements as you can"
-        if survive
-        else f"unlock the achievement {kind}"
-    )
-    params: dict[str, JsonValue] = {} if survive else {"achievement": kind}
+    goal, params = f"unlock the achievement {kind}", dict[str, JsonValue](achievement=kind)
+    if kind == SURVIVE:
+        goal, params = f"survive, and unlock as many of the {len(ACHIEVEMENTS)} achievements as you can", {}
     return Task(id=f"{kind}/{seed}", env=NAME, split=_split_of(kind), type=kind, goal=goal, params=params, seed=seed)
 
 

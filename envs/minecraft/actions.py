@@ -3,7 +3,7 @@
 A *goal* is one action of a plan, such as ``mine({"log": 3})``. A *station* is a crafting table or a furnace.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from difflib import get_close_matches
 from math import ceil
 
@@ -37,7 +37,10 @@ def effects_of(terrain: Terrain, player: MinecraftPlayer, action: Action) -> Goa
 
     Raises GoalRefused if the goal cannot be reached, or its subclass NoneLeft if the map has not enough of a thing.
     """
-    return _VERBS[action.name](terrain, player, *action.args)
+    if action.name == "equip":
+        return _equip(player, *action.args)
+    find_effects = _gather if action.name in ("mine", "kill") else _make
+    return find_effects(action.name, terrain, player, *action.args)
 
 
 def _gather(
@@ -72,7 +75,7 @@ def _make(
     return GoalEffects(f"{verb} {quantities(gains)} from {quantities(needs)}", skill, ticks, gains, needs)
 
 
-def _equip(terrain: Terrain, player: MinecraftPlayer, obj: JsonValue) -> GoalEffects:
+def _equip(player: MinecraftPlayer, obj: JsonValue) -> GoalEffects:
     if not isinstance(obj, str):
         raise GoalRefused(f"equip takes the name of one item, not {obj!r}")
     check_item(obj)
@@ -81,15 +84,6 @@ def _equip(terrain: Terrain, player: MinecraftPlayer, obj: JsonValue) -> GoalEff
     if not player.held(obj):
         raise GoalRefused(f"you hold no {obj}")
     return GoalEffects(f"equip the {obj}", "equip", EQUIPPING_TICKS, worn=obj)
-
-
-_VERBS: Mapping[str, Callable[..., GoalEffects]] = {
-    "mine": lambda *args: _gather("mine", *args),
-    "kill": lambda *args: _gather("kill", *args),
-    "craft": lambda *args: _make("craft", *args),
-    "smelt": lambda *args: _make("smelt", *args),
-    "equip": _equip,
-}
 
 
 def read_object(obj: JsonValue) -> tuple[str, int]:
@@ -215,18 +209,13 @@ def check_tool(source: Source, tool: str, item: str) -> None:
 
 
 def _check_station(recipe: Recipe, player: MinecraftPlayer, stated: str) -> None:
-    if not lacks_station(recipe, stated):
+    if recipe.station is None or recipe.station == stated:
         return
-    holding = "" if recipe.station and player.held(recipe.station) else f", and you hold no {recipe.station}"
+    holding = "" if player.held(recipe.station) else f", and you hold no {recipe.station}"
     raise GoalRefused(
         f"no {recipe.station}: to {recipe.verb} {recipe.output} takes {recipe.station} as tool; "
         f"the plan uses {stated or 'none'}{holding}"
     )
-
-
-def lacks_station(recipe: Recipe, stated: str) -> bool:
-    """Return True if a recipe needs a station that the plan does not name as its tool."""
-    return recipe.station is not None and stated != recipe.station
 
 
 def quantities(counts: Mapping[str, int]) -> str:

@@ -126,8 +126,8 @@ class Minecraft(Environment):
         """Place the player in the middle of the seed's map, and return the first observation."""
         self.terrain, self._required_items = terrain_of(task.seed), tasks.wanted_items(task)
         parallel = task.type in tasks.PARALLEL
-        self.player = MinecraftPlayer(inventory=dict(tasks.PARALLEL_START) if parallel else {})
-        self.player.first_held = dict.fromkeys(self.player.inventory, 0)
+        inventory = dict(tasks.PARALLEL_START) if parallel else {}
+        self.player = MinecraftPlayer(inventory, first_held=dict.fromkeys(inventory, 0))
         self._limit = self.options.ticks or (
             int(str(task.params["ticks"])) if parallel else tasks.GROUPS[task.type].ticks
         )

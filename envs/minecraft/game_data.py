@@ -124,15 +124,9 @@ ANIMALS = tuple(source.name for source in _ALL if source.verb == "kill")
 _SOURCE_OF = {item: source for source in reversed(_ALL) for item in (*source.gives, source.goal_name)}
 
 
-@cache
 def source_of(item: str) -> Source | None:
     """Return the source to which an item in a goal refers, or None. For ``log``, this is the oak tree."""
     return _SOURCE_OF.get(item)
-
-
-def sources_giving(item: str) -> list[Source]:
-    """Return all sources of an item. For ``log``, these are all kinds of trees."""
-    return [source for source in _ALL if item in source.gives]
 
 
 class Biome(NamedTuple):

@@ -25,8 +25,9 @@ if TYPE_CHECKING:
 @cache
 def known_goals() -> tuple[Action, ...]:
     """Return all goals: to get each item in each way that works, to use each recipe, and to equip each item."""
+    made = (making_goal(recipe, recipe.makes) for recipes in game_data.RECIPES.values() for recipe in recipes)
     worn = (Action("equip", (item,)) for item in sorted(game_data.ITEMS) if game_data.wearable(item))
-    return (*_gathering_goals(), *_making_goals(), *worn)
+    return (*_gathering_goals(), *made, *worn)
 
 
 def _gathering_goals() -> Iterator[Action]:
@@ -41,12 +42,6 @@ def _tools(source: Source) -> list[str | None]:
         return [source.tool or None]
     better = [name for name, tier in game_data.PICKAXES.items() if tier >= source.tier]
     return [source.lowest_tool, *(name for name in better if name != source.lowest_tool)]
-
-
-def _making_goals() -> Iterator[Action]:
-    for recipes in game_data.RECIPES.values():
-        for recipe in recipes:
-            yield Action(recipe.verb, ({recipe.output: recipe.makes}, {**recipe.ingredients}, recipe.station))
 
 
 NEVER = -1.0
@@ -106,9 +101,12 @@ class MinecraftGoals(Goals):
         if source is None or source.verb != goal.name:
             return (goal,)
         gained = source.yielded_item(item)
-        sources = [other for other in game_data.sources_giving(gained) if other is not source]
-        others = [_gathering_goal(other, gained, count, goal) for other in sources]
-        crafted = [_making_goal(recipe, count) for recipe in game_data.RECIPES.get(gained, ()) if _is_gathered(recipe)]
+        others = [
+            _gathering_goal(other, gained, count, goal)
+            for other in game_data.SOURCES.values()
+            if gained in other.gives and other is not source
+        ]
+        crafted = [making_goal(recipe, count) for recipe in game_data.RECIPES.get(gained, ()) if _is_gathered(recipe)]
         return (goal, *others, *crafted)
 
     def known(self) -> Sequence[Action]:
@@ -181,7 +179,8 @@ def _is_gathered(recipe: Recipe) -> bool:
     return all(game_data.source_of(item) is not None for item in recipe.ingredients)
 
 
-def _making_goal(recipe: Recipe, count: int) -> Action:
+def making_goal(recipe: Recipe, count: int) -> Action:
+    """Return the goal to make at least ``count`` items by a recipe, with exactly the materials that it takes."""
     return Action(recipe.verb, ({recipe.output: count}, {**recipe.needs(count)}, recipe.station))
 
 
@@ -247,7 +246,7 @@ def _gather(verb: str, obj: ArgValue, tool: ArgValue) -> Contract:
 def _make(verb: str, obj: ArgValue, materials: ArgValue, tool: ArgValue) -> Contract:
     recipe, count = actions.read_recipe(verb, obj, materials)
     item, station, used = recipe.output, recipe.station, recipe.needs(count)
-    if actions.lacks_station(recipe, tool or ""):
+    if station not in (None, tool):
         raise GoalRefused(f"to {verb} {item} takes {station} as tool, and the plan uses {tool or 'none'}")
     changes = [Change.add(_held_fact(name), -number) for name, number in used.items()]
     changes.append(Change.add(_held_fact(item), recipe.makes * recipe.times(count)))

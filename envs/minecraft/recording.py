@@ -14,7 +14,7 @@ from pathlib import Path
 from planbook.envs.minecraft import tasks
 from planbook.envs.minecraft.environment import Minecraft, MinecraftOptions
 from planbook.envs.minecraft.game_data import PICKAXES, RECIPES, SOURCES, VERSION, wearable
-from planbook.envs.minecraft.planning import RECORDED
+from planbook.envs.minecraft.planning import RECORDED, making_goal
 from planbook.envs.optional import Features
 from planbook.envs.types import Action, Task
 
@@ -92,11 +92,7 @@ def _makings(environment: Minecraft) -> list[Action]:
     """Return goals that make one piece of an item, as far as its ingredients are held, or equip a held item."""
     recipes = [recipe for alternatives in RECIPES.values() for recipe in alternatives]
     held = set(environment.player.inventory)
-    crafted = [
-        Action(recipe.verb, ({recipe.output: 1}, dict(recipe.ingredients), recipe.station))
-        for recipe in recipes
-        if held.issuperset(recipe.ingredients)
-    ]
+    crafted = [making_goal(recipe, 1) for recipe in recipes if held.issuperset(recipe.ingredients)]
     return crafted + [Action("equip", (item,)) for item in environment.player.inventory if wearable(item)]
 
 

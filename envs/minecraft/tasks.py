@@ -130,14 +130,12 @@ def _tasks_of_type(kind: str, split: str, seeds: Sequence[int], ticks: int | Non
 
 
 def _task_by_id(task_id: str, ticks: int | None) -> Task:
-    group, *rest = task_id.split("/")
-    if rest and rest[-1].isdecimal() and rest[-1] == str(int(rest[-1])):
-        seed = int(rest[-1])
-        if len(rest) == 1 and group in PARALLEL:
-            return parallel_task(group, seed, ticks)
-        item = rest[0]
-        if len(rest) == 2 and _TYPE_OF.get(item, "").partition("_")[0] == group:
-            return single_task(item, seed)
+    name, _, seed = task_id.rpartition("/")
+    item = name.partition("/")[2]
+    if seed.isdecimal() and (name in PARALLEL or item in _TYPE_OF):
+        task = parallel_task(name, int(seed), ticks) if name in PARALLEL else single_task(item, int(seed))
+        if task.id == task_id:
+            return task
     raise BadSelection(
         f"{ENVIRONMENT} has no task {task_id!r}; ids have the form GROUP/ITEM/SEED, for example MT2/stone_sword/17, "
         "or parallel_3/17; items have the names of Minecraft 1.11.2"

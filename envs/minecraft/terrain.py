@@ -263,17 +263,12 @@ def _nearest(
     spot = so_far.spot
     for site in terrain.by_source[source.name]:
         remaining = site.amount - taken.get(site.number, 0) - so_far.taken.get(site.number, 0)
-        if remaining <= 0 or (best and site.gone_at == FOREVER and _earliest_arrival(spot, site) >= best[0].tick):
+        if remaining <= 0:
             continue
         end = fastest_route(spot, site, dig)
         if end.tick <= site.gone_at and (best is None or end.tick < best[0].tick):
             best = end, site.number, remaining
     return best
-
-
-def _earliest_arrival(spot: Spot, site: Location) -> float:
-    """Return the tick at which a site would be reached if there were nothing to dig or climb."""
-    return spot.tick + sqrt((site.x - spot.x) ** 2 + (site.y - spot.y) ** 2) * WALK
 
 
 def _to_layer(terrain: Terrain, spot: Spot, source: Source) -> Spot:

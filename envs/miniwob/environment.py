@@ -3,7 +3,8 @@
 import importlib.metadata
 import re
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import ClassVar
 
 from pydantic import BaseModel, Field, JsonValue
@@ -199,26 +200,25 @@ class Miniwob(Environment):
         """
         if self.task is None or self._tab is None:
             raise EpisodeEnded("miniwob: no episode has begun; call reset(task) first")
-        try:
+        with self._closing_if_broken():
             return self._tab.find(xpath)
-        except EnvironmentBroken:
-            self.close()
-            raise
 
     def _begin(self, task: Task) -> PageState:
-        try:
+        with self._closing_if_broken():
             if self._tab is None:
                 self._tab = MiniwobTab(chromium.shared())
             return self._tab.begin(task_types.page(task.type), task.seed, reload=task.type in task_types.RELOADED)
-        except EnvironmentBroken:
-            self.close()
-            raise
 
     def _do(self, move: Callable[[MiniwobTab], PageState]) -> Observation:
         if self._tab is None:
             raise EnvironmentBroken("the page of this episode is gone; only a reset starts a new one")
-        try:
+        with self._closing_if_broken():
             return self._observe(move(self._tab))
+
+    @contextmanager
+    def _closing_if_broken(self) -> Iterator[None]:
+        try:
+            yield
         except EnvironmentBroken:
             self.close()
             raise

@@ -88,10 +88,6 @@ class MiniwobTab:
         self._connection.call_all(click_commands(*MOUSE_START))  # a click, since a mere move waits for the next frame
         return PageState(**self._ask("begin", self._episode, seed, DATA_MODE, EPISODE_MILLISECONDS))
 
-    def settle(self) -> PageState:
-        """Wait until the page has finished reacting, and return its state."""
-        return PageState(**self._ask("settle", self._episode))
-
     def find(self, xpath: str) -> JsonValue:
         """Return descriptions of the elements that an XPath matches. An invalid XPath matches nothing."""
         return self._call("find", xpath)
@@ -161,12 +157,13 @@ class MiniwobTab:
 
     def _do(self, function: str, *arguments: JsonValue) -> PageState:
         answer = self._ask(function, *arguments)
-        return PageState(**answer) if "refused" in answer else self.settle()
+        return PageState(**answer) if "refused" in answer else self._send([])
 
     def _send(self, commands: list[Command]) -> PageState:
+        """Send mouse and keyboard events, wait until the page has finished reacting, and return its state."""
         if commands:
             self._connection.call_all(commands)
-        return self.settle()
+        return PageState(**self._ask("settle", self._episode))
 
 
 def _drag(x: float, y: float, end_x: float, end_y: float) -> list[Command]:

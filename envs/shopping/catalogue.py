@@ -131,7 +131,8 @@ def own_shop() -> Shop:
         product.id: product
         for category, details in data["categories"].items()
         for kind in details["kinds"]
-        for product in _products_of_kind(category, details["path"], kind, data["axes"])
+        for number in range(FAMILIES)
+        for product in _family(category, details["path"], kind, data["axes"], number)
     }
     return Shop(products, _wishes(list(products.values())))
 
@@ -146,14 +147,8 @@ def upper_price(price: float, rng: random.Random) -> float | None:
     return max(rng.sample(above, 2)) if len(above) >= 2 else None
 
 
-def _products_of_kind(category: str, path: str, kind: Data, axes: Mapping[str, Sequence[str]]) -> Iterator[Product]:
-    for number in range(FAMILIES):
-        yield from _family(category, path, kind, axes, random.Random(f"{category}/{kind['noun']}/{number}"))
-
-
-def _family(
-    category: str, path: str, kind: Data, axes: Mapping[str, Sequence[str]], rng: random.Random
-) -> Iterator[Product]:
+def _family(category: str, path: str, kind: Data, axes: Mapping[str, Sequence[str]], number: int) -> Iterator[Product]:
+    rng = random.Random(f"{category}/{kind['noun']}/{number}")
     noun, attributes = kind["noun"], rng.sample(kind["attributes"], 5)
     least, most = kind["price"]
     first = Product(

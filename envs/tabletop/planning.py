@@ -119,15 +119,12 @@ def preconditions(scene: TableScene) -> Preconditions:
         if thing is UNKNOWN or target is UNKNOWN:
             return Contract(changes=[Change(LAYOUT, UNKNOWN)])
 
-        def table(layout: tuple[tuple[str, tuple[str, ...]], ...]) -> Table:
-            return Table(scene.things, dict(layout))
-
         def move(layout: tuple[tuple[str, tuple[str, ...]], ...]) -> Hashable:
-            changed = table(layout)
-            changed.move(thing, target)
-            return tuple(changed.layout.items())
+            table = Table(scene.things, dict(layout))
+            table.move(thing, target)
+            return tuple(table.layout.items())
 
-        need = Need(LAYOUT, lambda now: table(now).refusal(thing, target))
+        need = Need(LAYOUT, lambda now: Table(scene.things, dict(now)).refusal(thing, target))
         return Contract([need], [Change(LAYOUT, move)], sure=True)
 
     return Preconditions({"pick_place": pick_place}, start={LAYOUT: tuple(scene.layout.items())})

@@ -29,14 +29,13 @@ class TableScene:
 
     def scatter(self, rng: random.Random, things: Iterable[Thing]) -> None:
         """Put each thing on a random free spot."""
-        occupied = {name for supports in self.layout.values() for name in supports}
-        free = [name for name, thing in self.things.items() if thing.kind == "spot" and name not in occupied]
+        free = Table(self.things, self.layout).free_spots()
         for thing, spot in zip(things, rng.sample(free, len(free)), strict=False):
             self.place(thing, spot)
 
 
-def _scene(*places: list[Thing]) -> TableScene:
-    return TableScene({place.name: place for group in (spots(), *places) for place in group})
+def _scene(places: list[Thing]) -> TableScene:
+    return TableScene({place.name: place for place in (*spots(), *places)})
 
 
 def _cover(scene: TableScene, rng: random.Random, things: Iterable[Thing], supports: Iterable[str]) -> None:

@@ -11,7 +11,7 @@ from typing import Any
 from pydantic import BaseModel
 
 from planbook.envs.base import Environment, action, query
-from planbook.envs.errors import BadSelection, UnknownAction
+from planbook.envs.errors import BadSelection
 from planbook.envs.optional import Goals
 from planbook.envs.preconditions import Preconditions
 from planbook.envs.resources import file_digest, folder_digest
@@ -19,7 +19,7 @@ from planbook.envs.selection import chosen_split, find_task, interleave
 from planbook.envs.textcraft import recipes
 from planbook.envs.textcraft.planning import TextcraftGoals, preconditions
 from planbook.envs.textcraft.recipes import Bench, CraftingCommand, CraftingRefused, book, check_carried, read_command
-from planbook.envs.types import Action, Observation, Requirement, Selection, Task, Verdict
+from planbook.envs.types import Observation, Requirement, Selection, Task, Verdict
 
 PUBLISHED = Path(__file__).with_name("tasks.json")
 """The file of the 200 tasks that were published with the paper."""
@@ -217,16 +217,6 @@ class Textcraft(Environment):
     def inventory(self) -> dict[str, int]:
         """Return the items that the agent carries, with their counts."""
         return dict(self.carried)
-
-    def check(self, action: Action) -> None:
-        """Raise CraftingRefused, with the reason, if the action would be refused now."""
-        args = [str(argument) for argument in action.args]
-        if action.name == "get":
-            self.bench.parse_get(*args)
-        elif action.name == "craft":
-            check_carried(self.carried, self.bench.parse_craft(*args)[1])
-        else:
-            raise UnknownAction(f"textcraft has no action {action.name!r}")
 
     def _add(self, item: str, count: int) -> None:
         """Add a number of an item to the inventory, or remove it if ``count`` is negative."""

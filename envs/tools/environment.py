@@ -21,7 +21,7 @@ from planbook.envs.resources import file_digest
 from planbook.envs.text_matching import BM25
 from planbook.envs.tools.judging import JudgeInput, judge_task
 from planbook.envs.tools.schemas import Argument, keyed_arguments
-from planbook.envs.tools.tasks import SPLITS, TaskGoal, read_goals, tasks_of
+from planbook.envs.tools.tasks import SPLITS, TaskGoal, read_goals
 from planbook.envs.types import ActionSpec, EnvironmentOptions, Observation, Offer, Selection, Task, Verdict
 from planbook.sandbox import Fault, SandboxError, bound_names, check, did_you_mean
 
@@ -139,14 +139,12 @@ class ToolEnvironment(Environment):
 
     @classmethod
     def file_goals(cls, options: BaseModel | None) -> Mapping[str, TaskGoal]:
-        """Return a dict that maps the ids of tasks in the task file to their goals.
+        """Return a dict that maps the ids of tasks in the task file to their goals. Empty if there is no file.
 
-        Raises BadSelection if the option ``tasks`` is empty, or if the file is faulty.
+        Raises BadSelection if the file is faulty.
         """
         path = ToolOptions.read(options).tasks
-        if not path:
-            raise BadSelection(f"{cls.name} has no tasks of its own; name a file with tasks: --option tasks=FILE.yaml")
-        return read_goals(Path(path), cls.assertion_faults)
+        return read_goals(Path(path), cls.assertion_faults) if path else {}
 
     @classmethod
     def assertion_faults(cls, assertions: Iterable[str]) -> Iterator[tuple[int, str]]:
@@ -167,8 +165,12 @@ class ToolEnvironment(Environment):
 
     @classmethod
     def tasks(cls, selection: Selection, options: BaseModel | None = None) -> Sequence[Task]:
-        """Return the tasks of the file."""
-        return tasks_of(cls.file_goals(options), cls.name)
+        """Return the tasks of the file. Raises BadSelection if the option ``tasks`` names none, or a faulty one."""
+        goals = cls.file_goals(options).values()
+        if not goals:
+            raise BadSelection(f"{cls.name} has no tasks of its own; name a file with tasks: --option tasks=FILE.yaml")
+        fields = {"id", "type", "goal", "params", "seed"}
+        return [Task(env=cls.name, split=goal.split or SPLITS[0], **goal.model_dump(include=fields)) for goal in goals]
 
     @classmethod
     def has_tasks(cls, options: BaseModel | None) -> bool:
@@ -178,17 +180,13 @@ class ToolEnvironment(Environment):
     @classmethod
     def task_types(cls, options: BaseModel | None = None) -> tuple[str, ...]:
         """Return the types of the tasks in the file."""
-        if not ToolOptions.read(options).tasks:
-            return cls.types
-        return tuple(dict.fromkeys(goal.type for goal in cls.file_goals(options).values()))
+        return tuple(dict.fromkeys(goal.type for goal in cls.file_goals(options).values())) or cls.types
 
     @classmethod
     def task_splits(cls, options: BaseModel | None = None) -> tuple[str, ...]:
         """Return the split that contains all tasks, and then the other splits that are not empty."""
-        if not ToolOptions.read(options).tasks:
-            return cls.splits
         used = {goal.split for goal in cls.file_goals(options).values()}
-        return tuple(name for name in SPLITS if name == SPLITS[0] or name in used)
+        return tuple(name for name in SPLITS if name == SPLITS[0] or name in used) if used else cls.splits
 
     @classmethod
     def checksums(cls, tasks: Sequence[Task], options: BaseModel | None = None) -> Mapping[str, str]:
@@ -284,7 +282,8 @@ class ToolEnvironment(Environment):
         if judge is None or self.task is None:
             return Verdict(False, 0.0)
         if self._last_verdict is None or self._last_verdict[0] != len(self.history):
-            case, tools = self._judge_input(self.task), self.read_only_tools(self.call)
+            case = JudgeInput(self.task, self._answers, Path(self.options.tasks))
+            tools = self.read_only_tools(self.call)
             self._last_verdict = len(self.history), judge_task(judge, case, self.judged_state, tools, self.sandbox)
         return self._last_verdict[1]
 
@@ -296,14 +295,7 @@ class ToolEnvironment(Environment):
 
     @property
     def _goal(self) -> TaskGoal | None:
-        if self.task is None or not self.options.tasks:
-            return None
-        return self.file_goals(self.options).get(self.task.id)
-
-    def _judge_input(self, task: Task) -> JudgeInput:
-        answer = self._answers[-1] if self._answers else None
-        file = Path(self.options.tasks)
-        return JudgeInput(task=task, answered=bool(self._answers), answer=answer, file=file)
+        return self.file_goals(self.options).get(self.task.id) if self.task else None
 
     def withdraw_answer(self) -> bool:
         """Continue the episode if an answer ended it, and return whether one did. The tools are unchanged."""
@@ -311,23 +303,6 @@ class ToolEnvironment(Environment):
         if answered:
             self._last = replace(self._last, terminated=False)
         return answered
-
-    def _save(self) -> object:
-        """Return a copy of the tools' state and the answers."""
-        state = self.save_state()
-        return None if state is None else (state, list(self._answers))
-
-    def _load(self, native: Any) -> None:
-        state, answers = native
-        self.load_state(state)
-        self._answers, self._last_verdict = list(answers), None
-
-    def save_state(self) -> object:
-        """Return a copy of the tools' state, or None if only repeating the actions can restore it."""
-        return None
-
-    def load_state(self, state: Any) -> None:
-        """Restore a copy of the tools' state."""
 
 
 def _read_only(tool: Tool, call: Callable[..., JsonValue]) -> Callable[..., JsonValue]:
@@ -345,7 +320,7 @@ def _read_only(tool: Tool, call: Callable[..., JsonValue]) -> Callable[..., Json
 
 def _fault_text(fault: Fault, code: str) -> str:
     where = f"line {fault.line} of it: " if "\n" in code.strip() else ""
-    return where + "; ".join(filter(None, (fault.message, fault.hint)))
+    return where + fault.summary
 
 
 def _calls(code: str, name: str) -> bool:

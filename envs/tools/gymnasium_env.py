@@ -24,6 +24,7 @@ from planbook.envs.types import Observation, Selection, Task, Verdict
 
 try:
     import gymnasium
+    import numpy as np
     from gymnasium import spaces
 except ImportError as error:
     raise missing_extra("gym", "--env gym:") from error
@@ -187,8 +188,6 @@ def read_action(space: Any, value: Any) -> Any:
 
 
 def _array(space: Any, value: Any) -> Any:
-    import numpy as np  # comes with gymnasium
-
     try:
         return np.asarray(value, dtype=space.dtype)
     except (ValueError, TypeError, OverflowError):
@@ -204,17 +203,24 @@ def describe_space(space: Any) -> str:
     if isinstance(space, spaces.Discrete):
         return f"a whole number from {space.start} to {space.start + space.n - 1}"
     if isinstance(space, spaces.Box):
-        low, high = readable(space.low.min()), readable(space.high.max())
-        return f"a list of numbers of shape {list(space.shape)}, each from {low} to {high}"
+        return _describe_list("numbers", space.low, space.high)
     if isinstance(space, spaces.MultiDiscrete):
-        return f"a list of whole numbers, each from 0 to below its place in {space.nvec.tolist()}"
+        return _describe_list("whole numbers", space.start, space.start + space.nvec - 1)
     if isinstance(space, spaces.MultiBinary):
-        return f"a list of 0 and 1 of shape {list(space.shape)}"
+        return _describe_list("whole numbers", np.zeros(space.shape, int), np.ones(space.shape, int))
     if isinstance(space, spaces.Text):
         return f"a text of {space.min_length} to {space.max_length} characters"
     raise UnknownEnvironment(
         f"plans cannot use the action space {space}; they can use discrete, box, multi-discrete, multi-binary and text"
     )
+
+
+def _describe_list(items: str, low: Any, high: Any) -> str:
+    """Describe lists whose items lie between those of two arrays."""
+    shape = f"a list of {len(low)} {items}" if low.ndim == 1 else f"nested lists of {items} of shape {list(low.shape)}"
+    if (low == low.min()).all() and (high == high.max()).all():
+        return f"{shape}, each from {readable(low.min())} to {readable(high.max())}"
+    return f"{shape}, by position from {readable(low)} to {readable(high)}"
 
 
 def environment(gym_id: str) -> type[ToolEnvironment]:

@@ -3,11 +3,12 @@
 import ast
 import atexit
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from pathlib import Path
+from typing import NamedTuple
 
-from pydantic import BaseModel, JsonValue
+from pydantic import JsonValue
 
 from planbook.envs.errors import EnvironmentBroken, error_location
 from planbook.envs.tools.tasks import Judge, assertion_line, call_with, judge_function
@@ -15,15 +16,19 @@ from planbook.envs.types import Task, Verdict
 from planbook.sandbox import FaultKind, Sandbox, SandboxError, Session, parse_source
 
 
-class JudgeInput(BaseModel):
+class JudgeInput(NamedTuple):
     """The data that a judge receives."""
 
     task: Task
-    answered: bool
-    """True if the plan has called ``agent.answer``."""
-    answer: JsonValue
+    answers: Sequence[JsonValue]
+    """The arguments of the plan's calls of ``agent.answer``."""
     file: Path
     """The task file. Paths of Python files in it are relative to its folder."""
+
+    @property
+    def answer(self) -> JsonValue:
+        """The last answer, or None."""
+        return self.answers[-1] if self.answers else None
 
 
 def judge_task(
@@ -38,7 +43,7 @@ def judge_task(
         return _judge_by_function(judge.python, case, state)
     if judge.assertions:
         return _judge_by_assertions(judge.assertions, case, tools, sandbox or _shared_sandbox())
-    solved = case.answered and json_equal(case.answer, judge.answer)
+    solved = bool(case.answers) and json_equal(case.answer, judge.answer)
     return Verdict(solved, float(solved))
 
 

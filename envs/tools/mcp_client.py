@@ -18,7 +18,7 @@ from collections.abc import Coroutine, Iterator, Mapping, Sequence
 from concurrent.futures import Future
 from concurrent.futures import TimeoutError as FutureTimeout
 from contextlib import AsyncExitStack, suppress
-from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any, Self, TypeVar
 
@@ -51,44 +51,32 @@ _CLOSED = re.compile(r"Connection closed$|SSE stream ")
 MAX_PAGES = 100
 """Maximum number of pages to read of a server's list of tools."""
 TIMEOUT = 30.0
-"""Maximum time for starting a server, and by default for a call, in seconds."""
+"""By default, the maximum time for starting a server, and for a call, in seconds."""
 FILE_SHAPE = '{"mcpServers": {NAME: {"command": ..., "args": [...], "env": {...}} or {"url": ..., "headers": {...}}}}'
 
 
-class _ListedServer(BaseModel):
-    """A server in a server file. Other fields, which other clients may use, are ignored."""
+class McpServer(BaseModel):
+    """A server as the user describes it. ``$NAME`` in a text stands for the value of an environment variable.
 
+    Server files have entries of this form. Other fields, which other clients may use, are ignored.
+    """
+
+    name: str = ""
     command: str = ""
     args: tuple[str, ...] = ()
-    env: dict[str, str] = Field(default_factory=dict)
+    env: dict[str, str] = {}
     cwd: str = ""
     url: str = ""
-    headers: dict[str, str] = Field(default_factory=dict)
+    headers: dict[str, str] = {}
     disabled: bool = False
+    start_timeout: float = Field(default=TIMEOUT, gt=0)
+    """Maximum time for starting the server, in seconds."""
 
     @model_validator(mode="after")
     def _check(self) -> Self:
         if not self.command and not self.url:
             raise ValueError("it has neither command nor url")
         return self
-
-
-class _ServerFile(BaseModel):
-    """A server file, in the format that many MCP clients use."""
-
-    servers: dict[str, _ListedServer] = Field(alias="mcpServers")
-
-
-@dataclass(frozen=True)
-class McpServer:
-    """A server as the user describes it. ``$NAME`` in a text stands for the value of an environment variable."""
-
-    name: str
-    command: tuple[str, ...] = ()
-    url: str = ""
-    env: Mapping[str, str] = field(default_factory=dict)
-    headers: Mapping[str, str] = field(default_factory=dict)
-    cwd: str = ""
 
     def fill_variables(self) -> tuple["McpServer", tuple[str, ...]]:
         """Return the server with the values of its variables, and all its secrets.
@@ -97,26 +85,30 @@ class McpServer:
         """
         secrets: set[str] = set()
 
-        def fill(text: str) -> str:
-            def value(match: re.Match[str]) -> str:
-                name = match[1] or match[2]
-                if name not in os.environ:
-                    raise EnvironmentBroken(f"MCP server {self.name}: the variable {name} is not set")
-                secrets.add(os.environ[name])
-                return os.environ[name]
+        def variable(match: re.Match[str]) -> str:
+            name = match[1] or match[2]
+            if name not in os.environ:
+                raise EnvironmentBroken(f"MCP server {self.name}: the variable {name} is not set")
+            secrets.add(os.environ[name])
+            return os.environ[name]
 
-            return _VARIABLE.sub(value, text)
-
+        fill = partial(_VARIABLE.sub, variable)
         env = {key: fill(value) for key, value in self.env.items()}
         headers = {key: fill(value) for key, value in self.headers.items()}
-        command, url, cwd = tuple(map(fill, self.command)), fill(self.url), fill(self.cwd)
-        server = McpServer(self.name, command, url, env, headers, cwd)
+        texts = {"command": fill(self.command), "url": fill(self.url), "cwd": fill(self.cwd)}
+        server = self.model_copy(update={**texts, "args": tuple(map(fill, self.args)), "env": env, "headers": headers})
         for name, value in (*self.env.items(), *self.headers.items()):
             secrets |= {value, value.rpartition(" ")[2]} if holds_secret(name, value) else literal_secrets([value])
-        secrets |= literal_secrets((*self.command, self.url))
+        secrets |= literal_secrets((self.command, *self.args, self.url))
         long_enough = {secret for secret in secrets if len(secret) >= SECRET_LENGTH}
         in_json = {json.dumps(secret, ensure_ascii=ascii)[1:-1] for secret in long_enough for ascii in (True, False)}
         return server, tuple(sorted(long_enough | in_json, key=len, reverse=True))
+
+
+class _ServerFile(BaseModel):
+    """A server file, in the format that many MCP clients use."""
+
+    servers: dict[str, McpServer] = Field(alias="mcpServers")
 
 
 def _refuse_secrets(words: Sequence[str]) -> None:
@@ -135,18 +127,18 @@ def read_servers(target: str) -> list[McpServer]:
     """
     if re.match(r"https?://", target):
         _refuse_secrets([target])
-        return [McpServer(re.sub(r"^https?://|[:/?].*", "", target) or "server", url=target)]
+        return [McpServer(name=re.sub(r"^https?://|[:/?].*", "", target) or "server", url=target)]
     if target.endswith(".json") and " " not in target:
         return _servers_from_file(Path(target))
     try:
         words = shlex.split(target)
     except ValueError as error:
         raise UnknownEnvironment(f"mcp: the command cannot be read: {error}; close its quotes") from error
-    if not words:
+    if not words or not words[0]:
         raise UnknownEnvironment("mcp: names no server; write mcp:COMMAND, mcp:https://HOST/PATH or mcp:FILE.json")
     _refuse_secrets(words)
     named = [word for word in words if re.fullmatch(r"[\w./@-]*[A-Za-z][\w./@-]*", word) and word[0] != "-"]
-    return [McpServer(Path((named or ["server"])[-1]).stem, tuple(words))]
+    return [McpServer(name=Path((named or ["server"])[-1]).stem, command=words[0], args=tuple(words[1:]))]
 
 
 def _servers_from_file(path: Path) -> list[McpServer]:
@@ -161,16 +153,13 @@ def _servers_from_file(path: Path) -> list[McpServer]:
     enabled = {name: entry for name, entry in entries.items() if not entry.disabled}
     if not enabled:
         raise UnknownEnvironment(f"{path}: mcpServers: no server is enabled; the file reads {FILE_SHAPE}")
-    return [
-        McpServer(name, (entry.command, *entry.args), entry.url, entry.env, entry.headers, entry.cwd)
-        for name, entry in enabled.items()
-    ]
+    return [entry.model_copy(update={"name": name}) for name, entry in enabled.items()]
 
 
 class McpConnection:
     """A connection to one server. Only one thread at a time may use it."""
 
-    def __init__(self, server: McpServer, timeout: float, start_timeout: float = TIMEOUT) -> None:
+    def __init__(self, server: McpServer, timeout: float) -> None:
         self._server, self._secrets = server.fill_variables()
         self._timeout = timeout
         self.changed = False
@@ -184,11 +173,7 @@ class McpConnection:
         self._thread = threading.Thread(target=self._run, args=(connected,), daemon=True)
         self._thread.start()
         try:
-            connected.result(start_timeout)
-        except FutureTimeout as error:
-            broken = self._broken(f"did not get ready within {start_timeout:g} s")
-            self.close()
-            raise broken from error
+            connected.result(max(server.start_timeout, timeout))
         except Exception as error:
             broken = self._broken(self._connection_fault(error))
             self.close()
@@ -244,9 +229,9 @@ class McpConnection:
                 http = await stack.enter_async_context(create_mcp_http_client(headers=dict(self._server.headers)))
                 transport = streamable_http_client(self._server.url, http_client=http)
             else:
-                command, *args = self._server.command
                 # From this process's environment, the SDK passes on only PATH, HOME and similar variables.
-                env, cwd = dict(self._server.env) or None, self._server.cwd or None
+                command, args = self._server.command, list(self._server.args)
+                env, cwd = self._server.env or None, self._server.cwd or None
                 parameters = StdioServerParameters(command=command, args=args, env=env, cwd=cwd)
                 transport = stdio_client(parameters, errlog=self._errors)
             client = await stack.enter_async_context(Client(transport, message_handler=self._on_message))
@@ -300,6 +285,9 @@ class McpConnection:
             raise self._broken(f"failed while {activity}: {_innermost(error)}") from error
 
     def _connection_fault(self, error: Exception) -> str:
+        if isinstance(error, FutureTimeout):
+            advice = 'if it needs longer, name it in a file: mcp:FILE.json, with "start_timeout": SECONDS'
+            return f"did not get ready within {max(self._server.start_timeout, self._timeout):g} s; {advice}"
         if not self._server.url:
             return f"cannot be started: {_innermost(error)}"
         key = "; if it asks for a key, give it in the headers of mcp:FILE.json" * isinstance(error, MCPError)

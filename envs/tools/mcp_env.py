@@ -3,9 +3,10 @@
 A server that was started with a command is restarted for each task, so that it remembers nothing.
 """
 
+import logging
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple
 
 from pydantic import BaseModel, Field, JsonValue
 
@@ -25,6 +26,8 @@ try:
 except ImportError as error:
     raise missing_extra("mcp", "--env mcp:") from error
 
+LOG = logging.getLogger(__name__)
+
 
 class McpOptions(ToolOptions):
     """Options of MCP servers."""
@@ -33,14 +36,14 @@ class McpOptions(ToolOptions):
     restart: bool = Field(default=True, description="Restart the servers, or reconnect to them, for each task.")
 
 
-class ServerTool:
-    """A tool of a server, with its schemas. ``check`` checks the arguments of a call."""
+class ServerTool(NamedTuple):
+    """A tool of a server. ``check`` checks the arguments of a call."""
 
-    def __init__(self, server: str, tool: types.Tool) -> None:
-        self.server, self.name = server, tool.name
-        self.schema: Schema = tool.input_schema
-        self.output: Schema | None = tool.output_schema
-        self.validator = validator(tool.input_schema)
+    server: str
+    name: str
+    output: Schema | None
+    validator: Any
+    """The validator of its input schema."""
 
     def check(self, arguments: Mapping[str, Any]) -> None:
         """Raise ToolFailed unless the input schema allows the arguments."""
@@ -68,8 +71,8 @@ class McpEnvironment(ToolEnvironment):
         "By default, servers are restarted or reconnected to, and actions repeated. What they changed elsewhere stays."
     )
     mcp_servers: ClassVar[Sequence[McpServer]] = ()
-    tools_digests: ClassVar[Mapping[str, str]] = {}
-    """Maps the name of each server to the digest of its tools."""
+    server_tools: ClassVar[Mapping[str, Sequence[types.Tool]]] = {}
+    """Maps the name of each server to its tools, which include those that plans cannot use."""
 
     def __init__(self, options: BaseModel | None = None) -> None:
         super().__init__(options)
@@ -86,7 +89,7 @@ class McpEnvironment(ToolEnvironment):
                 self.close()
             for server in self.mcp_servers:
                 if server.name not in self._connections:
-                    self._connections[server.name] = McpConnection(server, timeout, max(timeout, TIMEOUT))
+                    self._connections[server.name] = McpConnection(server, timeout)
                 self._check_tools_unchanged(server.name)
         except EnvironmentBroken:
             self.close()
@@ -121,7 +124,7 @@ class McpEnvironment(ToolEnvironment):
 
     def versions(self) -> Mapping[str, str]:
         """Return the SDK's version and the digest of each server's tools."""
-        digests = {f"tools of {name}": digest for name, digest in self.tools_digests.items()}
+        digests = {f"tools of {name}": _digest(tools) for name, tools in self.server_tools.items()}
         return {"mcp": package_version("mcp"), **digests}
 
     def _check_tools_unchanged(self, name: str) -> None:
@@ -130,10 +133,9 @@ class McpEnvironment(ToolEnvironment):
             tools = self._connections[name].tools()
         except ToolFailed as error:
             raise EnvironmentBroken(str(error)) from error
-        if _digest(tools) == self.tools_digests[name]:
+        if _digest(tools) == _digest(self.server_tools[name]):
             return
-        old = {tool.source.name for tool in self.tools.values() if tool.source.server == name}
-        new = {tool.name for tool in tools}
+        old, new = ({tool.name for tool in listed} for listed in (self.server_tools[name], tools))
         differences = {"gone": old - new, "new": new - old}
         parts = [f"{change} {', '.join(sorted(names))}" for change, names in differences.items() if names]
         raise EnvironmentBroken(f"the MCP server {name} has changed its tools: {'; '.join(parts) or 'other schemas'}")
@@ -142,39 +144,41 @@ class McpEnvironment(ToolEnvironment):
 def environment(target: str) -> type[ToolEnvironment]:
     """Return the environment class for the servers in ``mcp:TARGET``, which are asked for their tools.
 
-    Raises UnknownEnvironment if a server cannot be reached, or has a tool with an invalid schema.
+    Raises UnknownEnvironment if a server cannot be reached.
     """
     mcp_servers = read_servers(target)
     tools: list[Tool] = []
-    digests: dict[str, str] = {}
+    server_tools: dict[str, list[types.Tool]] = {}
     for server in mcp_servers:
         try:
             connection = McpConnection(server, TIMEOUT)
             try:
-                server_tools = connection.tools()
+                server_tools[server.name] = connection.tools()
             finally:
                 connection.close()
         except (EnvironmentBroken, ToolFailed) as error:
             raise UnknownEnvironment(str(error)) from error
-        digests[server.name] = _digest(server_tools)
         prefix = f"{schemas.python_name(server.name, RESERVED)}." if mcp_servers[1:] else ""
-        tools += tools_of(server.name, server_tools, [tool.name for tool in tools], prefix)
+        tools += tools_of(server.name, server_tools[server.name], [tool.name for tool in tools], prefix)
     title = schemas.python_name(Path(target).stem if mcp_servers[1:] else mcp_servers[0].name).lower()
     about = f"The tools of {' and '.join(server.name for server in mcp_servers)}.\n\n{END_HINT}"
-    members = {"mcp_servers": mcp_servers, "tools_digests": digests}
+    members = {"mcp_servers": mcp_servers, "server_tools": server_tools}
     return McpEnvironment.with_tools(f"mcp_{title}", about, tools, **members)
 
 
 def tools_of(server: str, tools: Iterable[types.Tool], used_names: Sequence[str], prefix: str) -> Iterator[Tool]:
     """Yield the tools of a server. Their names start with ``prefix`` and are not in ``used_names``.
 
-    Raises UnknownEnvironment if a tool has an invalid schema.
+    A tool with an invalid schema is left out, with a warning.
     """
     names = [*used_names, *(() if prefix else RESERVED)]
     for tool in tools:
         name = prefix + schemas.python_name(tool.name, [name.removeprefix(prefix) for name in names])
         names.append(name)
-        yield tool_of(server, name, tool)
+        try:
+            yield tool_of(server, name, tool)
+        except UnknownEnvironment as error:
+            LOG.warning("%s; plans cannot use this tool", error)
 
 
 def tool_of(server: str, name: str, tool: types.Tool) -> Tool:
@@ -192,7 +196,14 @@ def tool_of(server: str, name: str, tool: types.Tool) -> Tool:
         fault = f"a schema of {tool.name} is not a JSON Schema: {getattr(error, 'message', error)}"
         raise UnknownEnvironment(f"the MCP server {server}: {fault}") from error
     doc = "\n".join(filter(None, (tool.description or "", docs, returned)))
-    return Tool(name, arguments, result, doc.strip(), ServerTool(server, tool), _effect(tool.annotations))
+    return Tool(
+        name,
+        arguments,
+        result,
+        doc.strip(),
+        ServerTool(server, tool.name, output, validator(tool.input_schema)),
+        _effect(tool.annotations),
+    )
 
 
 def _allows(schema: Any, value: object, root: Schema) -> bool:

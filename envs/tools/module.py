@@ -70,22 +70,22 @@ class ModuleEnvironment(ToolEnvironment):
 
     def verdict(self) -> Verdict:
         """Return the judge's verdict. If the state can be copied, changes that the judge makes to it are undone."""
-        copy = self.save_state()
+        copy = self._save()
         try:
             return super().verdict()
         finally:
             if copy is not None:
-                self._state = copy
+                self._state, _ = copy
 
-    def save_state(self) -> object:
-        """Return a copy of the state, or None if it cannot be copied."""
+    def _save(self) -> tuple[object, list[JsonValue]] | None:
+        """Return a copy of the state and the answers, or None if the state cannot be copied."""
         with suppress(Exception):
-            return None if isinstance(self._state, ModuleType) else deepcopy(self._state)
+            return None if isinstance(self._state, ModuleType) else deepcopy((self._state, self._answers))
         return None
 
-    def load_state(self, state: Any) -> None:
-        """Restore a copy of the state."""
-        self._state = deepcopy(state)
+    def _load(self, native: Any) -> None:
+        self._state, self._answers = deepcopy(native)
+        self._last_verdict = None
 
     @classmethod
     def checksums(cls, tasks: Any, options: Any = None) -> dict[str, str]:
@@ -172,7 +172,9 @@ def _tool(source: tuple[str, ...], function: Callable[..., Any], *, method: bool
     returns = hints.get("return", EMPTY)
     returns = returns if is_plain(returns) else Any
     effect: Effect = "read" if getattr(function, _MARK, ("",))[0] == "query" else ""
-    return Tool(name, arguments, returns, inspect.getdoc(function) or "", source, effect)
+    structures = (f"{argument.name}: {argument.structure}" for argument in arguments if argument.structure)
+    doc = "\n".join(filter(None, (inspect.getdoc(function), *structures)))
+    return Tool(name, arguments, returns, doc, source, effect)
 
 
 def _reason(error: Exception) -> str:

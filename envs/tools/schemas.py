@@ -9,6 +9,7 @@ import json
 import keyword
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from copy import deepcopy
 from dataclasses import dataclass
 from types import NoneType, UnionType
@@ -41,6 +42,8 @@ class Argument:
     """Converts a JSON value to the type that the tool takes."""
     omitted: bool = True
     """True if a value that equals the default is not passed to the tool, since the tool has its own default."""
+    structure: str = ""
+    """The structure of a value with named parts, as ``describe_schema`` shows it. Only of Python functions."""
 
     @property
     def parameter(self) -> inspect.Parameter:
@@ -226,17 +229,31 @@ def _argument(parameter: inspect.Parameter) -> Argument:
         return Argument(name, name, list, [], omitted=False)
     if parameter.kind is parameter.VAR_KEYWORD:
         return Argument(name, name, dict[str, Any], {}, omitted=False)
-    convert = None
+    convert, structure = None, ""
     if not is_plain(annotation):
         adapter = TypeAdapter(annotation)
         convert = adapter.validate_python
         schema = adapter.json_schema()
-        annotation = annotation_of(schema, schema)
+        annotation, structure = annotation_of(schema, schema), describe_schema(schema, schema)
     annotation = Any if annotation is EMPTY else annotation
     is_not_json = default is not EMPTY and not _is_json(default)
     if is_not_json:
-        annotation, default = union([annotation, None]), None
-    return Argument(python_name(name), name, annotation, deepcopy(default), convert, omitted=is_not_json)
+        default = _json_default(default, convert)
+        annotation = union([annotation, None]) if default is None else annotation
+    structure = structure if "{" in structure else ""
+    return Argument(
+        python_name(name), name, annotation, deepcopy(default), convert, omitted=is_not_json, structure=structure
+    )
+
+
+def _json_default(default: object, convert: Callable[[Any], Any] | None) -> JsonValue:
+    """Return the JSON that is converted to a default, such as the value of an enum's member, or None."""
+    if convert is None or isinstance(default, set | frozenset):  # the order of a set differs between processes
+        return None
+    with suppress(Exception):  # from a validator of the tool's author
+        value = plain_data(default)
+        return value if convert(value) == default else None
+    return None
 
 
 def is_plain(annotation: Any) -> bool:

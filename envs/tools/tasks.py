@@ -17,7 +17,6 @@ from pydantic import BaseModel, ConfigDict, Field, JsonValue, ValidationError, m
 
 from planbook.envs.errors import BadSelection
 from planbook.envs.registry import ModuleLoadError, import_error, load_module
-from planbook.envs.types import Task
 from planbook.envs.yaml_lines import FileFault, YamlFile, YamlPath, read_yaml
 from planbook.sandbox import did_you_mean
 
@@ -121,19 +120,13 @@ def _without_types(location: tuple[int | str, ...]) -> YamlPath:
 
 
 def _message(error: Any) -> str:
-    match error["type"]:
-        case "extra_forbidden":
-            *inside, key = error["loc"]
-            return f"there is no such key{did_you_mean(str(key), _keys(len(inside)))}"
-        case "model_type":
-            return f"write a mapping here; the keys are {', '.join(_keys(len(error['loc'])))}"
-        case "dict_type":
-            return "write a mapping here"
-        case "tuple_type":
-            return "write a list here"
-        case "string_type":
-            return "write text here"
-    return str(error["msg"])
+    if error["type"] == "extra_forbidden":
+        *inside, key = error["loc"]
+        return f"there is no such key{did_you_mean(str(key), _keys(len(inside)))}"
+    if error["type"] == "model_type":
+        return f"write a mapping here; the keys are {', '.join(_keys(len(error['loc'])))}"
+    expected = {"dict_type": "a mapping", "tuple_type": "a list", "string_type": "text"}.get(error["type"])
+    return f"write {expected} here" if expected else str(error["msg"])
 
 
 def _keys(depth: int) -> list[str]:
@@ -209,19 +202,3 @@ def call_with(function: Callable[..., Any], **values: object) -> Any:
         return function(**values)
     names = {parameter.name for parameter in parameters}
     return function(**{name: value for name, value in values.items() if name in names})
-
-
-def tasks_of(goals: Mapping[str, TaskGoal], env: str) -> list[Task]:
-    """Return the tasks for the goals in a file."""
-    return [
-        Task(
-            id=goal.id,
-            env=env,
-            split=goal.split or SPLITS[0],
-            type=goal.type,
-            goal=goal.goal,
-            params=goal.params,
-            seed=goal.seed,
-        )
-        for goal in goals.values()
-    ]

@@ -41,8 +41,6 @@ Snapshot = Mapping[str, Any]
 
 STYLES = ("overflow-x", "overflow-y", "position")
 """The CSS properties that a snapshot includes, in this order."""
-UNCLIPPED = "fixed"
-"""The value of the CSS property ``position`` for elements that are not clipped by the elements around them."""
 
 
 class Rect(NamedTuple):
@@ -61,10 +59,6 @@ class Rect(NamedTuple):
             min(self.right, other.right),
             min(self.bottom, other.bottom),
         )
-
-    def moved(self, x: float, y: float) -> "Rect":
-        """Return the rectangle moved ``x`` pixels to the right and ``y`` down."""
-        return Rect(self.left + x, self.top + y, self.right + x, self.bottom + y)
 
     @property
     def empty(self) -> bool:
@@ -107,9 +101,10 @@ class PageLayout:
         frames = []
         for index, bounds, styles in zip(layout["nodeIndex"], layout["bounds"], layout["styles"], strict=True):
             outer_clip = clip
-            if self._style(styles, 2) != UNCLIPPED:
+            if self._style(styles, 2) != "fixed":  # a fixed element is not clipped by the elements around it
                 outer_clip = self._clip_around(index, parents, clips, clip)
-            box = Rect(bounds[0], bounds[1], bounds[0] + bounds[2], bounds[1] + bounds[3]).moved(x, y)
+            left, top, width, height = bounds
+            box = Rect(left + x, top + y, left + width + x, top + height + y)
             self.boxes[backends[index]] = visible_box = box.intersection(outer_clip)
             scrolls = any(self._style(styles, axis) not in ("visible", "") for axis in (0, 1))
             root = parents[index] < 0 or parents[parents[index]] < 0 or parents[parents[parents[index]]] < 0
@@ -147,11 +142,9 @@ INSIGNIFICANT = ("generic", "none", "LabelText", "LayoutTable", "LayoutTableRow"
 """Roles without meaning. A node with such a role is replaced by its children, unless it has a name or the focus."""
 SEPARATORS = ("|", "•", "·")
 """Texts that only separate other texts. They are left out."""
-MENU_POPUP = "MenuListPopup"
-"""The role of the list that a select box opens; its options are shown with the box."""
 CONTAINERS = ("row", "cell", "gridcell", "listitem")
 """Roles of nodes whose name may repeat their content."""
-ROLES: Mapping[str, str] = {"StaticText": "text", "RootWebArea": "page", "Iframe": "iframe", MENU_POPUP: "popup"}
+ROLES = {"StaticText": "text", "RootWebArea": "page", "Iframe": "iframe", "MenuListPopup": "popup"}
 """Maps a role of the browser to the name that we show, where it is not simply the role in lower case."""
 ATOMIC = ("link", "button", "tab", "menuitem", "option", "checkbox", "radio", "switch", "treeitem", "image", "textbox",
           "searchbox", "spinbutton", "slider", "combobox", "progressbar", "meter", "menuitemcheckbox", "menuitemradio",
@@ -217,18 +210,18 @@ class AccessibilityNode:
         return " ".join(names)
 
 
+@dataclass(frozen=True)
 class AccessibilityTree:
-    """Builds our nodes from those of the browser."""
+    """Builds our nodes from those of the browser. See ``PageLayout`` for ``owners`` and ``boxes``."""
 
-    def __init__(
-        self, frames: Mapping[str, Sequence[AXNode]], owners: Mapping[int, str], boxes: Mapping[int, Rect]
-    ) -> None:
-        """``frames`` maps the id of a frame to the browser's nodes; see ``PageLayout`` for ``owners`` and ``boxes``."""
-        self._frames, self._owners, self._boxes = frames, owners, boxes
+    frames: Mapping[str, Sequence[AXNode]]
+    """Maps the id of a frame to the browser's nodes."""
+    owners: Mapping[int, str]
+    boxes: Mapping[int, Rect]
 
     def root(self, frame: str) -> AccessibilityNode:
         """Return the page in a frame, including the pages of its inner frames. Repeated texts are removed."""
-        raw = self._frames.get(frame, ())
+        raw = self.frames.get(frame, ())
         by_id = {node["nodeId"]: node for node in raw}
         nodes = self._build(raw[0], by_id, frame) if raw else []
         is_page = len(nodes) == 1 and nodes[0].role == "page"
@@ -251,7 +244,7 @@ class AccessibilityTree:
                 if not _is_replaced(node, role):
                     into.append(node)
                     children = node.children
-                    if inner := self._owners.get(node.backend):
+                    if inner := self.owners.get(node.backend):
                         node.children.extend(self.root(inner).children)
                     elif node.role == "iframe":
                         node.properties["unread"] = True  # the browser runs another site's frame in another process
@@ -271,7 +264,7 @@ class AccessibilityTree:
             value=visible(str(value)),
             link=str(values.get("url", "")) if role == "link" else "",
             properties=shown,
-            box=self._boxes.get(backend),
+            box=self.boxes.get(backend),
         )
 
 

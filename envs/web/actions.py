@@ -1,6 +1,7 @@
 """The actions of the web environment, and the list of those that are possible on the current page."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from typing import Any
 
 from pydantic import BaseModel, JsonValue
@@ -62,7 +63,7 @@ class WebActions(Environment):
     @action("agent.select(9, 'Large') -> the page as it is then", name="select")
     def select_option(self, element: int, option: str) -> Observation:
         """Select an option of a select box by its text. If the box allows several, a selected option is deselected."""
-        return self._act_on(element, lambda tab, ref, name: _refusal_text(tab.choose(ref, option), name))
+        return self._act_on(element, lambda tab, ref, name: _refusal_text(tab.ask(ref, "choose", option), name))
 
     @action("agent.scroll('down') -> the page as it is then")
     def scroll(self, direction: str, element: int = 0) -> Observation:
@@ -167,8 +168,13 @@ class WebActions(Environment):
     def _do(self, move: Callable[[WebTab], str]) -> Observation:
         browsing = self._open_browsing()
         self._verdict = None
-        try:
+        with self._dropping_if_broken():
             return browsing.do(move)
+
+    @contextmanager
+    def _dropping_if_broken(self) -> Iterator[None]:
+        try:
+            yield
         except EnvironmentBroken:
             self._drop()
             raise

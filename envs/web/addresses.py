@@ -115,11 +115,12 @@ class SiteNames:
         return {key: self.shorten(value) if isinstance(value, str) else value for key, value in description.items()}
 
     def resolve(self, url: str, base: str) -> str:
-        """Return the real address for a short one, or for a path such as ``/wiki`` on the site of ``base``."""
-        return urljoin(base, url) if url.startswith("/") else self.expand(url)
+        """Return the real address for a short one, or for a path such as ``/wiki`` on the site of ``base``.
 
-    def expand(self, url: str) -> str:
-        """Return the real address for a short one; other addresses are returned unchanged."""
+        Other addresses are returned unchanged.
+        """
+        if url.startswith("/"):
+            return urljoin(base, url)
         for name, base in self.sites.items():
             short = f"http://{name}"
             if url == short or url.startswith((f"{short}/", f"{short}?", f"{short}#")):
@@ -181,8 +182,6 @@ def _includes(reached: Address, expected: Address) -> bool:
 
 
 MATCHES: Mapping[str, Callable[[str, Sequence[str]], bool]] = {
-    "equal": equal,
-    "including": including,
-    "within": within,
+    compare.__name__: compare for compare in (equal, including, within)
 }
 """Maps a value of ``UrlCheck.how`` to the function that compares the final address with the expected ones."""

@@ -153,6 +153,11 @@ class Context:
             target.gone = True
             raise TabGone(f"the page did not answer for {self.patience:g} seconds") from error
 
+    def isolated_world(self, target: TabTarget, frame: str) -> int:
+        """Return the id of the JavaScript context of our scripts, which the page's own scripts cannot change."""
+        world = self.call(target, "Page.createIsolatedWorld", frameId=frame, worldName="planbook")
+        return int(world["executionContextId"])
+
     def catch_up(self, target: TabTarget) -> str:
         """Wait until a tab that a page opened has loaded, and return its address.
 

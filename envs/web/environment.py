@@ -4,9 +4,9 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from functools import partial
 from pathlib import Path
-from typing import Annotated, ClassVar
+from typing import ClassVar
 
-from pydantic import AfterValidator, BaseModel, Field, JsonValue, model_validator
+from pydantic import BaseModel, Field, JsonValue, model_validator
 
 from planbook.envs.browser import chromium
 from planbook.envs.errors import BadSelection, EnvironmentBroken
@@ -20,21 +20,22 @@ from planbook.envs.web.context import Context
 from planbook.envs.web.judging import EpisodeEnd, judge, page_text
 from planbook.envs.web.sites import TracSite
 from planbook.envs.web.tab import WebTab
-from planbook.envs.web.tabs import Browsing
-from planbook.envs.web.tasks import SHIPPED, SPLITS, WebTask, judgeable, load_tasks, to_task, types, with_site_addresses
+from planbook.envs.web.tabs import REFUSED, Browsing
+from planbook.envs.web.tasks import (
+    SHIPPED,
+    SPLITS,
+    Address,
+    WebTask,
+    judgeable,
+    load_tasks,
+    to_task,
+    types_of,
+    with_site_addresses,
+)
 from planbook.envs.web.webarena import log_in, read_login
 
 OWN = "own"
 """Id and type of a task that the user gives with the options ``start`` and ``goal``."""
-
-
-def _web_address(text: str) -> str:
-    if not text.startswith(("http://", "https://")):
-        raise ValueError(f"{text!r} is not an address: begin with http://HOST or https://HOST")
-    return text
-
-
-Address = Annotated[str, AfterValidator(_web_address)]
 
 
 class WebOptions(EnvironmentOptions):
@@ -123,7 +124,7 @@ class Web(WebActions):
         "may stop wherever a page has to be read before the next step. A task ends with stop and an answer: the "
         "answer to the task's question, empty if nothing is asked, or N/A and the reason if the task cannot be done."
     )
-    types = types()
+    types = types_of(load_tasks())
     splits = SPLITS
     parts = {"all": SPLITS[1:]}
     action_limit = 30
@@ -149,7 +150,15 @@ class Web(WebActions):
     @classmethod
     def tasks(cls, selection: Selection, options: BaseModel | None = None) -> Sequence[Task]:
         """Return the tasks of the task file in the file's order, or the user's own task."""
-        return [to_task(task) for task in judgeable_tasks(options, selection.ids)]
+        tasks = judgeable_tasks(options, selection.ids)
+        for task in tasks:  # an unknown site is refused now rather than when the task begins
+            with_site_addresses(task, WebOptions.read(options).sites | ({task.site: ""} if task.site else {}))
+        return [to_task(task) for task in tasks]
+
+    @classmethod
+    def task_types(cls, options: BaseModel | None = None) -> tuple[str, ...]:
+        """Return the types of the tasks that the options name."""
+        return types_of(all_tasks(options))
 
     @classmethod
     def unjudgeable(cls, selection: Selection, options: BaseModel | None = None) -> Mapping[str, int]:
@@ -194,9 +203,8 @@ class Web(WebActions):
             first = browsing.do(partial(WebTab.load, url=url))
             if not first.accepted:
                 self._drop()
-                raise EnvironmentBroken(
-                    f"the start {url} of the task {task.id} cannot be opened: {first.text.split(chr(10))[0]}"
-                )
+                reason = first.text.partition("\n")[0].removeprefix(REFUSED)
+                raise EnvironmentBroken(f"the start {url} of the task {task.id} cannot be opened: {reason}")
         if task.more_tabs:
             browsing.switch(0)
             first = browsing.do(lambda _: "")
@@ -234,11 +242,8 @@ class Web(WebActions):
         if self._verdict is None and browsing is not None and task is not None:
             changes = self._site.changes if self._site and task.site else None
             end = EpisodeEnd(self._answer, browsing.url, partial(page_text, browsing), changes)
-            try:
+            with self._dropping_if_broken():
                 self._verdict = judge(task, end)
-            except EnvironmentBroken:
-                self._drop()
-                raise
         return self._verdict or Verdict(solved=False, score=0.0)
 
     def unjudged(self) -> str:
@@ -273,8 +278,5 @@ class Web(WebActions):
         saved, notes = native
         self._notes, self._answer, self._verdict = list(notes), None, None
         browsing = self._open_browsing()
-        try:
+        with self._dropping_if_broken():
             return browsing.load(saved)
-        except EnvironmentBroken:
-            self._drop()
-            raise

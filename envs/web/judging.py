@@ -10,6 +10,7 @@ import unicodedata
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
+from planbook.envs.errors import EnvironmentBroken
 from planbook.envs.types import Verdict
 from planbook.envs.web import addresses, tasks
 from planbook.envs.web.context import TabGone
@@ -89,10 +90,7 @@ def _number(text: str) -> float:
 
 
 ANSWERS: Mapping[str, Callable[[str, Sequence[str]], bool]] = {
-    "exact": exact,
-    "must_include": must_include,
-    "numbers": numbers,
-    "items": items,
+    compare.__name__: compare for compare in (exact, must_include, numbers, items)
 }
 """Maps a value of ``AnswerCheck.how`` to the function that compares an answer with the values of the check."""
 
@@ -183,26 +181,27 @@ def page_text(browsing: Browsing, url: str, selector: str, script: str) -> str:
     ``script`` is a JavaScript expression whose value is returned. Otherwise it is the text of the first element that
     the CSS selector matches, or the text of the whole page if the selector is empty. The text is empty if the page
     cannot be loaded or nothing matches. A page other than the current one is loaded in a hidden tab.
+
+    Raises EnvironmentBroken if the selector is not valid CSS.
     """
     expression = script or (_first_match(selector) if selector else WHOLE_PAGE)
     try:
         if url == browsing.url:
-            return _value_text(browsing.tab, expression)
-        tab = WebTab(browsing.context, browsing.context.open(hidden=True))
-        try:
-            return "" if tab.fetch(url) else _value_text(tab, expression)
-        finally:
-            browsing.context.drop(tab.target)
+            value = browsing.tab.value(expression)
+        else:
+            tab = WebTab(browsing.context, browsing.context.open(hidden=True))
+            try:
+                value = "" if tab.fetch(url) else tab.value(expression)
+            finally:
+                browsing.context.drop(tab.target)
     except TabGone:
         return ""
+    if value is None and selector and not script:
+        raise EnvironmentBroken(f"the selector {selector!r} of a page check is not valid CSS: correct the task file")
+    return value if isinstance(value, str) else "" if value is None else json.dumps(value)
 
 
 def _first_match(selector: str) -> str:
     """Return a JavaScript expression for the text of the first element that a CSS selector matches."""
     element = f"document.querySelector({json.dumps(selector)})"
-    return f"(element => element && (element.value ?? element.innerText))({element})"
-
-
-def _value_text(tab: WebTab, expression: str) -> str:
-    value = tab.value(expression)
-    return value if isinstance(value, str) else "" if value is None else json.dumps(value)
+    return f"(element => element?.value ?? element?.innerText ?? '')({element})"

@@ -111,9 +111,7 @@ def _read(context: Context, target: TabTarget) -> Page:
 
 
 def _read_everything(context: Context, target: TabTarget) -> AccessibilityNode:
-    (snapshot,) = context.call_all(
-        target, [("DOMSnapshot.captureSnapshot", {"computedStyles": list(accessibility.STYLES)})]
-    )
+    snapshot = context.call(target, "DOMSnapshot.captureSnapshot", computedStyles=list(accessibility.STYLES))
     layout = accessibility.PageLayout(snapshot)
     commands = [("Accessibility.getFullAXTree", {"frameId": frame}) for frame in layout.frames]
     answers = context.call_all(target, commands)
@@ -124,7 +122,7 @@ def _read_everything(context: Context, target: TabTarget) -> AccessibilityNode:
 def _read_visible_part(context: Context, target: TabTarget) -> AccessibilityNode:
     """Return the visible part of a large page. A script lists the nodes in view, and each of them is read."""
     frame = target.traffic.frame
-    world = context.call(target, "Page.createIsolatedWorld", frameId=frame, worldName="planbook")["executionContextId"]
+    world = context.isolated_world(target, frame)
     view = context.call(target, "Runtime.evaluate", expression=f"{PAGE}.inView({MAX_NODES})", contextId=world)
     view_id = view["result"]["objectId"]
     properties = context.call(target, "Runtime.getProperties", objectId=view_id, ownProperties=True)["result"]
@@ -195,7 +193,8 @@ class ElementNumbers:
     def __init__(self) -> None:
         self._next = count(1)
         self._numbers: dict[tuple[str, int], int] = {}
-        self._refs: dict[int, ElementRef] = {}
+        self.refs: dict[int, ElementRef] = {}
+        """Maps each number that was given to the last known reference to its element."""
         self._by_signature: dict[Signature, int] = {}
 
     def number(self, page: Page, node: AccessibilityNode, is_open_elsewhere: Callable[[str], bool]) -> int:
@@ -209,15 +208,11 @@ class ElementNumbers:
             number = next(self._next)
         self._by_signature[signature] = number
         self._numbers[key] = number
-        self._refs[number] = ElementRef(page.document, node.frame, node.backend)
+        self.refs[number] = ElementRef(page.document, node.frame, node.backend)
         return number
 
-    def element_ref(self, number: int) -> ElementRef | None:
-        """Return the last known reference to the element with that number, or None if the number was never given."""
-        return self._refs.get(number)
-
     def _in_use(self, number: int, page: Page, is_open_elsewhere: Callable[[str], bool]) -> bool:
-        ref = self._refs[number]
+        ref = self.refs[number]
         if ref.document == page.document:
             return ref.backend in page.by_backend
         return is_open_elsewhere(ref.document)
@@ -306,7 +301,6 @@ def _format_options(options: Sequence[str]) -> str:
 
 def describe(node: AccessibilityNode, number: int) -> dict[str, JsonValue]:
     """Return the description of a node that the agent's query ``find`` returns."""
-    link: dict[str, JsonValue] = {"url": node.link} if node.link else {}
     return {
         "id": number,
         "role": node.role,
@@ -315,7 +309,7 @@ def describe(node: AccessibilityNode, number: int) -> dict[str, JsonValue]:
         "in_view": node.visible,
         **({"options": list[JsonValue](node.options)} if node.options else {}),
         **node.properties,
-        **link,
+        **({"url": node.link} if node.link else {}),
     }
 
 

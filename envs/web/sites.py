@@ -4,7 +4,6 @@ Its content is Tidemark, a fictional software project in the folder ``trac_proje
 word for a folder with a project's database and settings. Every server has its own copy of one environment, the seed.
 """
 
-import atexit
 import os
 import select
 import shutil
@@ -15,6 +14,7 @@ import tempfile
 import threading
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
+from itertools import count
 from pathlib import Path
 from typing import IO
 
@@ -90,7 +90,10 @@ def checksum() -> str:
 
 
 class TracSite:
-    """A server with its own Trac environment. ``close`` returns it to the pool, and ``end`` stops it."""
+    """A server with its own Trac environment. ``close`` returns it to the pool.
+
+    It stops by itself when its standard input closes: when this process ends.
+    """
 
     def __init__(self, seed: Path, folder: Path) -> None:
         """Copy the Trac environment ``seed`` into ``folder``, and start a server for it."""
@@ -126,15 +129,8 @@ class TracSite:
     def close(self) -> None:
         """Return the server to the pool."""
         with _pool_lock:
-            if _trac_pool is not None and self in _trac_pool.started and self not in _trac_pool.free:
+            if _trac_pool and self.folder.parent == _trac_pool.folder and self not in _trac_pool.free:
                 _trac_pool.free.append(self)
-
-    def end(self) -> None:
-        """Stop the server by closing its standard input."""
-        for pipe in (self.server.stdin, self.server.stdout):
-            if pipe is not None:
-                pipe.close()
-        self.server.wait(timeout=TIMEOUT)
 
     def _read_answer(self) -> str:
         """Return the next line that the server prints. Raises EnvironmentBroken if there is none."""
@@ -169,8 +165,7 @@ class _TracPool:
     def __init__(self) -> None:
         self.owner = os.getpid()
         self.folder = Path(tempfile.mkdtemp(prefix="planbook-trac-"))
-        self.started: list[TracSite] = []
-        """All servers, including those in use."""
+        self.numbers = count()
         self.free: list[TracSite] = []
         """The servers that no episode uses."""
         self.seed = self.folder / "seed"
@@ -192,11 +187,7 @@ def take_trac() -> TracSite:
         if _trac_pool is None or _trac_pool.owner != os.getpid():
             _trac_pool = _TracPool()
         pool = _trac_pool
-        if pool.free:
-            site = pool.free.pop()
-        else:
-            site = TracSite(pool.seed, pool.folder / f"site-{len(pool.started)}")
-            pool.started.append(site)
+        site = pool.free.pop() if pool.free else TracSite(pool.seed, pool.folder / f"site-{next(pool.numbers)}")
     site.reset()
     return site
 
@@ -208,15 +199,3 @@ def _build(folder: Path) -> None:
     if process.returncode:
         last_line = output.strip().rpartition("\n")[2]
         raise EnvironmentBroken(f"Trac's environment could not be created in {folder}: {last_line}")
-
-
-@atexit.register
-def end_all() -> None:
-    """Stop the servers of this process and remove their folders."""
-    global _trac_pool
-    with _pool_lock:
-        if _trac_pool is not None and _trac_pool.owner == os.getpid():
-            for site in _trac_pool.started:
-                site.end()
-            shutil.rmtree(_trac_pool.folder, ignore_errors=True)
-        _trac_pool = None

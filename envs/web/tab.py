@@ -1,6 +1,5 @@
 """One tab: navigate it, and use mouse and keyboard on its page."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -13,8 +12,6 @@ from planbook.envs.web.page import PAGE, ElementRef, Trail, trail_of
 
 MAX_TYPED = 100
 """Maximum number of characters that are typed key by key. A longer text is inserted in one go."""
-WORLD = "planbook"
-"""The name of the isolated world (JavaScript context) of our scripts, which a page's own scripts cannot change."""
 
 
 @dataclass
@@ -86,7 +83,7 @@ class WebTab:
         """
         point = self.ask(ref, "aim")
         if "refused" not in point:
-            self.send(devtools.click_commands(point["x"], point["y"]))
+            self.context.call_all(self.target, devtools.click_commands(point["x"], point["y"]))
         return point
 
     def type(self, ref: ElementRef, text: str, enter: bool) -> dict[str, Any]:
@@ -101,42 +98,31 @@ class WebTab:
             if "refused" in answer:
                 return {"refused": f"{answer['refused']} ({_FORMATS.get(field_['type'], 'a number')})"}
         else:
-            point = self.ask(ref, "aim")
-            if "refused" in point:
-                return point
-            self.send(devtools.click_commands(point["x"], point["y"]))
-            content = self.ask(ref, "selectContent")
+            point = self.click(ref)
+            content = point if "refused" in point else self.ask(ref, "selectContent")
             if "refused" in content:
                 return content
             delete = list(devtools.KEYS["delete"].commands()) if content["full"] else []
             insert: Command = ("Input.insertText", {"text": text})
             typed = list(devtools.typing_commands(text)) if len(text) <= MAX_TYPED else [insert]
-            self.send([*delete, *typed])
+            self.context.call_all(self.target, [*delete, *typed])
         if enter and not field_["area"]:
-            self.send(list(devtools.KEYS["enter"].commands()))
+            self.context.call_all(self.target, list(devtools.KEYS["enter"].commands()))
         return {}
-
-    def choose(self, ref: ElementRef, option: str) -> dict[str, Any]:
-        """Choose an option of a select box."""
-        return self.ask(ref, "choose", option)
 
     def scroll(self, sign: int, ref: ElementRef | None) -> dict[str, Any]:
         """Scroll the part of the page that contains the element, or the whole page, down (1) or up (-1)."""
         if ref is not None:
             return self.ask(ref, "scroll", sign)
-        world = self._isolated_world(self.target.traffic.frame)
-        return dict(self._evaluate(f"{PAGE}.scroll(null, {sign})", contextId=world) or {})
-
-    def send(self, commands: Sequence[Command]) -> None:
-        """Send mouse and keyboard events."""
-        self.context.call_all(self.target, commands)
+        world = self.context.isolated_world(self.target, self.target.traffic.frame)
+        return dict(self.value(f"{PAGE}.scroll(null, {sign})", contextId=world) or {})
 
     # Scripts.
 
     def ask(self, ref: ElementRef, function: str, *arguments: JsonValue) -> dict[str, Any]:
         """Call one of our functions in ``page.js`` on an element and return its answer."""
         try:
-            world = self._isolated_world(ref.frame)
+            world = self.context.isolated_world(self.target, ref.frame)
             object_id = self.context.call(
                 self.target, "DOM.resolveNode", backendNodeId=ref.backend, executionContextId=world
             )["object"]["objectId"]
@@ -156,20 +142,12 @@ class WebTab:
             raise CommandRefused(f"a script of planbook failed in the page: {reason}")
         return dict(answer["result"].get("value") or {})
 
-    def value(self, expression: str) -> JsonValue:
+    def value(self, expression: str, **options: JsonValue) -> Any:
         """Return the value of a JavaScript expression in the page, or None if it raises an error."""
-        value: JsonValue = self._evaluate(expression)
-        return value
-
-    def _evaluate(self, expression: str, **options: JsonValue) -> Any:
         answer = self.context.call(
             self.target, "Runtime.evaluate", expression=expression, returnByValue=True, awaitPromise=True, **options
         )
         return None if "exceptionDetails" in answer else answer["result"].get("value")
-
-    def _isolated_world(self, frame: str) -> int:
-        world = self.context.call(self.target, "Page.createIsolatedWorld", frameId=frame, worldName=WORLD)
-        return int(world["executionContextId"])
 
 
 _FORMATS = {

@@ -3,9 +3,8 @@
 An element has a number, by which the agent names it, and an ``ElementRef``, by which the browser finds it.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import dataclass
 
 from pydantic import JsonValue
 
@@ -16,16 +15,8 @@ from planbook.envs.web.context import MAX_TABS, Context, News, TabGone
 from planbook.envs.web.page import ElementNumbers, ElementRef, Page, Trail, describe, observation_text, read
 from planbook.envs.web.tab import WebTab
 
-
-@dataclass(frozen=True)
-class SavedTabs:
-    """A copy of the tabs, from which they can be restored."""
-
-    tabs: Sequence[tuple[Trail, tuple[float, float]]]
-    """The history and the scroll position of each tab."""
-    current: int
-    """The index of the current tab."""
-
+SavedTabs = tuple[list[tuple[Trail, tuple[float, float]]], int]
+"""A copy of the tabs: the history and the scroll position of each tab, and the index of the current one."""
 
 REFUSED = "Nothing happens: "
 """The beginning of an observation if an action was refused."""
@@ -90,7 +81,7 @@ class Browsing:
 
     def save(self) -> SavedTabs:
         """Return a copy of the tabs."""
-        return SavedTabs([self._position(tab) for tab in self.tabs], self.current)
+        return [self._position(tab) for tab in self.tabs], self.current
 
     @staticmethod
     def _position(tab: WebTab) -> tuple[Trail, tuple[float, float]]:
@@ -104,16 +95,15 @@ class Browsing:
 
         Each page is loaded again, so it is shown in its current state.
         """
-        for tab in self.tabs[len(saved.tabs) :]:
+        positions, current = saved
+        for tab in self.tabs[len(positions) :]:
             self.context.drop(tab.target)
-        del self.tabs[len(saved.tabs) :]
-        while len(self.tabs) < len(saved.tabs):
+        del self.tabs[len(positions) :]
+        while len(self.tabs) < len(positions):
             self.tabs.append(WebTab(self.context, self.context.open()))
-        for tab, (trail, scroll) in zip(self.tabs, saved.tabs, strict=True):
+        for tab, (trail, scroll) in zip(self.tabs, positions, strict=True):
             self._reopen(tab, trail, scroll)
-        self.current = saved.current
-        if len(self.tabs) > 1:
-            self.switch(saved.current)
+        self.switch(current)
         return self.do(lambda _: "")
 
     def _reopen(self, tab: WebTab, trail: Trail, scroll: tuple[float, float] = (0, 0)) -> None:
@@ -135,12 +125,12 @@ class Browsing:
 
     # Popups and lost tabs.
 
-    def replace_lost(self, tab: WebTab, reason: str, last: Page | None) -> None:
+    def replace_lost(self, tab: WebTab, reason: str) -> None:
         """Replace an unusable tab with an empty one that can go back to its earlier pages.
 
-        A closed tab is not replaced if other tabs are open. ``last`` is the last observed page.
+        A closed tab is not replaced if other tabs are open.
         """
-        old = tab.target
+        old, last = tab.target, self.page
         if old.closed and len(self.tabs) > 1:
             return
         is_lost = last is None or old.traffic.document == last.document
@@ -202,7 +192,7 @@ class Browsing:
             refusal = move(tab) or self.context.finish_loading(tab.target, document)
         except TabGone as gone:
             refusal = ""
-            self.replace_lost(tab, str(gone), self.page)
+            self.replace_lost(tab, str(gone))
         self.take_popups()
         self.remove_closed()
         same_document = tab is self.tab and tab.target.traffic.document == document
@@ -217,7 +207,7 @@ class Browsing:
 
     def element_ref(self, number: int) -> ElementRef | str:
         """Return the reference to the element with that number, or the reason if it is not in the current tab."""
-        ref = self._numbers.element_ref(number)
+        ref = self._numbers.refs.get(number)
         if ref is None:
             return f"there is no element [{number}]"
         if ref.document == self.tab.target.traffic.document:
@@ -258,7 +248,7 @@ class Browsing:
         try:
             page = read(self.context, self.tab.target)
         except TabGone as gone:
-            self.replace_lost(self.tab, str(gone), self.page)
+            self.replace_lost(self.tab, str(gone))
             self.remove_closed()
             page = read(self.context, self.tab.target)
         self.page = page

@@ -12,7 +12,7 @@ from functools import cache, partial
 from pathlib import Path
 from typing import Annotated, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, JsonValue, ValidationError, model_validator
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, JsonValue, ValidationError, model_validator
 
 from planbook.envs.errors import BadSelection, validation_faults
 from planbook.envs.types import Task
@@ -20,6 +20,16 @@ from planbook.envs.web import webarena
 
 NUMBER = re.compile(r"(?<![\w.])-?\d[\d,]*(?:\.\d+)?(?!\w)")
 """A number in an answer, such as ``-3``, ``1,200`` or ``4.50``."""
+
+
+def _web_address(text: str) -> str:
+    if not re.match(r"https?://[^/]|\{\w+\}|about:blank$", text):
+        raise ValueError(f"{text!r} is not an address: begin with http://HOST or https://HOST")
+    return text
+
+
+Address = Annotated[str, AfterValidator(_web_address)]
+"""An address, or the name of a site in braces followed by a path."""
 
 
 class _FrozenModel(BaseModel):
@@ -133,8 +143,8 @@ class WebTask(BaseModel):
     type: str
     kind: Literal["look_up", "navigate", "edit", "backtrack", "loop", "unachievable"]
     goal: str
-    start: str
-    more_tabs: tuple[str, ...] = ()
+    start: Address
+    more_tabs: tuple[Address, ...] = ()
     """Addresses that are opened in further tabs, after ``start``."""
     site: Literal["", "trac"] = ""
     """The site, if any, that we run ourselves and reset for the task."""
@@ -145,6 +155,12 @@ class WebTask(BaseModel):
     """The reason why the checks cannot be made here, if there is one. Such a task is left out."""
     login: Path | None = None
     """The login file for the browser (``planbook.envs.web.webarena``)."""
+
+    @model_validator(mode="after")
+    def _server_checks_have_a_site(self) -> "WebTask":
+        if not self.site and any(isinstance(check, ServerCheck) for check in self.checks):
+            raise ValueError('a server check needs our own site: add "site": "trac"')
+        return self
 
 
 def load_tasks(
@@ -180,9 +196,9 @@ def _shipped() -> tuple[WebTask, ...]:
     return tuple(load_tasks(SHIPPED))
 
 
-def types() -> tuple[str, ...]:
-    """Return the types of the shipped tasks, in their order."""
-    return tuple(dict.fromkeys(task.type for task in load_tasks()))
+def types_of(tasks: Sequence[WebTask]) -> tuple[str, ...]:
+    """Return the types of the tasks, in their order."""
+    return tuple(dict.fromkeys(task.type for task in tasks))
 
 
 def _task(entry: webarena.Entry, location: str, convert: Callable[[webarena.Entry, str], webarena.Entry]) -> WebTask:

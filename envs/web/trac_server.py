@@ -41,49 +41,6 @@ from trac.env import open_environment  # noqa: E402
 from trac.web.main import dispatch_request  # noqa: E402
 from trac.web.standalone import TracHTTPServer  # noqa: E402
 
-STATIC = "/chrome/"
-"""Prefix of style sheets, scripts and icons, which never change while the server runs."""
-CACHE_HEADER = ("Cache-Control", "max-age=86400")
-CONDITIONS = ("HTTP_IF_MODIFIED_SINCE", "HTTP_IF_NONE_MATCH")
-"""Parts of a request to which Trac may answer that the file has not changed, without its content."""
-File = tuple[str, list[tuple[str, str]], bytes]
-"""Status, headers and content."""
-
-
-class Application:
-    """The Trac environment as a WSGI application."""
-
-    def __init__(self, environment: Path) -> None:
-        self.environment = str(environment)
-        self.files: dict[str, File] = {}
-
-    def __call__(self, environ: dict[str, Any], start_response: Callable[..., Any]) -> Any:
-        """Answer one request, as if it came from the one user."""
-        environ["REMOTE_USER"] = USER
-        environ["trac.env_path"] = self.environment
-        path = environ.get("PATH_INFO", "")
-        if not path.startswith(STATIC) or environ["REQUEST_METHOD"] != "GET":
-            return dispatch_request(environ, start_response)
-        if path not in self.files:  # Trac serves these slowly, and every episode loads them
-            self.files[path] = _file({name: environ[name] for name in environ if name not in CONDITIONS})
-        status, headers, content = self.files[path]
-        start_response(status, headers)
-        return [content]
-
-
-def _file(environ: dict[str, Any]) -> File:
-    """Return Trac's complete answer to a request for a static file, with our cache header."""
-    pieces: list[bytes] = []
-    answer: list[Any] = []
-
-    def start(status: str, headers: list[tuple[str, str]], problem: Any = None) -> Callable[[bytes], None]:
-        answer[:] = [status, [*(header for header in headers if header[0].lower() != "cache-control"), CACHE_HEADER]]
-        return pieces.append
-
-    pieces.extend(dispatch_request(environ, start))
-    status, headers = answer
-    return status, headers, b"".join(pieces)
-
 
 def reset(seeded: Path, database: Path) -> None:
     """Replace the content of the served database with that of the seeded one.
@@ -102,7 +59,11 @@ def reset(seeded: Path, database: Path) -> None:
 def main(folder: Path, seeded: Path) -> None:
     """Serve until standard input ends. Print the port when ready, and one line after each reset."""
     open_environment(str(folder), use_cache=True)  # if it is damaged, fail now rather than on every page
-    server = TracHTTPServer(("127.0.0.1", 0), Application(folder), None, None, use_http_11=True)
+
+    def answer(environ: dict[str, Any], start_response: Callable[..., Any]) -> Any:
+        return dispatch_request(environ | {"REMOTE_USER": USER, "trac.env_path": str(folder)}, start_response)
+
+    server = TracHTTPServer(("127.0.0.1", 0), answer, None, None, use_http_11=True)
     threading.Thread(target=server.serve_forever, daemon=True).start()
     print(server.server_port, flush=True)
     for line in sys.stdin:

@@ -63,60 +63,40 @@ class Traffic:
 
     def handle(self, method: str, params: Params) -> None:
         """Handle one event of the tab. ``method`` is the name of the event."""
-        if handler := _HANDLERS.get(method):
-            handler(self, params)
+        match method:
+            case "Network.requestWillBeSent":
+                self._add_request(params)
+            case "Network.responseReceived":
+                if params.get("type") == "Fetch":  # it counts as finished only after a script has read its body
+                    self.requests.pop(params["requestId"], None)
+            case "Network.loadingFinished" | "Network.loadingFailed":
+                self.requests.pop(params["requestId"], None)
+                if params.get("type") == "Document":  # only a failure has a type
+                    self._failure = str(params.get("errorText", "")).removeprefix("net::ERR_")
+            case "Page.frameRequestedNavigation":
+                if params.get("disposition") == "currentTab" and params["frameId"] == self.frame:
+                    self.expect_navigation()
+            case "Page.frameStartedLoading":
+                self._expected_until = 0.0
+                self.loading.add(params["frameId"])
+            case "Page.frameStoppedLoading" | "Page.frameDetached":
+                self._expected_until = 0.0
+                self.loading.discard(params["frameId"])
+            case "Page.navigatedWithinDocument":
+                self._expected_until = 0.0
+            case "Page.frameNavigated":
+                if params["frame"]["id"] == self.frame:
+                    self._change_document(params["frame"])
 
-    def _on_sent(self, params: Params) -> None:
-        kind = params.get("type")
-        if params["request"]["method"] not in HARMLESS and kind not in ("CSPViolationReport", "Preflight"):
+    def _add_request(self, params: Params) -> None:
+        kind, request = params.get("type"), params["request"]
+        if request["method"] not in HARMLESS and kind not in ("CSPViolationReport", "Preflight"):
             self.lasting = True
         if kind in AWAITED:
-            self.requests[params["requestId"]] = params["request"]["url"]
+            self.requests[params["requestId"]] = request["url"]
 
-    def _on_answered(self, params: Params) -> None:
-        if params.get("type") == "Fetch":  # the browser reports it as finished only after a script has read its body
-            self._on_ended(params)
-
-    def _on_failed(self, params: Params) -> None:
-        if params.get("type") == "Document":
-            self._failure = str(params.get("errorText", "")).removeprefix("net::ERR_")
-        self._on_ended(params)
-
-    def _on_ended(self, params: Params) -> None:
-        self.requests.pop(params["requestId"], None)
-
-    def _on_navigation_requested(self, params: Params) -> None:
-        if params.get("disposition") == "currentTab" and params["frameId"] == self.frame:
-            self.expect_navigation()
-
-    def _on_loading_started(self, params: Params) -> None:
-        self._expected_until = 0.0
-        self.loading.add(params["frameId"])
-
-    def _on_loading_stopped(self, params: Params) -> None:
-        self._expected_until = 0.0
-        self.loading.discard(params["frameId"])
-
-    def _on_navigated(self, params: Params) -> None:
-        if params["frame"]["id"] == self.frame:
-            self.document = params["frame"]["loaderId"]
-            missing = params["frame"].get("unreachableUrl", "")
-            self.failed = f"{quote(missing)} could not be loaded ({self._failure})" if missing else ""
-            self.requests = {number: url for number, url in self.requests.items() if number == self.document}
-
-    def _on_navigated_within(self, _: Params) -> None:
-        self._expected_until = 0.0
-
-
-_HANDLERS = {
-    "Network.requestWillBeSent": Traffic._on_sent,
-    "Network.responseReceived": Traffic._on_answered,
-    "Network.loadingFinished": Traffic._on_ended,
-    "Network.loadingFailed": Traffic._on_failed,
-    "Page.frameRequestedNavigation": Traffic._on_navigation_requested,
-    "Page.frameStartedLoading": Traffic._on_loading_started,
-    "Page.frameStoppedLoading": Traffic._on_loading_stopped,
-    "Page.frameDetached": Traffic._on_loading_stopped,
-    "Page.frameNavigated": Traffic._on_navigated,
-    "Page.navigatedWithinDocument": Traffic._on_navigated_within,
-}
+    def _change_document(self, frame: Params) -> None:
+        self.document = frame["loaderId"]
+        missing = frame.get("unreachableUrl", "")
+        self.failed = f"{quote(missing)} could not be loaded ({self._failure})" if missing else ""
+        self.requests = {number: url for number, url in self.requests.items() if number == self.document}

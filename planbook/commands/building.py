@@ -9,7 +9,7 @@ from pydantic import BaseModel, ConfigDict, JsonValue
 
 from planbook import errors
 from planbook.commands.playing import play, play_settings
-from planbook.config import Config, models_by_role
+from planbook.config import PAPER_OPTIONS, Config, models_by_role
 from planbook.console import console
 from planbook.envs import EnvsError
 from planbook.knowledge import learned_in
@@ -28,8 +28,6 @@ from planbook.workers import Execution, check_roles
 BUILD_SEEDS = range(1000)
 """Seeds of the building tasks of environments that generate tasks from seeds. Tests use other seeds."""
 RULE_ROLES = ("builder", "consolidator")
-PAPER_OPTIONS = ("start", "tasks_per_type", "solved_after", "max_rules", "per_type", "libraries_only")
-"""Learning options that the settings of a paper may replace (``--paper``)."""
 PLAYING_OPTIONS = frozenset({"planner", "planner_options", "split", "seeds", "repeats", "limits", "procedures_first"})
 """Options that cannot be combined with ``--from``, since its episodes have been played already."""
 
@@ -70,7 +68,8 @@ def build(settings: Settings) -> tuple[int, Summary]:
     if settings.resume is not None:
         return play_settings(settings, "")
     config = config_from_sources(settings) if settings.sources else building_config(settings)
-    check_roles(config, learning_roles(config))
+    builds_rules = config.learning and not config.learning.libraries_only and "rules" not in config.without
+    check_roles(config, ("planner", *(RULE_ROLES if builds_rules else ())))
     return play(config, settings.out, settings.execution(), store=settings.store)
 
 
@@ -105,12 +104,6 @@ def config_from_sources(settings: Settings) -> Config:
     config = config.model_copy(update={"planner": planner, "planner_options": options, "learning": learning})
     check_verifying(config)
     return config
-
-
-def learning_roles(config: Config) -> tuple[str, ...]:
-    """Return the model roles that learn from finished episodes."""
-    builds_rules = config.learning and not config.learning.libraries_only and "rules" not in config.without
-    return ("planner", *(RULE_ROLES if builds_rules else ()))
 
 
 def check_verifying(config: Config) -> None:

@@ -4,11 +4,12 @@ import dataclasses
 from collections.abc import Iterator, Sequence
 from contextlib import closing
 from difflib import SequenceMatcher
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import click
-from pydantic import BaseModel, JsonValue
+from pydantic import BaseModel
 
 from planbook import errors
 from planbook.commands.playing import play_settings
@@ -51,13 +52,16 @@ from planbook.wording import counted
 def check_env(env: str, settings: Settings) -> CommandResult:
     """Check your own environment: play random actions on a few tasks of each split, and list every mistake."""
     settings = settings.model_copy(update={"env": env})
+    print_slow = partial(ERRORS.print, markup=False, soft_wrap=True)
     try:
         with ERRORS.status(f"Playing random actions in {env}"):  # shown on a terminal only
-            checked = check_environment(settings.environment(), settings.environment_options())
+            checked = check_environment(settings.environment(), settings.environment_options(), print_slow)
     except UnknownEnvironment as error:
-        checked = CheckReport((str(error),), {}, 0, 0)
+        checked = CheckReport((str(error),), {}, 0, 0, ())
     out, mistakes = console(), checked.mistakes
     lines = [*mistakes, *(f"not checked: split {split}: {reason}" for split, reason in checked.unchecked.items())]
+    if checked.untaken:
+        lines.append(f"never taken: {', '.join(checked.untaken)}")
     total = counted(len(mistakes), "mistake") if mistakes else "no mistakes"
     tried = f"{counted(checked.actions, 'action')} on {counted(checked.tasks, 'task')}"
     for line in (*lines, f"{env}: {total}; tried: {tried}"):
@@ -120,20 +124,16 @@ def _dry_run(
         matching = (procedure for procedure in procedures if procedure.type == task.type)
         code = code_of(next(matching, procedures[0]))
         text, helpers = code.code, [*helpers, code.helpers]
+    with closing(environment(options)) as instance:  # the first observation is a part of the task
+        visible_task = plan_task(task, instance.reset(task))
     return dry_run(
         text,
         functions_to_check(environment, options),
         KnownState(preconditions, environment.offered(options).actions, Beliefs.at_start(preconditions)),
         attributes=plan_attributes(environment),
-        values={TASK: _visible_task(environment, options, task)},
+        values={TASK: visible_task},
         helpers=helpers,
     )
-
-
-def _visible_task(environment: type[Environment], options: BaseModel | None, task: Task) -> dict[str, JsonValue]:
-    """Return the task as plans see it. The environment is reset, since the first observation is part of it."""
-    with closing(environment(options)) as instance:
-        return plan_task(task, instance.reset(task))
 
 
 def plan_code(plan: Path, settings: Settings) -> GivenCode:

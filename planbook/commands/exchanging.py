@@ -11,7 +11,7 @@ from planbook.commands.playing import play
 from planbook.console import ERRORS, console, ends_in_json, quiet
 from planbook.errors import BadArgument
 from planbook.options import JSON, RUN_FOLDER, Command, CommandResult, options
-from planbook.settings import Settings, split_names
+from planbook.settings import Settings
 from planbook.wording import counted
 
 if TYPE_CHECKING:
@@ -62,14 +62,7 @@ def export(runs: tuple[Path, ...], form: str | None, out: Path, schema: bool, **
         return _print_schema()
     form = file_format(form, out)
     _check_options(runs, form, out, chosen=chosen)
-    choice = ExportChoice(
-        solved=chosen["solved"],
-        types=split_names(chosen["types"]),
-        everything=chosen["everything"],
-        prompts=not chosen["without_prompts"],
-        roles=split_names(chosen["roles"]),
-        with_repairs=chosen["with_repairs"],
-    )
+    choice = ExportChoice(prompts=not chosen.pop("without_prompts"), **chosen)
     exported = write_episodes(runs, form, out, choice)
     ERRORS.print(_describe_export(exported), markup=False, soft_wrap=True)
     return errors.OK, exported
@@ -135,23 +128,16 @@ def verify(folder: Path, settings: Settings) -> CommandResult:
 
 def _verify_skill(folder: Path, settings: Settings) -> tuple[int, "VerifiedSkill"]:
     """Play a skill on the tasks of its evidence, in a run of its own. Return its exit code and the result."""
-    from planbook.export.skills import (
-        has_evidence,
-        read_evidence,
-        tasks_in_environment,
-        unverified_skill,
-        verified_skill,
-        verifying_config,
-    )
+    from planbook.export import skills as exported
 
-    if not has_evidence(folder):
-        return errors.BROKEN, unverified_skill(folder)
-    evidence = read_evidence(folder)
-    config = verifying_config(folder, evidence, settings.env, settings.env_options)
+    if not exported.has_evidence(folder):
+        return errors.BROKEN, exported.unverified_skill(folder)
+    evidence = exported.read_evidence(folder)
+    config = exported.verifying_config(folder, evidence, settings.env, settings.env_options)
     out = settings.out and settings.out / folder.resolve().name
     with quiet():
-        code, summary = play(config, out, settings.execution(), tasks=tasks_in_environment(config, evidence))
-    return code, verified_skill(folder, evidence, Path(summary.run))
+        code, summary = play(config, out, settings.execution(), tasks=exported.tasks_in_environment(config, evidence))
+    return code, exported.verified_skill(folder, evidence, Path(summary.run))
 
 
 def _describe_skill(skill: "VerifiedSkill") -> str:

@@ -40,11 +40,11 @@ def join_command(run: Path, settings: Settings) -> tuple[int, JoinResult]:
     """
     execution = settings.execution()
     with closing(Run.open(run)) as opened:
-        check_config(opened.config, run)
         if opened.config.learning is not None:
             raise errors.BadArgument(f"{run} is a building run, which plays one episode after another")
         if not opened.is_played:
             raise errors.BadRun(f"no process plays {run}; resume it with: planbook run --resume {run}")
+        check_config(opened.config, run)
         notice_changes(opened, execution)
         report = join_run(opened, execution)
         if report.error is not None and not isinstance(report.error, EpisodeStopped):

@@ -11,7 +11,7 @@ from pydantic import JsonValue
 from rich.console import Console
 
 from planbook import errors, knowledge
-from planbook.commands.preflight import check_naive_plan, check_procedures, check_streaming, warn_missing_demonstrations
+from planbook.commands.preflight import check_naive_plan, check_procedures, check_streaming, missing_demonstrations
 from planbook.config import Config
 from planbook.console import ERRORS, console
 from planbook.envs import Task
@@ -52,7 +52,7 @@ from planbook.spending import check_money
 from planbook.store import Watch
 from planbook.terminal.printing import Progress, episode_line, print_parts, stream_line
 from planbook.wording import counted, first_line
-from planbook.workers import Execution, RequestListener, check_executor, check_roles, command_options, play_episodes
+from planbook.workers import Execution, RequestListener, check_executor, check_roles, play_episodes
 
 OVER_LIMIT = "success processes and helper methods are never deleted, and the Consolidator merged no others."
 STOPPED_BY_WATCH = "Stopped from planbook watch."
@@ -103,7 +103,8 @@ def play(
     if not config.copies:
         if config.planner == "procedures" and not any(name.startswith("skill:") for name in config.without):
             check_procedures(memory, config, tasks)
-        warn_missing_demonstrations(config)
+        if message := missing_demonstrations(config):
+            ERRORS.print(message, style="yellow", soft_wrap=True)
     if config.paper:
         from planbook.commands.published import print_paper_settings
 
@@ -160,8 +161,8 @@ def play_run(
     if superseded_scopes:
         note = {**note, AGAIN: list(superseded_scopes)}
     title = f"{run.config.title} on {run.config.environment.name}"
-    listener = RequestListener(run)
     run.begin_invocation(execution, note={**note, **execution.recorded()})
+    listener = RequestListener(run)
     seconds_before = run.meter.spent.seconds
     try:
         stopped = _play_with_progress(run, title, execution, listener, watch)
@@ -247,7 +248,7 @@ def _short_error(fault: Fault) -> str:
 
 def _resume_line(run: Run, execution: Execution) -> str:
     """Return the command that resumes a run with the same options."""
-    return shlex.join(["planbook", "run", "--resume", str(run.folder), *command_options(execution.recorded())])
+    return shlex.join(["planbook", "run", "--resume", str(run.folder), *execution.command_options()])
 
 
 def _print_learned(results: RunResults, out: Console) -> None:
@@ -269,6 +270,9 @@ def _print_learned(results: RunResults, out: Console) -> None:
         )
         if known.found:
             out.print(f"{title}{versions_line(known.found, initial[group].knowledge.found)}", soft_wrap=True)
+        if knowledge.manual_is_outdated(run, group, state):
+            again = f"planbook formulate {shlex.quote(str(run.folder))}"
+            out.print(f"{title}The manual is older than the last rules; write it again: {again}", soft_wrap=True)
         if (excess := len(known.rules) - max_rules) > 0:
             out.print(f"{counted(excess, 'rule')} more than --max-rules: {OVER_LIMIT}", style="yellow", soft_wrap=True)
         for line in coverage_lines(run, group, state):

@@ -63,12 +63,6 @@ def _has_naive_plan(environment: str) -> bool:
         return False
 
 
-def warn_missing_demonstrations(config: Config) -> None:
-    """Warn if demonstrations that the run needs are missing for its environment."""
-    if message := missing_demonstrations(config):
-        ERRORS.print(message, style="yellow", soft_wrap=True)
-
-
 def missing_demonstrations(config: Config) -> str:
     """Return a sentence that names the missing demonstrations, or "" if none is missing."""
     strategy, environment = method(config.planner), config.environment.name

@@ -40,9 +40,5 @@ def with_table(summary: Summary) -> SummaryWithTable:
 
 
 def _no_figures(config: Config) -> str:
-    papers = (f"{paper.paper} has them for {_enumerate(paper.environments)}." for paper in publications())
+    papers = (f"{paper.paper} has them for {', '.join(paper.environments)}." for paper in publications())
     return f"No paper has figures for {config.environment.name}. {' '.join(papers)}"
-
-
-def _enumerate(names: tuple[str, ...]) -> str:
-    return " and ".join(filter(None, [", ".join(names[:-1]), names[-1]]))

@@ -54,15 +54,8 @@ def tasks_of(settings: Settings, environment: type[Environment], chosen: BaseMod
     Raises BadSelection if no task has the selected ids or types.
     """
     if issubclass(environment, ToolEnvironment) and not environment.has_tasks(chosen):
-        return [
-            Task(
-                id=FREE,
-                env=environment.name,
-                split=environment.splits[0],
-                type=FREE,
-                goal="Do what the client asks for.",
-            )
-        ]
+        split, goal = environment.splits[0], "Do what the client asks for."
+        return [Task(id=FREE, env=environment.name, split=split, type=FREE, goal=goal)]
     return environment.select(settings.selection(), chosen)
 
 

@@ -106,7 +106,6 @@ class MeasureDifference(TestedDifference):
     low: float | None
     high: float | None
     p: float | None
-    p_corrected: float | None
 
     @property
     def is_tested(self) -> bool:

@@ -120,12 +120,16 @@ def compare(first: RunResults, second: RunResults) -> RunComparison:
 
 
 def compare_all(runs: Sequence[RunResults]) -> tuple[RunComparison, ...]:
-    """Compare the first run with each of the others.
+    """Compare the first run with each of the others. Raises BadArgument if ``compare`` does for any of them."""
+    return with_corrections([compare(runs[0], other) for other in runs[1:]])
+
+
+def with_corrections(comparisons: Sequence[RunComparison]) -> tuple[RunComparison, ...]:
+    """Return comparisons with one run, with p values that take the number of comparisons into account.
 
     The p values of whole runs and of measures are corrected over all comparisons. Those of task types are corrected
     within each comparison.
     """
-    comparisons = [compare(runs[0], other) for other in runs[1:]]
     overall = with_corrected_p({c.second.run: c.overall for c in comparisons})
     played = with_corrected_p({c.second.run: c.played or c.overall for c in comparisons})
     measures = with_corrected_p({(n, name): row for n, c in enumerate(comparisons) for name, row in c.measures.items()})

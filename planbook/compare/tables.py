@@ -29,14 +29,18 @@ def comparison_parts(compared: RunComparison, name: str) -> Iterator[Grid | str]
     yield from (f"Note: {warning}" for warning in compared.warnings)
     yield _success(compared, name)
     yield (
-        f"Test: {compared.overall.test}; p is corrected by Holm's method if there are several. Intervals (95 %): "
+        f"Test: {compared.overall.test}; p is corrected by Holm's method: for a task type over the types, for all "
+        f"pairs over the runs that are compared with A. Intervals (95 %): "
         f"{compared.overall.interval}; of costs, over tasks. A difference is more than noise if p is below "
         f"{NOISE}; an interval shows its size, is not corrected, and may disagree near that bound."
     )
     yield from _changes(compared, name)
     if compared.measures:
         yield _measures(compared.measures, name)
-        yield "Test: paired t over tasks; p is corrected by Holm's method, the intervals are not."
+        yield (
+            "Test: paired t over tasks; p is corrected by Holm's method over all measures, and over the runs that are "
+            "compared with A; the intervals are not."
+        )
         significant = [measure for measure, row in compared.measures.items() if row.is_significant]
         yield f"More than noise would give: {', '.join(significant) or 'none'}."
     if compared.costs:
@@ -155,8 +159,8 @@ def group_parts(rows: Sequence[GroupRow]) -> Iterator[Grid | str]:
     names = [(os.path.relpath(row.name, folder) if folder else row.name) + BUILDING * row.building for row in rows]
     named = list(zip(names, rows, strict=True))
     label = "run" if single else "runs"
-    solved = ("tasks", "solved", "%", "95 % interval", "broken", "not run")
-    yield Grid("Solved, of all tasks", label, solved, [(name, *_solved(row)) for name, row in named])
+    solved = ("episodes", "solved", "%", "95 % interval", "broken", "not run")
+    yield Grid("Solved, of all episodes", label, solved, [(name, *_solved(row)) for name, row in named])
     spent = ("actions", "errors", "calls", "tokens", "$", "calls / solved", "$ / solved", "seconds")
     title = "Actions and error steps: means over played episodes; the rest: sums, seconds without time between episodes"
     yield Grid(title, label, spent, [(name, *_spent(row)) for name, row in named])

@@ -10,6 +10,7 @@ from typing import BinaryIO
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from planbook.config import Names
 from planbook.errors import BadArgument
 from planbook.export.files import BadEpisode, line_of, open_output, write_rows
 from planbook.planner import (
@@ -38,13 +39,13 @@ class ExportChoice(BaseModel):
 
     solved: bool = False
     """Write only solved episodes."""
-    types: tuple[str, ...] = ()
+    types: Names = ()
     """Write only these task types."""
     everything: bool = False
     """Also write all parts of episodes that were broken or not run."""
     prompts: bool = True
     """Write the messages sent to models."""
-    roles: tuple[str, ...] = ()
+    roles: Names = ()
     """For the format chat: write only conversations of these roles."""
     with_repairs: bool = False
     """For the format chat: also write unusable replies, with the complaints about them."""

@@ -61,12 +61,13 @@ class _Files:
                 self.faults += [f"{path}, {location}: {fault}" for fault in episode.faults]
                 continue
             key = (episode.run.planner, episode.task.env, episode.task.id, episode.repeat)
-            if (first := self._locations.setdefault(key, f"{path}, {location}")) != f"{path}, {location}":
+            if first := self._locations.get(key):
                 self.faults.append(
                     f"{path}, {location}: {episode.task.id}, repeat {episode.repeat}, by {episode.run.planner} is "
                     f"already in {first}; import each run into its own folder, or leave one of the two out"
                 )
                 continue
+            self._locations[key] = f"{path}, {location}"
             self.facts.append(episode.run.model_dump(mode="json"))
             self.environments.add(episode.task.env)
             self.solved += episode.ending.outcome.solved

@@ -49,7 +49,7 @@ NEEDS_MATCHING = "its params are matched from goals (--types found), which a ski
 _FOLDERS = re.compile(r"(?<![\w/.])/(?:[^\s/'\":]+/)+")
 """Matches the folders in an absolute path."""
 _FILES = re.compile(r"[\w./-]+\.(?:py|ya?ml|json)\b")
-UNVERIFIED = "the run has no verification of it"
+UNVERIFIED = "it comes from the library, and this run did not verify it; export it from the run that learned it"
 
 
 class EvidenceModel(BaseModel):

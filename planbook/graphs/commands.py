@@ -27,6 +27,7 @@ from planbook.planner import (
     graph_of,
     graph_path,
     graph_text,
+    paths_overlap,
     read_graph,
     suggestion,
     value_text,
@@ -215,8 +216,10 @@ def with_inputs(file: GraphFile, values: Mapping[str, JsonValue]) -> Mapping[str
 
 def refuse_agents(file: GraphFile, path: Path, values: Mapping[str, JsonValue]) -> None:
     """Raise BadArgument for a graph that plays an environment, unless a value stands in for the environment."""
-    uses_it = any(_overlap(used, ENVIRONMENT) for used in file.looked_up) or any(":" not in hook for hook in file.hooks)
-    has_it = any(_overlap(given, ENVIRONMENT) for given in (*values, *file.inputs, *file.initial))
+    uses_it = any(paths_overlap(used, ENVIRONMENT) for used in file.looked_up) or any(
+        ":" not in hook for hook in file.hooks
+    )
+    has_it = any(paths_overlap(given, ENVIRONMENT) for given in (*values, *file.inputs, *file.initial))
     if file.code is None or not uses_it or has_it:
         return
     is_shipped = path.parent.resolve() == SHIPPED_GRAPHS.resolve()
@@ -237,14 +240,9 @@ def _database_with(file: GraphFile, values: Mapping[str, JsonValue]) -> GraphDat
 def _refuse_unused(file: GraphFile, paths: Iterable[str]) -> None:
     known = file.known_paths
     for path in paths:
-        if "" not in file.looked_up and not any(_overlap(path, used) for used in known):  # "": {{ db }} uses all
+        if "" not in file.looked_up and not any(paths_overlap(path, used) for used in known):  # "": {{ db }} uses all
             takes = f"It takes {', '.join(known)}" if known else "It takes no values"
             raise BadArgument(f"nothing in {file.name} uses {path}{suggestion(path, known)} {takes}")
-
-
-def _overlap(first: str, second: str) -> bool:
-    """Return True if the paths are equal, or if one is below the other."""
-    return f"{first}.".startswith(f"{second}.") or f"{second}.".startswith(f"{first}.")
 
 
 def _read_inputs(texts: tuple[str, ...]) -> dict[str, JsonValue]:

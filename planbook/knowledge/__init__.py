@@ -32,6 +32,7 @@ if TYPE_CHECKING:
         form_without,
         initial_state,
         learned_in,
+        manual_is_outdated,
         read_undos,
         start_of,
         with_manual,

@@ -192,3 +192,9 @@ def with_manual(run: Run, group: str, state: KnowledgeState, tokens: int | None 
     manual = Manual.model_validate(recorded["manual"])
     cited = {id: evidence.cited for id, evidence in count_evidence(state.citations).items()}
     return state.knowledge.model_copy(update={"manual": shorten(manual, state.knowledge.rules, tokens, cited)})
+
+
+def manual_is_outdated(run: Run, group: str, state: KnowledgeState) -> bool:
+    """Return True if a manual was written for a group, but its rules have changed since."""
+    current = formulating_path(group, state)
+    return learned_event(run, current) is None and learned_event(run, current.rpartition("/")[0]) is not None

@@ -33,6 +33,7 @@ from planbook.rules import (
     Verification,
     generalise,
     new_lesson_ids,
+    params_read,
     rules_for,
     verification_of,
     with_procedure,
@@ -95,7 +96,9 @@ class ProcedureWriter:
         failed: Sequence[Verification] = (),
         max_actions: int | None = None,
     ) -> tuple[KnowledgeState, str]:
-        config, kind = self.run.config, played[-1].task.type
+        config, kind, latest = self.run.config, played[-1].task.type, played[-1].task
+        # a procedure may read parameters that its type no longer has: replacing it is not a repair
+        repaired = existing is not None and bool(failed) and set(params_read(existing.code)) <= latest.params.keys()
         tasks = [episode.task for episode in played]
         tasks += self._library_tasks(kind, state.knowledge, tasks)
         verify = self._verifier([*tasks, *self._verification_tasks(kind, state.knowledge)])
@@ -108,7 +111,7 @@ class ProcedureWriter:
             results = verify(from_type)
             unsolved = [result for result in results if not result.solved]
             if not unsolved and takes_no_more_actions(results):
-                return self._publish(state, from_type, repaired=bool(failed)), ""
+                return self._publish(state, from_type, repaired=repaired), ""
             existing, failed = existing or from_type, failed or unsolved
         generalised = generalise(
             self.scope,
@@ -125,7 +128,7 @@ class ProcedureWriter:
         procedure = generalised.procedure
         if procedure is not None and not takes_no_more_actions(generalised.attempts[-1]):
             procedure = None
-        return self._publish(state, procedure, repaired=bool(failed)), generalised.other_failure
+        return self._publish(state, procedure, repaired=repaired), generalised.other_failure
 
     def _publish(self, state: KnowledgeState, procedure: Procedure | None, *, repaired: bool = False) -> KnowledgeState:
         """Return the state with a new procedure. A found type also gets a version and a post-condition."""

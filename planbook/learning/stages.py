@@ -59,10 +59,7 @@ def build(
 
 def _record_skipped(run: Run, entry: Entry) -> Ending:
     ending = Ending(outcome=Outcome.NOT_RUN, cause=TYPE_SOLVED)
-    journal = run.journal(entry.path)
-    recorded: Any = journal.get(entry.path, "outcome", 0)
-    if recorded is None:
-        journal.put(entry.path, "outcome", 0, ending.model_dump(mode="json"))
+    Scope(run.journal(entry.path), entry.path).get_or_record("outcome", lambda: ending.model_dump(mode="json"))
     return ending
 
 

@@ -1,16 +1,17 @@
 """Compare the results of a run with the tables of papers."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
 
-from pydantic import BaseModel, JsonValue
+from pydantic import BaseModel, Field, JsonValue
 
 from planbook.config import Config
 from planbook.papers.published import PaperSetting, Publication, PublishedTable, papers_of
 from planbook.papers.settings import OurRun, PaperDifference, differences, our_run
 from planbook.results.measures import ALL, overall
+from planbook.results.rows import Result
 from planbook.results.statistics import percent
-from planbook.results.summary import Summary
+from planbook.results.summary import Summary, solved_interval
 
 REWARD = "reward"
 Figure = Callable[[OurRun], float | None]
@@ -35,11 +36,16 @@ def _search(name: str) -> Figure:
     return lambda run: getattr(run.summary.methods.get("search"), name, None)
 
 
+def _cost(run: OurRun) -> float | None:
+    """Return the cost of the run. Recorded and scripted replies cost nothing, which is no price to compare."""
+    return (run.summary.money or None) if run.uses_a_model else 0.0
+
+
 COLUMNS: Mapping[str, Column] = {
     "score": Column(lambda run: round(100 * run.summary.mean_score, 1)),
     "reward": Column(_reward("mean"), _reward("sd")),
     "unlock score": Column(lambda run: run.summary.unlock_score, digits=2),
-    "cost": Column(lambda run: run.summary.money, digits=2),
+    "cost": Column(_cost, digits=2),
     "error steps": Column(lambda run: run.summary.mean_error_steps, digits=2),
     "human examples": Column(lambda run: len(run.start) or None, digits=0),
     "actions, first round": Column(_search("mean_actions_first"), digits=2),
@@ -79,7 +85,8 @@ class ComparedTable(BaseModel):
     """A table of a paper, and our figures for its columns, as far as the run has them.
 
     ``ours`` maps columns to our figures, and ``spread`` maps those that are means to their standard deviations. The
-    column ``all`` is over ``types`` task types (0 if unknown). The run played ``types_played`` of them.
+    column ``all`` is over ``types`` task types (0 if unknown). The run played ``types_played`` of them, in ``episodes``
+    episodes. ``interval`` is the 95 % interval of our figure for that column.
 
     ``otherwise`` and ``alike`` concern the rows of our planning method. ``otherwise`` maps our options to their values
     if some row has a different one. ``alike`` lists the numbers of the rows that have the same options as our run.
@@ -90,6 +97,8 @@ class ComparedTable(BaseModel):
     spread: dict[str, float]
     types: int
     types_played: int
+    episodes: int = Field(exclude=True)
+    interval: tuple[float, float] | None = Field(exclude=True)
     otherwise: dict[str, JsonValue]
     alike: tuple[int, ...]
 
@@ -128,7 +137,6 @@ def compare_with_papers(config: Config, summary: Summary) -> PaperComparison | N
 
 def _our_row(run: OurRun) -> OurRow:
     summary = run.summary
-    bounds = summary.interval_of(ALL)
     return OurRow(
         planner=run.config.title,
         models=run.models,
@@ -136,9 +144,9 @@ def _our_row(run: OurRun) -> OurRow:
         tasks=run.tasks,
         repeats=summary.repeats,
         overall=percent(summary.by_type.values()) or 0.0,
-        interval=bounds and (round(100 * bounds[0], 1), round(100 * bounds[1], 1)),
+        interval=_interval(run.rows),
         spread=None if summary.spread is None else round(100 * summary.spread, 1),
-        by_type=_by_type(run),
+        by_type=run.solved_by(_type),
         error_steps=summary.mean_error_steps,
         k_max=getattr(summary.methods.get("subtasks"), "k_max_by_type", {}),
         without=run.without,
@@ -147,8 +155,21 @@ def _our_row(run: OurRun) -> OurRow:
     )
 
 
-def _by_type(run: OurRun) -> dict[str, float]:
-    return {type: share for type, counts in run.summary.by_type.items() if (share := percent([counts])) is not None}
+def _interval(rows: Sequence[Result]) -> tuple[float, float] | None:
+    """Return the 95 % interval of the percentage solved, or None if there are no episodes or some were not played."""
+    if not rows or not all(row.outcome.played for row in rows):
+        return None
+    low, high = solved_interval(rows)
+    return round(100 * low, 1), round(100 * high, 1)
+
+
+def _type(row: Result) -> str:
+    return row.type
+
+
+def _object(row: Result) -> str:
+    """Return the object that a task is about, or "" if it names none."""
+    return str(row.entry.task.params.get("object", ""))
 
 
 def _compare_paper(paper: Publication, run: OurRun) -> ComparedPaper:
@@ -174,12 +195,18 @@ def _fits(table: PublishedTable, paper: Publication, setting: PaperSetting, run:
 
 
 def _compare_table(table: PublishedTable, paper: Publication, setting: PaperSetting, run: OurRun) -> ComparedTable:
-    types, measured = _types(table, paper), [name for name in table.columns if name in COLUMNS]
-    shares = _by_type(run) if table.by == "type" else run.by_object
+    measured = [name for name in table.columns if name in COLUMNS]
+    named = {*table.columns} - {ALL, *COLUMNS}
+    types = frozenset(paper.setting(table.env, table.split).types or (named if table.by == "type" else ()))
+    name_of = _object if table.by == "object" else _type
+    shares = run.solved_by(name_of)
     figures = {name: shares[name] for name in table.columns if name in shares}
-    share = _overall(types, setting, run)
-    if ALL in table.columns and share is not None:
-        figures[ALL] = share
+    is_comparable = not setting.types or types <= set(setting.types)
+    covered = types if ALL in table.columns else named
+    episodes = [row for row in run.rows if is_comparable and (not covered or name_of(row) in covered)]
+    has_overall = ALL in table.columns and bool(episodes)
+    if has_overall:
+        figures[ALL] = percent((row.solved, 1) for row in episodes) or 0.0
     rows, options = table.rows_of(run.config.planner), run.options
     theirs = {name: [row.options.get(name) for row in rows.values()] for row in rows.values() for name in row.options}
     return ComparedTable(
@@ -188,6 +215,8 @@ def _compare_table(table: PublishedTable, paper: Publication, setting: PaperSett
         spread=_present({name: COLUMNS[name].spread(run) for name in measured}),
         types=len(types),
         types_played=len(types & set(run.summary.by_type)),
+        episodes=len(episodes),
+        interval=_interval(episodes) if has_overall else None,
         otherwise={
             name: options.get(name)
             for name, values in theirs.items()
@@ -195,19 +224,6 @@ def _compare_table(table: PublishedTable, paper: Publication, setting: PaperSett
         },
         alike=tuple(n for n, row in rows.items() if all(options.get(k) == value for k, value in row.options.items())),
     )
-
-
-def _types(table: PublishedTable, paper: Publication) -> frozenset[str]:
-    """Return the task types that a table covers, or an empty set if neither it nor the paper's setting names them."""
-    named = {name for name in table.columns if name != ALL and name not in COLUMNS} if table.by == "type" else ()
-    return frozenset(paper.setting(table.env, table.split).types or named)
-
-
-def _overall(types: frozenset[str], setting: PaperSetting, run: OurRun) -> float | None:
-    """Return our share of solved tasks over the types of a table, or None if the run's setting lacks some of them."""
-    if setting.types and not types <= set(setting.types):
-        return None
-    return percent(counts for type, counts in run.summary.by_type.items() if not types or type in types)
 
 
 def _present(figures: Mapping[str, float | None]) -> dict[str, float]:

@@ -4,14 +4,14 @@
 """
 
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 
 from pydantic import BaseModel, JsonValue
 
-from planbook.config import SHIPPED_LIBRARY, Config, LearningSettings, PaperSettings, effective_options
+from planbook.config import PAPER_OPTIONS, SHIPPED_LIBRARY, Config, LearningSettings, PaperSettings, effective_options
 from planbook.envs import load_environment
 from planbook.errors import BadArgument
 from planbook.knowledge import RETRIEVAL, learned_in, with_manual
@@ -67,8 +67,6 @@ def _papers_with(planner: str) -> str:
 
 LEFT_OUT_IN_TESTING = frozenset({"formulation"})
 """Parts that the paper left out only in testing, not in building."""
-OBJECT = "object"
-"""The parameter of a task that names the object it is about."""
 CHOSEN_BY_METHOD = ("replans", "selector")
 """Options for which None means that the method chooses a value. For all other options, it means no limit."""
 ALL_THAT_IS_LEARNED = "all that is learned"
@@ -96,8 +94,8 @@ class OurRun:
     summary: Summary
     models: tuple[str, ...]
     """The models that answered, under the names that their servers reported."""
-    by_object: dict[str, float]
-    """Maps the object that tasks are about to the percentage of these tasks that were solved."""
+    rows: Sequence[Result]
+    """The episodes that count."""
     origin: KnowledgeOrigin | None
 
     @property
@@ -111,6 +109,13 @@ class OurRun:
         if self.config.selection.split or self.config.selection.ids:
             return self.config.selection.split or ""
         return self.config.environment.splits[0]
+
+    def solved_by(self, name_of: Callable[[Result], str]) -> dict[str, float]:
+        """Return the percentage solved of the episodes to which ``name_of`` gives the same name, by that name."""
+        counts = defaultdict[str, list[tuple[int, int]]](list)
+        for row in self.rows:
+            counts[name_of(row)].append((row.solved, 1))
+        return {name: share for name, pairs in sorted(counts.items()) if (share := percent(pairs)) is not None}
 
     @property
     def tasks(self) -> int:
@@ -165,8 +170,7 @@ def our_run(config: Config, summary: Summary, *, learning: bool) -> OurRun:
     """
     results = read_folder(Path(summary.run))
     models = models_asked(results) if method(config.planner).roles else ()
-    by_object = _by_object(results.episodes.values())
-    return OurRun(config, summary, models, by_object, _origin(config) if learning else None)
+    return OurRun(config, summary, models, results.counted, _origin(config) if learning else None)
 
 
 def _origin(config: Config) -> KnowledgeOrigin:
@@ -184,13 +188,6 @@ def _formulated(known: list[Knowledge]) -> bool:
     return all(knowledge.manual for knowledge in known if knowledge.rules)
 
 
-def _by_object(rows: Iterable[Result]) -> dict[str, float]:
-    counts = defaultdict[str, list[tuple[int, int]]](list)
-    for row in rows:
-        counts[str(row.entry.task.params.get(OBJECT, ""))].append((row.solved, 1))
-    return {name: share for name, pairs in counts.items() if (share := percent(pairs)) is not None}
-
-
 def models_asked(run: RunResults) -> tuple[str, ...]:
     """Return the models that answered, or those of the configuration if none was asked."""
     return tuple(run.answered) or tuple(dict.fromkeys(run.run.config.models.values()))
@@ -199,8 +196,6 @@ def models_asked(run: RunResults) -> tuple[str, ...]:
 OPTIONS_WITHOUT_EFFECT = ("engine",)
 """Options of environments that do not change observations."""
 NO_LIMIT = "no limit"
-COMPARED_OPTIONS = ("tasks_per_type", "solved_after", "max_rules", "start", "libraries_only", "per_type")
-"""The options of building runs that are compared with a paper's."""
 
 
 class PaperDifference(BaseModel):
@@ -313,8 +308,9 @@ def _building(origin: KnowledgeOrigin, building: Config, learning: LearningSetti
     yield "building split", building.selection.split, theirs.split
     yield "actions that an episode of building may take", building.actions, theirs.actions
     yield from _options(" in building", comparable_options(building), theirs.options)
-    for name in COMPARED_OPTIONS:
+    for name in (*PAPER_OPTIONS, "conclusions"):
         yield f"{name} in building", _limit(getattr(learning, name)), _limit(getattr(theirs.learning, name))
+    yield "procedures in building", "learned and verified" if learning.procedures else None, "none"
     if building.selection.ids or building.selection.types:
         yield "built on", ", ".join(building.selection.types or building.selection.ids), "all types"
 

@@ -51,14 +51,20 @@ def _describe_run(ours: OurRow) -> str:
     models = ", ".join(ours.models) or "no model"
     spread = "" if ours.spread is None else f", standard deviation {ours.spread:.1f}"
     left_out = f"; without {', '.join(ours.without)}" if ours.without else ""
-    solved = f"; {ours.overall:.1f} % solved, 95 % interval {_interval(ours)}"
+    solved = f"; {ours.overall:.1f} % solved, 95 % interval {_interval(ours.interval)}"
     tasks, repeats = counted(ours.tasks, "task"), counted(ours.repeats, "repeat")
     played = f"{ours.planner} with {models}, {ours.split or 'tasks'}: {tasks}, {repeats}"
     return f"{played}{solved}{spread}{left_out}"
 
 
-def _interval(ours: OurRow) -> str:
-    return f"{ours.interval[0]:.1f} to {ours.interval[1]:.1f}" if ours.interval else NO_FIGURE
+def _episodes(compared: ComparedTable) -> str:
+    """Return a line with the number of episodes in our row, and the interval of its column ``all``, if it has one."""
+    bounds = f", {_interval(compared.interval)}" if ALL in compared.ours else ""
+    return f"\nn {compared.episodes}{bounds}" if compared.episodes else ""
+
+
+def _interval(bounds: tuple[float, float] | None) -> str:
+    return f"{bounds[0]:.1f} to {bounds[1]:.1f}" if bounds else NO_FIGURE
 
 
 def _title(paper: ComparedPaper, compared: ComparedTable, model: str = "") -> str:
@@ -84,8 +90,8 @@ def _upright(paper: ComparedPaper, compared: ComparedTable, ours: OurRow) -> Ite
         cells.append((_method(row, rows) + like_ours, *figures, *k_max))
     k_max = [fixed(ours.k_max.get(type), 1) for type in k_max_types]
     options = (_option(name, value) for name, value in compared.otherwise.items())
-    label = ", ".join((f"{OURS}: {ours.planner}", *options)) + f"\nn {ours.tasks * ours.repeats}, {_interval(ours)}"
-    cells.append((label, *(_our_figure(name, compared) for name in columns), *k_max))
+    label = ", ".join((f"{OURS}: {ours.planner}", *options))
+    cells.append((label + _episodes(compared), *(_our_figure(name, compared) for name in columns), *k_max))
     yield Grid("", "method", [head.replace(" ", "\n") for head in heads], cells)
 
 

@@ -67,13 +67,11 @@ def _success_bars(runs: Sequence[RunResults], first: int) -> Iterator[Chart]:
 
 
 def _solved_curves(runs: Sequence[RunResults], first: int) -> Iterator[Chart]:
-    """Yield a line chart: for each run, the share of solved episodes after each episode."""
-    series = [
-        {"name": run.name, "hue": number, "points": thin_out(list(_solved_so_far(run)))}
-        for number, run in enumerate(runs, first)
-        if len(run.order) >= MIN_EPISODES
-    ]
-    if any(0 < run.summary().solved < len(run.order) for run in runs) and series:
+    """Yield a line chart, unless all lines are flat: for each run, the share of solved episodes after each episode."""
+    lines = ((run.name, number, list(_solved_so_far(run))) for number, run in enumerate(runs, first))
+    curves = [line for line in lines if len(line[2]) >= MIN_EPISODES]
+    if any(share != points[0][1] for _, _, points in curves for _, share in points):
+        series = [{"name": name, "hue": hue, "points": thin_out(points)} for name, hue, points in curves]
         yield _lines("Share of episodes solved so far", EPISODES, series)
 
 

@@ -127,7 +127,8 @@ def row(run: RunResults, episode: Result, anchor: str, *, live: bool = False) ->
     ending, cost = episode.ending, episode.cost
     is_waiting = live and episode.index not in run.order
     details = [cause] if (cause := cause_of(ending)) else []
-    details.append(counted(cost.actions, "action") + score_of(ending))
+    if not (is_waiting or episode.is_skipped):
+        details.append(counted(cost.actions, "action") + score_of(ending))
     details += [counted(ending.error_steps, "error step")] if ending.error_steps else []
     details += [counted(cost.calls, "call"), counted(cost.tokens, "token")] if cost.calls else []
     return {

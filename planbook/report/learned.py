@@ -1,6 +1,6 @@
 """What a building run learned, as blocks of the page: the manual, each rule with its evidence, procedures and so on."""
 
-from collections.abc import Iterator, Mapping, Sized
+from collections.abc import Iterator, Mapping
 from functools import cache
 from typing import Any
 
@@ -15,6 +15,8 @@ from planbook.results.table import RunResults
 from planbook.rules import NO_EVIDENCE, Applied, Evidence, Rule, count_evidence, rule_text
 from planbook.wording import counted
 
+KINDS = ("rule", "procedure", "skill", "reflection")
+"""What a building run learns; ``Knowledge`` has an attribute with all of each kind, such as ``rules``."""
 INERT = ("link", "autolink", "image", "html_inline", "html_block", "reference")
 """Kinds of Markdown that are shown as written, since a model wrote the text."""
 HEADING_SHIFT, LOWEST_HEADING = 3, 6
@@ -28,14 +30,7 @@ def final_states(run: RunResults) -> Mapping[str, KnowledgeState]:
 
 def count_learned(states: Mapping[str, KnowledgeState]) -> tuple[str, str]:
     """Return how much was learned, such as "3 rules, 1 skill", and the number of changes to the rules."""
-    known = [state.knowledge for state in states.values()]
-    kinds: dict[str, list[Sized]] = {
-        "rule": [knowledge.rules for knowledge in known],
-        "procedure": [knowledge.procedures for knowledge in known],
-        "skill": [knowledge.skills for knowledge in known],
-        "reflection": [knowledge.reflections for knowledge in known],
-    }
-    totals = {kind: sum(map(len, groups)) for kind, groups in kinds.items()}
+    totals = {kind: sum(len(getattr(state.knowledge, f"{kind}s")) for state in states.values()) for kind in KINDS}
     counts = [counted(total, kind) for kind, total in totals.items() if total or kind == "rule"]
     changes = sum(len(state.history.entries) for state in states.values())
     return ", ".join(counts), f"{counted(changes, 'change')} to the rules"
@@ -101,15 +96,13 @@ def step_text(scope: str, body: Mapping[str, Any]) -> str | None:
     if "history" not in body:
         return None
     state = KnowledgeState.model_validate(body)
-    known = state.knowledge
     changes = [
         rule_text(rule_change.after).rstrip() if rule_change.after else f"{rule_change.id} was deleted"
         for entry in state.history.entries
         if isinstance(entry, Applied) and entry.change.batch.where.startswith(f"{scope}/")
         for rule_change in entry.change.touched
     ]
-    kinds = {"rule": known.rules, "skill": known.skills, "reflection": known.reflections}
-    counts = [counted(len(items), kind) for kind, items in (kinds | {"procedure": known.procedures}).items()]
+    counts = [counted(len(getattr(state.knowledge, f"{kind}s")), kind) for kind in KINDS]
     return "\n\n".join([*changes, ", ".join(counts)])
 
 

@@ -8,7 +8,7 @@ from contextlib import ExitStack, closing
 from pathlib import Path
 
 from planbook.compare.groups import group_rows
-from planbook.compare.pairs import compare_all
+from planbook.compare.pairs import RunComparison, compare, with_corrections
 from planbook.compare.reruns import actions_taken
 from planbook.compare.tables import comparison_parts, group_parts
 from planbook.console import ALL
@@ -173,12 +173,20 @@ def settings_blocks(run: RunResults) -> Iterator[Block]:
 
 
 def comparison_blocks(runs: Sequence[RunResults]) -> Iterator[Block]:
-    """Yield a table of several runs, and what distinguishes each from the first on the tasks that both played."""
+    """Yield a table of several runs, and what distinguishes each from the first on the tasks that both played.
+
+    A run that cannot be compared with the first is named, and has no paired differences.
+    """
     yield from part_blocks(group_parts(group_rows(runs)))
     yield blocks.heading("The same tasks, pair by pair")
-    try:
-        for number, comparison in enumerate(compare_all(runs)):
-            yield from part_blocks(comparison_parts(comparison, chr(ord("B") + number)))
-    except BadArgument as error:
-        yield blocks.paragraph(f"There is no paired difference: {error}", "note")
+    compared, (first, *others) = list[RunComparison](), runs
+    while others and not compared:
+        for other in others:
+            try:
+                compared.append(compare(first, other))
+            except BadArgument as error:
+                yield blocks.paragraph(f"Not compared: {error}", "note")
+        first, *others = others  # if no run can be compared with the first, the next takes its place
+    for number, comparison in enumerate(with_corrections(compared)):
+        yield from part_blocks(comparison_parts(comparison, chr(ord("B") + number)))
     yield {"block": "charts", "charts": charts(runs)}

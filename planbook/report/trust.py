@@ -10,7 +10,7 @@ from typing import Any
 from planbook.config import flatten_settings
 from planbook.planner import Outcome, Spending
 from planbook.report import blocks
-from planbook.report.blocks import Block, Line, format_money, link, links, marked, utc_time
+from planbook.report.blocks import Block, Line, format_money, links, marked, utc_time
 from planbook.results.rendering import UNSAFE, failure_lines, payoff_line, spending_lines
 from planbook.results.table import RunResults
 from planbook.runs import RunFile
@@ -26,7 +26,7 @@ MEANINGS: Mapping[Outcome, str] = {
 }
 """Maps each outcome to the explanation that the page gives of it."""
 MAX_LISTED = 200
-"""Maximum number of false claims, tracebacks and task seeds that are listed."""
+"""Maximum number of false claims and task seeds that are listed."""
 
 
 def trust_blocks(run: RunResults, anchor: str) -> Iterator[Block]:
@@ -36,27 +36,16 @@ def trust_blocks(run: RunResults, anchor: str) -> Iterator[Block]:
     rows: list[Sequence[Line]] = [
         [[marked("span", in_words(outcome.value), f"outcome {outcome.value}")], f"{counts[outcome]:,}", meaning]
         for outcome, meaning in MEANINGS.items()
+        if counts[outcome]
     ]
-    yield blocks.table(
-        ["outcome", "episodes", "meaning"], [*rows, ["all", f"{summary.tasks:,}", ""]], "meanings", total=True
-    )
-    yield from map(blocks.paragraph, failure_lines(summary))
-    yield from _tracebacks(run, anchor)
+    yield blocks.table(["outcome", "episodes", "meaning"], rows, "meanings")
+    yield from map(blocks.paragraph, failure_lines(summary.model_copy(update={"failures": {}})))  # listed above
     if run.run.file.unsafe_no_sandbox:
         yield blocks.paragraph(UNSAFE, "unsafe")
     if false_claims := [(row.entry.task.id, f"{anchor}-{row.index}") for row in run.counted if row.claim.is_false]:
         yield blocks.paragraph(["Claims that are false: ", *links(false_claims, MAX_LISTED)], "false-claims")
     yield blocks.heading("Inputs of the run")
     yield from _inputs(run)
-
-
-def _tracebacks(run: RunResults, anchor: str) -> Iterator[Block]:
-    """Yield the tracebacks of broken episodes, each with a link to its episode."""
-    for row in [episode for episode in run.counted if episode.outcome is Outcome.BROKEN][:MAX_LISTED]:
-        first, _, trace = (row.ending.message if row.ending else "").partition("\n")
-        if trace:
-            line = [link(row.entry.task.id, f"{anchor}-{row.index}"), f": {first}"]
-            yield blocks.details(line, [blocks.pre(trace)])
 
 
 def _inputs(run: RunResults) -> Iterator[Block]:
@@ -96,6 +85,7 @@ COST_COLUMNS = (
     "money",
     "model time",
 )
+ZEROS = {"0", "$0.00", "0:00"}
 Costs = Mapping[str, Spending]
 """Maps names, such as those of roles, to their costs, from the highest to the lowest."""
 
@@ -113,15 +103,17 @@ def cost_blocks(run: RunResults) -> Iterator[Block]:
     yield from map(blocks.paragraph, (*spending_lines(run.summary()), *payoff_line(run.payoff())))
     if not by_kind["role"]:
         return
-    yield _cost_table("role", {**by_kind["role"], "all": spent})
+    total = {"all": spent} if len(by_kind["role"]) > 1 else {}
+    yield _cost_table("role", {**by_kind["role"], **total})
     yield blocks.details("By model, and by prompt", [_cost_table(kind, by_kind[kind]) for kind in ("model", "prompt")])
-    note = "Money is in US dollars, from the price table; recorded replies cost nothing."
     if outside.calls:
         calls, tokens = counted(outside.calls, "call"), counted(outside.tokens, "token")
-        note = f"Outside the episodes, in learning and formulating: {calls}, {tokens}. {note}"
+        yield blocks.paragraph(f"Outside the episodes, in learning and formulating: {calls}, {tokens}.", "note")
+    if spent.money != 0:
+        yield blocks.paragraph("Money is in US dollars, from the price table; recorded replies cost nothing.", "note")
     if spent.money is None:
-        note += " The price is unknown if a model is missing from the table: give a table that has it with --prices."
-    yield blocks.paragraph(note, "note")
+        note = "The price is unknown if a model is missing from the table: give a table that has it with --prices."
+        yield blocks.paragraph(note, "note")
 
 
 def money_per_solved(spent: Spending, solved: int) -> str:
@@ -130,8 +122,10 @@ def money_per_solved(spent: Spending, solved: int) -> str:
 
 
 def _cost_table(kind: str, rows: Costs) -> Block:
-    lines = [[name, *_cells(spent)] for name, spent in rows.items()]
-    return blocks.table([f"by {kind}", *COST_COLUMNS], lines, f"costs by-{kind}", total="all" in rows)
+    """Return a table of costs, without columns in which every figure is zero."""
+    columns = zip(COST_COLUMNS, *map(_cells, rows.values()), strict=True)
+    head, *lines = zip([f"by {kind}", *rows], *(column for column in columns if {*column[1:]} - ZEROS), strict=True)
+    return blocks.table(head, lines, f"costs by-{kind}", total="all" in rows)
 
 
 def _cells(spent: Spending) -> list[str]:

@@ -12,6 +12,11 @@ from planbook.wording import ESTIMATED, NO_FIGURE, PRICE_UNKNOWN, counted, first
 
 SHOWN = 3
 """Maximum number of false claims, of broken episodes and of unjudged ones that are listed by name."""
+NO_BREAK_EVEN = (
+    "The break-even point (pays) needs a run that learned nothing, with the same settings apart from seeds and "
+    "knowledge, and a solved task in both runs. A building run has none. A row without figures: the cost of learning "
+    "its knowledge is not known."
+)
 UNSAFE = "Plans were allowed to run where the kernel cannot confine them (--unsafe-no-sandbox)."
 
 
@@ -21,7 +26,8 @@ def results_table(summary: Summary, title: str) -> Grid:
     Episodes that were broken or not run have columns of their own, because they are not failures of the method.
     """
     unplayed = ("broken", "not run") if summary.unplayed else ()
-    columns = ("solved", *unplayed, "tasks", "%", "95 % interval", "mean actions", "mean error steps")
+    counted_as = "tasks" if summary.repeats == 1 else "episodes"
+    columns = ("solved", *unplayed, counted_as, "%", "95 % interval", "mean actions", "mean error steps")
     unplayed_in_all = [sum(column) for column in zip(*summary.unplayed_by_type.values(), strict=True)] or [0, 0]
     kinds = [(kind, *counts, summary.unplayed_by_type.get(kind, (0, 0))) for kind, counts in summary.by_type.items()]
     means = {**summary.mean_actions_by_type, ALL: summary.mean_actions}
@@ -166,9 +172,10 @@ def payoff_table(rows: Mapping[str, LearningPayoff | None], name: str = "run") -
     title = "For each solved task, without and with the cost of learning"
     columns = ("learning: calls", "tokens", *played, "pays")
     yield Grid(title, name, columns, [(row, *_payoff_cells(payoff)) for row, payoff in rows.items()])
-    for row, payoff in rows.items():
-        if payoff and payoff.has_learned and payoff.beside:
-            yield _break_even(row, payoff)
+    learned = {row: payoff for row, payoff in rows.items() if payoff and payoff.has_learned}
+    yield from (_break_even(row, payoff) for row, payoff in learned.items() if payoff.beside)
+    if not all(payoff.beside for payoff in learned.values()):
+        yield NO_BREAK_EVEN
 
 
 def _payoff_cells(payoff: LearningPayoff | None) -> Iterator[str]:

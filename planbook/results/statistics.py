@@ -188,7 +188,6 @@ class Estimate(NamedTuple):
     high: float | None
 
 
-UNKNOWN = Estimate(None, None, None)
 Parts = Sequence[tuple[float, float]]
 """The numerator and the denominator of each task."""
 
@@ -225,7 +224,7 @@ def _has_interval(parts: Parts) -> bool:
 
 def _estimate(value: float, residuals: Sequence[float], has_interval: bool) -> Estimate:
     if not isfinite(value):
-        return UNKNOWN
+        return Estimate(None, None, None)
     if not has_interval:
         return Estimate(round(value, 6), None, None)
     count = len(residuals)

@@ -14,7 +14,6 @@ from planbook.results.measures import ALL, Measure, measures, milestones, total_
 from planbook.results.rows import NO_CLAIM, Result, TaskClaim
 from planbook.results.statistics import wilson_over
 
-NO_COUNTS: Mapping[str, int] = {}
 ALWAYS = ("subtasks", "graph", "goals", "search")
 """Keys that ``--json`` has for every run, whatever its method; null if the method has no such figures."""
 
@@ -125,7 +124,7 @@ def summarise(
     run: str,
     spent: Spending | None = None,
     known: Sequence[str] = (),
-    unjudgeable: Mapping[str, int] = NO_COUNTS,
+    unjudgeable: Mapping[str, int] = {},
     figures: Sequence[type[Figures]] | None = None,
     payoff: LearningPayoff | None = None,
 ) -> Summary:
@@ -146,8 +145,8 @@ def summarise(
     shares = [fmean(solved) for solved in of_repeat if solved]
     return Summary(
         tasks=len(counted),
-        solved=_solved(counted),
-        by_type={kind: (_solved(group), len(group)) for kind, group in of_type.items()},
+        solved=sum(row.solved for row in counted),
+        by_type={kind: (sum(row.solved for row in group), len(group)) for kind, group in of_type.items()},
         mean_score=round(fmean([row.ending.verdict.score for row in counted] or [0.0]), 4),
         failures=dict(Counter(row.ending.cause for row in counted if not row.solved).most_common()),
         mean_actions=mean_actions(counted),
@@ -233,10 +232,6 @@ def mean_errors(rows: Iterable[Result]) -> float | None:
     Only episodes that were played count.
     """
     return mean_of(row.ending.error_steps for row in rows if row.outcome.played)
-
-
-def _solved(rows: Iterable[Result]) -> int:
-    return sum(row.solved for row in rows)
 
 
 def _unplayed(rows: Iterable[Result]) -> tuple[int, int]:

@@ -226,12 +226,13 @@ class RunResults:
     def earlier_learning(self) -> Mapping[Path, Spending] | None:
         """Maps the building runs from which this run has its knowledge to what they had spent when this run began.
 
-        It includes the runs that those runs built on, and is empty for the shipped library. It is None if another
-        library is no run of `planbook build`, if one of the runs cannot be read, or if this run was imported, and so
-        has only the name of its library.
+        It includes the runs that those runs built on. It is empty for the shipped library, and for a folder in which
+        this run found no knowledge. It is None if another library is no run of `planbook build`, if one of the runs
+        cannot be read, or if this run was imported, and so has only the name of its library.
         """
-        config = self.run.config
-        if config.library == SHIPPED_LIBRARY:
+        config, made_of = self.run.config, self.run.made_of
+        names = ["a library"] if made_of is None else made_of.knowledge  # an older planbook did not record them
+        if config.library == SHIPPED_LIBRARY or all(name.startswith(("start", "demonstration ")) for name in names):
             return {}
         if self.run.imported:
             return None

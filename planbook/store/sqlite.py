@@ -6,7 +6,7 @@ import sqlite3
 import struct
 import threading
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from urllib.parse import quote
 
@@ -39,6 +39,7 @@ class Sqlite:
         self._thread_lock = threading.Lock()
         self._writer: sqlite3.Connection | None = None
         self._lock_file = -1
+        self._episode_locks: set[int] = set()
         if to_write:
             self._lock_file = self._open_locks()
             try:
@@ -51,9 +52,10 @@ class Sqlite:
     def add(self, rows: Sequence[EventRow], texts: Mapping[str, str]) -> None:
         """Write events, and texts that may exist already, in one transaction. Raises BadRun."""
         try:
-            with self._thread_lock, _locked(self._lock_file, WRITING), self._transaction() as writer:
-                if texts:
-                    writer.executemany(ADD_TEXT, texts.items())
+            assert self._writer is not None
+            with self._thread_lock, _locked(self._lock_file, WRITING), self._writer as writer:
+                writer.execute("BEGIN IMMEDIATE")
+                writer.executemany(ADD_TEXT, texts.items())
                 writer.executemany(ADD_EVENT, rows)
         except sqlite3.IntegrityError as error:
             raise BadRun(f"{self._path}: an event was written twice: {error}; is the run open elsewhere?") from error
@@ -66,13 +68,6 @@ class Sqlite:
 
     def _cannot_write(self, error: BaseException) -> BadRun:
         return BadRun(f"{self._path} cannot be written: {error}; nothing recorded so far is lost")
-
-    @contextmanager
-    def _transaction(self) -> Iterator[sqlite3.Connection]:
-        assert self._writer is not None
-        with self._writer as writer:
-            writer.execute("BEGIN IMMEDIATE")
-            yield writer
 
     @contextmanager
     def reading(self) -> Iterator[Connection]:
@@ -101,10 +96,13 @@ class Sqlite:
     def lock(self, index: int) -> Iterator[bool]:
         """Try to lock the episode's byte of the lock file. Each lock has a new descriptor, to exclude other threads."""
         descriptor = self._open_locks()
+        self._episode_locks.add(descriptor)
         try:
             yield _try_lock(descriptor, FIRST_EPISODE + index)
         finally:
-            os.close(descriptor)  # releases the lock
+            with suppress(KeyError):  # if the store has been closed, so has the descriptor
+                self._episode_locks.remove(descriptor)
+                os.close(descriptor)  # releases the lock
 
     def claim(self) -> None:
         """Do nothing: the process that plays has locked the run's folder."""
@@ -120,11 +118,14 @@ class Sqlite:
             raise self._cannot_write(error) from error
 
     def close(self) -> None:
-        """Close the files; everything is already written."""
-        if self._writer is not None:
-            self._writer.close()
-            self._writer = None
-            os.close(self._lock_file)
+        """Close the files and release all locks; everything is already written."""
+        with self._thread_lock:
+            if self._writer is not None:
+                self._writer.close()
+                os.close(self._lock_file)
+                self._writer, self._lock_file = None, -1
+        while self._episode_locks:
+            os.close(self._episode_locks.pop())
         self._engine.dispose()
 
 

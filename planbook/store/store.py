@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 from sqlalchemy import Connection, Select, and_, bindparam, or_, select
 
 from planbook.envs import missing_extra
+from planbook.errors import BadRun
 from planbook.planner import Body, EventKind
 from planbook.store.sqlite import Sqlite
 from planbook.store.tables import (
@@ -54,7 +55,10 @@ Watch = Callable[[EventKind, Body], None]
 
 
 class EpisodeJournal:
-    """The journal of one episode. Recorded events are read once; new events are committed to the store immediately."""
+    """The journal of one episode. Recorded events are read once; new events are committed to the store immediately.
+
+    ``watch`` is called with each new event.
+    """
 
     def __init__(self, store: "Store", path: str, watch: Watch | None = None) -> None:
         self._store, self._watch = store, watch
@@ -69,7 +73,9 @@ class EpisodeJournal:
         return self._recorded.get((scope, kind, number))
 
     def put(self, scope: str, kind: EventKind, number: int, body: Body) -> None:
-        """Add an event and commit it."""
+        """Add an event and commit it. Raises BadRun."""
+        if self._store.journals_closed:
+            raise BadRun("the run was interrupted: what happens now in its episodes is not recorded")
         self._store.put(scope, kind, number, body)
         self._recorded[scope, kind, number] = body
         if self._watch is not None:
@@ -95,6 +101,8 @@ class Store:
 
     def __init__(self, location: StoreLocation, *, to_write: bool = True) -> None:
         self.location = location
+        self.journals_closed = False
+        """True once nothing more of any episode is recorded, although threads may still play some."""
         self._stored_texts: set[str] = set()
         self._database = _open(location, to_write=to_write)
         with self._database.reading() as connection:
@@ -182,12 +190,9 @@ class Store:
         """The spending and reservations of all processes."""
         return StoreLedger(self._database.writing)
 
-    def journal(self, path: str, watch: Watch | None = None) -> EpisodeJournal:
-        """Return the journal of one episode; ``watch`` is called with each new event."""
-        return EpisodeJournal(self, path, watch)
-
     def close(self) -> None:
         """Close the database; everything is already written."""
+        self.journals_closed = True
         self._database.close()
 
 

@@ -11,61 +11,48 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any, NamedTuple, Self
 
+import sqlalchemy as sa
 from pydantic import JsonValue
-from sqlalchemy import (
-    Column,
-    Connection,
-    Float,
-    Integer,
-    MetaData,
-    String,
-    Table,
-    Text,
-    UniqueConstraint,
-    bindparam,
-    delete,
-    insert,
-    select,
-    update,
-)
 
 from planbook.errors import BadArgument
 from planbook.planner import AllowsCall, Amount, Body
 
-METADATA = MetaData()
-SCOPE = Text().with_variant(Text(collation="C"), "postgresql")
+METADATA = sa.MetaData()
+SCOPE = sa.Text().with_variant(sa.Text(collation="C"), "postgresql")
 """Scopes are sorted by bytes, as in SQLite, so that the scopes below a scope are a range."""
-EVENT = Table(
+EVENT = sa.Table(
     "event",
     METADATA,
-    Column("id", Integer, primary_key=True),
-    Column("scope", SCOPE, nullable=False),
-    Column("kind", String(16), nullable=False),
-    Column("n", Integer, nullable=False),
-    Column("body", Text, nullable=False),
-    Column("at", Float, nullable=False),
-    UniqueConstraint("scope", "kind", "n"),
+    sa.Column("id", sa.Integer, primary_key=True),
+    sa.Column("scope", SCOPE, nullable=False),
+    sa.Column("kind", sa.String(16), nullable=False),
+    sa.Column("n", sa.Integer, nullable=False),
+    sa.Column("body", sa.Text, nullable=False),
+    sa.Column("at", sa.Float, nullable=False),
+    sa.UniqueConstraint("scope", "kind", "n"),
 )
-LEDGER = Table(
+LEDGER = sa.Table(
     "ledger",
     METADATA,
-    Column("call", Text, primary_key=True),
-    Column("calls", Integer, nullable=False),
-    Column("tokens", Integer, nullable=False),
-    Column("money", Float, nullable=False),
+    sa.Column("call", sa.Text, primary_key=True),
+    sa.Column("calls", sa.Integer, nullable=False),
+    sa.Column("tokens", sa.Integer, nullable=False),
+    sa.Column("money", sa.Float, nullable=False),
 )
 """The amounts spent, and the amount reserved for each model call under way; see ``StoreLedger``."""
-LEASE = Table(
+LEASE = sa.Table(
     "lease",
     METADATA,
-    Column("episode", Integer, primary_key=True, autoincrement=False),
-    Column("worker", Text, nullable=False),
-    Column("lost", Integer, nullable=False),
-    Column("events", Integer, nullable=False),
+    sa.Column("episode", sa.Integer, primary_key=True, autoincrement=False),
+    sa.Column("worker", sa.Text, nullable=False),
+    sa.Column("lost", sa.Integer, nullable=False),
+    sa.Column("events", sa.Integer, nullable=False),
 )
 """For each leased episode: the last worker, the number of workers lost on it in a row, and the highest number of events
 that the episode had when one was lost."""
-TEXT = Table("text", METADATA, Column("hash", String(64), primary_key=True), Column("body", Text, nullable=False))
+TEXT = sa.Table(
+    "text", METADATA, sa.Column("hash", sa.String(64), primary_key=True), sa.Column("body", sa.Text, nullable=False)
+)
 
 
 class Event(NamedTuple):
@@ -136,7 +123,10 @@ def _pack_value(value: JsonValue, texts: dict[str, str]) -> JsonValue:
         texts[digest] = value
         return {TEXT_KEY: digest}
     if isinstance(value, dict):
-        return {_escape(key): _pack_value(item, texts) for key, item in value.items()}
+        return {
+            f"{ESCAPE}{key}" if key.startswith(("$", ESCAPE)) else key: _pack_value(item, texts)
+            for key, item in value.items()
+        }
     if isinstance(value, list):
         return [_pack_value(item, texts) for item in value]
     return value
@@ -151,11 +141,6 @@ def _storable(text: str) -> bool:
         return b"\0" not in text.encode("utf-8")
     except UnicodeEncodeError:
         return False
-
-
-def _escape(key: str) -> str:
-    """Return a key, with ESCAPE in front if it could be mistaken for one of the store's own."""
-    return f"{ESCAPE}{key}" if key.startswith(("$", ESCAPE)) else key
 
 
 URL_STARTS = ("postgresql://", "postgres://")
@@ -194,7 +179,7 @@ def without_password(url: str) -> str:
     return re.sub(r"(?<=[?&])password=[^&]*(&|$)", "", bare).rstrip("?&")
 
 
-Connect = Callable[[], AbstractContextManager[Connection]]
+Connect = Callable[[], AbstractContextManager[sa.Connection]]
 SPENT, ACTIONS = "spent", "actions"
 """Names of the row with the amount spent, and of the row with the number of actions (in the column ``calls``). Every
 other row has the name of a model call, and the amount that is reserved for the call."""
@@ -213,7 +198,7 @@ class StoreLedger:
     def open(self, spent: Amount, actions: int) -> None:
         """Set the amount and the number of actions spent so far, and remove all reservations."""
         with self._writing() as connection:
-            connection.execute(delete(LEDGER))
+            connection.execute(sa.delete(LEDGER))
             _put(connection, SPENT, spent)
             _put(connection, ACTIONS, Amount(actions))
 
@@ -221,19 +206,21 @@ class StoreLedger:
         """Count further actions. Returns the number of actions of all processes so far."""
         row = LEDGER.c.call == ACTIONS
         with self._writing() as connection:
-            connection.execute(update(LEDGER).where(row).values(calls=LEDGER.c.calls + number))
-            return int(connection.execute(select(LEDGER.c.calls).where(row)).scalar_one())
+            connection.execute(sa.update(LEDGER).where(row).values(calls=LEDGER.c.calls + number))
+            return int(connection.execute(sa.select(LEDGER.c.calls).where(row)).scalar_one())
 
     def reserve(self, call: str, amount: Amount, allows: AllowsCall) -> bool:
         """Reserve an amount for a call if ``allows`` accepts what is spent and reserved. Returns whether it does."""
         with self._writing() as connection:
             _spend(connection, Amount())
-            amounts = {row.call: Amount(row.calls, row.tokens, row.money) for row in connection.execute(select(LEDGER))}
+            amounts = {
+                row.call: Amount(row.calls, row.tokens, row.money) for row in connection.execute(sa.select(LEDGER))
+            }
             spent = amounts.pop(SPENT)
             amounts.pop(ACTIONS, None)
             amounts.pop(call, None)  # left by a worker that was lost during this call
             if allowed := allows(spent, sum(amounts.values(), Amount())):
-                connection.execute(delete(LEDGER).where(LEDGER.c.call == call))
+                connection.execute(sa.delete(LEDGER).where(LEDGER.c.call == call))
                 _put(connection, call, amount)
             return allowed
 
@@ -241,29 +228,29 @@ class StoreLedger:
         """Replace the amount that is reserved for a call with the call's actual cost."""
         with self._writing() as connection:
             _spend(connection, spent)
-            connection.execute(delete(LEDGER).where(LEDGER.c.call == call))
+            connection.execute(sa.delete(LEDGER).where(LEDGER.c.call == call))
 
     def release(self, call: str) -> None:
         """Remove the reservation for a call, if there is one."""
         with self._writing() as connection:
-            connection.execute(delete(LEDGER).where(LEDGER.c.call == call))
+            connection.execute(sa.delete(LEDGER).where(LEDGER.c.call == call))
 
     def release_below(self, path: str) -> None:
         """Remove the reservations for all calls of an episode, after its worker was lost."""
         with self._writing() as connection:
-            connection.execute(delete(LEDGER).where(LEDGER.c.call.startswith(f"{path}/", autoescape=True)))
+            connection.execute(sa.delete(LEDGER).where(LEDGER.c.call.startswith(f"{path}/", autoescape=True)))
 
 
-def _spend(connection: Connection, amount: Amount) -> None:
+def _spend(connection: sa.Connection, amount: Amount) -> None:
     spent = {name: LEDGER.c[name] + number for name, number in vars(amount).items()}
-    connection.execute(update(LEDGER).where(LEDGER.c.call == SPENT).values(spent))
+    connection.execute(sa.update(LEDGER).where(LEDGER.c.call == SPENT).values(spent))
 
 
-def _put(connection: Connection, call: str, amount: Amount) -> None:
-    connection.execute(insert(LEDGER).values(call=call, **vars(amount)))
+def _put(connection: sa.Connection, call: str, amount: Amount) -> None:
+    connection.execute(sa.insert(LEDGER).values(call=call, **vars(amount)))
 
 
-LEASE_OF = select(LEASE).where(LEASE.c.episode == bindparam("of"))
+LEASE_OF = sa.select(LEASE).where(LEASE.c.episode == sa.bindparam("of"))
 
 
 class Losses(NamedTuple):
@@ -285,7 +272,7 @@ class Leases:
     def open(self) -> None:
         """Delete all leases, and with them the counts of lost workers."""
         with self._writing() as connection:
-            connection.execute(delete(LEASE))
+            connection.execute(sa.delete(LEASE))
 
     def losses(self, episode: int, count: Callable[[], int]) -> Losses:
         """Return the number of workers that were lost on an episode in a row, without progress between them.
@@ -305,15 +292,15 @@ class Leases:
         row = {"episode": episode, "worker": worker, **losses._asdict()}
         with self._writing() as connection:
             if losses.lost:
-                connection.execute(delete(LEASE).where(LEASE.c.episode == episode))
-            connection.execute(insert(LEASE), row)
+                connection.execute(sa.delete(LEASE).where(LEASE.c.episode == episode))
+            connection.execute(sa.insert(LEASE), row)
 
     def give_back(self, episode: int) -> None:
         """End a lease although the episode has not ended, because the worker was not lost."""
         with self._writing() as connection:
-            connection.execute(delete(LEASE).where(LEASE.c.episode == episode))
+            connection.execute(sa.delete(LEASE).where(LEASE.c.episode == episode))
 
     def workers(self) -> list[str]:
         """Return the last worker of each episode that was leased since the current invocation began."""
         with self._reading() as connection:
-            return [row.worker for row in connection.execute(select(LEASE.c.worker))]
+            return [row.worker for row in connection.execute(sa.select(LEASE.c.worker))]

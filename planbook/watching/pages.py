@@ -8,7 +8,7 @@ from planbook.report.page import page_pieces, view
 from planbook.report.sections import sections
 from planbook.results.rows import Result
 from planbook.terminal.printing import spending
-from planbook.watching.followed_run import ACCEPTED_REQUESTS, FollowedRun, RunControl
+from planbook.watching.followed_run import ACCEPTED_REQUESTS, FollowedRun
 from planbook.wording import describe, first_line
 
 ANCHOR = "run-0"
@@ -19,8 +19,8 @@ MAX_OPEN, MAX_CHARS = 8, 160
 class Pages:
     """Renders the run that is followed. Every method reads new events first."""
 
-    def __init__(self, run: FollowedRun, control: RunControl) -> None:
-        self._run, self._control = run, control
+    def __init__(self, run: FollowedRun) -> None:
+        self._run = run
 
     def page(self) -> str:
         """Return the whole page."""
@@ -48,7 +48,7 @@ class Pages:
             news: dict[str, Any] = {
                 "state": state,
                 "title": f"{state['ended']}/{state['total']} {state['doing']} · {run.results.name}",
-                "can": ACCEPTED_REQUESTS[self._control.state],
+                "can": ACCEPTED_REQUESTS.get(run.state, ()),
                 "under_way": [f"{ANCHOR}-{episode.index}" for episode in run.open_episodes()] if run.is_played else [],
             }
             if run.version > since:
@@ -62,8 +62,7 @@ class Pages:
         run = self._run
         endings = [episode.ending for episode in run.ended_episodes()]
         return {
-            "doing": self._control.state,
-            "problem": self._control.problem,
+            "doing": run.state,
             "total": run.episode_count,
             "ended": len(endings),
             "solved": sum(ending.outcome.solved for ending in endings),

@@ -18,7 +18,7 @@ from starlette.types import ASGIApp
 
 from planbook.errors import BadArgument, BadRun
 from planbook.report.page import script_hash
-from planbook.watching.followed_run import FollowedRun, RunControl
+from planbook.watching.followed_run import FollowedRun
 from planbook.watching.pages import Pages
 from planbook.workers import Request as ControlRequest
 
@@ -42,30 +42,15 @@ def serve(run: FollowedRun, port: int, on_address: Callable[[str], None]) -> Non
         raise BadArgument(f"port {port} is not available: {error.strerror}; name another with --port") from error
     with listener:
         token, bound_port = secrets.token_urlsafe(24), listener.getsockname()[1]
-        stopping = asyncio.Event()
-        app = application(run, token, bound_port, stopping)
-        config = uvicorn.Config(app, log_level="warning", timeout_graceful_shutdown=1, lifespan="off")
+        app = application(run, token, bound_port, lambda: server.should_exit)
+        server = uvicorn.Server(uvicorn.Config(app, log_level="warning", timeout_graceful_shutdown=2, lifespan="off"))
         on_address(f"http://{HOST}:{bound_port}/?token={token}")
-        Server(config, stopping).run(sockets=[listener])
+        server.run(sockets=[listener])
 
 
-class Server(uvicorn.Server):
-    """A server that ends its event streams before it shuts down, since it would wait for them otherwise."""
-
-    def __init__(self, config: uvicorn.Config, stopping: asyncio.Event) -> None:
-        super().__init__(config)
-        self._stopping = stopping
-
-    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
-        """End every event stream, then shut the server down."""
-        self._stopping.set()
-        await super().shutdown(sockets)
-
-
-def application(run: FollowedRun, token: str, port: int, stopping: asyncio.Event) -> ASGIApp:
-    """Return the web application, protected by the access control."""
-    control = RunControl(run)
-    pages = Pages(run, control)
+def application(run: FollowedRun, token: str, port: int, is_stopping: Callable[[], bool]) -> ASGIApp:
+    """Return the web application, protected by the access control. Its event streams end once ``is_stopping``."""
+    pages = Pages(run)
 
     async def page(request: Request) -> Response:
         return HTMLResponse(await run_in_threadpool(pages.page))
@@ -78,7 +63,7 @@ def application(run: FollowedRun, token: str, port: int, stopping: asyncio.Event
         name = request.path_params["name"]
         if name not in get_args(ControlRequest):
             return PlainTextResponse("There is no such request.\n", 404)
-        await run_in_threadpool(control.ask, name)
+        await run_in_threadpool(run.ask, name)
         return PlainTextResponse("asked\n")
 
     async def refuse(request: Request, error: Exception) -> Response:
@@ -87,7 +72,7 @@ def application(run: FollowedRun, token: str, port: int, stopping: asyncio.Event
     async def news(request: Request) -> Response:
         since = request.headers.get("last-event-id") or request.query_params.get("since", "")
         version = int(since) if since.isdecimal() else 0
-        return StreamingResponse(_news(pages, version, stopping), media_type="text/event-stream")
+        return StreamingResponse(_news(pages, version, is_stopping), media_type="text/event-stream")
 
     routes = [
         Route("/", page),
@@ -98,13 +83,13 @@ def application(run: FollowedRun, token: str, port: int, stopping: asyncio.Event
     return AccessControl(Starlette(routes=routes, exception_handlers={BadRun: refuse}), token, port)
 
 
-async def _news(pages: Pages, version: int, stopping: asyncio.Event) -> AsyncIterator[str]:
+async def _news(pages: Pages, version: int, is_stopping: Callable[[], bool]) -> AsyncIterator[str]:
     """Yield updates since a version as server-sent events, whose ids are versions.
 
     If the run cannot be read, the reason is sent as the event ``problem``, and reading is tried again.
     """
     sent, silent_reads = "", 0
-    while not stopping.is_set():
+    while not is_stopping():
         try:
             version, news = await run_in_threadpool(pages.news, version)
             text = f"id: {version}\ndata: {json.dumps(news)}\n\n"
@@ -115,10 +100,7 @@ async def _news(pages: Pages, version: int, stopping: asyncio.Event) -> AsyncIte
             yield text
         elif (silent_reads := silent_reads + 1) % HEARTBEAT == 0:
             yield ": still here\n\n"
-        try:
-            await asyncio.wait_for(stopping.wait(), POLL_SECONDS)
-        except TimeoutError:
-            continue
+        await asyncio.sleep(POLL_SECONDS)
 
 
 HOST = "127.0.0.1"

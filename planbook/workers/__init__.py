@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from planbook import lazy_getattr
 
 if TYPE_CHECKING:
-    from planbook.workers.control import Execution, Request, RequestListener, Switches, command_options, send_request
+    from planbook.workers.control import Execution, Request, RequestListener, Switches, send_request
     from planbook.workers.driver import check_executor, check_reachable, join_run, play_episodes, play_in_order
     from planbook.workers.episode import EpisodeWorker, play_episode
     from planbook.workers.models import check_roles, open_model, roles_of

@@ -84,10 +84,10 @@ def cluster_pool(jobs: int) -> Iterator[WorkerPool]:
     try:
         processors = int(ray.cluster_resources().get("CPU", 0))
         machines = sum(node["Alive"] for node in ray.nodes())
-        watch = ClusterWatch(_parts(), OWN_SILENCE if not joined and address == "local" else JOINED_SILENCE)
-        with watch.watching():
+        max_silence = OWN_SILENCE if not joined and address == "local" else JOINED_SILENCE
+        with watching(_parts(), max_silence) as check:
             capacity = max(1, min(jobs, processors))
-            yield WorkerPool(capacity, partial(work_in_actor, check=watch.check), machines)
+            yield WorkerPool(capacity, partial(work_in_actor, check=check), machines)
     finally:
         if not joined:
             ray.shutdown()
@@ -141,40 +141,31 @@ def check_address(address: str) -> None:
         )
 
 
-class ClusterWatch:
-    """Watches the parts of a cluster; ``parts`` maps their names to addresses (HOST:PORT).
+@contextmanager
+def watching(parts: Mapping[str, str], max_silence: float) -> Iterator[Callable[[], None]]:
+    """Watch the parts of a cluster from a background thread; ``parts`` maps their names to addresses (HOST:PORT).
 
-    A part is lost if it has not answered for ``max_silence`` seconds.
+    Yield a function that raises ClusterLost once a part has not answered for ``max_silence`` seconds.
     """
+    answered, losses = dict.fromkeys(parts, time.monotonic()), list[str]()
 
-    def __init__(self, parts: Mapping[str, str], max_silence: float) -> None:
-        self._parts, self._max_silence = parts, max_silence
-        self._lost = ""
-        self._answered: dict[str, float] = {}
-        """Maps each part to the last time at which it answered, by the monotonic clock."""
-
-    def check(self) -> None:
-        """Raise ClusterLost if a part has not answered for too long."""
-        if self._lost:
-            raise ClusterLost(self._lost)
-
-    @contextmanager
-    def watching(self) -> Iterator[None]:
-        """Watch the cluster from a background thread."""
-        self._answered = dict.fromkeys(self._parts, time.monotonic())
-        with call_every(CHECK_SECONDS, self._check_parts):
-            yield
-
-    def _check_parts(self) -> None:
-        for name, address in self._parts.items() if not self._lost else ():
+    def look() -> None:
+        for name, address in parts.items():
             problem = _connection_problem(address)
             if not problem:
-                self._answered[name] = time.monotonic()
-            elif time.monotonic() - self._answered[name] >= self._max_silence:
-                self._lost = (
+                answered[name] = time.monotonic()
+            elif time.monotonic() - answered[name] >= max_silence:
+                losses.append(
                     f"the Ray cluster was lost: its {name} at {address} does not answer any more ({problem}); "
                     "nothing recorded so far is lost"
                 )
+
+    def check() -> None:
+        if losses:
+            raise ClusterLost(losses[0])
+
+    with call_every(CHECK_SECONDS, look):
+        yield check
 
 
 def _connection_problem(address: str) -> str:

@@ -5,8 +5,8 @@ writes them, and the driver of worker processes writes "stop" to reach its worke
 """
 
 import threading
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import AbstractContextManager, contextmanager, suppress
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from typing import Any, Literal
 
 from pydantic import ConfigDict, JsonValue
@@ -72,29 +72,21 @@ class Switches:
 class RequestListener:
     """Reads the requests in the store while it is ``listening``, and sets the switches accordingly.
 
-    ``handled`` is the number of requests to skip; by default, all that exist now. If several processes play a run, one
-    of them is the leader, which records pauses. Once the leader has ended, ``is_played`` returns False in the others;
-    they stop, and are ``abandoned``.
+    Requests before the current invocation are skipped. If several processes play a run, one of them is the leader,
+    which records pauses. The others pass ``is_played``, which returns False once the leader has ended; then they stop,
+    and are ``abandoned``.
     """
 
-    def __init__(
-        self,
-        run: Run,
-        switches: Switches | None = None,
-        handled: int | None = None,
-        *,
-        is_leader: bool = True,
-        is_played: Callable[[], bool] = lambda: True,
-    ) -> None:
-        self.switches = switches or Switches()
+    def __init__(self, run: Run, is_played: Callable[[], bool] | None = None) -> None:
+        self.switches = Switches()
         self.stopped = False
         """True if a request from outside stopped the run."""
         self.abandoned = False
         """True if the leader has ended before this process was stopped."""
         self._run, self._is_played = run, is_played
-        self._handled = len(read_requests(run.store)) if handled is None else handled
-        self._stop_clock = run.pause if is_leader else run.meter.stop_clock
-        self._start_clock = run.go_on if is_leader else run.meter.start_clock
+        self._handled = count_handled_requests(run.store)
+        self._stop_clock = run.meter.stop_clock if is_played else run.pause
+        self._start_clock = run.meter.start_clock if is_played else run.go_on
 
     def listening(self) -> AbstractContextManager[None]:
         """Read requests in a background thread until the block ends."""
@@ -104,31 +96,22 @@ class RequestListener:
         with suppress(BadRun):  # if the database is lost, the episodes end at their next event
             for request in read_requests(self._run.store)[self._handled :]:
                 self._handled += 1
-                HANDLERS[request](self)
-            if not self.switches.stopped and not self._is_played():
+                self._handle(request)
+            if self._is_played and not self.switches.stopped and not self._is_played():
                 self.abandoned = True
                 self.switches.stop()
 
-    def _pause(self) -> None:
-        if not self.switches.paused:
-            self.switches.pause()
+    def _handle(self, request: Request) -> None:
+        switches = self.switches
+        if request == "stop":
+            self.stopped = self.stopped or not switches.stopped  # if already set, this process made the request itself
+            switches.stop()
+        elif request == "pause" and not switches.paused:
+            switches.pause()
             self._stop_clock()
-
-    def _go_on(self) -> None:
-        if self.switches.paused:
+        elif request == "go on" and switches.paused:
             self._start_clock()
-            self.switches.go_on()
-
-    def _stop(self) -> None:
-        self.stopped = self.stopped or not self.switches.stopped  # if already set, this process made the request itself
-        self.switches.stop()
-
-
-HANDLERS: dict[Request, Callable[[RequestListener], None]] = {
-    "pause": RequestListener._pause,
-    "go on": RequestListener._go_on,
-    "stop": RequestListener._stop,
-}
+            switches.go_on()
 
 
 def read_requests(store: Store) -> list[Request]:
@@ -154,12 +137,8 @@ def send_request(store: Store, request: Request) -> None:
 def append_event(store: Store, scope: str, kind: EventKind, body: Body) -> None:
     """Add an event after the others of its kind, even while other processes do the same. Raises BadRun on failure."""
     for tries_left in reversed(range(TRIES)):
-        try:
+        with suppress(BadRun) if tries_left else nullcontext():
             store.put(scope, kind, sum(1 for _ in store.events(scope, kind)), body)
-        except BadRun:
-            if not tries_left:
-                raise
-        else:
             return
 
 
@@ -192,18 +171,12 @@ class Execution(InvocationSettings):
     switches: Switches | None = None
 
     def recorded(self) -> dict[str, JsonValue]:
-        """Return the settings that the run records, so that ``planbook watch`` can resume it with them."""
-        recorded: dict[str, JsonValue] = {"jobs": self.jobs, "executor": self.executor}
-        if self.unsafe_no_sandbox:
-            recorded["unsafe_no_sandbox"] = True
-        return recorded
+        """Return the settings that the run records."""
+        unsafe: dict[str, JsonValue] = {"unsafe_no_sandbox": True} if self.unsafe_no_sandbox else {}
+        return {"jobs": self.jobs, "executor": self.executor, **unsafe}
 
-
-def command_options(recorded: Mapping[str, Any]) -> list[str]:
-    """Return the command-line options that repeat the settings recorded by an invocation."""
-    options = ["--jobs", str(recorded["jobs"])] if recorded.get("jobs", 1) != 1 else []
-    if recorded.get("executor", "threads") != "threads":
-        options += ["--executor", recorded["executor"]]
-    if recorded.get("unsafe_no_sandbox"):
-        options.append("--unsafe-no-sandbox")
-    return options
+    def command_options(self) -> list[str]:
+        """Return the command-line options that repeat these settings."""
+        options = ["--jobs", str(self.jobs)] if self.jobs != 1 else []
+        options += ["--executor", self.executor] if self.executor != "threads" else []
+        return [*options, "--unsafe-no-sandbox"] if self.unsafe_no_sandbox else options

@@ -15,7 +15,7 @@ from planbook.runs import Entry, Run, RunFile
 from planbook.sandbox import WorkerFailed
 from planbook.spending import prices_from, spent_so_far, without_recording
 from planbook.store import Watch
-from planbook.workers.control import Execution, Switches, count_handled_requests, read_requests, send_request
+from planbook.workers.control import Execution, Switches, send_request
 from planbook.workers.episode import EpisodeWorker
 from planbook.workers.processes import OpenPool, WorkerLost, WorkerPool, local_pool
 from planbook.workers.threads import in_threads
@@ -90,7 +90,7 @@ class RunDriver:
     def __init__(self, run: Run, on_ending: OnEnding, execution: Execution) -> None:
         self._run, self._on_ending, self._execution = run, on_ending, execution
         self._switches = execution.switches or Switches()
-        self._open, self._handled = OpenEpisodes(run), count_handled_requests(run.store)
+        self._open, self._workers_asked_to_stop = OpenEpisodes(run), False
         self._price, self._row = run.price, run.store.last_row
         self._spent_before, self._spent_since = run.meter.spent, Spending()
 
@@ -106,13 +106,18 @@ class RunDriver:
         return finished
 
     def play_elsewhere(self) -> bool:
-        """Play in other processes, each watched by a thread of this one."""
+        """Play in other processes, each watched by a thread of this one.
+
+        Together they play as many episodes at a time as there are jobs, or one each if not parallel.
+        """
         jobs = min(self._execution.jobs, len(self._open))
         if not jobs:
             return True
         with pool_opener(self._execution.executor)(jobs) as pool:
             check_reachable(self._run, pool)
-            worker_jobs = self._create_jobs(jobs, min(jobs, pool.capacity))
+            workers, parallel = min(jobs, pool.capacity), self._run.config.environment.parallel
+            threads = [jobs // workers + (index < jobs % workers) if parallel else 1 for index in range(workers)]
+            worker_jobs = [create_job(self._run, self._execution, number) for number in threads]
 
             def keep_working(_: Callable[[], None]) -> None:
                 self._keep_working(pool, worker_jobs.pop())
@@ -126,19 +131,21 @@ class RunDriver:
                 with suppress(BadRun):  # if the store is lost, the error that is being raised already says so
                     self._recount()
 
-    def _create_jobs(self, jobs: int, workers: int) -> list[Job]:
-        """Return a job for each worker. Together they play ``jobs`` episodes at a time, or one each if not parallel."""
-        parallel = self._run.config.environment.parallel
-        threads = [jobs // workers + (index < jobs % workers) if parallel else 1 for index in range(workers)]
-        return [create_job(self._run, self._execution, number) for number in threads]
-
     def _keep_working(self, pool: WorkerPool, job: Job) -> None:
-        """Run a job to its end. Start another worker if one is lost, or if its sandbox fails."""
+        """Run a job to its end. Start another worker if one is lost, or if its sandbox fails.
+
+        Raises the worker's error unless it was stopped, or ClusterLost.
+        """
         not_started = failures = 0
         while not self._switches.stopped:
             try:
-                self._work(pool, job)
+                error = pool.work(replace(job, spent=self._run.meter.spent)).error
+                if error is None or self._switches.stopped or isinstance(error, EpisodeStopped):
+                    return
+                raise error
             except WorkerLost as lost:
+                if self._switches.stopped:
+                    return
                 LOG.warning(LOST if lost.begun else NOT_STARTED)
                 not_started = 0 if lost.begun else not_started + 1
                 if not_started > 1:  # a single worker may have been killed by chance
@@ -147,14 +154,6 @@ class RunDriver:
                 failures += 1
                 if failures == MAX_LOST:
                     raise
-            else:
-                return
-
-    def _work(self, pool: WorkerPool, job: Job) -> None:
-        """Run a job in one worker. Raises the worker's error unless it was stopped, or WorkerLost or ClusterLost."""
-        error = pool.work(replace(job, spent=self._run.meter.spent)).error
-        if error is not None and not self._switches.stopped and not isinstance(error, EpisodeStopped):
-            raise error
 
     def _report(self) -> None:
         for entry, ending in self._open.take_ended():
@@ -176,9 +175,10 @@ class RunDriver:
     def _stop(self) -> None:
         """Ask the workers to stop, through the store."""
         self._switches.stop()
-        with suppress(BadRun):
-            if "stop" not in read_requests(self._run.store)[self._handled :]:
+        if not self._workers_asked_to_stop:
+            with suppress(BadRun):
                 send_request(self._run.store, "stop")
+                self._workers_asked_to_stop = True
 
     def _recount(self) -> None:
         """Count the spending of all processes again, from the store."""

@@ -8,6 +8,7 @@ import sys
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, suppress
+from functools import partial
 from typing import Any, NamedTuple, NoReturn
 
 from planbook.workers.worker import Job, WorkerReport, work
@@ -40,7 +41,12 @@ OpenPool = Callable[[int], AbstractContextManager[WorkerPool]]
 @contextmanager
 def local_pool(jobs: int) -> Iterator[WorkerPool]:
     """Yield a pool with a worker for each core, at most ``jobs``."""
-    yield WorkerPool(min(jobs, len(os.sched_getaffinity(0))), work_in_process)
+    processes: list[subprocess.Popen[bytes]] = []
+    try:
+        yield WorkerPool(min(jobs, len(os.sched_getaffinity(0))), partial(work_in_process, processes=processes))
+    finally:
+        for process in processes:  # all have ended, unless Ctrl-C was pressed twice
+            process.kill()
 
 
 BOOT = """
@@ -57,10 +63,10 @@ Imported modules are kept out of garbage collection."""
 BEGUN = b"begun\n"
 
 
-def work_in_process(job: Job) -> Any:
+def work_in_process(job: Job, processes: list["subprocess.Popen[bytes]"]) -> Any:
     """Run a job in a new process, which shares only the store with this one, and return its report.
 
-    Raises WorkerLost if the process ends without a report.
+    The process is added to ``processes``. Raises WorkerLost if the process ends without a report.
     """
     begun, report = False, b""
     with (
@@ -72,6 +78,7 @@ def work_in_process(job: Job) -> Any:
             start_new_session=True,  # Ctrl-C is for the driver alone
         ) as process,
     ):
+        processes.append(process)
         assert process.stdin is not None
         assert process.stdout is not None
         process.stdin.write(f"{json.dumps(sys.path)}\n".encode() + pickle.dumps(job))

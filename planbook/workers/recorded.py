@@ -21,7 +21,7 @@ from planbook.planner import (
     pass_on,
     request_key,
 )
-from planbook.runs import Fork, Run, last_path
+from planbook.runs import Fork, Run, last_path, recorded_endings
 from planbook.store import Event, without_restart
 
 
@@ -39,12 +39,19 @@ class RecordedRunModel:
         self._replies: dict[str, Reply] = {}
         self._entries = RecordedReplies()
         with closing(Run.open(self.folder)) as run:
+            ended = recorded_endings(run)
+            self._open = {entry.path for entry in run.entries() if entry.index not in ended}
             for event in run.store.events(kind="ask"):
                 self._add(event.scope, event.n, event.body)
 
     def complete(self, messages: Sequence[Message], sampling: Sampling, on_text: OnText | None = None) -> Reply:
         """Return the recorded reply. If there is none, raises NotRecorded, which names the nearest recorded request."""
         match = self._entries.find(messages, sampling, strict=self.strict)
+        if match is None and "/".join(journal_place().split("/")[:2]) in self._open:
+            raise NotRecorded(
+                f"{self.folder} is unfinished: this episode has not ended there, so it has no further replies. "
+                f"Finish it first (planbook run --resume {self.folder}), or name a --model that can answer"
+            )
         if match is None:
             message = explain_missing(self.folder, messages, sampling, self._entries, strict=self.strict)
             raise NotRecorded(f"{message}. The run differs from the recorded one here; name a --model that can answer")

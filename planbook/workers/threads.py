@@ -1,13 +1,12 @@
 """Run work in threads of this process, until it is done or Ctrl-C stops it."""
 
 import logging
-import os
 import queue
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 
-from planbook.errors import INTERRUPTED
 from planbook.planner import EpisodeStopped, JournalFailed
+from planbook.sandbox import running_call
 
 LOG = logging.getLogger(__name__)
 POLL_SECONDS = 0.2
@@ -26,7 +25,8 @@ def in_threads(
 
     ``work`` gets a function that it calls when there is something to report. ``poll`` is called in this thread after
     each such call, and regularly. ``stop`` is called after Ctrl-C or an error; it must make the work end soon. If a
-    thread raises an error, the error is raised here after all threads have ended.
+    thread raises an error, the error is raised here after all threads have ended. A second Ctrl-C raises
+    KeyboardInterrupt immediately, although threads may still be at work.
     """
     messages: queue.SimpleQueue[Message] = queue.SimpleQueue()
     threads = [threading.Thread(target=_run, args=(work, messages), daemon=True) for _ in range(count)]
@@ -37,8 +37,14 @@ def in_threads(
         finished = _watch(count, messages, poll)
     except KeyboardInterrupt:
         LOG.warning(STOPPING)
+        for call in filter(None, map(running_call, threads)):
+            LOG.warning("Still running: %s.", call)
     finally:
-        _end(threads, (lambda: None) if finished else stop)
+        if not finished:
+            stop()
+        for thread in threads:
+            if thread.ident is not None:
+                thread.join()
     poll()
     return finished
 
@@ -68,17 +74,3 @@ def _watch(count: int, messages: "queue.SimpleQueue[Message]", poll: Callable[[]
         count -= message
         poll()
     return True
-
-
-def _end(threads: Sequence[threading.Thread], stop: Callable[[], None]) -> None:
-    """Stop the work and wait until all threads have ended. A second Ctrl-C ends the process immediately.
-
-    This is like killing the process. If the sandbox were closed first, episodes would record false endings.
-    """
-    try:
-        stop()
-        for thread in threads:
-            if thread.ident is not None:
-                thread.join()
-    except KeyboardInterrupt:
-        os._exit(INTERRUPTED)

@@ -22,7 +22,7 @@ from planbook.runs import DIVERGED, Entry, Run, RunFile, index_of, superseded_sc
 from planbook.sandbox import Sandbox
 from planbook.spending import prices_from
 from planbook.store import Losses, Store, StoreLocation, Watch
-from planbook.workers.control import RequestListener, Switches, count_handled_requests
+from planbook.workers.control import RequestListener, Switches
 from planbook.workers.episode import EpisodeWorker, give_up, play_episode
 from planbook.workers.models import roles_of
 from planbook.workers.threads import in_threads
@@ -197,31 +197,27 @@ class WorkerReport(NamedTuple):
 
 def work(job: Job, is_played: Callable[[], bool] = lambda: True) -> WorkerReport:
     """Play open episodes of a run in this process until there are none, or until the run is stopped."""
+    meter, error = Meter(), None
     try:
         with closing(Store(job.store)) as store:
             run = Run(job.folder, job.file, store)
-            run.meter = Meter(job.file.budget, job.spent, prices_from(job.prices), store.ledger)
-            return _play_job(run, job, is_played)
-    except BaseException as error:
-        return WorkerReport(worker_name(), error=sendable(error))
+            run.meter = meter = Meter(job.file.budget, job.spent, prices_from(job.prices), store.ledger)
+            _play_job(run, job, is_played)
+    except BaseException as raised:
+        error = sendable(raised)
+    return WorkerReport(worker_name(), meter.spent_here, error)
 
 
-def _play_job(run: Run, job: Job, is_played: Callable[[], bool]) -> WorkerReport:
-    switches = Switches()
-    listener = RequestListener(run, switches, count_handled_requests(run.store), is_leader=False, is_played=is_played)
-    try:
-        with listener.listening():
-            finished = play_in_threads(run, memory_of(run.config), job.threads, job.unsafe_no_sandbox, switches)
-    except BaseException as error:
-        return WorkerReport(worker_name(), run.meter.spent_here, sendable(error))
-    return WorkerReport(worker_name(), run.meter.spent_here, None if finished else _stop_reason(listener, run))
-
-
-def _stop_reason(listener: RequestListener, run: Run) -> BaseException:
-    if not listener.abandoned:
-        return EpisodeStopped()
-    remedy = f"resume it with: planbook run --resume {run.folder}"
-    return BadRun(f"the process that played {run.folder} ended before the run was finished; {remedy}")
+def _play_job(run: Run, job: Job, is_played: Callable[[], bool]) -> None:
+    """Play open episodes. Raises EpisodeStopped if the run was stopped, or BadRun if its leader has ended."""
+    listener = RequestListener(run, is_played)
+    with listener.listening():
+        finished = play_in_threads(run, memory_of(run.config), job.threads, job.unsafe_no_sandbox, listener.switches)
+    if not finished and listener.abandoned:
+        remedy = f"resume it with: planbook run --resume {run.folder}"
+        raise BadRun(f"the process that played {run.folder} ended before the run was finished; {remedy}")
+    if not finished:
+        raise EpisodeStopped
 
 
 def play_in_threads(
@@ -279,7 +275,11 @@ def workers_of(
             finally:
                 worker.drop_environment()
 
-        yield open_worker
+        try:
+            yield open_worker
+        except KeyboardInterrupt:  # the second Ctrl-C: episodes that are still played must not record a false ending
+            run.store.journals_closed = True
+            raise
 
 
 def worker_name() -> str:

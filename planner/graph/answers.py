@@ -10,18 +10,11 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from itertools import starmap
-from typing import Annotated, Any
+from typing import Any
 
-from pydantic import (
-    BeforeValidator,
-    ConfigDict,
-    Field,
-    JsonValue,
-    PlainValidator,
-    TypeAdapter,
-    ValidationError,
-    create_model,
-)
+from pydantic import JsonValue, ValidationError
+from pydantic_core import SchemaValidator
+from pydantic_core import core_schema as schema
 
 from planbook.planner.graph.templating import suggestion
 from planbook.planner.roles import as_json, as_text
@@ -71,15 +64,13 @@ class Shape:
     def check(self, value: JsonValue) -> JsonValue:
         """Return a JSON value with choices and yes/no spelled as in the graph. Raises ValueError if it does not fit."""
         try:
-            validated = self._adapter.validate_python(value)
+            return self._validator.validate_python(value)  # type: ignore[no-any-return]
         except ValidationError as error:
             raise ValueError("; ".join(self._faults(error))) from None
-        dumped: JsonValue = self._adapter.dump_python(validated, by_alias=True, exclude_unset=True)
-        return dumped
 
     @cached_property
-    def _adapter(self) -> TypeAdapter[Any]:
-        return TypeAdapter(_type_of(self))
+    def _validator(self) -> SchemaValidator:
+        return SchemaValidator(_schema_of(self))
 
     def _faults(self, error: ValidationError) -> Iterator[str]:
         """Yield the faults as texts for the model. Unknown fields come first."""
@@ -180,23 +171,26 @@ def _word_shape(written: str) -> Shape:
     return Shape(word.lower())
 
 
-# Shapes as types for pydantic.
+# Shapes as schemas for pydantic.
 
 
-def _type_of(shape: Shape) -> Any:
-    """Return a type with which pydantic validates a value of this shape."""
-    if shape.kind == LIST and shape.inner:
-        return list[_type_of(shape.inner)]  # type: ignore[misc]
-    if shape.kind == EACH and shape.inner:
-        return dict[str, _type_of(shape.inner)]  # type: ignore[misc]
+def _schema_of(shape: Shape) -> schema.CoreSchema:
+    """Return a schema with which pydantic validates a value of this shape."""
+    if shape.inner is not None:
+        inner_schema = _schema_of(shape.inner)
+        if shape.kind == LIST:
+            return schema.list_schema(inner_schema)
+        return schema.dict_schema(schema.str_schema(), inner_schema)
     if shape.kind == FIELDS:
-        fields: dict[str, Any] = {  # names of fields may be any text, so they are aliases
-            f"field_{number}": (_type_of(inner), Field(None if inner.optional else ..., alias=name))
-            for number, (name, inner) in enumerate(shape.fields.items())
+        fields = {
+            name: schema.typed_dict_field(_schema_of(inner), required=not inner.optional)
+            for name, inner in shape.fields.items()
         }
-        model = create_model("Answer", __config__=ConfigDict(extra="forbid"), **fields)
-        return Annotated[model, BeforeValidator(_without_nulls)]
-    return JsonValue if shape.kind == ANY else Annotated[Any, PlainValidator(partial(_scalar, shape))]
+        mapping = schema.typed_dict_schema(fields, extra_behavior="forbid")
+        return schema.no_info_before_validator_function(_without_nulls, mapping)
+    if shape.kind == ANY:
+        return schema.any_schema()
+    return schema.no_info_plain_validator_function(partial(_scalar, shape))
 
 
 def _without_nulls(value: Any) -> Any:

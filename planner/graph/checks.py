@@ -15,10 +15,10 @@ from pydantic import JsonValue
 from planbook.envs import YamlPath
 from planbook.planner.errors import GraphError
 from planbook.planner.graph.answers import ANY, CODE, LIST, YES_NO, Shape
-from planbook.planner.graph.database import PATH, part_at, paths_of
+from planbook.planner.graph.database import PATH, part_at, paths_of, paths_overlap
 from planbook.planner.graph.graph import Graph
 from planbook.planner.graph.hooking import hook_problem
-from planbook.planner.graph.node import ANSWER, BaseNode, GraphFile, GraphNode
+from planbook.planner.graph.node import ANSWER, GraphFile, GraphNode
 from planbook.planner.graph.templating import DATABASE, Expression, LookUp, Template, suggestion
 
 NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]*")
@@ -29,6 +29,10 @@ AGENT_PATHS = ("world", "last", "step")
 """Database paths that exist only in graphs that play an environment. These are the graphs with ``code:``."""
 PlacedFault = tuple[YamlPath, str]
 """A path in the YAML file, and the problem there."""
+MAX_NODES = 200
+"""Maximum number of nodes in a graph file, with those of branches and loops."""
+MAX_STORED = 400
+"""Maximum number of values that the nodes of a graph file store."""
 Shapes = Mapping[str, Shape]
 """Maps the names of variables to the shapes (forms) of their values."""
 
@@ -91,13 +95,17 @@ def check_file(file: GraphFile, folder: Path, *, whole: bool) -> Iterator[Placed
     """Yield every fault that pydantic does not find. ``whole`` is False if faulty parts of the file were removed."""
     visible = frozenset(file.nodes)
     places = [place for node in file.nodes.values() for place in _places(node, ("nodes",), visible)]
+    if len(file.all_nodes) > MAX_NODES:
+        yield ("nodes",), f"there are {len(file.all_nodes):,} nodes; at most {MAX_NODES} are allowed"
+        return
     checks = _Checks(file, places, whole=whole)
     yield from _check_top(file, places, whole=whole)
     yield from checks.stores()
     for place in places:
         yield from checks.node(place)
-        for question, where in _questions(place):
-            for key, name in question.hooks.items():
+        loop = place.node.loop
+        for node, where in ((place.node, place.where), (loop and loop.node, (*place.where, "each", "node"))):
+            for key, name in node.hooks.items() if node else ():
                 if problem := hook_problem(name, folder):
                     yield (*where, key), problem
 
@@ -111,13 +119,6 @@ def _places(
     for number, nested in enumerate(node.branches):
         for inner in nested.nodes.values():
             yield from _places(inner, (*where, "if", number, "nodes"), visible | set(nested.nodes), (node.name, number))
-
-
-def _questions(place: _NodePlace) -> Iterator[tuple[BaseNode, YamlPath]]:
-    """Yield the node itself and the node of its loop, each with its path in the file."""
-    yield place.node, place.where
-    if place.node.loop:
-        yield place.node.loop.node, (*place.where, "each", "node")
 
 
 def _check_top(file: GraphFile, places: list[_NodePlace], *, whole: bool) -> Iterator[PlacedFault]:
@@ -163,8 +164,11 @@ class _Checks:
         self._stored = list(self._stored_paths())
         self._edges = whole_graph(file).edges() if whole and _has_clear_names(places) else None
         """None if the whole graph cannot be built."""
+        self._waits_for: dict[str, set[str]] = {}
+        """Maps each node to those that it waits for, directly or through others. It is filled when they are needed."""
         self._open = {*file.inputs, *(AGENT_PATHS if file.code is not None else ())}
         """Paths whose values are not known before the graph runs. Anything may exist there and below."""
+        self._known = [*paths_of(file.initial), *self._open, *(stored.path for stored in self._stored)]
 
     def _stored_paths(self) -> Iterator[_StoredPath]:
         for place in self._places:
@@ -261,7 +265,9 @@ class _Checks:
         """Return the reason why a look-up may find nothing, or "" if it always finds a value."""
         first, _, rest = look_up.path.partition(".")
         if first == DATABASE:
-            return "" if look_up.may_be_missing or not rest else self._path_problem(rest)
+            if look_up.may_be_missing or not rest:
+                return ""
+            return self._path_problem(rest) or ("" if ANSWER in shapes else self._order_problem(rest, place.node))
         if first not in shapes:
             if first in place.visible:
                 return ""  # the node could not be read
@@ -278,10 +284,8 @@ class _Checks:
 
     def _path_problem(self, path: str) -> str:
         """Return the reason why a database path can never exist, or "" if it may exist."""
-        initial, known = self._file.initial, [*paths_of(self._file.initial), *self._open]
-        known += [stored.path for stored in self._stored]
         is_open = any(path.startswith(f"{open_path}.") for open_path in self._open)
-        if is_open or any(f"{known_path}.".startswith(f"{path}.") for known_path in known):
+        if is_open or any(f"{known_path}.".startswith(f"{path}.") for known_path in self._known):
             return ""
         for stored in self._stored:
             if path.startswith(f"{stored.path}."):
@@ -289,12 +293,21 @@ class _Checks:
                     return ""
                 return f"what is stored at {stored.path} is {stored.shape.sketch()}"
         parent = path.rpartition(".")[0]
-        if parent and isinstance(_value(initial, parent), dict | list):
+        if parent and isinstance(_value(self._file.initial, parent), dict | list):
             return ""  # a node or hook may fill it
-        similar = suggestion(path, known)
+        similar = suggestion(path, self._known)
         if not self._whole and similar == ".":
             return ""  # a part of the file that could not be read may set it
         return f"nothing sets {path}{similar} Store it, or give it a value in `database:` or `inputs:`"
+
+    def _order_problem(self, path: str, node: GraphNode) -> str:
+        """Return the reason why a value cannot be stored yet when a node is asked for the first time, or ""."""
+        if node.when or any(paths_overlap(path, known) for known in (*paths_of(self._file.initial), *self._open)):
+            return ""
+        writers = [stored.place.node.name for stored in self._stored if paths_overlap(path, stored.path)]
+        if not writers or any(self._follows(node.name, writer) for writer in writers):
+            return ""
+        return f"{writers[0]} stores this, but {node.name} does not wait for it; write after: [{writers[0]}]"
 
     # Stores.
 
@@ -303,20 +316,23 @@ class _Checks:
         for stored in self._stored:
             if not PATH.fullmatch(stored.path):
                 yield stored.where, f"{stored.path!r} is not a path of the database; write names with dots between them"
+                continue
             parts = stored.path.split(".")
             for parent in (".".join(parts[:number]) for number in range(1, len(parts))):
                 value = _value(self._file.initial, parent)
                 if value is not None and not isinstance(value, dict):
                     problem = f"{stored.path} cannot be stored: {parent} is a value in `database:`, not a group"
                     yield stored.where, problem
+        if len(self._stored) > MAX_STORED:
+            yield ("nodes",), f"{len(self._stored):,} values are stored; at most {MAX_STORED} are allowed"
+            return
         for first, second in combinations(self._stored, 2):
             if problem := self._overwriting(first, second):
                 yield second.where, problem
 
     def _overwriting(self, first: _StoredPath, second: _StoredPath) -> str:
         """Return the message if one of two stored values would overwrite the other, or ""."""
-        prefixes = f"{first.path}.", f"{second.path}."
-        if not (prefixes[0].startswith(prefixes[1]) or prefixes[1].startswith(prefixes[0])):
+        if not paths_overlap(first.path, second.path):
             return ""
         names = first.place.node.name, second.place.node.name
         if names[0] == names[1] or first.path != second.path:
@@ -329,13 +345,17 @@ class _Checks:
 
     def _follows(self, later: str, earlier: str) -> bool:
         """Return True if ``later`` waits for ``earlier``, directly or through others, or if this cannot be known."""
-        seen, waiting = set[str](), [later]
-        while waiting:
-            name = waiting.pop()
-            if name not in seen:
-                seen.add(name)
-                waiting += [edge.source for edge in self._edges or () if edge.target == name]
-        return earlier in seen or self._edges is None
+        if self._edges is None:
+            return True
+        if later not in self._waits_for:
+            seen = self._waits_for[later] = {later}
+            waiting = [later]
+            while waiting:
+                name = waiting.pop()
+                sources = {edge.source for edge in self._edges if edge.target == name} - seen
+                seen |= sources
+                waiting += sources
+        return earlier in self._waits_for[later]
 
 
 def _truths(paths: tuple[str, ...], where: YamlPath, shapes: Shapes) -> Iterator[PlacedFault]:

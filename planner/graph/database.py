@@ -18,7 +18,7 @@ from planbook.planner.graph.templating import suggestion, value_text
 from planbook.sandbox import Fault, parse
 
 _SEGMENT = r"[A-Za-z0-9_](?:[A-Za-z0-9_-]*[A-Za-z0-9_])?"
-PATH = re.compile(rf"{_SEGMENT}(?:\.{_SEGMENT})*")
+PATH = re.compile(rf"{_SEGMENT}(?:\.{_SEGMENT}){{0,29}}")
 _JSON: TypeAdapter[JsonValue] = TypeAdapter(JsonValue)
 
 
@@ -53,6 +53,11 @@ def paths_of(value: JsonValue, prefix: str = "") -> list[str]:
         path = f"{prefix}.{key}".lstrip(".")
         paths += [path, *paths_of(inner, path)]
     return paths
+
+
+def paths_overlap(first: str, second: str) -> bool:
+    """Return True if the paths are equal, or if one is below the other."""
+    return f"{first}.".startswith(f"{second}.") or f"{second}.".startswith(f"{first}.")
 
 
 class GraphDatabase:

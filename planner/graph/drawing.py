@@ -12,7 +12,7 @@ from typing import Literal, NamedTuple
 from planbook.planner.errors import GraphError
 from planbook.planner.graph.answers import EACH, LIST, Shape
 from planbook.planner.graph.checks import whole_graph
-from planbook.planner.graph.graph import Edge, Graph
+from planbook.planner.graph.graph import Graph
 from planbook.planner.graph.node import ROLE, GraphFile, GraphNode
 
 Kind = Literal["node", "code", "branch", "loop"]
@@ -124,25 +124,18 @@ def _inner_nodes(file: GraphFile) -> Iterator[tuple[str, tuple[Kind, str]]]:
 
 def _arrows(graph: Graph, labels: Mapping[str, str]) -> Iterator[_Arrow]:
     edges = graph.edges()
+    next_nodes: dict[str, set[str]] = {name: set() for name in graph.nodes}
+    for edge in edges:
+        next_nodes[edge.source].add(edge.target)
     later: dict[str, set[str]] = {}
     for name in (name for layer in reversed(graph.layers()) for name in layer):
-        next_nodes = {edge.target for edge in edges if edge.source == name}
-        later[name] = next_nodes.union(*(later[target] for target in next_nodes))
-    for edge in edges:
-        implied = _is_implied(edge, edges, later)
+        later[name] = next_nodes[name].union(*(later[target] for target in next_nodes[name]))
+    for edge in edges:  # an arrow is implied if other arrows already put its target after its source
+        implied = any(edge.target in later[target] for target in next_nodes[edge.source])
         if edge.target in labels and not edge.shows_answer:
             yield _Arrow(edge.source, edge.target, "branch", _short(labels[edge.target]))
         elif edge.shows_answer or not implied:
             yield _Arrow(edge.source, edge.target, "answer" if edge.shows_answer else "order", implied=implied)
-
-
-def _is_implied(edge: Edge, edges: list[Edge], later: Mapping[str, set[str]]) -> bool:
-    """Return True if other edges already put the edge's target after its source.
-
-    ``later`` maps each node to all nodes that wait for it, directly or through others.
-    """
-    other_targets = {other.target for other in edges if other.source == edge.source} - {edge.target}
-    return any(edge.target in later[target] for target in other_targets)
 
 
 def _properties(node: GraphNode) -> Iterator[str]:

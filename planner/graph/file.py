@@ -6,7 +6,7 @@ The format is described in the docstring of ``planbook.planner.graph``.
 from collections.abc import Mapping
 from copy import deepcopy
 from functools import partial
-from itertools import pairwise
+from itertools import islice, pairwise
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +21,8 @@ from planbook.planner.graph.templating import suggestion
 
 SHIPPED_GRAPHS = Path(__file__).parents[1] / "graphs"
 """The folder of the graphs that come with planbook."""
+_MAX_FAULTS = 100
+"""Maximum number of faults that are listed."""
 _MAX_VALIDATIONS = 20
 """Maximum number of validations. After each, the faulty parts are removed, so that the rest can be checked."""
 
@@ -80,8 +82,12 @@ def _examine(text: str, path: Path) -> tuple[GraphFile | None, list[FileFault]]:
         return None, [FileFault(1, "", "a graph file is a mapping; it begins with `nodes:`")]
     file, faults = _validate(read, path.stem)
     if file is not None:
-        faults += [read.fault(*fault) for fault in check_file(file, path.parent, whole=not faults)]
-    return file, sorted(set(faults))
+        found = check_file(file, path.parent, whole=not faults)
+        faults += [read.fault(*fault) for fault in islice(found, _MAX_FAULTS)]
+    faults = sorted(set(faults))
+    if len(faults) >= _MAX_FAULTS:
+        faults[_MAX_FAULTS:] = [FileFault(faults[_MAX_FAULTS - 1].line, "", "there may be more faults; correct these")]
+    return file, faults
 
 
 def _validate(read: YamlFile, name: str) -> tuple[GraphFile | None, list[FileFault]]:
@@ -99,6 +105,8 @@ def _validate(read: YamlFile, name: str) -> tuple[GraphFile | None, list[FileFau
         except ValidationError as error:
             for problem in error.errors():
                 where = tuple(part for part in problem["loc"] if part != "[key]")
+                if len(faults) > _MAX_FAULTS:
+                    return None, list(faults)
                 faults.setdefault(read.fault(where, _message(problem, where)))
                 _remove(value, where)
     return None, list(faults)

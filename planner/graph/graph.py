@@ -8,6 +8,7 @@ be changed in that pass.
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from graphlib import CycleError, TopologicalSorter
 from typing import NamedTuple
 
 from pydantic import JsonValue
@@ -88,16 +89,21 @@ class Graph:
     def layers(self) -> list[list[str]]:
         """Return all layers of the graph as it is now. Raises GraphError if there is a cycle or a node is missing."""
         nodes, edges = self.nodes, self.edges()
+        sorter = TopologicalSorter[str](dict.fromkeys(nodes, ()))
         for edge in edges:
             _check_ends(edge, nodes)
-        rest, layers = dict.fromkeys(nodes), list[list[str]]()
-        while rest:
-            waiting = {edge.target for edge in edges if edge.source in rest}
-            layer = [name for name in rest if name not in waiting]
-            if not layer:
-                raise GraphError(f"the graph has a cycle: {' -> '.join(_cycle(rest, edges))}; remove one of its edges")
+            sorter.add(edge.target, edge.source)
+        order, layers = {name: number for number, name in enumerate(nodes)}, list[list[str]]()
+        try:
+            sorter.prepare()
+        except CycleError as error:
+            cycle = error.args[1][1:]
+            first = cycle.index(min(cycle, key=order.__getitem__))
+            path = " -> ".join([*cycle[first:], *cycle[: first + 1]])
+            raise GraphError(f"the graph has a cycle: {path}; remove one of its edges") from None
+        while layer := sorted(sorter.get_ready(), key=order.__getitem__):
             layers.append(layer)
-            rest = {name: None for name in rest if name in waiting}
+            sorter.done(*layer)
         return layers
 
     # Permanent edits.
@@ -232,15 +238,3 @@ def _check_ends(edge: Edge, nodes: Mapping[str, GraphNode]) -> None:
         if name not in nodes:
             relation = "waits for" if name == edge.source else "must come before"
             raise GraphError(f"{other} {relation} {name}, but there is no such node{suggestion(name, nodes)}")
-
-
-def _cycle(nodes: Mapping[str, None], edges: list[Edge]) -> list[str]:
-    """Return a cycle, such as a, b, a. Each of the nodes must wait for another one of them."""
-    sources = {edge.target: edge.source for edge in edges if edge.source in nodes and edge.target in nodes}
-    path = [next(iter(nodes))]
-    while sources[path[-1]] not in path:
-        path.append(sources[path[-1]])
-    cycle = path[path.index(sources[path[-1]]) :]
-    cycle.reverse()
-    first = min(range(len(cycle)), key=lambda number: list(nodes).index(cycle[number]))
-    return [*cycle[first:], *cycle[: first + 1]]

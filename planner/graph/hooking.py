@@ -14,6 +14,7 @@ import pkgutil
 import runpy
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -126,12 +127,17 @@ def _file_problem(path: Path, file: str, function: str) -> str:
     if not file.endswith(".py"):
         return f"{file}:{function} is not a hook; write FILE.py:function"
     try:
-        tree = ast.parse(path.read_bytes())
+        functions = _functions_in(path.read_bytes())
     except OSError as error:
         return f"{file} cannot be read: {error.strerror}; the file is looked for beside the graph file"
     except (SyntaxError, ValueError) as error:
         return f"{file} cannot be parsed: {error}"
-    return _missing(file, function, [part.name for part in tree.body if isinstance(part, ast.FunctionDef)])
+    return _missing(file, function, functions)
+
+
+@lru_cache(maxsize=8)  # many hooks may be in one file
+def _functions_in(code: bytes) -> list[str]:
+    return [part.name for part in ast.parse(code).body if isinstance(part, ast.FunctionDef)]
 
 
 def _missing(where: str, function: str, known: list[str]) -> str:

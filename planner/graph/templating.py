@@ -52,6 +52,7 @@ _ALLOWED = (
 _REFUSED = {
     "Call": "functions cannot be called; use a filter",
     "Concat": "~ is not allowed; write {{ a }}{{ b }}",
+    "Pow": "** is not allowed",
     "Assign": "set is not allowed; `store` of a node keeps values",
 }
 _COUNTED, _RESULT = "counted", "result"
@@ -86,6 +87,7 @@ class _Rendering:
         self.roots, self._left = roots, MAX_ITEMS
         self.looked_up: list[tuple[str, JsonValue]] = []
         """The path and the value of each look-up, in order. They are the data of the rendered text."""
+        self._sizes: dict[int, tuple[JsonValue, int]] = {}
 
     def part(self, value: Any, name: Any) -> Any:
         """Return the part of a JSON value with this name or number. Attributes of Python objects are never returned."""
@@ -100,10 +102,11 @@ class _Rendering:
         else:
             return _Missing(suggestion(str(name), value if isinstance(value, dict) else ()), name=path)
         self.looked_up.append((path, part))
-        return self.count(part, 1)
+        return self.count(part, 1 + self._look_up_cost(part))
 
     def _path(self, value: object) -> str:
         if self.looked_up and self.looked_up[-1][1] is value:
+            self._left += self._look_up_cost(value)  # only a part of the value is used
             return self.looked_up.pop()[0]
         return next((name for name, root in self.roots.items() if root is value), "")
 
@@ -117,6 +120,12 @@ class _Rendering:
             raise GraphError(f"the template goes through more than {MAX_ITEMS:,} items; select fewer of them")
         return value
 
+    def _look_up_cost(self, value: Any) -> int:
+        """Return how many items a look-up of a value counts for. Comparing or recording it takes as long as these."""
+        if id(value) not in self._sizes:
+            self._sizes[id(value)] = value, _size(value) // 10
+        return self._sizes[id(value)][1]
+
     def finalize(self, value: Any) -> str:
         """Return a value as text."""
         if any(root is value for root in self.roots.values()):
@@ -125,6 +134,13 @@ class _Rendering:
 
 
 _RENDERING: ContextVar[_Rendering] = ContextVar("_RENDERING")
+
+
+def _size(value: JsonValue) -> int:
+    """Return the number of values in a value. A text counts as one for every twenty characters."""
+    if isinstance(value, dict | list):
+        return 1 + sum(map(_size, value.values() if isinstance(value, dict) else value))
+    return 1 + len(value) // 20 if isinstance(value, str) else 1
 
 
 def _require(value: Any) -> Any:
@@ -155,8 +171,6 @@ class _JsonSandbox(ImmutableSandboxedEnvironment):
         for operand in map(_require, (left, right)):
             if not isinstance(operand, int | float) or abs(operand) > MAX_NUMBER:
                 raise GraphError(f"{operator} takes numbers, of at most {MAX_NUMBER:,}")
-        if operator == "**":
-            raise GraphError("** is not allowed")
         return super().call_binop(context, operator, left, right)
 
 
@@ -323,6 +337,8 @@ def _reading(subject: str) -> Iterator[None]:
         raise ValueError(f"{subject}{line}: {error.message}") from error
     except RecursionError:
         raise ValueError("this is nested too deeply") from None
+    except SyntaxError:  # Python compiles at most 20 loops in each other
+        raise ValueError(f"{subject}: loops are nested too deeply") from None
 
 
 def _tree(node: nodes.Stmt) -> nodes.Template:
@@ -347,9 +363,15 @@ def _check(tree: nodes.Template) -> None:
 
 
 def _problem(node: nodes.Node) -> str:
-    if not isinstance(node, _ALLOWED) or isinstance(node, nodes.Concat):
+    if not isinstance(node, _ALLOWED) or isinstance(node, nodes.Concat | nodes.Pow):
         name = type(node).__name__
         return _REFUSED.get(name) or f"{name.lower()} is not allowed; there are {{{{ }}}}, if, for, filters and tests"
+    if isinstance(node, nodes.BinExpr) and node.operator not in ("and", "or"):
+        written = [operand.value for operand in (node.left, node.right) if isinstance(operand, nodes.Const)]
+        if isinstance(node.left, nodes.List | nodes.Tuple) or not all(
+            isinstance(each, int | float) for each in written
+        ):
+            return f"{node.operator} takes numbers; a text or list is put together with {{{{ }}}}, if and for"
     if isinstance(node, nodes.Filter) and node.name not in FILTERS:
         return f"there is no filter {node.name}{suggestion(node.name, FILTERS)}"
     if isinstance(node, nodes.Test) and node.name not in TESTS:

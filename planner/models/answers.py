@@ -77,7 +77,8 @@ def _in_order(texts: Sequence[str], name: str) -> Answer:
         if text is None:
             question = messages[-1].content[:80] if messages else ""
             raise ModelRefused(
-                f"all {len(texts)} replies scripted for {name} are used up, and there is another question: {question!r}"
+                f"the replies scripted for {name} are used up ({len(texts)} in all), and there is another question: "
+                f"{question!r}. Add replies"
             )
         return text
 
@@ -126,7 +127,7 @@ class ExchangeModel:
                 prompt = self._ask(messages, sampling)
             reply = self._wait(prompt.with_name(prompt.name.replace(".prompt.md", ".answer.md")))
         except OSError as error:
-            raise ModelRefused(f"exchange of prompts in {self.folder} failed: {error}") from error
+            raise ModelRefused(f"exchange of prompts in {self.folder} failed: {error}. Solve this problem") from error
         text, finish = pass_on(reply, on_text)
         usage = estimated_usage(messages, text)
         return Reply(text=text, finish=finish, usage=usage, model=KIND, seconds=time.monotonic() - start)
@@ -194,4 +195,4 @@ def _read_answer(path: Path) -> str:
     try:
         return path.read_text(encoding="utf-8-sig")
     except UnicodeDecodeError as error:
-        raise ModelRefused(f"{path} is not UTF-8 text ({error.reason}): save it again as UTF-8, then resume") from error
+        raise ModelRefused(f"{path} is not UTF-8 text ({error.reason}): save it again as UTF-8") from error

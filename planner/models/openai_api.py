@@ -4,7 +4,6 @@ import logging
 import os
 import random
 import re
-import threading
 import time
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
@@ -32,7 +31,6 @@ from planbook.planner.models.openai_replies import (
     read_stream,
     request_limit,
     retry_after,
-    whole_reply_chunk,
 )
 from planbook.planner.models.tokens import estimated_usage
 from planbook.planner.models.types import Message, OnText, Reply, Sampling
@@ -150,7 +148,7 @@ class OpenAIModel:
         while True:
             parameters = self._parameters.for_sampling(sampling)
             try:
-                return self._request(messages, parameters, listener)
+                return self._request(messages, sampling, parameters, listener)
             except (openai.BadRequestError, openai.UnprocessableEntityError) as error:
                 refused = None if is_too_long(error) else self._parameters.learn(error, parameters)
                 if refused is None:
@@ -158,29 +156,20 @@ class OpenAIModel:
                 if REPLACEMENTS[refused] is None and refused in Sampling.model_fields:
                     LOG.warning("%s does not support %s: requests leave it out from now on", self._title, refused)
 
-    def _request(self, messages: Sequence[Message], parameters: dict[str, Any], listener: ReplyListener) -> ReplyParts:
+    def _request(
+        self, messages: Sequence[Message], sampling: Sampling, parameters: dict[str, Any], listener: ReplyListener
+    ) -> ReplyParts:
         sent = [{"role": message.role, "content": _sendable(message.content)} for message in messages]
-        body = {"model": self._model, "messages": sent, **parameters}
-        ask = self._stream if parameters.get("stream") else self._whole
-        with closing(read_in_thread(lambda: ask(body), self._stopped, self._log_silence)) as chunks:
+        body = {"model": self._model, "messages": sent, **parameters, **self._extra_body}
+        with closing(
+            read_in_thread(lambda: self._chunks(body, sampling.context), self._stopped, self._log_silence)
+        ) as chunks:
             return read_stream(chunks, listener)
 
-    def _whole(self, body: dict[str, Any]) -> Iterator[Mapping[str, Any]]:
-        """Yield the only piece of a reply that is not streamed."""
-        create: Any = self._client.chat.completions.with_raw_response.create
-        yield whole_reply_chunk(create(**body, extra_body=self._extra_body or None).http_response)
-
-    def _stream(self, body: dict[str, Any]) -> Iterator[Mapping[str, Any]]:
-        """Yield the pieces of a streamed reply as plain JSON. Each object of the SDK would take half a millisecond."""
-        return read_chunks(
-            self._client.post(
-                "/chat/completions",
-                cast_to=object,
-                body={**body, **self._extra_body},
-                stream=True,
-                stream_cls=EventStream,
-            )
-        )
+    def _chunks(self, body: dict[str, Any], max_tokens: int) -> Iterator[Mapping[str, Any]]:
+        """Yield the pieces of a reply as plain JSON. Each object of the SDK would take half a millisecond."""
+        stream = self._client.post("/chat/completions", cast_to=object, body=body, stream=True, stream_cls=EventStream)
+        return read_chunks(stream, max_tokens)
 
     def _reply(self, received: ReplyParts, messages: Sequence[Message], seconds: float) -> Reply:
         """Return the reply. If the server's name for its model is a path, only its last part is used."""
@@ -277,13 +266,6 @@ class Parameters:
 
     def __init__(self) -> None:
         self._replaced: dict[str, str | None] = {}
-        self._lock = threading.Lock()
-
-    @property
-    def replaced(self) -> dict[str, str | None]:
-        """Maps the parameters that were refused so far to their replacements."""
-        with self._lock:
-            return dict(self._replaced)
 
     def for_sampling(self, sampling: Sampling) -> dict[str, Any]:
         """Return the parameters of a request with this sampling."""
@@ -295,10 +277,9 @@ class Parameters:
             "stream_options": {"include_usage": True},
             "stream": True,
         }
-        replaced = self.replaced
-        if "stream" in replaced:
+        if "stream" in self._replaced:
             del values["stream_options"]  # servers refuse it without "stream"
-        names = {name: replaced.get(name, name) for name in values}
+        names = {name: self._replaced.get(name, name) for name in values}
         return {sent: values[name] for name, sent in names.items() if sent is not None and values[name] is not None}
 
     def learn(self, error: openai.APIStatusError, sent: Mapping[str, Any]) -> str | None:
@@ -306,8 +287,7 @@ class Parameters:
         name = next((name for name in REPLACEMENTS if name in sent and _is_about(error, name)), None)
         if name is None or _OUT_OF_RANGE.search(error.message):
             return None
-        with self._lock:
-            self._replaced[name] = REPLACEMENTS[name]
+        self._replaced[name] = REPLACEMENTS[name]
         return name
 
 

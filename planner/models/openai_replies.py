@@ -12,8 +12,10 @@ import openai
 from planbook.planner.errors import ContextExceeded, ModelError, ModelRefused, ModelUnavailable
 from planbook.planner.models.types import Finish, OnText, Usage
 
-MAX_WAIT = 120.0
-"""Maximum number of seconds to wait because a server asks for it."""
+MAX_WAIT = 3_600.0
+"""Maximum number of seconds to wait because a server asks for it. If it asks for more, the request fails at once."""
+MAX_TOKEN_BYTES = 2_000
+"""Maximum number of bytes of a streamed reply for each token of the context. A token usually takes 200 to 500 bytes."""
 BUSY_FACTOR = 3
 """A request that is refused because of a limit on the rate of requests is retried this many times as often."""
 MIN_KEY_LENGTH = 8
@@ -41,18 +43,15 @@ class BrokenStream(Exception):
     """A reply that broke off, or that could not be read."""
 
 
+class EndlessReply(BrokenStream):
+    """A reply that is longer than the model's whole context, so that it may never end."""
+
+
 class OtherApi(BrokenStream):
     """An answer that does not come from an OpenAI-compatible server, such as a web page."""
 
 
 Failure = openai.APIError | BrokenStream
-_RETRYABLE = (
-    BrokenStream,
-    openai.APIConnectionError,  # includes timeouts
-    openai.ConflictError,
-    openai.RateLimitError,
-    openai.InternalServerError,
-)
 
 
 def is_too_long(error: Failure) -> bool:
@@ -67,11 +66,9 @@ def is_too_long(error: Failure) -> bool:
 
 def is_retryable(error: Failure) -> bool:
     """Return True if the same request may succeed later."""
-    if isinstance(error, OtherApi):
+    if isinstance(error, OtherApi) or (isinstance(error, openai.APIError) and NOT_RETRYABLE & {error.code, error.type}):
         return False
-    if isinstance(error, _RETRYABLE):
-        return not (isinstance(error, openai.APIError) and NOT_RETRYABLE & {error.code, error.type})
-    status = _status(error)  # an error inside a stream may have no status
+    status = _status(error)  # a broken connection and an error inside a stream have none
     return status is None or status in (408, 409, 429) or status >= 500
 
 
@@ -92,14 +89,17 @@ def retry_after(error: Failure) -> float | None:
             seconds = parsedate_to_datetime(header).timestamp() - time.time()
         except ValueError:
             return None
-    return min(seconds, MAX_WAIT) if seconds > 0 else None
+    return seconds if seconds > 0 else None
 
 
 def request_limit(error: Failure, retries: int) -> tuple[str, int]:
     """Return the kind of a failure, and the number of failures of this kind after which to give up.
 
     For a busy server, it is higher. A server that sent nothing for ``Timeouts.idle`` seconds is asked only once more.
+    After a reply without end, or if the server asks for a longer wait than ``MAX_WAIT``, there is no second request.
     """
+    if isinstance(error, EndlessReply) or _asks_for_long_wait(error):
+        return "final", 1
     if is_rate_limited(error):
         return "busy", 1 + BUSY_FACTOR * retries
     return ("silent", 1 + min(retries, 1)) if _is_silence(error) else ("failed", 1 + retries)
@@ -129,6 +129,10 @@ def final_error(error: Failure, title: str, requests: int, key: str) -> ModelErr
 
 def _symptom_and_advice(error: Failure) -> tuple[str, str]:
     """Return a description of a temporary failure, and advice on what to do about it."""
+    if _asks_for_long_wait(error):
+        return f"asks for a wait of {retry_after(error):,.0f} s", "Wait that long"
+    if isinstance(error, EndlessReply):
+        return "does not end its reply", "Check that the server stops at max_tokens (--sampling max_tokens=N)"
     if is_rate_limited(error):
         return "still limits the rate of requests", "Ask for less at once (a smaller --jobs), or wait"
     if _is_silence(error):
@@ -138,6 +142,10 @@ def _symptom_and_advice(error: Failure) -> tuple[str, str]:
         return "cannot be reached", "Check that the server runs and that OPENAI_BASE_URL names its host and port"
     symptom = "failed" if isinstance(error, openai.APIStatusError) else "gave no whole reply"
     return symptom, "Look at the server's log"
+
+
+def _asks_for_long_wait(error: Failure) -> bool:
+    return (retry_after(error) or 0) > MAX_WAIT
 
 
 def _is_unreachable(error: Failure) -> bool:
@@ -151,19 +159,16 @@ def _is_silence(error: Failure) -> bool:
 
 
 def describe(error: Failure, key: str) -> str:
-    """Return a failure in one line. If the server quotes the key, it is hidden."""
+    """Return a failure in one line. If the server quotes the key, it is hidden. A short placeholder is not secret."""
     text = str(error)
     if isinstance(error, openai.APIConnectionError) and error.__cause__ is not None:
         text = f"{text.rstrip('.')} ({type(error.__cause__).__name__}: {error.__cause__})"
     elif isinstance(error, openai.APIStatusError) and text == f"Error code: {error.status_code}" and error.body:
         text = f"{text} - {error.body}"  # the body is not in OpenAI's format
-    text = " ".join(_without_key(text, key).split())
+    if len(key) >= MIN_KEY_LENGTH:
+        text = text.replace(key, "[key]")
+    text = " ".join(text.split())
     return text if len(text) <= MAX_QUOTE else f"{text[:MAX_QUOTE]} ..."
-
-
-def _without_key(text: str, key: str) -> str:
-    """Return the text without the key. A short placeholder, which is not secret, is left in it."""
-    return text.replace(key, "[key]") if len(key) >= MIN_KEY_LENGTH else text
 
 
 def _status(error: Failure) -> int | None:
@@ -275,10 +280,11 @@ class EventStream(openai.Stream[object]):
             yield event
 
 
-def read_chunks(stream: EventStream) -> Iterator[Mapping[str, Any]]:
+def read_chunks(stream: EventStream, max_tokens: int) -> Iterator[Mapping[str, Any]]:
     """Yield the JSON objects of a stream, and then close it.
 
-    Raises BrokenStream if it cannot be read, OtherApi if the server does not speak OpenAI's API, or openai.APIError.
+    Raises BrokenStream if it cannot be read, EndlessReply if it is too long for ``max_tokens``, OtherApi if the server
+    does not speak OpenAI's API, or openai.APIError.
     """
     response = stream.response
     kind = response.headers.get("content-type", "").partition(";")[0]
@@ -291,6 +297,10 @@ def read_chunks(stream: EventStream) -> Iterator[Mapping[str, Any]]:
             for chunk in stream:
                 if not isinstance(chunk, Mapping):
                     raise BrokenStream(f"the reply's stream holds a piece that is not an object: {chunk!r}")
+                if response.num_bytes_downloaded > MAX_TOKEN_BYTES * max_tokens:
+                    raise EndlessReply(
+                        f"{response.num_bytes_downloaded:,} bytes for a context of {max_tokens:,} tokens"
+                    )
                 empty = False
                 yield chunk
         except ValueError as error:
@@ -298,7 +308,7 @@ def read_chunks(stream: EventStream) -> Iterator[Mapping[str, Any]]:
     if empty and kind != EVENTS:
         raise OtherApi(f"it answers with {kind or 'no content type'}, where a stream of {EVENTS} was asked for")
     if stream.ended and not empty:
-        yield {"choices": [{"finish_reason": "length"}]}  # if no reason was given, the reply may have been cut off
+        yield {"choices": [{"finish_reason": "stop"}]}  # counts only if no reason was given
 
 
 def _read_whole(response: Any) -> Any:

@@ -1,7 +1,7 @@
 """Load a model by its name, such as ``openai:gpt-4o-mini``. The command line uses these names."""
 
+import inspect
 import re
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -28,8 +28,19 @@ _OBJECTS: dict[str, Model] = {}
 
 
 def register_model(model: Model) -> str:
-    """Make a model known to ``load_model`` in this process. Return its name: ``object:`` and ``name`` or class."""
+    """Make a model known to ``load_model`` in this process. Return its name: ``object:`` and ``name`` or class.
+
+    Raises UnknownModel if its method ``complete`` has the wrong parameters.
+    """
     base = getattr(model, "name", "") or type(model).__name__
+    try:
+        for arguments in (2, 3):  # the third is optional
+            inspect.signature(model.complete).bind(*[None] * arguments)
+    except TypeError as error:
+        raise UnknownModel(
+            f"the model {base} cannot be asked: {error}. Give it the method "
+            "complete(self, messages, sampling, on_text=None) -> Reply"
+        ) from error
     name = base if base.startswith(OBJECT_PREFIX) else f"{OBJECT_PREFIX}{base}"
     _OBJECTS[name] = model
     return name
@@ -48,27 +59,23 @@ def load_model(spec: str, *, stopped: IsStopped = never_stopped, timeouts: Timeo
         raise UnknownModel(f"{spec} was an object of the Python process that began the run; pass it again as model=")
     if spec == "none":
         raise UnknownModel(f"none is not a model; it is for planners that need none, such as procedures. {_forms()}")
-    if kind not in _KINDS or not colon:
+    if kind not in ("openai", "recorded", "exchange", "scripted") or not colon:
         raise UnknownModel(f"no model is called {spec!r}. {_forms()}")
     if not rest:
         raise UnknownModel(f"{spec!r} does not name a model. {_forms()}")
-    return _KINDS[kind](rest, stopped, timeouts)
+    if kind == "openai":
+        from planbook.planner.models.openai_api import OpenAIModel  # importing the SDK takes most of a second
+
+        return OpenAIModel(rest, stopped=stopped, timeouts=timeouts)
+    if kind == "exchange":
+        if Path(rest).is_file():
+            raise UnknownModel(f"{spec} needs a folder, and {rest} is a file")
+        return ExchangeModel(rest, stopped=stopped)
+    return _recorded(rest, stopped, timeouts) if kind == "recorded" else _scripted(rest)
 
 
 def _forms() -> str:
     return "A model is one of: " + "; ".join(f"{form} ({meaning})" for form, meaning in MODEL_FORMS.items())
-
-
-def _openai(rest: str, stopped: IsStopped, timeouts: Timeouts) -> Model:
-    from planbook.planner.models.openai_api import OpenAIModel  # importing the SDK takes most of a second
-
-    return OpenAIModel(rest, stopped=stopped, timeouts=timeouts)
-
-
-def _exchange(rest: str, stopped: IsStopped, timeouts: Timeouts) -> Model:
-    if Path(rest).exists() and not Path(rest).is_dir():
-        raise UnknownModel(f"exchange:{rest} needs a folder, and {rest} is a file")
-    return ExchangeModel(rest, stopped=stopped)
 
 
 def _recorded(rest: str, stopped: IsStopped, timeouts: Timeouts) -> Model:
@@ -82,7 +89,7 @@ def _recorded(rest: str, stopped: IsStopped, timeouts: Timeouts) -> Model:
     return RecordedModel(rest)
 
 
-def _scripted(rest: str, stopped: IsStopped, timeouts: Timeouts) -> Model:
+def _scripted(rest: str) -> Model:
     file, _, name = rest.rpartition(":")
     if not file.endswith(".py") or not name:
         raise UnknownModel(f"scripted:{rest} does not name a function in a file: write scripted:FILE.py:NAME")
@@ -100,11 +107,3 @@ def _script(member: Any, file: str, name: str) -> Any:
     if member is None:
         raise UnknownModel(f"{file} defines no {name}; it must be {expected}")
     raise UnknownModel(f"{name} in {file} is a {type(member).__name__}; it must be {expected}")
-
-
-_KINDS: dict[str, Callable[[str, IsStopped, Timeouts], Model]] = {
-    "openai": _openai,
-    "recorded": _recorded,
-    "exchange": _exchange,
-    "scripted": _scripted,
-}

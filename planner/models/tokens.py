@@ -72,7 +72,7 @@ def estimated_usage(messages: Sequence[Message], text: str) -> Usage:
 SHIPPED_PRICES = Path(__file__).with_name("prices.json")
 """The path of the price table that comes with planbook."""
 MILLION = 1_000_000
-_VERSION = re.compile(r"-(\d{4}-\d{2}-\d{2}|\d{8}|\d{4}|latest)")
+_VERSION = re.compile(r"-(\d{4}-\d{2}-\d{2}|\d{8}|\d{4}|latest)$")
 _VENDOR = re.compile(r"^openai[:/]")
 
 
@@ -119,14 +119,11 @@ class Prices(Record):
         return (fresh * price.input + usage.cached * cached + usage.completion * price.output) / MILLION
 
     def price(self, model: str) -> Price | None:
-        """Return the price of a model, or None if it is unknown. A version with a date has the price of its model."""
+        """Return the price of a model, or None if it is unknown.
+
+        A version with a date or "latest" has the price of its model, but gpt-4o-audio is not a version of gpt-4o.
+        """
         if model in self.models:
             return self.models[model]
         name, prices = _VENDOR.sub("", model), {_VENDOR.sub("", known): price for known, price in self.models.items()}
-        known = [known for known in prices if name == known or _is_version(name, known)]
-        return prices[max(known, key=len)] if known else None
-
-
-def _is_version(name: str, known: str) -> bool:
-    """Return True if only a date or "latest" follows the known name. So gpt-4o-audio is not a version of gpt-4o."""
-    return name.startswith(known) and _VERSION.fullmatch(name[len(known) :]) is not None
+        return prices.get(name) or prices.get(_VERSION.sub("", name))

@@ -229,7 +229,10 @@ class RandomOptions(Options):
 
 
 def play_random(episode: Episode, options: RandomOptions) -> None:
-    """Take random actions. They depend only on the seed of the run and on the task."""
+    """Take random actions. They depend only on the seed of the run and on the task.
+
+    An action with a free argument is taken only if the environment lists it, as ``possible_choices`` says.
+    """
     steps = options.steps or CELLS_PER_ACTION * episode.settings.actions
     rng = random.Random(f"{episode.settings.seed}/{episode.task.id}")
     with episode.frame("plan"):
@@ -297,5 +300,9 @@ METHODS: Mapping[str, Method] = {
         spans=(NodeAnswered,),
         figures=(GraphFigures,),
     ),
-    "random": Method(play_random, RandomOptions, "random actions; no model"),
+    "random": Method(
+        play_random,
+        RandomOptions,
+        "random actions; those with free arguments only if the environment lists them; no model",
+    ),
 }

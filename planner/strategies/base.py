@@ -19,6 +19,7 @@ from typing import Any, ClassVar, NamedTuple, Protocol, Self, get_type_hints
 from pydantic import BaseModel, ConfigDict, JsonValue, ValidationError
 
 from planbook.envs import Environment, MissingRequirement, ModuleLoadError, load_module
+from planbook.planner.ending import broken_ending
 from planbook.planner.episode import Episode
 from planbook.planner.errors import (
     EpisodeBroken,
@@ -115,17 +116,23 @@ def play(episode: Episode, strategy: Strategy, options: BaseModel) -> Ending:
     instead, and leave the episode without an ending: EpisodeStopped, BudgetEnded, JournalMismatch, JournalFailed, and
     the errors of a missing or failed resource (MissingRequirement, SandboxClosed, WorkerFailed, ModelError).
     """
+    problem = ""
     try:
-        with suppress(EpisodeOver):
+        try:
             episode.begin()
             strategy(episode, options)
-        ending = episode.ending()
+        except NoPlan as no_plan:
+            problem = str(no_plan)
+        except EpisodeOver:
+            pass
+        ending = episode.ending(problem)
     except (MissingRequirement, SandboxClosed, WorkerFailed, ModelError):
         raise
     except EpisodeBroken as broken:
-        ending = episode.broken(str(broken))
+        ending = broken_ending(str(broken), episode.feedbacks, episode.actions)
     except (Exception, SystemExit) as error:
-        ending = episode.broken(_fault_of(error, strategy, episode.environment))
+        fault = _fault_of(error, strategy, episode.environment)
+        ending = broken_ending(fault, episode.feedbacks, episode.actions)
     finally:
         episode.close()
     episode.write_ending(ending)
@@ -152,10 +159,6 @@ def _line_of(error: BaseException, strategy: Strategy) -> str:
     file = getattr(getattr(strategy, "__code__", None), "co_filename", None)
     lines = [line for frame, line in walk_tb(error.__traceback__) if frame.f_code.co_filename == file]
     return f"{Path(file).name}:{lines[-1]}" if file and lines else ""
-
-
-def _no_roles(options: Any, environment: str) -> Collection[str]:
-    return ()
 
 
 IsAsked = Callable[[Any, Environment], bool]
@@ -203,7 +206,7 @@ class Method:
     """Maps each role that is not always asked to a function that returns True if it is."""
     fallback_demonstrations: tuple[str, ...] = ()
     """Names of those demonstrations that are shown only if another one is missing."""
-    roles_from_options: Callable[[Any, str], Collection[str]] = _no_roles
+    roles_from_options: Callable[[Any, str], Collection[str]] = lambda options, environment: ()
     """Takes the options and the environment's name. Returns further roles, which the options name."""
     spans: tuple[type[Payload], ...] = ()
     """Payload types of the spans that it records."""
@@ -266,11 +269,12 @@ def play_in_rounds(episode: Episode, max_rounds: int, play: Callable[[int], None
     """Play a task in up to ``max_rounds`` rounds, until it is solved. The best round counts.
 
     A round is one attempt; each but the first begins with a reset of the environment. ``play`` gets its number, from 0.
+    Raises NoPlan if the last round ended because no reply held a usable plan.
     """
     for number in range(max_rounds):
         if number:
             episode.new_round()
-        with suppress(RoundOver, NoPlan):
+        with suppress(RoundOver, *([] if number == max_rounds - 1 else [NoPlan])):
             play(number)
         if episode.verdict().solved:
             return
@@ -313,7 +317,8 @@ def load_from_file(spec: str) -> Method:
         advice = choices or "; name a function: FILE.py:NAME"
         raise UnknownStrategy(f"{file} has {len(methods) or 'no'} methods{advice}")
     if name not in members:
-        raise UnknownStrategy(f"{file} has no {name!r}; it has {', '.join(_callables(members)) or 'no function'}")
+        callables = [key for key, member in members.items() if inspect.isfunction(member) or isinstance(member, Method)]
+        raise UnknownStrategy(f"{file} has no {name!r}; it has {', '.join(callables) or 'no function'}")
     return _as_method(members[name], f"{name} in {file}")
 
 
@@ -327,10 +332,6 @@ def _functions(members: Mapping[str, Any]) -> list[str]:
         and member.__module__ == members.get("__name__")
         and len(inspect.signature(member).parameters) == 2
     ]
-
-
-def _callables(members: Mapping[str, Any]) -> list[str]:
-    return [name for name, member in members.items() if inspect.isfunction(member) or isinstance(member, Method)]
 
 
 def _as_method(member: Any, where: str) -> Method:

@@ -117,7 +117,9 @@ def _check(code: str, api: Api, *, definitions_only: bool, procedure: bool = Fal
     except RecursionError:
         return (too_deep(code),)
     bound = () if api.is_whole_plan else _bound_elsewhere(tree, api)
-    return _merge(report, _policy_faults(code, tree, bound, api.modules))
+    problems = find_problems(code, bound, tree, api.modules)
+    refused = [problem for problem in problems if problem.type != SYNTAX]  # the parser explains syntax errors better
+    return _merge(report, faults_of(code, refused))
 
 
 def _bound_elsewhere(tree: ast.Module, api: Api) -> Iterable[str]:
@@ -143,14 +145,9 @@ def _build_report(code: str, tree: ast.Module, api: Api, definitions_only: bool,
     return report
 
 
-def _merge(report: Report, refused: list[Fault]) -> tuple[Fault, ...]:
+def _merge(report: Report, refused: tuple[Fault, ...]) -> tuple[Fault, ...]:
     """Return all faults. A fault of the language policy (``refused``) replaces others at the same position."""
     positions = {(fault.line, fault.column) for fault in refused if fault.line}
-    report.faults = refused + [fault for fault in report.faults if (fault.line, fault.column) not in positions]
+    others = (fault for fault in report.faults if (fault.line, fault.column) not in positions)
+    report.faults = [*refused, *others]
     return report.sorted_faults()
-
-
-def _policy_faults(source: str, tree: ast.Module, bound: Iterable[str], modules: frozenset[str]) -> list[Fault]:
-    """Return the faults of the language policy. Syntax errors are left out, since the parser explains them better."""
-    problems = [problem for problem in find_problems(source, bound, tree, modules) if problem.type != SYNTAX]
-    return [*faults_of(source, problems)]

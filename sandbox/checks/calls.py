@@ -86,7 +86,8 @@ def _bind(
     problems: list[tuple[str, str]] = []
     if len(positional) > len(slots) and not any(p.kind is Kind.VAR_POSITIONAL for p in parameters):
         given = "1 was given" if len(positional) == 1 else f"{len(positional)} were given"
-        problems.append((f"takes {_format_count(len(slots))}, but {given}", ""))
+        taken = {0: "no arguments", 1: "1 argument"}.get(len(slots), f"{len(slots)} arguments")
+        problems.append((f"takes {taken}, but {given}", ""))
     by_keyword, keyword_problems = _bind_keywords(call, parameters, {p.name for p, _ in bound}, guess)
     bound += by_keyword
     problems += keyword_problems
@@ -124,10 +125,11 @@ def accepts(annotation: object, value: ast.expr) -> bool:
     origin = get_origin(annotation)
     if origin in (Union, types.UnionType):
         return any(accepts(choice, value) for choice in get_args(annotation))
+    constant = _literal_value(value)
     if origin is Literal:
-        constant = _literal_value(value)
         return constant is None or constant[0] in get_args(annotation)
-    literal_type, accepted = _literal_type(value), _ACCEPTED_TYPES.get(_type_or_empty(origin or annotation))
+    literal_type = type(constant[0]) if constant else _DISPLAY_TYPES.get(type(value))
+    accepted = _ACCEPTED_TYPES.get(_type_or_empty(origin or annotation))
     if literal_type is None or accepted is None:
         return True
     if literal_type not in accepted:
@@ -152,19 +154,9 @@ def _literal_value(value: ast.expr) -> tuple[object] | None:
     return None
 
 
-def _literal_type(value: ast.expr) -> type | None:
-    """Return the type of a literal, or None for any other expression."""
-    constant = _literal_value(value)
-    return type(constant[0]) if constant else _DISPLAY_TYPES.get(type(value))
-
-
 def _short_source(value: ast.expr) -> str:
     text = ast.unparse(value)
     return text if len(text) <= _MAX_SOURCE_SHOWN else f"{text[:_MAX_SOURCE_SHOWN]}..."
-
-
-def _format_count(number: int) -> str:
-    return {0: "no arguments", 1: "1 argument"}.get(number, f"{number} arguments")
 
 
 # Objects and calls.

@@ -29,6 +29,7 @@ from planbook.sandbox.policy.rules import (
     MAX_NODES,
     MAX_PATTERN_NAMES,
     MAX_SOURCE,
+    MAX_STAR_IMPORTS,
     MAX_STRING_REPETITIONS,
     NAME_HINTS,
     SYNTAX,
@@ -46,6 +47,8 @@ _WORD = re.compile(r"[0-9A-Za-z_\x80-\U0010ffff]+")
 _SCOPE = re.compile(r"(?<![^\W\d])(?:def|lambda|class)\b|for\b")
 """A word that begins a function, class or comprehension. ``for`` may directly follow a digit."""
 _F_STRING = re.compile(r"(?:f|fr|rf)['\"]", re.IGNORECASE)
+_LONG_MODULE = re.compile(r"(?:\b(?:from|import)\b|,)[\s\\.]*+(?:[0-9A-Za-z_\x80-\U0010ffff]++[\s\\]*+\.[\s\\]*+){100}")
+"""The dotted name of a module with more than 100 parts. CPython keeps a copy of the name up to each of its dots."""
 MAX_FIELDS = 10_000
 """Maximum number of opening braces in a source with f-strings. Python up to 3.11 parses each field separately."""
 MAX_SHOWN = 300
@@ -71,6 +74,8 @@ def parse_source(source: str, name: str = "<plan>") -> ast.Module:
         raise SyntaxError("too many names and functions in one piece of code", (name, 1, 1, None))
     if sys.version_info < (3, 12) and source.count("{") > MAX_FIELDS and _F_STRING.search(source):
         raise SyntaxError("too many fields of f-strings in one piece of code", (name, 1, 1, None))
+    if _LONG_MODULE.search(source):
+        raise SyntaxError("the name of a module has more than 100 parts", (name, 1, 1, None))
     with _locked():
         return ast.parse(source, name)
 
@@ -217,7 +222,7 @@ def too_large(tree: ast.Module) -> Fault | None:
     """Return a fault if the tree is too large to walk recursively or to compile quickly, else None."""
     level: list[ast.AST] = [tree]
     has_finally = False
-    nodes = depth = repetitions = 0
+    nodes = depth = repetitions = stars = 0
     while level:
         nodes, depth, repetitions = nodes + len(level), depth + 1, repetitions + sum(map(_repeats_string, level))
         if nodes > MAX_NODES:
@@ -226,6 +231,9 @@ def too_large(tree: ast.Module) -> Fault | None:
             return _too_large(f"nested more than {MAX_DEPTH} levels deep", level[0])
         if repetitions > MAX_STRING_REPETITIONS:
             return _too_large(f"more than {MAX_STRING_REPETITIONS:,} string multiplications")
+        stars += sum(isinstance(node, ast.alias) and node.name == "*" for node in level)
+        if stars > MAX_STAR_IMPORTS:
+            return _too_large(f"more than {MAX_STAR_IMPORTS} times `import *`")
         if wide := next((node for node in level if _keyword_count(node) > MAX_KEYWORDS), None):
             return _too_large(f"more than {MAX_KEYWORDS:,} keywords at one place", wide)
         patterns = [node.pattern for node in level if isinstance(node, ast.match_case)]

@@ -27,6 +27,8 @@ MAX_COMPILED_NODES = 4 * MAX_NODES
 """Maximum number of nodes that CPython compiles for one cell. A node in a ``finally`` block counts several times."""
 MAX_STRING_REPETITIONS = 500
 """Maximum number of string multiplications in one cell. CPython may compute each of them while it compiles."""
+MAX_STAR_IMPORTS = 50
+"""Maximum number of ``import *`` in one cell. Each is compiled as an import of up to 500 names."""
 
 _INTERNAL_TYPES = (
     types.FrameType,

@@ -2,7 +2,7 @@
 
 import ast
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from planbook.sandbox.reading.syntax import parse_only
 
@@ -17,7 +17,8 @@ _INVISIBLE = re.compile("[\u00ad\u200b-\u200f\u2060-\u2064\ufeff]")
 _TRIPLE = re.compile(r"\"\"\"|'''")
 _MAX_STATEMENT_LINES = 60
 _CONTINUES = re.compile(r"(?:else|elif|except|finally)\b|[)\]}]")
-_OPEN_ENDED = ("was never closed", "unterminated triple-quoted", "expected an indented block", "expected 'except'")
+_OPEN_STRING = "unterminated triple-quoted"
+_OPEN_ENDED = ("was never closed", _OPEN_STRING, "expected an indented block", "expected 'except'")
 _LOOKS_LIKE_CODE = re.compile(
     r"""\s*(?:
         (?:def|class)\s+\w+.*:\s*$ | (?:if|elif|for|while|with|try|else|except|finally)\b.*:\s*$
@@ -73,16 +74,12 @@ class ProseScanner:
         return self._ends_in_string
 
     def _find_open_string(self) -> bool:
-        lines, number = self._lines, 0
-        while number < len(lines) and self._remaining > 0:
-            if not lines[number].strip():
-                number += 1
-                continue
-            end, cost, problem = _statement_from(lines, number)[1:]
+        for span, _, cost, problem in _statements(self._lines):
+            if self._remaining <= 0:
+                break
             self._remaining -= cost
-            if "unterminated triple-quoted" in problem and "unterminated triple-quoted" in self._problem(number):
+            if _OPEN_STRING in problem and _OPEN_STRING in self._problem(span.start):
                 return True
-            number = end
         return self._remaining <= 0
 
     def _problem(self, start: int) -> str:
@@ -110,7 +107,7 @@ def _runs(lines: list[str]) -> list[range]:
     """Return the runs of statements that can be parsed. Each run begins and ends with one that does something."""
     runs: list[range] = []
     start: int | None = None
-    for span, tree in _statements(lines):
+    for span, tree, _, _ in _statements(lines):
         if tree is None:
             start = None
         elif any(map(_does_something, tree.body)):
@@ -123,23 +120,24 @@ def _runs(lines: list[str]) -> list[range]:
 
 def whole_statements(lines: Sequence[str]) -> list[ast.stmt]:
     """Return the intact statements of broken code. Their line numbers are those in the whole code."""
-    pieces = [(span, tree.body) for span, tree in _statements(lines) if tree]
+    pieces = [(span, tree.body) for span, tree, _, _ in _statements(lines) if tree]
     return [ast.increment_lineno(statement, span.start) for span, body in pieces for statement in body]
 
 
-def _statements(lines: Sequence[str]) -> list[tuple[range, ast.Module | None]]:
-    """Return the line range and syntax tree of each statement. The tree is None for lines that are not Python."""
-    statements: list[tuple[range, ast.Module | None]] = []
+def _statements(lines: Sequence[str]) -> Iterator[tuple[range, ast.Module | None, int, str]]:
+    """Yield each statement: its line range, its tree, the number of characters parsed, and the parser's message.
+
+    The tree is None for lines that are not Python.
+    """
     number, remaining = 0, _MAX_PARSED
     while number < len(lines) and remaining > 0:
         if not lines[number].strip():
             number += 1
             continue
-        tree, end, cost, _ = _statement_from(lines, number)
+        tree, end, cost, problem = _statement_from(lines, number)
         remaining -= cost
-        statements.append((range(number, end), tree))
+        yield range(number, end), tree, cost, problem
         number = end
-    return statements
 
 
 def _statement_from(lines: Sequence[str], start: int) -> tuple[ast.Module | None, int, int, str]:

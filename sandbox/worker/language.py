@@ -218,16 +218,9 @@ def _vars(*target: Any) -> Any:
     return dict(names) if type(names).__name__ == "FrameLocalsProxy" else names
 
 
-def _hasattr(target: Any, name: str, /) -> bool:
-    return hasattr(target, _check_attribute(name))
-
-
-def _setattr(target: Any, name: str, value: Any, /) -> None:
-    setattr(target, _check_attribute(name), value)
-
-
-def _delattr(target: Any, name: str, /) -> None:
-    delattr(target, _check_attribute(name))
+def _guarded(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Return a built-in that takes an object and the name of an attribute, with a check of the name."""
+    return lambda target, name, /, *value: function(target, _check_attribute(name), *value)
 
 
 def _formatter(method: Any) -> Any:
@@ -274,9 +267,9 @@ def _print(*values: Any, file: Any = None, **options: Any) -> None:
 _ATTRGETTER, _METHODCALLER, _PRINT = operator.attrgetter, operator.methodcaller, print
 _GUARDS: dict[str, Callable[..., Any]] = {
     "getattr": _getattr,
-    "hasattr": _hasattr,
-    "setattr": _setattr,
-    "delattr": _delattr,
+    "hasattr": _guarded(hasattr),
+    "setattr": _guarded(setattr),
+    "delattr": _guarded(delattr),
     "print": _print,
     "vars": _vars,
 }

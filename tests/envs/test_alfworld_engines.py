@@ -9,10 +9,9 @@ import pytest
 from planbook.envs.alfworld import generated, tasks
 from planbook.envs.alfworld.direct import DirectEngine
 from planbook.envs.alfworld.engine import NOTHING, AlfworldGame, ReferenceEngine
-from planbook.envs.alfworld.generated import find_plan
 from planbook.envs.alfworld.goals import TYPES
 from planbook.envs.errors import EnvironmentBroken
-from tests.envs.alfworld_games import loaded, winning_commands
+from tests.envs.alfworld_games import find_plan, loaded, search_goal, winning_commands
 
 MALFORMED = "|fly|go to|go to desk 99|GO TO DESK 1|go  to desk 1|take mug 1|put mug 1 on desk 1|use".split("|")
 WITHOUT_EFFECT = ("look", "inventory", "  look  ")
@@ -39,7 +38,7 @@ class EnginePair:
     def __init__(self, game: AlfworldGame, kind: str, goal: str) -> None:
         self.game, self.direct, self.reference = game, DirectEngine(), ReferenceEngine()
         self.direct.load(game)
-        self.plan = find_plan(self.direct, generated.search_goal(kind, goal))
+        self.plan = find_plan(self.direct, search_goal(kind, goal))
         self.reference.load(game)
         assert self.direct.reset() == self.reference.reset()
         self.seen = set(self.direct.admissible())

@@ -9,12 +9,11 @@ from pathlib import Path
 import pytest
 
 from planbook.envs.alfworld import Alfworld, generated, tasks
-from planbook.envs.alfworld.generated import SearchGoal, find_plan
 from planbook.envs.alfworld.goals import GAME_TYPES, TYPES, paper_goal
 from planbook.envs.alfworld.tasks import DEPS_GAMES, SELECTIONS
 from planbook.envs.errors import BadSelection, EnvironmentBroken, MissingRequirement
 from planbook.envs.types import Selection
-from tests.envs.alfworld_games import loaded, winning_commands
+from tests.envs.alfworld_games import SearchGoal, find_plan, loaded, search_goal, winning_commands
 
 
 def write_game(root: Path, game_id: str, *, solvable: bool = True) -> None:
@@ -248,7 +247,7 @@ def test_a_search_with_full_knowledge_wins_every_game_with_its_last_command(kind
 
 def test_the_search_finds_no_plan_for_a_goal_that_cannot_be_reached() -> None:
     engine = loaded("pick_heat_then_place", 2)
-    wanted = generated.search_goal("pick_heat_then_place", generated.make("pick_heat_then_place", 2).goal)
+    wanted = search_goal("pick_heat_then_place", generated.make("pick_heat_then_place", 2).goal)
     assert find_plan(engine, SearchGoal(wanted.object, wanted.target, change="clean")) is None
     assert find_plan(engine, SearchGoal("elephant", wanted.target)) is None
     assert find_plan(engine, wanted)

@@ -2,7 +2,7 @@
 
 import pytest
 
-from planbook.envs import Action, EpisodeEnded, Observation, Selection, UnknownAction
+from planbook.envs import Action, EpisodeEnded, Observation, Selection
 from planbook.envs.textcraft import Textcraft
 from planbook.envs.textcraft.planning import MAX_GOALS
 from tests.envs.playing import do, started
@@ -136,8 +136,6 @@ def test_the_refusal_of_a_goal_is_that_of_the_environment() -> None:
         assert observation.accepted == (refusal == "")
         assert refusal in observation.text
         environment.restore(snapshot)
-    with pytest.raises(UnknownAction, match="smelt"):
-        environment.goals.refusal(Action("smelt", ("1 iron ingot",)))
 
 
 def test_the_materials_of_a_goal_are_the_stated_ingredients() -> None:

@@ -10,6 +10,7 @@ import pytest
 from gymnasium import spaces
 
 from planbook.envs import Environment, Selection, UnknownEnvironment, load_environment
+from planbook.envs.tools.gymnasium_env import describe_space
 
 SPACES: dict[str, tuple[Any, list[Any], list[Any]]] = {
     "Discrete": (spaces.Discrete(3, start=1), [1, 3], [0, 4, "1", 1.0, True, None, [1]]),
@@ -59,6 +60,22 @@ def test_a_space_takes_only_its_own_values(space: str) -> None:
         assert refused.failed
         assert refused.text.startswith("step: the action must be a")
     assert environment.measures() == {"reward": 1.5 * len(good), "steps": len(good)}
+
+
+@pytest.mark.parametrize(
+    ("space", "words"),
+    [
+        (spaces.Box(-1, 1, (2,)), "a list of 2 numbers, each from -1.0 to 1.0"),
+        (
+            spaces.Box(np.array([-1, 0]), np.array([1, 9])),
+            "a list of 2 numbers, by position from [-1.0, 0.0] to [1.0, 9.0]",
+        ),
+        (spaces.MultiDiscrete([3, 2], start=[1, 0]), "a list of 2 whole numbers, by position from [1, 0] to [3, 1]"),
+        (spaces.MultiBinary((2, 3)), "nested lists of whole numbers of shape [2, 3], each from 0 to 1"),
+    ],
+)
+def test_a_space_is_described_by_its_exact_bounds(space: Any, words: str) -> None:
+    assert describe_space(space) == words
 
 
 def test_frozen_lake_is_solved_at_its_goal() -> None:

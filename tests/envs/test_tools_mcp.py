@@ -15,7 +15,7 @@ import pytest
 from planbook.envs import Environment, EnvironmentBroken, UnknownEnvironment, load_environment
 from planbook.envs.secrets import literal_secrets
 from planbook.envs.tools.environment import ToolFailed
-from planbook.envs.tools.mcp_client import McpConnection, McpServer, result_text
+from planbook.envs.tools.mcp_client import McpConnection, McpServer, read_servers, result_text
 from tests.envs.playing import call, started
 
 pytest.importorskip("mcp")
@@ -143,7 +143,7 @@ def test_a_server_that_died_is_started_again_even_if_servers_are_kept(tmp_path: 
 
 
 def test_a_call_on_a_closed_connection_is_refused() -> None:
-    connection = McpConnection(McpServer("late", (sys.executable, str(UNRULY))), 20)
+    connection = McpConnection(McpServer(name="late", command=sys.executable, args=(str(UNRULY),)), 20)
     connection.close()
     with pytest.raises(EnvironmentBroken, match="the MCP server late was gone before calling die"):
         connection.call("die", {})
@@ -160,6 +160,15 @@ def test_a_schema_with_a_reference_to_itself_can_be_used_and_a_malformed_target_
             mcp_env.tool_of("s", "t", tool(properties={"x": {"$ref": "#/y"}}, y=target))
 
 
+def test_a_tool_with_an_invalid_schema_is_left_out_with_a_warning(caplog: pytest.LogCaptureFixture) -> None:
+    listed = [
+        types.Tool(name=name, input_schema={"type": kind}) for name, kind in (("good", "object"), ("bad", "objct"))
+    ]
+    assert [tool.name for tool in mcp_env.tools_of("s", listed, (), "")] == ["good"]
+    assert "the MCP server s: a schema of bad is not a JSON Schema: 'objct' is not valid" in caplog.text
+    assert "plans cannot use this tool" in caplog.text
+
+
 def test_a_server_named_like_an_action_of_every_environment_is_renamed(tmp_path: Path) -> None:
     environment = start(
         name_servers(tmp_path, {"command": sys.executable, "args": [str(UNRULY)]}, good="answer"), tmp_path
@@ -171,7 +180,9 @@ def test_a_server_named_like_an_action_of_every_environment_is_renamed(tmp_path:
 
 def test_a_secret_is_removed_as_json_text_and_from_cut_errors(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PLANBOOK_TEST_KEY", 'pä"ss\\wörd\n' * 60)
-    server = McpServer("bad", (sys.executable, str(UNRULY)), env={"SERVER_KEY": "$PLANBOOK_TEST_KEY"})
+    server = McpServer(
+        name="bad", command=sys.executable, args=(str(UNRULY),), env={"SERVER_KEY": "$PLANBOOK_TEST_KEY"}
+    )
     connection = McpConnection(server, 30)
     assert connection.without_secrets(result_text(connection.call("quote", {}), "quote")) == '"***""***"'
     with pytest.raises(ToolFailed):
@@ -194,7 +205,7 @@ def test_only_values_that_seem_secret_are_removed(tmp_path: Path, monkeypatch: p
 
 def test_values_of_headers_that_seem_secret_are_removed() -> None:
     headers = {"Authorization": f"Bearer {SECRET}", "Cookie": "session-42", "X-Mode": "count"}
-    _, secrets = McpServer("far", url="https://localhost/mcp", headers=headers).fill_variables()
+    _, secrets = McpServer(name="far", url="https://localhost/mcp", headers=headers).fill_variables()
     assert {SECRET, "session-42"} < set(secrets)
     assert "count" not in secrets
 
@@ -249,9 +260,15 @@ def test_a_server_starts_in_its_folder_and_a_disabled_one_does_not(tmp_path: Pat
 
 def test_a_silent_server_is_stopped_at_its_start_timeout() -> None:
     start = time.monotonic()
-    with pytest.raises(EnvironmentBroken, match="the MCP server sleep did not get ready within 1 s"):
-        McpConnection(McpServer("sleep", ("sleep", "1000")), 30, start_timeout=1)
+    with pytest.raises(EnvironmentBroken, match=r'sleep did not get ready within 1 s; .* "start_timeout": SECONDS'):
+        McpConnection(McpServer(name="sleep", command="sleep", args=("1000",), start_timeout=1), 0.5)
     assert time.monotonic() - start < 25
+
+
+def test_a_server_file_sets_the_start_timeout(tmp_path: Path) -> None:
+    (tmp_path / "servers.json").write_text('{"mcpServers": {"slow": {"command": "npx", "start_timeout": 300}}}')
+    (server,) = read_servers(f"{tmp_path}/servers.json")
+    assert server.fill_variables()[0].start_timeout == 300
 
 
 @pytest.mark.parametrize(

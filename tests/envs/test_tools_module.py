@@ -201,6 +201,10 @@ def test_a_task_is_judged_by_a_function_or_not_at_all() -> None:
 def test_functions_take_annotated_types_and_return_plain_data(shapes: str) -> None:
     environment = started(load_environment(f"module:{shapes}/shapes.py"), "a", tasks=f"{shapes}/tasks.yaml")
     assert set(environment.actions) == {"paint", "later", "answer", "world"}
+    assert str(environment.actions["paint"].signature).startswith(
+        "(point: dict[str, typing.Any], color: Literal['red', 'blue'] = 'red', more: list = [], day: Optional[str]"
+    )
+    assert environment.actions["paint"].doc == 'Paint a point.\npoint: {"x": integer, "y"?: integer}'
     blue = call(environment, "paint", {"x": 1}, "blue", more=[4, 5], day="2026-01-02", rest={"k": 1})
     painted = {"point": {"x": 1, "y": 0}, "color": "blue", "more": [4, 5], "day": "2026-01-02", "rest": {"k": 1}}
     assert blue == {**painted, "made": 1}

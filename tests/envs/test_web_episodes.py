@@ -1,5 +1,6 @@
 """Episodes on web pages: snapshots, the end of an episode, plans, and browsers that die."""
 
+import json
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -104,13 +105,39 @@ def test_stop_ends_the_episode_and_a_task_without_checks_stays_unsolved(web: Web
 
 
 def test_an_unreachable_start_breaks_the_environment(base: str) -> None:
-    with pytest.raises(EnvironmentBroken, match="cannot be opened"):
+    with pytest.raises(EnvironmentBroken, match=r"own cannot be opened: 'http://127\.0\.0\.1:1/' could not be loaded"):
         open_page("http://127.0.0.1:1", "/")
+
+
+def test_a_task_file_of_ones_own_has_its_own_types_and_sites(tmp_path: Path) -> None:
+    file = tmp_path / "tasks.json"
+    mug = {"id": "mug/1", "type": "price", "kind": "look_up", "goal": "?", "start": "{shop}/"}
+    file.write_text(json.dumps([mug, mug | {"id": "way/1", "type": "way"}]), encoding="utf-8")
+    options = WebOptions(tasks=file, sites={"shop": "http://shop.example"})
+    assert [task.id for task in Web.select(Selection(types=("price",)), options)] == ["mug/1"]
+    with pytest.raises(BadSelection, match="no task type count_tickets; it has price, way"):
+        Web.select(Selection(types=("count_tickets",)), options)
+    with pytest.raises(BadSelection, match="'mug/1' needs the site 'shop', whose address is unknown"):
+        Web.select(Selection(), WebOptions(tasks=file))
+
+
+def test_a_page_check_with_an_invalid_selector_breaks_the_episode(base: str, tmp_path: Path) -> None:
+    file = tmp_path / "tasks.json"
+    check = {"kind": "page", "selector": "h1[", "must_include": ["First"]}
+    entry = {"id": "a", "type": "t", "kind": "look_up", "goal": "?", "start": f"{base}/", "checks": [check]}
+    file.write_text(json.dumps([entry]), encoding="utf-8")
+    environment = Web(WebOptions(tasks=file))
+    environment.reset(Web.select(Selection(), environment.options)[0])
+    with pytest.raises(EnvironmentBroken, match=r"the selector 'h1\[' of a page check is not valid CSS"):
+        environment.verdict()
+    environment.close()
 
 
 def test_a_start_and_a_task_file_exclude_each_other(base: str) -> None:
     with pytest.raises(ValueError, match="one of the two"):
         WebOptions(start=base, tasks=Path("x.json"))
+    with pytest.raises(ValueError, match="'http://' is not an address"):
+        WebOptions(start="http://")
     with pytest.raises(BadSelection):
         Web.select(Selection(ids=("no/1",)))
 

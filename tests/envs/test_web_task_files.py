@@ -172,6 +172,9 @@ def test_site_names_in_our_format_are_replaced_by_addresses(tmp_path: Path) -> N
         (json.dumps([OURS | {"kind": "odd"}]), "task 0 is not a task: kind"),
         (json.dumps([OURS, OURS]), "ids a more than once"),
         (json.dumps([OURS | {"checks": [{"kind": "page"}]}]), "needs exact, must_include or must_exclude"),
+        (json.dumps([OURS | {"checks": [{"kind": "server", "changes": {"a": "b"}}]}]), 'add "site": "trac"'),
+        (json.dumps([OURS | {"start": "shop.example/a"}]), "start: 'shop.example/a' is not an address: begin with"),
+        (json.dumps([OURS | {"more_tabs": ["http://"]}]), "more_tabs.0: 'http://' is not an address"),
         (json.dumps([{"intent": "x", "eval": {}}]), "not in WebArena's format"),
     ],
 )

@@ -8,7 +8,7 @@ from markdown_it import MarkdownIt
 
 from planbook.manuals.errors import BadManual
 from planbook.manuals.manual import LEFT_OUT, Manual, Section
-from planbook.manuals.markdown import Omissions, parse, render, render_rule
+from planbook.manuals.markdown import parse, render, render_rule
 from planbook.rules import Rule, RuleType
 from tests.manuals.hostile import SNIPPETS, manuals, texts
 
@@ -192,7 +192,7 @@ def test_a_manual_edited_by_hand_is_read() -> None:
         ),
         ("# t\n<!-- a\n## b\n", "left open in the prose that begins '<!-- a'"),
         ("# t\n\n```\n# u", "line 3: the code fence '```' is never closed"),
-        (render(BOTH, [OPEN, FETCH], Omissions(["rule_2"])), "line 25: .*shortened view"),
+        (render(BOTH, [OPEN, FETCH], ["rule_2"]), "line 25: .*shortened view"),
     ],
 )
 def test_an_invalid_manual_is_refused_with_its_line(text: str, message: str) -> None:

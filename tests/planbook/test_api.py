@@ -2,15 +2,19 @@
 
 import inspect
 import json
+import os
+import signal
 import subprocess
 import sys
+import threading
+import time
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 import planbook
-from planbook.envs import UnknownEnvironment
+from planbook.envs import Observation, Task, UnknownEnvironment
 from planbook.envs.toy import Toy
 from planbook.errors import BadArgument, BadRun
 from planbook.option_values import option_of
@@ -160,6 +164,33 @@ def test_an_object_can_be_passed_as_the_model(tmp_path: Path) -> None:
     assert planbook.run(resume=tmp_path / "run", model=model).solved == played.solved
     with pytest.raises(UnknownModel, match="pass it again"):
         planbook.run(env="toy", planner="automanual", model="object:other", split="all:2")
+
+
+def press_ctrl_c_twice() -> None:
+    for _ in range(2):
+        os.kill(os.getpid(), signal.SIGINT)
+        time.sleep(0.5)
+
+
+def test_a_second_ctrl_c_ends_the_run_and_not_the_caller(tmp_path: Path) -> None:
+    players, released, folder = list[threading.Thread](), threading.Event(), tmp_path / "run"
+
+    class Hanging(Toy):
+        def begin(self, task: Task) -> Observation:
+            if not players:
+                players.append(threading.current_thread())
+                threading.Thread(target=press_ctrl_c_twice).start()
+                released.wait(60)
+            return super().begin(task)
+
+    with pytest.raises(KeyboardInterrupt):
+        planbook.run(env=Hanging, split="all:2", out=folder)
+    resumed = planbook.run(env=Hanging, resume=folder)
+    assert (resumed.solved, resumed.stopped) == (2, "")
+    released.set()
+    players[0].join(60)
+    assert not players[0].is_alive()
+    assert planbook.PlayedRun.read(folder).summary == resumed.summary
 
 
 def test_signatures_list_every_setting_and_importing_planbook_loads_nothing() -> None:

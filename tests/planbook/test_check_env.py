@@ -1,11 +1,13 @@
 """`planbook check-env` on sound environments, and on one broken environment for each kind of mistake."""
 
 import json
+import re
 from pathlib import Path
 
 import pytest
 
 from planbook import errors
+from planbook.envs import checking
 from tests.command import ROOT
 from tests.flows import Finished, invoke
 
@@ -76,6 +78,7 @@ def test_a_sound_environment_has_no_mistakes(tmp_path: Path) -> None:
         "unchecked": {},
         "tasks": 6,
         "actions": 120,
+        "untaken": [],
     }
     assert "no mistakes; tried: 120 actions on 6 tasks" in checked.printed
 
@@ -163,6 +166,37 @@ MISTAKES = {
         "return None",
         "doors.py:38: attribute_values() returns NoneType, not a Mapping",
     ),
+    "action whose name plans cannot write": (
+        "17 steps.'\")",
+        "17 steps.'\", name='class')",
+        "Doors: plans cannot call 'class'; give it a name that is no keyword and does not begin with an underscore",
+    ),
+    "private action": ("def open(", "def _open(", "Doors: plans cannot call '_open'; give it a name"),
+    "example of another action": (
+        "agent.open('left')",
+        "agent.opn('left')",
+        "doors.py:26: the example of open, line 1: agent has no action or attribute opn; did you mean agent.open?",
+    ),
+    "helpers with a fault": (
+        'attributes = {"o',
+        "helpers = 'def leave():\\n    agent.leave()\\n'\n    attributes = {\"o",
+        "doors.py: helpers, line 2: agent has no action or attribute leave; agent has doors, open, opened",
+    ),
+    "no actions allowed": (
+        'attributes = {"o',
+        'action_limit = 0\n    attributes = {"o',
+        "doors.py:Doors: action_limit: Input should be greater than 0, not 0",
+    ),
+    "type that is not imported": (
+        DOOR,
+        'door: "Direction"',
+        "doors.py:Doors: the types of open cannot be read: name 'Direction' is not defined; define or import it",
+    ),
+    "options of another class": (
+        'attributes = {"o',
+        'Options = 5\n    attributes = {"o',
+        "doors.py:Doors: Options: Input should be a subclass of BaseModel, not 5",
+    ),
     "query that JSON cannot hold": (
         'return ["left", "middle", "right"]',
         'return {"left", "middle"}',
@@ -193,6 +227,23 @@ def test_an_argument_of_a_typed_dictionary_has_all_its_keys(tmp_path: Path) -> N
     )
     text = text.replace(f"(self, {DOOR})", "(self, place: Place)").replace("(door)", '(place["door"])')
     assert check(tmp_path / "doors.py", text).result["mistakes"] == []
+
+
+def test_actions_that_were_never_taken_are_named(tmp_path: Path) -> None:
+    possible = "def possible_actions(self):\n        return [Action('open', ('left',))]\n\n    def verdict(self)"
+    leave = '@action()\n    def leave(self) -> str:\n        """Leave."""\n        return "Away."\n\n    @query()'
+    text = SOUND.replace("import Environment", "import Action, Environment").replace("def verdict(self)", possible)
+    checked = check(tmp_path / "doors.py", text.replace("@query()", leave))
+    assert (checked.returncode, checked.result["untaken"]) == (errors.OK, ["leave"])
+    assert "never taken: leave " in checked.printed
+
+
+def test_a_call_that_does_not_return_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(checking, "SLOW", 0.05)
+    text = SOUND.replace("self.opened.append(door)", "self.opened.append(door), __import__('time').sleep(0.2)")
+    checked = check(tmp_path / "doors.py", text.replace("range(3)", "range(1)").replace('"train", "test"', '"train",'))
+    assert checked.returncode == errors.OK
+    assert re.search(r"^doors\.py: open\('\w+'\) has not returned for 0\.05 s$", checked.stderr, re.MULTILINE)
 
 
 def test_several_mistakes_are_reported_together(tmp_path: Path) -> None:

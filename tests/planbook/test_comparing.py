@@ -112,7 +112,7 @@ def test_measures_of_environments_are_compared_by_a_paired_t_test(tmp_path: Path
     assert (steps.difference, steps.low, steps.high, steps.p_corrected) == (0, 0, 0, 1)
     assert score.difference == pytest.approx(8 / 60)
     text = " ".join(printed(found).split())
-    assert "paired t over tasks; p is corrected by Holm's method, the intervals are not." in text
+    assert "paired t over tasks; p is corrected by Holm's method over all measures" in text
     assert "More than noise would give: score, reward." in text
     assert "0 of 7: that shows no difference." in text
     assert "A difference is more than noise if p is below 0.05" in text

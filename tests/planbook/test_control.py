@@ -16,10 +16,11 @@ from planbook.envs import Selection
 from planbook.envs.toy import Toy
 from planbook.errors import BadRun
 from planbook.planner import EpisodeStopped
-from planbook.runs import Run, claim_folder, is_claimed
+from planbook.runs import Run, is_claimed
+from planbook.runs.folder import claim_folder
 from planbook.spending import prices_from, spent_so_far
 from planbook.store import Store
-from planbook.workers import Execution, Switches, command_options
+from planbook.workers import Execution, Switches
 from planbook.workers.driver import create_job
 from planbook.workers.worker import work
 from tests.executing import wait_until
@@ -131,7 +132,7 @@ def test_a_stopped_run_can_be_resumed(tmp_path: Path, capfd: pytest.CaptureFixtu
         wait_until(lambda: count(folder, "outcome") > 0)
         request(folder, 0, "stop")
     assert codes == [errors.INTERRUPTED]
-    options = " ".join(command_options(Execution(jobs=2, executor=executor).recorded()))
+    options = " ".join(Execution(jobs=2, executor=executor).command_options())
     assert f"{STOPPED_BY_WATCH} Resume with: planbook run --resume {folder} {options}" in capfd.readouterr().out
     assert 0 < count(folder, "outcome") < 12
     with playing(Run.open(folder, to_play=True), executor=executor) as codes:
@@ -186,10 +187,10 @@ def test_asking_whether_a_folder_is_claimed_does_not_claim_it(tmp_path: Path) ->
 
 
 def test_execution_settings_are_recorded_as_options_for_the_next_invocation() -> None:
-    assert command_options(Execution().recorded()) == []
+    assert Execution().command_options() == []
     every_option = Execution(jobs=3, unsafe_no_sandbox=True, executor="processes")
     expected = ["--jobs", "3", "--executor", "processes", "--unsafe-no-sandbox"]
-    assert command_options(every_option.recorded()) == expected
+    assert every_option.command_options() == expected
 
 
 def test_a_joined_process_reports_that_the_process_that_began_the_run_has_ended(tmp_path: Path) -> None:

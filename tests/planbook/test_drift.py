@@ -60,6 +60,16 @@ def test_a_repair_of_a_librarys_procedure_is_verified_on_the_librarys_tasks(tmp_
     assert {body["task"]["id"] for body in bodies} >= {"fetch/0", "fetch/1", "fetch/2"}
 
 
+def test_a_procedure_that_reads_a_lost_parameter_is_replaced_not_repaired(tmp_path: Path) -> None:
+    command = ("build", "--env", f"{DRIFTING}:Drifting", "--types", "fetch,found", "--seeds", "0-3")
+    model = ("--model", f"scripted:{DRIFTING}:answer_with_unnamed_constant")
+    finished = invoke(
+        *command, *model, "--libraries-only", "--solved-after", 9, "-o", "after=9", "--out", tmp_path / "run"
+    )
+    assert finished.returncode == 0, finished.stderr
+    assert versions(tmp_path / "run") == [(1, 0), (1, 0), (2, 0), (2, 0)]
+
+
 PARAMS = [{"what": "mug"}, {"what": "egg"}, {"what": "pen"}]
 
 

@@ -12,10 +12,9 @@ import pytest
 from markupsafe import escape
 
 from planbook import errors
-from planbook.watching.followed_run import FollowedRun, RunControl
+from planbook.watching.followed_run import FollowedRun
 from planbook.watching.pages import Pages
 from tests.command import ROOT, planbook
-from tests.executing import wait_until
 from tests.flows import BUILD, invoke, scripted
 
 if TYPE_CHECKING:
@@ -228,22 +227,7 @@ def watching(folder: Path) -> Iterator[tuple[FollowedRun, Pages]]:
     """Yield a run as `planbook watch` follows it, and the pages that it serves."""
     following = FollowedRun(folder)
     with closing(following.run):
-        yield following, Pages(following, RunControl(following))
-
-
-@pytest.mark.parametrize(
-    ("method", "problem"),
-    [("automanual", "Stopped: "), pytest.param("no-such-method", "no-such-method", marks=pytest.mark.deep)],
-)
-def test_watch_says_why_a_run_could_not_be_resumed(tmp_path: Path, method: str, problem: str) -> None:
-    folder = unfinished(tmp_path)
-    file = folder / "run.json"
-    file.write_text(file.read_text().replace('"automanual"', f'"{method}"'))
-    with watching(folder) as (following, pages):
-        following.catch_up()
-        pages._control.ask("go on")
-        wait_until(lambda: problem in pages.news(0)[1]["state"]["problem"])
-        assert pages._control.state == "stopped"
+        yield following, Pages(following)
 
 
 def test_a_run_in_postgresql_is_read_with_the_password_of_libpq(
@@ -290,20 +274,3 @@ def test_a_remote_server_that_only_run_json_names_is_not_contacted(
         assert "if you trust it, set PGHOST=0.0.0.0" in refused.printed
     monkeypatch.setenv("PGHOST", "0.0.0.0")
     assert "cannot be reached" in invoke("show", folder, 0).printed
-
-
-@pytest.mark.deep
-def test_a_run_in_postgresql_can_be_resumed_by_watch(
-    tmp_path: Path, postgres: "Server", monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("PGPASSWORD", postgres.password)
-    limited = ("--budget", "actions=3", "--store", postgres.url)
-    command = ("run", "--planner", "procedures", *TOY, "--seeds", "0-1", *limited)
-    folder = run(*command, out=tmp_path / "run", code=errors.OUT_OF_BUDGET)
-    file = folder / "run.json"
-    file.write_text(json.dumps(json.loads(file.read_text()) | {"budget": {}}))
-    with watching(folder) as (following, pages):
-        following.catch_up()
-        pages._control.ask("go on")
-        wait_until(lambda: "finished" in pages.news(0)[1]["title"])
-        assert following.ended_count == 2

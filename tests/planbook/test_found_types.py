@@ -88,6 +88,8 @@ def test_reworded_goals_replace_those_of_the_tasks(built: Path, tested: Finished
         ("no json", "goals.jsonl:1: write "),
         ("\n", "goals.jsonl has no goals"),
         ('{"task": "a", "goal": "b"}\n\n{"task": "c"}', "goals.jsonl:3: write "),
+        ('{"task": "a", "goal": " "}', 'goals.jsonl:1: write {"task": "ID", "goal": "TEXT"}'),
+        ('{"task": "a", "goal": 3}', "goals.jsonl:1: write "),
         ('{"task": "a", "goal": "b"}\n{"task": "a", "goal": "c"}', "goals.jsonl:2: a is used twice"),
     ],
 )

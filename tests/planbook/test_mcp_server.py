@@ -79,6 +79,21 @@ async def check_procedures(client: Any) -> None:
     assert (await call_tool(client, "fetch", params=params))["solved"] is True
 
 
+def test_a_cancelled_plan_ends_and_checks_do_not_wait_for_plans() -> None:
+    async def use(client: Any) -> None:
+        await call_tool(client, "run_plan", code="n = 1")
+        endless = "agent.table()\nprint('on')\nwhile True:\n    agent.table()"
+        running = asyncio.ensure_future(call_tool(client, "run_plan", code=endless))
+        await asyncio.sleep(1)
+        assert (await asyncio.wait_for(call_tool(client, "check_plan", code="m"), 10))[0]["type"] == "unknown-name"
+        assert not running.done()
+        running.cancel()
+        again = await asyncio.wait_for(call_tool(client, "run_plan", code="n + 1"), 10)
+        assert again["value"] == 2
+
+    serve(*TOY, "--limit", "wall_seconds=60", "--limit", "cpu_seconds=60", "--limit", "host_calls=10000000", use=use)
+
+
 @pytest.mark.deep
 def test_the_manual_is_a_resource() -> None:
     async def use(client: Any) -> None:
@@ -200,8 +215,10 @@ def test_a_procedure_solves_tasks_of_its_type_with_params_from_the_goal(tmp_path
 @pytest.mark.deep
 def test_a_tool_server_that_dies_is_reported_and_restarted() -> None:
     async def use(client: Any) -> None:
-        message = await call_tool(client, "run_plan", code="agent.die()")
-        assert "the MCP server unruly died while calling die; its last words: out of luck" in message
+        broken = await call_tool(client, "run_plan", code="print('before')\nagent.die()")
+        assert "the MCP server unruly died while calling die; its last words: out of luck" in broken["ended"]
+        assert "Begin a task with begin_task" in broken["ended"]
+        assert broken["printed"] == "before\n"
         assert "Begin a task with begin_task" in await call_tool(client, "run_plan", code="agent.fail()")
         assert await call_tool(client, "begin_task")
         failed = await call_tool(client, "run_plan", code="agent.fail()")

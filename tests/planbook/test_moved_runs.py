@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from planbook.config import Config
-from planbook.runs import with_current_paths, without_folders
+from planbook.runs.folder import with_current_paths, without_folders
 from tests.command import ROOT, planbook
 from tests.flows import invoke
 

@@ -75,8 +75,19 @@ class Own(Environment):
 @pytest.mark.parametrize(
     ("written", "instead", "message"),
     [
-        ('("a",), ("all",)', '"a", ("all",)', 'types must be a tuple, such as types = ("a",)'),
-        ('("all",)', '("all",)\n    attributes = ("x",)', "attributes must map names to descriptions"),
+        ('("a",), ("all",)', '"a", ("all",)', "types: Input should be a valid tuple, not 'a'; write types = ('a',)"),
+        ('("all",)', '("all",)\n    attributes = ("x",)', "attributes: Input should be a valid dictionary, not ('x',)"),
+        ('("all",)', '("all",)\n    modules = "numpy"', "modules: Input should be a valid tuple, not 'numpy'; write"),
+        (
+            '("all",)',
+            '("all",)\n    action_limit = "many"',
+            "action_limit: Input should be a valid integer, not 'many'",
+        ),
+        (
+            "def go(self)",
+            "def go(self, to: 'Place')",
+            "the types of go cannot be read: name 'Place' is not defined; de",
+        ),
         ("return [Task", "return 1 / 0 or [Task", "own: tasks() raised ZeroDivisionError (own.py:"),
         ("return [Task", "None and [Task", "own: tasks() raised TypeError: 'NoneType' object is not iterable"),
         ("from planbook", "raise SystemExit(3)\nfrom planbook", "failed while it was imported: SystemExit"),

@@ -71,7 +71,11 @@ def test_a_game_is_compared_by_score_reward_and_cost(tmp_path: Path) -> None:
     compared = compare_run(tmp_path, "Crafter", "agentkit", endings, model=GPT_4, **graph)
     assert compared.row("AgentKit, table 1:", "AgentKit") == ["20.64", "12.8 ± 2.1", "138.00"]
     assert compared.row("AgentKit, table 1:", "SPRING, GPT-4-turbo") == ["7.74", "7.1 ± 3.4", "85.00"]
-    assert compared.row("AgentKit, table 1:", "ours: agentkit, graph crafter") == ["47.20", "4.0 ± 1.0", "0.00"]
+    ours = compared.row("AgentKit, table 1:", "ours: agentkit, graph crafter")
+    assert ours == ["47.20", "4.0 ± 1.0", "-"], "replies that cost nothing have no price to compare"
+    assert compared.row("AgentKit, table 1:", "n 3") == ["", "", ""], (
+        "no interval: the share solved is not in the table"
+    )
     assert set(compared.differs()) == {"prompts", "actions that an episode may take"}
 
 

@@ -1,5 +1,6 @@
 """The folder of a run is created completely or not at all, and belongs to one process at a time."""
 
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -8,7 +9,7 @@ from planbook.config import Config
 from planbook.envs import Selection
 from planbook.envs.toy import Toy
 from planbook.errors import BadRun
-from planbook.runs import Run, changed_versions, new_folder, versions
+from planbook.runs import Run, changed_versions, is_claimed, new_folder, versions
 
 CONFIG = Config(planner="procedures", env="toy", actions=30)
 TASKS = Toy.tasks(Selection())
@@ -40,6 +41,19 @@ def test_a_folder_with_other_files_is_left_unchanged(tmp_path: Path) -> None:
     with pytest.raises(BadRun, match=r"thesis\.tex"):
         Run.create(tmp_path, CONFIG, TASKS)
     assert [path.name for path in tmp_path.iterdir()] == ["thesis.tex"]
+
+
+def test_a_folder_is_claimed_before_it_is_listed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    claimed, iterdir = list[bool](), Path.iterdir
+
+    def list_folder(folder: Path) -> Iterator[Path]:
+        claimed.append(is_claimed(folder))
+        return iterdir(folder)
+
+    monkeypatch.setattr(Path, "iterdir", list_folder)
+    Run.create(tmp_path / "run", CONFIG, TASKS).close()
+    assert claimed == [True]
+    assert not is_claimed(tmp_path / "run")
 
 
 def test_a_file_instead_of_a_folder_is_refused(tmp_path: Path) -> None:

@@ -90,6 +90,7 @@ def test_an_episode_without_a_usable_plan_fails(sandbox: Sandbox) -> None:
     players = SubtaskModels()
     ending, playing = played(sandbox, players, "plan-and-execute")
     assert (ending.outcome, ending.cause, ending.actions) == (Outcome.FAILURE, "no_plan", 0)
+    assert ending.message.startswith("the planner gave no usable reply to adapt/plan.j2")
     assert len(players.asked) == 3
     assert claims(playing)[0]["note"].startswith("the planner gave no usable reply to adapt/plan.j2")
 

@@ -158,6 +158,7 @@ def test_code_may_take_one_action_or_do_a_whole_subtask(sandbox: Sandbox, whole:
     _, playing = played(sandbox, models, options={"whole_subtasks": whole})
     assert len(playing.steps) == steps
     assert ("write a loop" in models.prompts("act")[0]) is whole
+    assert ("touch('1') was not taken" in models.prompts("align")[0]) is not whole, "the evaluator is told"
 
 
 # Unusable replies.
@@ -167,6 +168,7 @@ def test_an_episode_without_a_usable_plan_fails(sandbox: Sandbox) -> None:
     models = AdvocateModels(plan="I would rather not.")
     ending, playing = played(sandbox, models, options={"rounds": 2})
     assert (ending.outcome, ending.cause, ending.actions) == (Outcome.FAILURE, "no_plan", 0)
+    assert ending.message.startswith("the planner gave no usable reply to advocate/plan.j2: the plan is missing")
     assert models.questions == ["plan"] * 6, "three replies a round"
     assert not playing.cells
     assert not recorded(playing, "plan")

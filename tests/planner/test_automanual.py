@@ -119,6 +119,7 @@ def test_a_reply_that_only_defines_functions_is_asked_again_and_costs_no_replan(
 def test_an_unusable_reply_after_a_plan_fails_the_episode(sandbox: Sandbox) -> None:
     ending, playing = played(sandbox, PieceModel([f"```python\n{LOOK}\n```", "Done!"]))
     assert (ending.outcome, ending.cause, ending.actions) == (Outcome.FAILURE, "parse", 2)
+    assert ending.message.startswith("the planner gave no usable reply to ")
     assert kinds(playing) == ["unfinished", "parse"]
 
 

@@ -196,7 +196,16 @@ def test_a_round_without_a_usable_reply_counts(sandbox: Sandbox) -> None:
 def test_a_planner_without_any_usable_reply_fails(sandbox: Sandbox) -> None:
     ending, playing = played(sandbox, RoleModels(planner=["no"] * 6), options={"rounds": 1})
     assert (ending.outcome, ending.cause) == (Outcome.FAILURE, "no_plan")
+    assert ending.message.startswith("the planner gave no usable reply to deps/again.j2: no-code")
     assert playing.steps == []
+
+
+def test_an_unusable_last_plan_is_the_cause_after_a_plan_that_ran(sandbox: Sandbox) -> None:
+    voices = RoleModels(planner=[code(LOGS), *["no"] * 3], explainer=["It was too little."])
+    ending, playing = played(sandbox, voices, options={"rounds": 1})
+    assert playing.steps
+    assert (ending.outcome, ending.cause) == (Outcome.FAILURE, "no_plan")
+    assert ending.message.startswith("the planner gave no usable reply to deps/again.j2: no-code")
 
 
 def test_a_line_without_a_goal_does_not_affect_the_other_lines(sandbox: Sandbox) -> None:

@@ -77,6 +77,7 @@ def test_a_type_without_skill_and_reflection_is_shown_the_skill_of_the_most_simi
     task = cleaning("clean_plate", "clean the plate in the sink")
     assert precedent_for(Knowledge(environment="toy", skills={"walk": far, "clean_mug": near}), task) == near
     assert precedent_for(Knowledge(environment="toy", skills={"walk": far}), task) is None
+    assert precedent_for(Knowledge(environment="toy", skills={"walk": far}), task, allow_unrelated=True) == far
     assert precedent_for(EMPTY, task) is None
 
 

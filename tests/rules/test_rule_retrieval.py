@@ -8,7 +8,7 @@ from planbook.envs import Task
 from planbook.planner.models.tokens import estimate_tokens
 from planbook.rules import Rule, RuleBook, RuleType, Skill
 from planbook.rules.rendering import render_calls
-from planbook.rules.retrieval import most_similar, other_helpers, rules_for, scores, select_rules, words
+from planbook.rules.retrieval import other_helpers, rules_for, scores, select_rules, words
 
 
 def rule(
@@ -87,20 +87,6 @@ def test_repeated_words_count_once() -> None:
 @pytest.mark.parametrize(("query", "texts"), [("", ["mug"]), ("7", ["mug"]), ("mug", []), ("mug", ["1 2", ""])])
 def test_texts_or_queries_without_words_have_no_score(query: str, texts: list[str]) -> None:
     assert scores(query, texts) == [0.0] * len(texts)
-
-
-def test_the_most_similar_task_has_the_same_type_if_there_is_one() -> None:
-    tasks = [
-        task("pick_and_place", "put a hot mug in the cabinet"),
-        task("pick_heat_then_place", "put a hot apple on the table"),
-        task("pick_heat_then_place", "put a hot mug on the table"),
-    ]
-    assert most_similar(HEAT, tasks) == 2
-    assert most_similar(HEAT, tasks[:1]) == 0
-    assert most_similar(HEAT, [task("look_at", "examine clock under desklamp")]) is None
-    assert most_similar(HEAT, [task("look_at", "examine clock under desklamp")], allow_unrelated=True) == 0
-    assert most_similar(HEAT, [task("pick_heat_then_place", "?"), task("pick_heat_then_place", "?")]) == 0
-    assert most_similar(HEAT, []) is None
 
 
 PROCESS = RuleType.SUCCESS_PROCESS

@@ -85,6 +85,11 @@ CODES = {
     "broken blocks": ("definitions", "x = '''\n" + "".join(f"{' ' * n}if x:\n" for n in range(5)) + "x)if~~~" * 6_000),
     "a deep tree": ("bound names", "f" + "(1)" * 900),
     "streamed fences in a string": ("streamed reply", "x = '''\n" + "```\n" * 24_000),
+    "a module in many packages": ("check", "import " + "a." * 49_000 + "a"),
+    "a module of another alphabet": ("definitions", "from " + "é . " * 24_000),
+    "modules in packages": ("check", "import " + ",".join(["a." * 99 + "a"] * 490)),
+    "words like imports": ("check", 'x = "' + "from." * 19_000 + '"'),
+    "all names of a module": ("check", "from ast import *\n" * 4_900),
     "a streamed fence and blanks": ("streamed reply", f"```{' ' * 99_000}`\n"),
 }
 

@@ -21,6 +21,16 @@ def test_functions_take_positional_and_keyword_arguments(sandbox: Sandbox) -> No
         assert session.run("agent").value == "<agent: echo>"
 
 
+def test_an_interrupt_tells_which_call_it_interrupted(sandbox: Sandbox) -> None:
+    def wait(place: str, hours: int = 1) -> None:
+        raise KeyboardInterrupt
+
+    with sandbox.session({"agent.wait": wait}) as session:
+        with pytest.raises(KeyboardInterrupt) as interrupt:
+            session.run("x = 'here'\nagent.wait(x, hours=2)")
+        assert interrupt.value.__notes__ == ["It interrupted agent.wait('here', hours=2), called in line 2."]
+
+
 def test_defaults_are_those_of_the_function(sandbox: Sandbox) -> None:
     def f(a: int, b: int = 2, *, c: int = 3) -> list[int]:
         return [a, b, c]
@@ -138,7 +148,7 @@ def fails_unprintably() -> None:
 @pytest.mark.parametrize(
     ("function", "message"),
     [
-        (object, "f: the answer is not JSON"),
+        (object, r"f: the answer is not JSON: .*; return text, numbers, lists or dicts"),
         (lambda: 10**5000, "f: the answer holds an integer of more than 4300 digits"),
         (lambda: ["1", {"a": -(10**4300)}], "more than 4300 digits"),
         (fails_unprintably, "raised Unprintable, whose text cannot be read: RuntimeError"),

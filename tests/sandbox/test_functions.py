@@ -13,6 +13,7 @@ import pytest
 from pydantic import BaseModel, Field, JsonValue
 
 from planbook.sandbox import BadFunction
+from planbook.sandbox.answers import function_specs
 from planbook.sandbox.functions import FunctionSpec
 
 
@@ -115,6 +116,8 @@ async def coroutine() -> None: ...
         (lambda: typed("str"), "is a string"),
         (lambda: spec(unreadable), "signature cannot be read"),
         (lambda: spec(coroutine), "f is a coroutine function"),
+        (lambda: spec(Point(x=1)), r"f is not a function; offer each of its methods as f\.METHOD"),  # type: ignore[arg-type]
+        (lambda: function_specs([len]), "must be a dict such as {'agent.open': open_box}"),  # type: ignore[arg-type]
     ],
 )
 def test_functions_that_cannot_be_checked_are_refused(make: Callable[[], FunctionSpec], message: str) -> None:

@@ -6,7 +6,7 @@ import time
 
 import pytest
 
-from planbook.sandbox import PRELOADED, Sandbox, Session, check
+from planbook.sandbox import PRELOADED, Sandbox, Session, WorkerFailed, check
 from planbook.sandbox.answers import library_source
 from planbook.sandbox.policy.rules import MODULES, ON_DEMAND
 from tests.sandbox.plans import fault_of, run_in_sandbox
@@ -75,6 +75,11 @@ NUMPY = (
     "[(np.arange(6).reshape(2, 3) @ np.ones(3)).tolist(), norm([3, 4]).item(), np.fft.fft([1, 1]).real.tolist(),"
     " np.random.default_rng().random(), np.random.rand(), np.sort(np.random.rand(100_000))[0].item()]"
 )
+
+
+def test_a_module_for_plans_that_is_not_installed_is_named() -> None:
+    with pytest.raises(WorkerFailed, match=r"^these modules for plans are not installed: nowhere$"):
+        Sandbox(modules=["json", "nowhere"])
 
 
 def test_numpy_works_where_it_is_offered() -> None:

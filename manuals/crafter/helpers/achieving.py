@@ -11,8 +11,6 @@ SOURCE = {
     "sapling": "grass",
 }
 STATIONS = {"iron_pickaxe": ["table", "furnace"], "iron_sword": ["table", "furnace"]}
-# How much to carry before moving on, since later tools need more, and trees are not everywhere.
-STORE = {"wood": 6, "stone": 6}
 # The order in which to unlock achievements in the whole game.
 ORDER = """collect_wood place_table make_wood_pickaxe make_wood_sword collect_sapling place_plant collect_stone
 place_stone make_stone_pickaxe make_stone_sword collect_drink eat_cow collect_coal place_furnace collect_iron

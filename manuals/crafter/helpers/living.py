@@ -162,7 +162,7 @@ class Survivor(Explorer):
         entry, inward = self.place, entries[self.place]
         dx, dy = DIRECTIONS[inward]
         for place in self.ring(entry[0] + dx, entry[1] + dy, dx, dy):
-            if not self.wall(place, entry):
+            if not self.wall(place):
                 return False
         if self.place != entry and not self.walk(entry):
             return False
@@ -180,7 +180,7 @@ class Survivor(Explorer):
                 return True
         return self.place == goal
 
-    def wall(self, place, kept=None):
+    def wall(self, place):
         """Put stone on a place unless it is solid; go and face it first if needed. Return whether it is closed."""
         x, y = place
         if self.what(place) in SOLID:

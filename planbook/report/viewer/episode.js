@@ -62,7 +62,7 @@ function drawDocument({ task, parts }, anchor) {
   const at = { anchor, task, asked: new Map(), next: (name) => `${anchor}-${name}-${name === "step" ? ++count.step : count[name]++}`, count };
   if (task.task) {
     const facts = [", type ", task.type, ", split ", task.split, ", seed ", String(task.seed), "; in the store under "];
-    root.body.append(make("p", { class: "facts" }, "task ", make("code", {}, task.task), facts, make("code", {}, task.path), " ", linkTo(anchor, "copy link")));
+    root.body.append(make("p", { class: "facts" }, "task ", make("code", {}, task.task), facts, make("code", {}, task.path), " ", linkTo(anchor, "link")));
   }
   for (const part of parts) {
     if (part.play !== undefined) drawPlay(part, root.at(part.play), at);

@@ -71,12 +71,11 @@ function takeRow(row) {
     if (value && ![...select.options].some((option) => option.value === value)) select.add(new Option(select.name === "type" ? value : value.replaceAll("_", " "), value));
   }
 }
-function drawState({ doing, ended, total, solved, broken, spending, problem, now }) {
+function drawState({ doing, ended, total, solved, broken, spending, now }) {
   const lines = now.map((each) => make("li", {}, make("a", { href: `#${each.id}` }, each.task), " ", make("span", { class: "goal" }, each.goal), " ", each.detail && make("code", {}, each.detail)));
   return make("div", {}, make("p", { class: "doing" }, make("b", { class: `word ${doing}` }, doing), " ",
     make("span", {}, `${ended.toLocaleString("en")} of ${counted(total, "episode")} ended, ${solved.toLocaleString("en")} solved`), " ",
     broken > 0 && [make("span", { class: "broken" }, `${broken.toLocaleString("en")} broken`), " "], make("span", {}, spending)),
-  problem && make("p", { class: "problem", role: "alert" }, `The run could not go on: ${problem}`),
   lines.length > 0 && make("ul", { class: "happening" }, lines));
 }
 function takeNews(news) {

@@ -185,24 +185,6 @@ document.addEventListener("mouseover", (event) => {
 });
 
 // Keys and clicks.
-const THEME = "planbook-theme";
-const storage = { read: () => null, write: () => {} };
-try {
-  localStorage.getItem(THEME);
-  storage.read = () => localStorage.getItem(THEME);
-  storage.write = (theme) => localStorage.setItem(THEME, theme);
-} catch {
-  // a page opened from a file may have no storage: then the choice lasts until it is closed
-}
-const applyTheme = (theme) => { document.documentElement.dataset.theme = theme; };
-function toggleTheme() {
-  const { theme } = document.documentElement.dataset;
-  const dark = theme ? theme === "dark" : matchMedia("(prefers-color-scheme: dark)").matches;
-  applyTheme(dark ? "light" : "dark");
-  storage.write(dark ? "light" : "dark");
-}
-if (storage.read()) applyTheme(storage.read());
-
 const help = document.querySelector("dialog.help");
 function moveEpisode(by) {
   const every = episodes.filter((each) => !each.hidden);
@@ -213,20 +195,6 @@ function moveEpisode(by) {
   const head = next.querySelector(".head");
   head.focus({ preventScroll: true });
   head.scrollIntoView({ block: "nearest" });
-}
-async function copy(name) {
-  history.replaceState(null, "", `#${name}`);
-  try {
-    await navigator.clipboard.writeText(location.href);
-    notify("link copied");
-  } catch {
-    notify("the link is in the address bar");
-  }
-}
-function notify(words) {
-  const note = make("div", { class: "notice", role: "status" }, words);
-  document.body.append(note);
-  setTimeout(() => note.remove(), 1600);
 }
 function leave() {
   if (help.open) help.close();
@@ -246,8 +214,6 @@ const KEYS = {
   N: () => jump(-1),
   "]": () => moveStep(1),
   "[": () => moveStep(-1),
-  c: () => { const place = here?.querySelector(".steps .at") ?? here; if (place?.id) copy(place.id); },
-  t: toggleTheme,
 };
 document.addEventListener("keydown", (event) => {
   if (event.ctrlKey || event.metaKey || event.altKey) return;
@@ -259,14 +225,8 @@ document.addEventListener("keydown", (event) => {
 });
 document.addEventListener("click", (event) => {
   const at = (selector) => event.target.closest?.(selector);
-  if (at("[data-theme-toggle]")) toggleTheme();
   if (at("[data-help]")) help.showModal();
   if (event.target === help) help.close();
-  if (at("a.link")) {
-    event.preventDefault();
-    copy(at("a.link").hash.slice(1));
-    go(at("a.link").hash.slice(1));
-  }
   const clicked = at(".code [data-steps]"); // a click on a line that took steps goes to the first of them, the next click to the second
   if (clicked) {
     const number = [...clicked.parentElement.children].indexOf(clicked) + 1;

@@ -13,7 +13,7 @@ from pydantic import Field, JsonValue
 from planbook.envs import Environment
 from planbook.planner.agent import action_docs_of
 from planbook.planner.episode import Episode
-from planbook.planner.errors import CellOver, EpisodeOver, UnusableReply
+from planbook.planner.errors import CellOver, EpisodeOver, NoPlan, UnusableReply
 from planbook.planner.frames import Functions
 from planbook.planner.prompts import PROMPTS
 from planbook.planner.roles import FIRST_SAMPLE, PLANNER_ROLE, Sample
@@ -21,6 +21,7 @@ from planbook.planner.scope import Scope
 from planbook.planner.strategies.adapt.executor import (
     DEMONSTRATIONS,
     EXECUTOR,
+    TOP,
     DecompositionFigures,
     ExecutorOptions,
     Subtask,
@@ -48,7 +49,8 @@ class DepthOptions(ExecutorOptions):
         ge=1,
         le=20,
         description="Depth at which nothing is decomposed: with 1, adapt never asks its planner. react gets the "
-        "replies of d_max subtasks; try-again and reflexion play d_max rounds. null is the paper's number: "
+        "replies of d_max subtasks (on textcraft, if neither number is set, 60, as in the paper's appendix A; the "
+        "rule in its section 4.2 gives 80); try-again and reflexion play d_max rounds. null is the paper's number: "
         f"{DEPTH}; {', '.join(f'{depth} on {environment}' for environment, depth in DEPTH_IN.items())}.",
     )
 
@@ -114,7 +116,7 @@ class Recursion:
     def decompose(self, subtask: str, depth: int, note: str = "") -> bool:
         """Ask the planner for plan code that tries smaller subtasks, and run it. Return True if that achieved the task.
 
-        ``note`` is the final note of the executor that gave up.
+        ``note`` is the final note of the executor that gave up. Raises NoPlan if no reply for the whole task is usable.
         """
         results: list[bool] = []
         with self._episode.frame("plan", self._functions(depth, results)) as frame:
@@ -128,6 +130,8 @@ class Recursion:
                 self._episode.run(plan.code, source=PLANNER_ROLE, thought=Thought(text=plan.thought))
             except UnusableReply as unusable:
                 end(False, str(unusable))
+                if depth == TOP:
+                    raise NoPlan(str(unusable)) from unusable
                 return False
             except EpisodeOver as over:
                 end(None, str(over))
@@ -206,7 +210,10 @@ class Recursion:
 
 REFLECTOR = "reflector"
 REACT_REPLIES_IN = {"textcraft": 60}
-"""Number of ReAct's replies in certain environments (appendix A). In others, it is a subtask's number times d_max."""
+"""Number of ReAct's replies in certain environments (appendix A). In others, it is a subtask's number times d_max.
+
+For TextCraft, section 4.2 of the paper implies another number: d_max is 4, and 4 times 20 replies are 80.
+"""
 TEMPERATURE = 0.7
 """Temperature in all rounds of Try Again but the first (appendix A)."""
 

@@ -5,7 +5,7 @@ calls, depths of decomposition, and claims of success compared with the environm
 """
 
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from typing import ClassVar, Literal, Self
 
 from pydantic import BaseModel, Field, JsonValue
@@ -186,7 +186,21 @@ def execute(
             def actions() -> int:
                 return min(options.actions_per_reply or max_actions, actions_left())
 
-            _work(episode, subtask, lessons, options, sample, replies_left, actions)
+            ask_and_run(
+                episode,
+                EXECUTOR,
+                PROMPTS["executor/task"],
+                PROMPTS["executor/feedback"],
+                replies_left,
+                history=[_system(episode, options)],
+                sample=sample,
+                actions=actions,
+                scene=episode.environment.scene(),
+                subtask=subtask.text,
+                handed=subtask.handed,
+                lessons=lessons,
+                replies=replies,
+            )
         except NoPlan as no_plan:
             return end(False, str(no_plan))
         except EpisodeOver as over:
@@ -194,33 +208,6 @@ def execute(
             raise
         within = f"{replies} replies" if actions_left() else f"{max_actions} actions"
         return end(claims[-1].done, claims[-1].note) if claims else end(False, f"no finish() within {within}")
-
-
-def _work(
-    episode: Episode,
-    subtask: Subtask,
-    lessons: Sequence[str],
-    options: ExecutorOptions,
-    sample: Sample,
-    replies_left: Callable[[], int],
-    actions: Callable[[], int],
-) -> None:
-    """Ask for plan code, run it and send the feedback, as long as replies and actions are left."""
-    ask_and_run(
-        episode,
-        EXECUTOR,
-        PROMPTS["executor/task"],
-        PROMPTS["executor/feedback"],
-        replies_left,
-        history=[_system(episode, options)],
-        sample=sample,
-        actions=actions,
-        scene=episode.environment.scene(),
-        subtask=subtask.text,
-        handed=subtask.handed,
-        lessons=lessons,
-        replies=replies_left(),
-    )
 
 
 def _system(episode: Episode, options: ExecutorOptions) -> Message:
@@ -342,11 +329,6 @@ class DecompositionFigures(Figures):
         )
 
 
-def _top_claim(subtasks: Sequence[Subtask]) -> bool | None:
-    """Return the last claim about the whole task, which belongs to the last round."""
-    return next((subtask.done for subtask in reversed(subtasks) if subtask.depth == TOP), None)
-
-
 def _calls(pairs: EndingsWithSubtasks) -> tuple[float, float]:
     """Return the mean numbers of calls of the executor and of the planner in a played episode."""
     played = [subtasks for ending, subtasks in pairs if ending.outcome.played]
@@ -365,10 +347,12 @@ def _k_max(pairs: EndingsWithSubtasks) -> float | None:
 
 
 def _audit(pairs: EndingsWithSubtasks) -> Audit:
+    """Count the last claim about the whole task, which belongs to the last round, of each episode."""
     claims: dict[bool, list[bool | None]] = {True: [], False: []}
     for ending, subtasks in pairs:
         if ending.outcome.played:
-            claims[ending.outcome.solved].append(_top_claim(subtasks))
+            last = next((subtask.done for subtask in reversed(subtasks) if subtask.depth == TOP), None)
+            claims[ending.outcome.solved].append(last)
     unplayed = len(pairs) - sum(map(len, claims.values()))
     return Audit(solved=_claims(claims[True]), not_solved=_claims(claims[False]), unplayed=unplayed)
 

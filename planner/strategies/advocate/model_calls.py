@@ -7,7 +7,7 @@ in the requested form; the model is then asked to correct it.
 import ast
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any, ClassVar, NamedTuple, TypeVar
+from typing import Any, ClassVar, Literal, NamedTuple, TypeVar
 
 from pydantic import Field, JsonValue
 
@@ -268,14 +268,6 @@ class ModelCalls:
             return code
         return plan.code if plan else None
 
-    def alignment(self, before: SearchState, code: str, after: SearchState) -> Evaluation:
-        """Ask for the effect of the code, and whether it fits the subtask (section 3.3.2)."""
-        return self._evaluation("align", read_alignment, before, code, after)
-
-    def valuation(self, before: SearchState, code: str, after: SearchState) -> Evaluation:
-        """Ask for the effect of the code, and its value for the task."""
-        return self._evaluation("value", read_value, before, code, after)
-
     def task_done(self, state: SearchState) -> bool:
         """Return True if the evaluator considers the task complete. Its verdict is recorded as the method's claim."""
         done = self._verdict("task_done", state, answering=self._episode.environment.answering)
@@ -291,9 +283,11 @@ class ModelCalls:
         """Ask for the answer to the task, based on the notes and the page. Return None if no reply is usable."""
         return self._ask_or(None, PLANNER_ROLE, "answer", read_answer, **self._situation(state), seen=state.report)
 
-    def _evaluation(
-        self, question: str, read: Callable[[str], Evaluation], before: SearchState, code: str, after: SearchState
+    def evaluation(
+        self, question: Literal["align", "value"], before: SearchState, code: str, after: SearchState
     ) -> Evaluation:
+        """Ask for the effect of the code, and if it fits the subtask (section 3.3.2), or its value for the task."""
+        read = read_alignment if question == "align" else read_value
         shown = {"before": self._shortened(before), "code": code, "after": self._shortened(after)}
         variables = {**self._situation(before), **shown, "subtask": self.parts[before.subtask]}
         return self._ask_or(NO_EVALUATION, EVALUATOR, question, read, **variables)

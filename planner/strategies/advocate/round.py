@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 
 from planbook.envs import Observation
 from planbook.planner.episode import Episode
-from planbook.planner.errors import EpisodeOver, RoundOver, UnusableReply
+from planbook.planner.errors import EpisodeOver, NoPlan, RoundOver, UnusableReply
 from planbook.planner.feedback import CellSteps
 from planbook.planner.frames import Frame, Functions
 from planbook.planner.rendered import RenderedText
@@ -74,17 +74,16 @@ class AdvocateRound:
         self.current: SearchState | None = self.start
         """The current state. It is None after code has run, until ``keep`` or ``return_to`` is called."""
 
-    def plan(self, earlier: Sequence[FailedRound], *, revision: bool) -> bool:
-        """Ask for the plan of the round. Return False if no reply is usable."""
+    def plan(self, earlier: Sequence[FailedRound], *, revision: bool) -> None:
+        """Ask for the plan of the round. Raises NoPlan if no reply is usable."""
         try:
             outline = self.model_calls.plan(self.start, earlier)
-        except UnusableReply:
-            return False
+        except UnusableReply as unusable:
+            raise NoPlan(str(unusable)) from unusable
         self.model_calls.parts = outline.parts
         review = outline.review if revision else ""
         plan = PlanMade(round=self.number, parts=outline.parts, revision=revision, why=review)
         self._span = self._frame.scope.span(plan)
-        return True
 
     def add_branch(self, state: SearchState, idea: int, plan: Plan) -> Branch:
         """Add a branch for code that was proposed for a state, and return it. ``idea`` is the proposal's index."""
@@ -193,6 +192,8 @@ class AdvocateRound:
     def _next_state(self, state: SearchState, branch: Branch, steps: Sequence[Step], feedback: Feedback) -> SearchState:
         """Return the state that a branch has led to from the given state."""
         events = CellSteps(self._episode.environment, steps, Observation(state.page)).report(feedback.output)
+        if withheld := self._frame.withheld:
+            events = RenderedText.of(f"{events}\n{withheld}", events, withheld)
         page = steps[-1].observation.text if steps else state.page
         report = self._report(events or "The code took no action and printed nothing.", page)
         actions = tuple(str(step.action) for step in steps)
@@ -235,8 +236,7 @@ def play_rounds(
         functions, helpers = notebook.functions(episode), episode.recall().helpers
         with episode.frame("act", functions, helpers, task=model_task(episode)) as frame:
             advocate_round = AdvocateRound(episode, frame, options, notebook, number)
-            if not advocate_round.plan(earlier if reflects else (), revision=bool(earlier)):
-                return
+            advocate_round.plan(earlier if reflects else (), revision=bool(earlier))
             try:
                 play(advocate_round)
             except EpisodeOver as over:

@@ -77,7 +77,7 @@ def try_branch(advocate_round: AdvocateRound, state: SearchState, branch: Branch
     after = advocate_round.carry_out(state, branch)
     if after is None:
         return None
-    evaluation = advocate_round.model_calls.alignment(state, branch.mapped or branch.code, after)
+    evaluation = advocate_round.model_calls.evaluation("align", state, branch.mapped or branch.code, after)
     branch.history, branch.why = evaluation.effect, evaluation.reason
     if not evaluation.value:
         branch.fate = "turned back"
@@ -213,26 +213,20 @@ class TreeSearch:
             self._marked_path.pop()
         last = self._marked_path[-1]
         assert last.state is not None
-        self._round.return_to(last.state)
+        state = last.state
+        self._round.return_to(state)
         for step in path[path.index(last) + 1 :]:
-            if not self._run_again(step):
+            assert step.branch is not None
+            assert step.state is not None
+            after = self._round.carry_out(state, step.branch)
+            if after is None:
                 step.closed = True
                 return None
+            state = step.state
+            state.update_page(after.page, after.report, after.scene)
+            self._round.keep(step.branch, state)
+            self._mark(step, state)
         return node.state
-
-    def _run_again(self, node: SearchNode) -> bool:
-        """Run the code of a node again, from the state of its parent. Return False if it fails."""
-        assert node.parent is not None
-        assert node.branch is not None
-        assert node.state is not None
-        assert node.parent.state is not None
-        after = self._round.carry_out(node.parent.state, node.branch)
-        if after is None:
-            return False
-        node.state.update_page(after.page, after.report, after.scene)
-        self._round.keep(node.branch, node.state)
-        self._mark(node, node.state)
-        return True
 
     def _mark(self, node: SearchNode, state: SearchState) -> None:
         """Make a checkpoint of the current state, which is that of the node, unless it has one."""
@@ -276,7 +270,7 @@ class TreeSearch:
             return
         value = 0.0
         if node.state is not None:
-            evaluation = model_calls.valuation(before, branch.mapped or branch.code, node.state)
+            evaluation = model_calls.evaluation("value", before, branch.mapped or branch.code, node.state)
             branch.history, branch.why, value = evaluation.effect, evaluation.reason, evaluation.value
             self._round.keep(branch, node.state)
         for ancestor in node.path:

@@ -220,11 +220,13 @@ class Tree:
 
         With ``current_path_only``, branches that were undone are left out.
         """
-        return [
-            _describe_effect(branch, branch in self.path)
-            for branch in self.tried
-            if branch.fate != NOT_TRIED and (branch in self.path or not current_path_only)
-        ]
+        effects: list[str] = []
+        for branch in self.tried:
+            if branch in self.path or (branch.fate == "over" and not current_path_only):
+                effects.append(branch.summary)
+            elif branch.fate != NOT_TRIED and not current_path_only:
+                effects.append(f"{branch.summary}{UNDONE_IN_PART if branch.lasting else UNDONE}")
+        return effects
 
     def record_changes(self) -> None:
         """Update the spans of the branches that were tried."""
@@ -239,11 +241,6 @@ class Tree:
                 self._scope.record_instant(BranchTried(**branch.span_fields))
             else:
                 branch._span.end(**branch.span_fields)
-
-
-def _describe_effect(branch: Branch, is_on_path: bool) -> str:
-    suffix = "" if is_on_path or branch.fate == "over" else UNDONE_IN_PART if branch.lasting else UNDONE
-    return f"{branch.summary}{suffix}"
 
 
 class SearchFigures(Figures):

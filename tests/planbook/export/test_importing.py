@@ -196,6 +196,11 @@ def test_all_faults_of_all_files_are_listed_together(tmp_path: Path) -> None:
     assert sorted(path.name for path in tmp_path.iterdir()) == ["one.jsonl", "three.jsonl", "two.jsonl"]
 
 
+def test_a_file_that_is_named_twice_is_refused(tmp_path: Path) -> None:
+    one = write_file(tmp_path / "one.jsonl", FOREIGN)
+    assert f"is already in {one}, line 1" in refusal("import", one, one, "--out", tmp_path / "run")
+
+
 def test_a_line_that_is_too_long_is_refused_before_all_of_it_is_read(tmp_path: Path) -> None:
     with (tmp_path / "x.jsonl").open("wb") as file:
         file.write(b'"')

@@ -111,7 +111,9 @@ def test_a_skill_is_not_verified_in_another_environment(skill: Path) -> None:
 def test_a_procedure_of_an_earlier_run_is_not_exported(built: Path, tmp_path: Path) -> None:
     grown = ("build", "--env", "toy", "--library", built, "--task", "fetch/3", "--libraries-only", "--no-procedures")
     assert invoke(*grown, "--model", scripted(), "--out", tmp_path / "more").returncode == 0
-    assert "fetch: the run has no verification of it" in refusal("skills", "export", tmp_path / "more")
+    assert "fetch: it comes from the library, and this run did not verify it; export" in refusal(
+        "skills", "export", tmp_path / "more"
+    )
 
 
 def test_a_verification_that_broke_before_its_episode_began_is_no_evidence(built: Path, tmp_path: Path) -> None:

@@ -5,6 +5,7 @@ import pty
 import signal
 import subprocess
 import sys
+import time
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -222,6 +223,20 @@ def test_ctrl_c_stops_a_run_that_waits_for_answers(tmp_path: Path) -> None:
     assert f"Stopped. Continue with the same command and --out {tmp_path / 'run'}" in printed
 
 
+def test_a_second_ctrl_c_does_not_wait_for_models(tmp_path: Path) -> None:
+    (tmp_path / "silent.py").write_text(
+        f"import pathlib, time\n\ndef answer(*_):\n    pathlib.Path('{tmp_path}/asked').touch()\n    time.sleep(60)\n"
+    )
+    child = start_run(f"scripted:{tmp_path}/silent.py:answer", tmp_path / "run")
+    wait_until((tmp_path / "asked").exists)
+    for _ in range(2):
+        child.send_signal(signal.SIGINT)
+        time.sleep(1)
+    printed, _ = child.communicate(timeout=30)
+    assert child.returncode == 130
+    assert "Press Ctrl-C again to stop immediately" in printed
+
+
 def test_a_run_that_failed_can_be_shown_and_asks_only_the_failed_node_again(tmp_path: Path, script: str) -> None:
     (tmp_path / "risk").write_text("N/A")
     assert [run(script, tmp_path / "run").returncode for _ in range(2)] == [1, 1]
@@ -288,10 +303,10 @@ def test_a_folder_with_another_run_is_refused(tmp_path: Path, script: str) -> No
     arguments = ("graph", "run", copy, "--model", script, "--out", tmp_path / "run")
     assert invoke(*arguments, "--set", "road=A bridge.").returncode == 0
     other = refusal(*arguments, "--set", "road=A ferry.")
-    assert "holds another run (other planner_options.given.road)" in other
+    assert "holds a run with other settings (planner_options.given.road)" in other
     copy.write_text(f"# changed\n{DRIVE.read_text()}")
     changed = refusal(*arguments, "--set", "road=A bridge.")
-    assert "holds another run (other planner_options.graph); name another folder with --out" in changed
+    assert "holds a run with other settings (planner_options.graph); name another folder with --out" in changed
     copy.write_text("nodes:\n  a: {prompt: x, compose: mine.py:f}\n")
     hooks.write_text("def f(composing):\n    return 'once'\n")
     hooked = ("graph", "run", copy, "--model", script, "--out", tmp_path / "hooked")
@@ -300,7 +315,7 @@ def test_a_folder_with_another_run_is_refused(tmp_path: Path, script: str) -> No
     refused = planbook(*hooked)  # in another process, since a process executes a file only once
     assert "a hook has changed" in " ".join(refused.stderr.split())
     invoke("run", "--env", "toy", "--seeds", "0", "--out", tmp_path / "episodes")
-    assert "holds another run (other planner" in run(script, tmp_path / "episodes").printed
+    assert "holds a run with other settings (planner" in run(script, tmp_path / "episodes").printed
 
 
 def test_other_commands_say_that_the_folder_holds_the_run_of_a_graph(tmp_path: Path, script: str) -> None:

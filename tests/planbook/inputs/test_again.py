@@ -8,8 +8,7 @@ import pytest
 from planbook.planner import Outcome, read_trajectory
 from planbook.results.table import read_run
 from planbook.runs import Run, last_path, recorded_endings
-from planbook.watching.followed_run import FollowedRun, RunControl
-from tests.executing import wait_until
+from planbook.watching.followed_run import FollowedRun
 from tests.flows import events, invoke, refusal
 from tests.planbook.inputs.shifting import play_shifting
 
@@ -76,24 +75,6 @@ def test_a_watched_run_shows_the_last_ending_of_a_repeated_episode_once(broken_r
         following.catch_up()
         assert following.results.order == [0, 2, 1]
         assert following.results.episodes[1].ending.outcome is Outcome.DIRECT_SUCCESS
-
-
-def test_watch_does_not_resume_a_finished_run_and_reports_no_problem_if_an_episode_breaks(
-    broken_run: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("SHIFTING_BROKEN", "look/1")
-    with closing(FollowedRun(broken_run)) as following:
-        control = RunControl(following)
-        control.ask("go on")
-        assert control.state == "finished"
-        with closing(Run.open(broken_run, to_play=True)) as run:
-            run.begin_invocation(note={"again": ["task/1"]})
-            run.end_invocation()
-        control.ask("go on")
-        assert control.state in ("resuming", "playing")
-        wait_until(lambda: following.catch_up() or control.state == "finished")
-        assert following.results.episodes[1].ending.outcome is Outcome.BROKEN
-        assert not control.problem
 
 
 def test_again_is_refused_without_a_run() -> None:

@@ -102,7 +102,7 @@ def test_a_change_before_the_first_episode_is_only_reported(tmp_path: Path) -> N
     write_shelf(tmp_path, "cup_1")
     resumed = invoke("run", "--resume", tmp_path / "run")
     assert resumed.returncode == 0
-    assert "data the environment's file shelf.py: changed" in resumed.printed
+    assert "other inputs: the environment's file shelf.py: changed" in resumed.printed
 
 
 def test_a_changed_environment_file_is_refused_until_it_is_allowed(
@@ -115,7 +115,7 @@ def test_a_changed_environment_file_is_refused_until_it_is_allowed(
     environment.write_text(environment.read_text() + "# another line\n")
     refused = planbook("run", "--resume", folder, "--again", "broken")
     assert refused.returncode == 2
-    assert "data the environment's file shifting.py: changed" in refused.stderr
+    assert "(the environment's file shifting.py: changed)" in refused.stderr
     assert planbook("run", "--resume", folder, "--again", "broken", "--allow-changed").returncode == 0
     assert planbook("run", "--resume", folder).returncode == 0, "nothing is left to be played on other data"
 
@@ -153,7 +153,7 @@ def test_a_run_keeps_its_graph_file_and_a_changed_graph_is_another_run(tmp_path:
     assert read_run_file(run)["config"]["planner_options"]["text"] == GRAPH
     assert {"graph mine", "node.j2"} <= read_run_file(run)["made_of"]["prompts"].keys()
     graph.write_text(GRAPH.replace("next line", "next two lines"))
-    assert "holds another run (other planner_options.text)" in refusal(*command)
+    assert "holds a run with other settings (planner_options.text)" in refusal(*command)
     graph.unlink()
     assert invoke("run", "--resume", run).returncode == 0
     assert "1 the same" in invoke("rerun", run, "--out", tmp_path / "again").printed

@@ -16,7 +16,7 @@ from planbook.runs import Run, recorded_endings
 from planbook.wording import escape_control, in_words
 from tests.command import planbook, result
 from tests.reported import HIDDEN, HOSTILE, Page, many_endings, reported, run_with_prompts, write_closed_run
-from tests.rows import FAILED, SOLVED, summary_of
+from tests.rows import FAILED, SOLVED, summary_of, write_run
 
 
 @pytest.fixture(scope="module")
@@ -216,6 +216,21 @@ def test_several_runs_are_shown_side_by_side(tmp_path: Path, folder: Path) -> No
     assert all(name in solved for name in names)
     assert len(page.all("article", class_="run")) == 3
     page.check()
+
+
+@pytest.mark.parametrize("order", [[0, 1, 2], [1, 2, 0]])
+def test_an_unrelated_run_is_named_and_the_others_are_compared(tmp_path: Path, order: list[int]) -> None:
+    folders = [
+        write_run(tmp_path / "unrelated", [SOLVED], env="textcraft"),
+        write_run(tmp_path / "run-1", [SOLVED, FAILED]),
+        write_run(tmp_path / "run-2", [SOLVED, SOLVED]),
+    ]
+    page = reported(*(folders[number] for number in order), out=tmp_path / "page.html")
+    (together,) = page.all("section", class_="together")
+    assert "Not compared: " in together
+    assert "unrelated plays textcraft" in together
+    assert "run-1" in together.partition("A: ")[2]
+    assert "run-2" in together.partition("B: ")[2]
 
 
 def test_the_page_is_written_beside_its_run_or_into_the_current_folder(tmp_path: Path, folder: Path) -> None:

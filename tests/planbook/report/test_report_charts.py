@@ -77,6 +77,11 @@ def test_curves_follow_the_order_in_which_episodes_ended(folder: Path) -> None:
     assert values == pytest.approx([1, 1 / 2, 2 / 3, 3 / 4, 3 / 5], abs=1e-6)
 
 
+def test_a_flat_curve_is_not_drawn(tmp_path: Path) -> None:
+    folder = write_closed_run(tmp_path / "run", many_endings, [SOLVED] * 5 + [Outcome.NOT_RUN])
+    assert "Share of episodes solved so far" not in charts_by_title(read(folder))
+
+
 def test_success_is_drawn_against_a_setting_if_runs_differ_in_nothing_else(tmp_path: Path) -> None:
     def adapt(d_max: int, actions: int = 9) -> RunResults:
         options: dict[str, Any] = {"planner": "adapt", "planner_options": {"d_max": d_max}, "actions": actions}
@@ -106,9 +111,9 @@ def test_a_browser_draws_the_charts_in_light_and_dark(folder_with_prompts: Path)
     )
     assert any("2 of 3 solved 66.7%" in tip for tip in tips)
     fill = "return getComputedStyle(document.querySelector('.bar-of')).fill"
-    driver.execute_script("document.documentElement.dataset.theme = 'light'")
+    driver.execute_script("document.documentElement.style.colorScheme = 'light'")
     light = driver.execute_script(fill)
-    driver.execute_script("document.documentElement.dataset.theme = 'dark'")
+    driver.execute_script("document.documentElement.style.colorScheme = 'dark'")
     assert driver.execute_script(fill) != light
     assert driver.get_log("browser") == []  # type: ignore[no-untyped-call]
 

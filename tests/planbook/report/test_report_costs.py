@@ -116,4 +116,4 @@ def test_estimated_tokens_are_marked_wherever_they_are_shown(tmp_path: Path) -> 
     page = reported(tmp_path / "run")
     assert " tokens (estimated), " in page.all("section", class_="first")[0]
     cells = [cell for cell in page.all("td") if cell.endswith(" (estimated)")]
-    assert len(cells) == 2 * 5, "by role, in all, by model, and by each of two prompts"
+    assert len(cells) == 2 * 4, "by role, by model, and by each of two prompts"

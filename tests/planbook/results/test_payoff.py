@@ -105,6 +105,17 @@ def test_test_stats_and_compare_report_the_break_even(home: Path, curve: Finishe
     assert [row["paying"]["break_even"] for row in rows if row["building"]] == [None]
 
 
+def test_a_run_whose_library_has_no_knowledge_is_a_baseline(home: Path, curve: Finished, tmp_path: Path) -> None:
+    (tmp_path / "empty" / "toy").mkdir(parents=True)
+    assert invoke(*TEST, "--library", tmp_path / "empty", "--out", tmp_path / "without").returncode == 0
+    assert payoff(tmp_path / "without") is None, "it learned nothing"
+    compared = invoke("compare", tmp_path / "without", home / "curve" / "after-4").printed
+    assert "the tokens of learning are saved after" in compared
+    assert "The break-even point (pays) needs" not in compared
+    alone = invoke("stats", home / "curve" / "after-4").printed
+    assert "The break-even point (pays) needs a run that learned nothing" in alone
+
+
 def tokens(*folders: Path) -> int:
     return sum(row["tokens"] for row in invoke("stats", *folders, "--json").result["rows"])
 

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from pydantic import JsonValue
 
 from planbook.errors import BadRun
-from planbook.store import LONG_TEXT, Store, StoreLocation, create_schema
+from planbook.store import LONG_TEXT, EpisodeJournal, Store, StoreLocation, create_schema
 from tests.postgres import Server
 
 TEXTS = st.text() | st.integers(LONG_TEXT, LONG_TEXT + 9).flatmap(lambda length: st.text(min_size=length))
@@ -90,11 +90,11 @@ def test_a_failed_batch_leaves_nothing_and_can_be_written_again(store: Store) ->
 def test_a_journal_reads_only_its_own_episode(store: Store) -> None:
     for scope in ("task/1", "task/1/round/0", "task/10", "task/1/restart/1", "task/1/restart/1/round/0"):
         store.put(scope, "act", 0, {"scope": scope})
-    journal = store.journal("task/1")
+    journal = EpisodeJournal(store, "task/1")
     assert journal.get("task/1/round/0", "act", 0) == {"scope": "task/1/round/0"}
     assert journal.get("task/10", "act", 0) is None
     assert journal.get("task/1/restart/1", "act", 0) is None
-    assert store.journal("task/1/restart/1").get("task/1/restart/1/round/0", "act", 0) is not None
+    assert EpisodeJournal(store, "task/1/restart/1").get("task/1/restart/1/round/0", "act", 0) is not None
 
 
 def test_a_file_that_is_no_store_is_refused(tmp_path: Path) -> None:

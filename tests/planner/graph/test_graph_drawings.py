@@ -56,6 +56,12 @@ def test_characters_that_xml_forbids_are_left_out() -> None:
     assert '\\nasks [31m"' in dot(file)
 
 
+def test_the_title_is_what_the_graph_is_about_or_else_its_name() -> None:
+    nodes = {"a": make_node("a", "?")}
+    assert 'label="Plans a trip."' in dot(GraphFile(name="trip", about="Plans a trip.", nodes=nodes))
+    assert 'label="trip"' in dot(GraphFile(name="trip", nodes=nodes))
+
+
 def test_implied_arrows_are_counted_in_the_boxes() -> None:
     names = [f"n{number}" for number in range(12)]
     nodes = {name: make_node(name, "?", after=tuple(names[:place])) for place, name in enumerate(names)}

@@ -1,6 +1,7 @@
 """Graph files: how they are read, and the faults that are reported."""
 
 import json
+import time
 from pathlib import Path
 from textwrap import dedent
 
@@ -99,7 +100,7 @@ def test_all_faults_are_reported_with_line_and_advice() -> None:
         ("nodes: [a]", "1: nodes: this must be a mapping"),
         ("nodes:\n  a: {name: b, prompt: x}", "1: nodes: a: a node's name is what stands before its colon"),
         ("nodes:\n  a: {prompt: ''}", "2: nodes.a.prompt: this is empty"),
-        ("nodes:\n  a:\n    prompt: {{ db.x }}", "3: nodes.a.prompt: this must be a text; put it in quotes"),
+        ("nodes:\n  a:\n    prompt: {{ db.x }}", "3: nodes.a.prompt: this must be a text; put a text that begins"),
         ("nodes:\n  a: {prompt: So far $db.plan|none yet$}", "2: nodes.a.prompt: $db.plan|none yet$ is a look-up of"),
         ('nodes:\n  a: {prompt: x}\n  b: {prompt: x, when: {a: "yes"}}', "3: nodes.b.when: this must be a text"),
         ("nodes:\n  a b: {prompt: x}", "2: nodes.a b: 'a b' cannot be the name of a node"),
@@ -129,6 +130,8 @@ def test_all_faults_are_reported_with_line_and_advice() -> None:
         ("nodes:\n  a: {prompt: x, if: [{when: answer, nodes: {b: {prompt: x, store: p}}}]}\n"
          "  c: {prompt: x, store: p}",
          "3: nodes.c.store.p: b stores p as well, and nothing says which of the two comes last"),
+        ("nodes:\n  a: {prompt: x, store: p}\n  b: {prompt: '{{ db.p }}'}",
+         "3: nodes.b.prompt: db.p: a stores this, but b does not wait for it; write after: [a]"),
         ("nodes:\n  a: {prompt: '{{ db.p | default(db.q) }}'}", "2: nodes.a.prompt: db.q: nothing sets q."),
         ("nodes:\n  a: {prompt: x, store: p}\n  b: {prompt: x, store: p.q, after: a}",
          "3: nodes.b.store.p.q: a stores p and b stores p.q: one would overwrite the other"),
@@ -156,7 +159,9 @@ def test_all_faults_are_reported_with_line_and_advice() -> None:
         ("nodes: " + "[" * 100, "1: values are more than 30 levels deep here"),
         ("nodes:\n  a: {prompt: x, each: {in: db.l, node: x}}", "2: nodes.a.each.node: this must be a mapping"),
         ("nodes:\n  a: {prompt: x, prompt: y}", "2: prompt is used twice"),
-        ("nodes:\n  ? [a]\n  : {prompt: x}", "1: nodes.('a',): \"('a',)\" cannot be the name of a node"),
+        ("nodes:\n  ? [a]\n  : {prompt: x}", "2: nodes: this must be a text; put a text that begins with {"),
+        ("database: {1: x, '1': y}\nnodes:\n  a: {prompt: x}", "1: 1 is used twice; leave one out, or rename it"),
+        ("database:\n  true: x\n  True: y\nnodes:\n  a: {prompt: x}", "3: True is used twice"),
         ("inputs: {a b: x}\nnodes:\n  a: {prompt: x}", "1: inputs.a b: 'a b' is not a path"),
     ],
 )  # fmt: skip
@@ -168,6 +173,24 @@ def test_a_file_that_expands_to_a_billion_values_is_refused() -> None:
     laughs = ["a0: &a0 [x, x]", *(f"a{n}: &a{n} [*a{n - 1}, *a{n - 1}]" for n in range(1, 60))]
     assert "names a value to be repeated" in faults("\n".join(laughs))[0]
     assert "1,000,000 are allowed" in faults("#" * 1_000_001)[0]
+
+
+@pytest.mark.parametrize(
+    ("lines", "fault"),
+    [
+        (["nodes:", *(f"  n{number}: {{prompt: x}}" for number in range(4_000))], "there are 4,000 nodes; at most 200"),
+        (["nodes:", "  a:", "    prompt: x", "    store:", *(f"      p{number}: answer" for number in range(4_000))],
+         "4,000 values are stored; at most 400"),
+        (["nodes: {a: {prompt: x}}", *(f"z{number}: 1" for number in range(8_000))], "there may be more faults"),
+        (["nodes:", f"  a: {{prompt: x, store: {'a.' * 40_000}a}}"], "is not a path of the database"),
+    ],
+)  # fmt: skip
+def test_a_large_file_is_checked_in_seconds(lines: list[str], fault: str) -> None:
+    start = time.process_time()
+    found = faults("\n".join(lines))
+    assert any(fault in line for line in found)
+    assert len(found) <= 101
+    assert time.process_time() - start < 4
 
 
 @pytest.mark.parametrize(

@@ -1,11 +1,13 @@
 """Models are loaded by the names that the command line takes."""
 
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from planbook.planner import Message, Sampling, load_model
-from planbook.planner.errors import EpisodeStopped, UnknownModel
+from planbook.planner import Message, Roles, Sampling, load_model, register_model
+from planbook.planner.errors import EpisodeStopped, ModelRefused, UnknownModel
 from tests.openai_server import serving
 
 ASK = [Message(role="user", content="Where is the mug?")]
@@ -99,3 +101,33 @@ def test_a_recorded_server_is_replayed(tmp_path: Path, monkeypatch: pytest.Monke
         assert server.requests[0]["model"] == "vendor/some:model"
     again = load_model(f"recorded:{file}").complete(ASK, Sampling())
     assert again == first.model_copy(update={"replayed": True, "seconds": 0.0})
+
+
+class OwnModel:
+    """A user's own model, whose method ``complete`` is a given function."""
+
+    name = "mine"
+
+    def __init__(self, complete: Callable[..., Any]) -> None:
+        self.complete = complete
+
+
+@pytest.mark.parametrize(
+    "complete",
+    [
+        lambda messages, sampling: "yes",
+        lambda messages, sampling, on_text: "yes",
+        lambda messages, *, sampling, on_text=None: "yes",
+        "yes",
+    ],
+)
+def test_an_own_model_with_other_parameters_is_refused(complete: Any) -> None:
+    with pytest.raises(UnknownModel, match=r"model mine cannot be asked: .*\(self, messages, sampling, on_text=None\)"):
+        register_model(OwnModel(complete))
+
+
+def test_an_own_model_must_return_a_reply() -> None:
+    model = OwnModel(lambda messages, sampling, on_text=None: "yes")
+    assert register_model(model) == "object:mine"
+    with pytest.raises(ModelRefused, match=r"of the model mine returned a str; it must return a Reply"):
+        Roles(lambda role: model, {}).complete("planner", ASK)

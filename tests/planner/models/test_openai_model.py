@@ -190,10 +190,18 @@ def test_an_unusable_retry_after_header_becomes_the_usual_back_off(server: Serve
     assert 0.14 < server.times[1] - server.times[0] < 5
 
 
-def test_a_wait_can_be_interrupted(server: Server) -> None:
-    server.troubles += [Refusal(429, headers={"Retry-After": "100000"})]
+@pytest.mark.parametrize("status", [429, 503])
+def test_a_wait_that_is_too_long_ends_the_request_and_is_named(server: Server, status: int) -> None:
+    server.troubles += [Refusal(status, "later", headers={"Retry-After": "100000"})]
+    with pytest.raises(ModelUnavailable, match=r"asks for a wait of 100,000 s after one request: .*later.*Wait that l"):
+        model(server).complete(ASK, Sampling())
+    assert len(server.requests) == 1
+
+
+def test_a_wait_can_be_interrupted(server: Server, caplog: pytest.LogCaptureFixture) -> None:
+    server.troubles += [Refusal(429, headers={"Retry-After": "3000"})]
     with pytest.raises(EpisodeStopped):
-        model(server, stopped=lambda: bool(server.requests)).complete(ASK, Sampling())
+        model(server, stopped=lambda: "trying again in 3000.0 s" in caplog.text).complete(ASK, Sampling())
     assert len(server.requests) == 1
 
 

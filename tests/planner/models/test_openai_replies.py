@@ -5,6 +5,7 @@ import json
 import pytest
 
 from planbook.planner import Message, Sampling, Usage
+from planbook.planner.errors import ModelUnavailable
 from planbook.planner.models.openai_replies import ReplyListener, read_stream
 from planbook.planner.models.tokens import estimated_usage
 from tests.openai_server import Completion, CutStream, Refusal, Server, serving
@@ -79,8 +80,7 @@ STOP = chunk(choice(reason="stop"))
 def test_a_stream_may_have_another_form(server: Server, chunks: list[object]) -> None:
     server.troubles += [streamed(*chunks)]
     reply = model(server).complete(ASK, Sampling())
-    finish = "length" if chunks[-1] == "[DONE]" else "stop"  # without a finish reason, it may have been cut off
-    assert (reply.text, reply.finish, len(server.requests)) == (TEXT, finish, 1)
+    assert (reply.text, reply.finish, len(server.requests)) == (TEXT, "stop", 1)
 
 
 @pytest.mark.parametrize(
@@ -128,6 +128,15 @@ def test_a_whole_answer_needs_no_finish_reason(server: Server) -> None:
     server.troubles += [Refusal(400, param="stream"), Refusal(200, body=json.dumps({**body, "choices": [choice]}))]
     reply = model(server).complete(ASK, Sampling())
     assert (reply.text, reply.finish) == ("Yes.", "stop")
+
+
+def test_a_stream_without_end_is_given_up() -> None:
+    with serving(lambda messages: "and so on " * 20_000) as server:
+        with pytest.raises(
+            ModelUnavailable, match=r"does not end its reply after one request: 1,0\d\d,\d{3} bytes for a"
+        ):
+            model(server).complete(ASK, Sampling(max_tokens=100, context=500))
+        assert len(server.requests) == 1
 
 
 def test_a_listener_may_stop_the_stream() -> None:

@@ -23,7 +23,7 @@ def test_a_function_sees_the_messages_and_the_sampling() -> None:
 def test_a_list_of_texts_is_used_in_order_and_runs_out() -> None:
     model = ScriptedModel(["one", "two"])
     assert [model.complete(ASK, Sampling()).text for _ in range(2)] == ["one", "two"]
-    with pytest.raises(ModelRefused, match=r"all 2 replies scripted for scripted are used up.*'What now\?'"):
+    with pytest.raises(ModelRefused, match=r"scripted for scripted are used up \(2 in all\).*'What now\?'\. Add"):
         model.complete(ASK, Sampling())
 
 
