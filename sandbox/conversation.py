@@ -311,8 +311,9 @@ class Conversation:
                         answer = self.recorded.next(payload, printed) or self._answer(message)
                     finally:
                         self._paused += monotonic() - requested_at
-                    self.exchanges.append(self._keep(Exchange(payload, answer, printed)))
+                    self.exchanges.append(Exchange(payload, answer, printed))
                     self._worker.send(answer, self._check_time)
+                    self._keep(self.exchanges[-1])  # while the plan goes on
                 case "print":
                     self._print(_without_addresses(message[1]) if ADDRESS_MARK in payload else message[1])
                 case "end":
