@@ -168,7 +168,8 @@ class _Checks:
         """Maps each node to those that it waits for, directly or through others. It is filled when they are needed."""
         self._open = {*file.inputs, *(AGENT_PATHS if file.code is not None else ())}
         """Paths whose values are not known before the graph runs. Anything may exist there and below."""
-        self._known = [*paths_of(file.initial), *self._open, *(stored.path for stored in self._stored)]
+        self._given = [*paths_of(file.initial), *self._open]
+        self._known = [*self._given, *(stored.path for stored in self._stored)]
 
     def _stored_paths(self) -> Iterator[_StoredPath]:
         for place in self._places:
@@ -254,7 +255,8 @@ class _Checks:
         """
         shapes = self._shapes(place, own)
         for look_up in dict.fromkeys(source.look_ups):
-            if problem := self._problem(look_up, shapes, place, optional=optional):
+            problem = self._problem(look_up, shapes, place, optional=optional)
+            if problem := problem or ("" if own else self._order_problem(look_up, place)):
                 yield where, f"{look_up.path}: {problem}"
         yield from _truths(source.truths, where, shapes)
         for path, value in source.comparisons:
@@ -265,9 +267,7 @@ class _Checks:
         """Return the reason why a look-up may find nothing, or "" if it always finds a value."""
         first, _, rest = look_up.path.partition(".")
         if first == DATABASE:
-            if look_up.may_be_missing or not rest:
-                return ""
-            return self._path_problem(rest) or ("" if ANSWER in shapes else self._order_problem(rest, place.node))
+            return "" if look_up.may_be_missing or not rest else self._path_problem(rest)
         if first not in shapes:
             if first in place.visible:
                 return ""  # the node could not be read
@@ -300,14 +300,21 @@ class _Checks:
             return ""  # a part of the file that could not be read may set it
         return f"nothing sets {path}{similar} Store it, or give it a value in `database:` or `inputs:`"
 
-    def _order_problem(self, path: str, node: GraphNode) -> str:
+    def _order_problem(self, look_up: LookUp, place: _NodePlace) -> str:
         """Return the reason why a value cannot be stored yet when a node is asked for the first time, or ""."""
-        if node.when or any(paths_overlap(path, known) for known in (*paths_of(self._file.initial), *self._open)):
+        name, (first, _, path) = place.node.name, look_up.path.partition(".")
+        if first != DATABASE or look_up.may_be_missing or look_up.is_conditional or place.node.when or place.branch:
+            return ""
+        if any(paths_overlap(path, given) for given in self._given):
             return ""
         writers = [stored.place.node.name for stored in self._stored if paths_overlap(path, stored.path)]
-        if not writers or any(self._follows(node.name, writer) for writer in writers):
+        hooked = [other.node.name for other in self._places if other.node.finish and other is not place]
+        if not writers or any(self._follows(name, writer) for writer in (*writers, *hooked)):
             return ""
-        return f"{writers[0]} stores this, but {node.name} does not wait for it; write after: [{writers[0]}]"
+        unordered = [writer for writer in writers if not self._follows(writer, name)]
+        if not unordered:
+            return f"{writers[0]} stores this later; give it a default, with | default(...), or a value in `database:`"
+        return f"{unordered[0]} stores this, but {name} does not wait for it; write after: [{unordered[0]}]"
 
     # Stores.
 

@@ -56,6 +56,8 @@ _REFUSED = {
     "Assign": "set is not allowed; `store` of a node keeps values",
 }
 _COUNTED, _RESULT = "counted", "result"
+_ALWAYS = {nodes.If: "test", nodes.CondExpr: "test", nodes.For: "iter", nodes.And: "left", nodes.Or: "left"}
+"""Maps the kinds of nodes of which only one part is always evaluated to this part."""
 
 
 def value_text(value: JsonValue) -> str:
@@ -220,6 +222,8 @@ class LookUp(NamedTuple):
 
     path: str
     may_be_missing: bool = False
+    is_conditional: bool = False
+    """Whether a rendering may leave it out."""
 
 
 class _JinjaSource:
@@ -234,13 +238,13 @@ class _JinjaSource:
         """The paths of values that are used as true or false."""
         self.comparisons = tuple(_comparisons(tree))
         """Pairs of a path and a constant with which the value there is compared."""
-        look_ups = list(_look_ups(tree, may_be_missing=False))
+        look_ups = list(_look_ups(tree))
         optional = {look_up.path for look_up in look_ups if look_up.may_be_missing}
         self.names = frozenset(meta.find_undeclared_variables(tree))  # last, since this call changes the tree
         """The variables that it uses: ``db``, names of nodes, and the name of a loop's item."""
         self.look_ups = tuple(
-            LookUp(path, any(f"{path}.".startswith(f"{start}.") for start in optional))
-            for path, _ in look_ups
+            LookUp(path, any(f"{path}.".startswith(f"{start}.") for start in optional), is_conditional)
+            for path, _, is_conditional in look_ups
             if path.partition(".")[0] in self.names
         )
 
@@ -392,15 +396,20 @@ def _path(node: nodes.Node) -> str:
     return f"{parent}.{name}" if parent else ""
 
 
-def _look_ups(node: nodes.Node, *, may_be_missing: bool) -> Iterator[LookUp]:
+def _look_ups(node: nodes.Node, *, may_be_missing: bool = False, is_conditional: bool = False) -> Iterator[LookUp]:
     if path := _path(node):
-        yield LookUp(path, may_be_missing)
+        yield LookUp(path, may_be_missing, is_conditional)
         return
+    always = getattr(node, _ALWAYS.get(type(node), ""), None)
     optional = (isinstance(node, nodes.Filter) and node.name in ("default", "d")) or (
         isinstance(node, nodes.Test) and node.name in ("defined", "undefined")
     )
     for inner in node.iter_child_nodes():
-        yield from _look_ups(inner, may_be_missing=optional and inner is getattr(node, "node", None))
+        yield from _look_ups(
+            inner,
+            may_be_missing=optional and inner is getattr(node, "node", None),
+            is_conditional=is_conditional or always not in (None, inner),
+        )
 
 
 def _truths(node: nodes.Node) -> Iterator[str]:

@@ -132,6 +132,8 @@ def test_all_faults_are_reported_with_line_and_advice() -> None:
          "3: nodes.c.store.p: b stores p as well, and nothing says which of the two comes last"),
         ("nodes:\n  a: {prompt: x, store: p}\n  b: {prompt: '{{ db.p }}'}",
          "3: nodes.b.prompt: db.p: a stores this, but b does not wait for it; write after: [a]"),
+        ("nodes:\n  a: {prompt: x, store: p, after: b}\n  b: {prompt: '{{ db.p }}'}",
+         "3: nodes.b.prompt: db.p: a stores this later; give it a default, with | default(...), or a value in"),
         ("nodes:\n  a: {prompt: '{{ db.p | default(db.q) }}'}", "2: nodes.a.prompt: db.q: nothing sets q."),
         ("nodes:\n  a: {prompt: x, store: p}\n  b: {prompt: x, store: p.q, after: a}",
          "3: nodes.b.store.p.q: a stores p and b stores p.q: one would overwrite the other"),
@@ -209,6 +211,15 @@ def test_a_large_file_is_checked_in_seconds(lines: list[str], fault: str) -> Non
         "node: {prompt: 'x {{ item }}'}}}",
         "nodes:\n  a: {prompt: x, expect: [text], store: {p.first: answer | first, p.count: answer | length}}\n"
         "  b: {prompt: 'x {{ db.p.first }} {{ db.p.count }}', after: a}",
+        "inputs: {n: x}\nnodes:\n  a: {prompt: x, store: p, after: b}\n"
+        "  b: {prompt: '{% if db.n > 1 %}{{ db.p }}{% endif %}{{ db.p if db.n > 1 }}"
+        "{% if db.n > 1 and db.p %}x{% endif %}'}",
+        "inputs: {n: x}\nnodes:\n  a: {prompt: x, store: p, after: b}\n"
+        "  b: {prompt: x, if: [{when: db.n > 1, nodes: {c: {prompt: '{{ db.p }}'}}}]}",
+        "nodes:\n  a: {prompt: x, store: p}\n"
+        "  b: {prompt: x, expect: [text], each: {in: answer, node: {prompt: '{{ item }} {{ db.p }}', after: a}}}",
+        "nodes:\n  a: {prompt: x, finish: crafter.note_plan}\n  b: {prompt: '{{ db.p }}', after: a}\n"
+        "  c: {prompt: x, store: p, after: b}",
     ],
 )
 def test_a_sound_graph_has_no_faults(text: str) -> None:
