@@ -176,7 +176,10 @@ class Link:
         A short message takes one read. ``first_read`` is PREFIX if the message after it may have arrived too. The parts
         in which a message arrives must not affect the number of objects, and with it the addresses of later ones.
         """
-        frame = self._read(first_read)
+        try:
+            frame = self._read(first_read)
+        except MemoryError:  # there was no memory for the buffer, so nothing was read
+            frame = self._read(PREFIX)
         missing = PREFIX + int.from_bytes(frame[:PREFIX]) - len(frame)
         rest = b""
         while len(rest) < missing:

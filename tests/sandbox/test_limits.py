@@ -92,6 +92,12 @@ def test_a_plan_can_catch_a_memory_error_and_continue(sandbox: Sandbox) -> None:
         assert session.run("try:\n    'a' * 10 ** 10\nexcept MemoryError:\n    x = 1\nx").value == 1
 
 
+def test_a_plan_without_free_memory_can_make_short_calls(sandbox: Sandbox) -> None:
+    fill = "x = []\ntry:\n    while True:\n        x.append(bytes(500))\nexcept MemoryError:\n    pass\n"
+    with sandbox.session({"f": lambda: "text"}, limits=SMALL) as session:
+        assert session.run(f"{fill}for _ in range(20):\n    y = f()\ny").value == "text"
+
+
 def test_output_within_the_limit_is_complete(session: Session) -> None:
     assert session.run("print('é' * 99_999)").output == "é" * 99_999 + "\n"
     assert session.run("print('a', '\\ud800', sep='\\x00', end='')").output == "a\x00\\ud800"
