@@ -132,7 +132,7 @@ class Sandbox:
     ) -> None:
         if unknown := set(disabled_mechanisms) - set(ALL_MECHANISMS):
             raise ValueError(f"there is no mechanism {sorted(unknown)}; there are {', '.join(ALL_MECHANISMS)}")
-        if missing := [name for name in modules if find_spec(name) is None]:
+        if missing := [name for name in modules if find_spec(name.partition(".")[0]) is None]:
             raise WorkerFailed(f"these modules for plans are not installed: {', '.join(missing)}")
         self._unsafe, self._language_layer = unsafe_no_sandbox, language_layer
         self._disabled, self._modules = tuple(disabled_mechanisms), tuple(modules)
