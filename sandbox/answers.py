@@ -256,12 +256,13 @@ def running_call(thread: Thread) -> str:
     frame = sys._current_frames().get(thread.ident or 0)
     while frame is not None and frame.f_code is not Answers.answer.__code__:
         frame = frame.f_back
-    return _call_text(frame.f_locals["message"]) if frame is not None else ""
+    message = frame.f_locals["message"] if frame is not None else [""]
+    return _call_text(message) if message[0] == "call" else ""
 
 
 def _call_text(message: list[Any]) -> str:
     _, line, name, args, kwargs = message
-    named = [f"{key}={reprlib.repr(value)}" for key, value in kwargs.items()]
+    named = [f"{reprlib.repr(key)[1:-1]}={reprlib.repr(value)}" for key, value in kwargs.items()]
     text = f"{name}({', '.join([*map(reprlib.repr, args), *named])})"
     return f"{text}, called in line {line}" if line else text
 
