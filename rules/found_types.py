@@ -19,11 +19,12 @@ from planbook.planner import AGENT, TASK
 from planbook.rules.plans import plan_shape, with_expressions
 from planbook.rules.retrieval import words
 from planbook.rules.types import Example, FoundType, TypeParameter, Wording
+from planbook.sandbox import parse_source
 
 MIN_EXAMPLES = 3
 """From this number of examples on, a constant that is the same in all of them may be part of the type."""
-BEFORE_VERBS = frozenset("and then to or please you , ; : .".split())
-"""Words and marks of a goal after which a word in lower case may be a verb."""
+PREPOSITIONS = frozenset("at from in inside into near on onto to under with".split())
+"""Words of a goal that come before nouns. After ``to``, a word in lower case may be a verb."""
 MAX_VALUE_TOKENS = 24
 """Maximum number of words and marks of a goal that can form one constant of a plan."""
 _TOKEN = re.compile(r"\d+(?:\.\d+)?|[^\W\d_]+(?:['-](?!s\b)[^\W\d_]+)*|'s\b|\w+?(?=_|\b)|[^\w\s]|_")
@@ -197,6 +198,7 @@ class _Columns:
             [ast.literal_eval(example.constants[n]) for example in self.examples] for n in range(len(found.hints))
         ]
         self._hints = found.hints
+        self._code = found.code
         self._earlier = {parameter.form + parameter.name: parameter for parameter in found.parameters}
 
     def expressions(self) -> dict[int, ast.expr] | None:
@@ -256,10 +258,17 @@ class _Columns:
     def _is_part_of_the_type(self, column: list[Any], form: str, *, named: bool) -> bool:
         """Return True if a constant of the goals that never varied is part of the type, not a parameter.
 
-        With enough examples it is, unless the plan gives it a name (``named``) and no goal may use it as a verb.
+        With enough examples it is, unless the plan gives it a name (``named``) and has it nowhere else, and all goals
+        use it as a noun.
         """
-        may_be_verb = any(_may_be_verb(value, form, goal) for value, goal in zip(column, self._goals, strict=True))
-        return len(column) >= MIN_EXAMPLES and (not named or may_be_verb)
+        value = column[0]
+        is_free = named and self._count(value) == 1 and all(_is_noun(value, form, goal) for goal in self._goals)
+        return len(column) >= MIN_EXAMPLES and not is_free
+
+    def _count(self, value: JsonValue) -> int:
+        """Return how many names and texts of the plan contain a value."""
+        fields = (field for node in ast.walk(parse_source(self._code)) for _, field in ast.iter_fields(node))
+        return sum(_letters(str(value)) in _letters(field) for field in fields if isinstance(field, str))
 
     def _parameter(self, column: list[Any], form: str, hint: str) -> ast.expr:
         same = [n for n, values in self.values.items() if values == column and self.parameters[n].form == form]
@@ -287,13 +296,20 @@ def spans(value: JsonValue, form: str, goal: str) -> list[tuple[int, int]]:
     return matches if not isinstance(value, str) or words(value) or any(map(str.isdigit, value)) else []
 
 
-def _may_be_verb(value: JsonValue, form: str, goal: str) -> bool:
-    """Return True if a value begins the goal, or is in lower case after a word such as ``and`` or ``to``."""
+def _is_noun(value: JsonValue, form: str, goal: str) -> bool:
+    """Return True if a value always follows a preposition in a goal, and the goal or a phrase ends after it."""
     goal_tokens = tokens(goal)
-    return any(
-        not begin or (goal_tokens[begin].text.islower() and goal_tokens[begin - 1].part in BEFORE_VERBS)
-        for begin, _ in spans(value, form, goal)
-    )
+    for begin, end in spans(value, form, goal):
+        before, first = goal_tokens[begin - 1].part if begin else "", goal_tokens[begin].text
+        after = goal_tokens[end].part if end < len(goal_tokens) else ""
+        ends_phrase = not after.isalnum() or after in {"and", "then", *PREPOSITIONS}
+        if before not in PREPOSITIONS or (before == "to" and first.islower()) or not ends_phrase:
+            return False
+    return True
+
+
+def _letters(text: str) -> str:
+    return re.sub(r"[\W_]", "", text.lower())
 
 
 def parse_value(raw: JsonValue, form: str) -> JsonValue:
