@@ -2,9 +2,10 @@
 
 import re
 import time
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from email.utils import parsedate_to_datetime
+from functools import partial
 from typing import Any, TypeGuard
 
 import openai
@@ -280,27 +281,25 @@ class EventStream(openai.Stream[object]):
             yield event
 
 
-def read_chunks(stream: EventStream, max_tokens: int) -> Iterator[Mapping[str, Any]]:
-    """Yield the JSON objects of a stream, and then close it.
+def read_chunks(stream: EventStream, max_tokens: int, *, streamed: bool) -> Iterator[Mapping[str, Any]]:
+    """Yield the JSON objects of a stream, and then close it. ``streamed`` tells whether a stream was asked for.
 
     Raises BrokenStream if it cannot be read, EndlessReply if it is too long for ``max_tokens``, OtherApi if the server
     does not speak OpenAI's API, or openai.APIError.
     """
-    response = stream.response
+    response: Any = stream.response
+    response.iter_bytes = partial(_bounded, response.iter_bytes, max_tokens)  # the SDK reads the body with it
     kind = response.headers.get("content-type", "").partition(";")[0]
     empty = True
     with stream:
         try:
-            if kind == "application/json" and not _read_whole(response).content.lstrip().startswith(b"data:"):
+            may_be_whole = not streamed or kind == "application/json"
+            if may_be_whole and not _read_whole(response).content.lstrip().startswith(b"data:"):
                 yield whole_reply_chunk(response)  # the server does not stream
                 return
             for chunk in stream:
                 if not isinstance(chunk, Mapping):
                     raise BrokenStream(f"the reply's stream holds a piece that is not an object: {chunk!r}")
-                if response.num_bytes_downloaded > MAX_TOKEN_BYTES * max_tokens:
-                    raise EndlessReply(
-                        f"{response.num_bytes_downloaded:,} bytes for a context of {max_tokens:,} tokens"
-                    )
                 empty = False
                 yield chunk
         except ValueError as error:
@@ -311,10 +310,22 @@ def read_chunks(stream: EventStream, max_tokens: int) -> Iterator[Mapping[str, A
         yield {"choices": [{"finish_reason": "stop"}]}  # counts only if no reason was given
 
 
+def _bounded(read: Callable[[], Iterator[bytes]], max_tokens: int) -> Iterator[bytes]:
+    """Yield the pieces of a response. Raises EndlessReply if they are too long for ``max_tokens``."""
+    received = 0
+    for piece in read():
+        received += len(piece)
+        if received > MAX_TOKEN_BYTES * max_tokens:
+            raise EndlessReply(f"{received:,} bytes for a context of {max_tokens:,} tokens")
+        yield piece
+
+
 def _read_whole(response: Any) -> Any:
     """Receive the rest of a response, and return the response. Raises BrokenStream if it breaks off."""
     try:
         response.read()
+    except EndlessReply:
+        raise
     except Exception as error:  # any error of the HTTP library
         raise BrokenStream(f"the reply broke off: {type(error).__name__}: {error}") from error
     return response
