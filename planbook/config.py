@@ -274,6 +274,8 @@ class Config(PlayingSettings):
     """
 
     selection: Selection = Selection()
+    repeats: int = Field(default=1, ge=1)
+    """How often every task is played. ``--repeats`` has a limit, which older runs may exceed."""
     actions: int = Field(ge=0)
     """Maximum number of actions of an episode."""
     after: int | None = Field(default=None, ge=0)

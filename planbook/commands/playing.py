@@ -182,7 +182,8 @@ def play_run(
         )
     if isinstance(stopped, BudgetEnded):
         out.print(
-            f"Stopped: {stopped}. Resume with: {_resume_line(run, execution)} --budget {stopped.larger}", soft_wrap=True
+            f"Stopped: {stopped}. Resume with: {_resume_line(run, execution, '--budget', stopped.larger)}",
+            soft_wrap=True,
         )
         return errors.OUT_OF_BUDGET, summary
     if stopped is not None:
@@ -246,9 +247,13 @@ def _short_error(fault: Fault) -> str:
     return f"{first_line(str(fault))}{callers}{limit_hint}"
 
 
-def _resume_line(run: Run, execution: Execution) -> str:
-    """Return the command that resumes a run with the same options."""
-    return shlex.join(["planbook", "run", "--resume", str(run.folder), *execution.command_options()])
+def _resume_line(run: Run, execution: Execution, *more: str) -> str:
+    """Return the command that resumes a run with the same options and ``more``, or the call, if it needs objects."""
+    options = [*execution.command_options(), *more]
+    if any(name.startswith("object:") for name in (run.config.env, *run.config.models.values())):
+        same = " ".join(["the same objects", *(["and", *options] if options else [])])
+        return f"planbook.run(resume={str(run.folder)!r}, ...), with {same}"
+    return shlex.join(["planbook", "run", "--resume", str(run.folder), *options])
 
 
 def _print_learned(results: RunResults, out: Console) -> None:

@@ -162,8 +162,11 @@ def test_an_object_can_be_passed_as_the_model(tmp_path: Path) -> None:
     assert played.results.run.config.models == {"default": "object:clever"}
     assert model.name == "clever"
     assert planbook.run(resume=tmp_path / "run", model=model).solved == played.solved
-    with pytest.raises(UnknownModel, match="pass it again"):
-        planbook.run(env="toy", planner="automanual", model="object:other", split="all:2")
+    again = (
+        rf"pass it again.*Then resume with: planbook\.run\(resume='{tmp_path}/other', \.\.\.\), with the same objects$"
+    )
+    with pytest.raises(UnknownModel, match=again):
+        planbook.run(env="toy", planner="automanual", model="object:other", split="all:2", out=tmp_path / "other")
 
 
 def press_ctrl_c_twice() -> None:

@@ -88,3 +88,7 @@ def test_changed_versions_of_packages_are_named(tmp_path: Path) -> None:
     (change,) = changed_versions(run.versions, versions())
     assert str(change).startswith("pydantic 1.0, now 2.")
     run.close()
+
+
+def test_a_run_with_more_repeats_than_the_option_allows_is_read() -> None:
+    assert Config.model_validate(CONFIG.model_dump() | {"repeats": 2_000}).repeats == 2_000
