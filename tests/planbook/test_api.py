@@ -19,7 +19,7 @@ from planbook.envs.toy import Toy
 from planbook.errors import BadArgument, BadRun
 from planbook.option_values import option_of
 from planbook.planner import ScriptedModel
-from planbook.planner.errors import UnknownModel
+from planbook.planner.errors import ModelRefused, UnknownModel
 from planbook.settings import Settings
 from tests.command import planbook as command
 from tests.command import result
@@ -162,11 +162,13 @@ def test_an_object_can_be_passed_as_the_model(tmp_path: Path) -> None:
     assert played.results.run.config.models == {"default": "object:clever"}
     assert model.name == "clever"
     assert planbook.run(resume=tmp_path / "run", model=model).solved == played.solved
-    again = (
-        rf"pass it again.*Then resume with: planbook\.run\(resume='{tmp_path}/other', \.\.\.\), with the same objects$"
-    )
-    with pytest.raises(UnknownModel, match=again):
-        planbook.run(env="toy", planner="automanual", model="object:other", split="all:2", out=tmp_path / "other")
+    with pytest.raises(UnknownModel, match="pass it again"):
+        planbook.run(env="toy", planner="automanual", model="object:other", split="all:2")
+    silent, folder = ScriptedModel([], name="silent"), tmp_path / "unfinished"
+    with pytest.raises(
+        ModelRefused, match=r"resume with: planbook\.run\(resume='.*/unfinished', \.\.\.\), with the same"
+    ):
+        planbook.run(env="toy", planner="automanual", model=silent, split="all:2", out=folder)
 
 
 def press_ctrl_c_twice() -> None:
