@@ -277,9 +277,10 @@ class Parameters:
             "stream_options": {"include_usage": True},
             "stream": True,
         }
-        if "stream" in self._replaced:
+        replaced = dict(self._replaced)  # another thread may add to it at any time
+        if "stream" in replaced:
             del values["stream_options"]  # servers refuse it without "stream"
-        names = {name: self._replaced.get(name, name) for name in values}
+        names = {name: replaced.get(name, name) for name in values}
         return {sent: values[name] for name, sent in names.items() if sent is not None and values[name] is not None}
 
     def learn(self, error: openai.APIStatusError, sent: Mapping[str, Any]) -> str | None:
