@@ -42,7 +42,7 @@ IN_JSON = {
 
 @dataclass(frozen=True)
 class Option:
-    """Marks a field as an option: ``many`` allows several values, ``on_resume`` allows a change when a run is resumed."""
+    """Marks a field as an option: ``many`` allows several values, ``on_resume`` allows a change on resume."""
 
     group: str
     flag: str = ""

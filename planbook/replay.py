@@ -182,7 +182,7 @@ def replay_episode(run: Run, entry: Entry, worker: EpisodeWorker, ending: Ending
     path = last_path(run, entry)
     recorded = {(row.scope, row.kind, row.n): row.body for row in run.store.events(path)}
     try:
-        play(*worker.episode(entry, path, Recording(recorded)))
+        play(*worker.play_arguments(entry, path, Recording(recorded)))
     except JournalMismatch as mismatch:
         return _with_ending(run, entry, path, worker, recorded, describe_mismatch(mismatch))
     except MissingRequirement:
@@ -218,7 +218,7 @@ def _with_ending(
     worker.drop_environment()
     worker.roles = Roles(lambda role: model, run.config.sampling)
     try:
-        ending = play(*worker.episode(entry, path, journal))
+        ending = play(*worker.play_arguments(entry, path, journal))
     except MissingRequirement:
         raise
     except (EnvsError, ModelError) as error:
