@@ -250,7 +250,7 @@ class InvocationSettings(SettingsModel):
 
 
 class EpisodeSource(SettingsModel):
-    """A source of a building run's episodes: a run's folder, or a file.
+    """A source of the episodes from which `planbook build` learns: a run's folder, or a file.
 
     ``sha256`` is the digest of its episodes as JSON Lines: the same for the run and for any file exported from it.
     """

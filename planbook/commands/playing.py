@@ -192,7 +192,7 @@ def play_run(
 
 
 def _formulate(run: Run, stopped: BudgetEnded) -> bool:
-    """Write the manual of a building run with the reserved share of the budget. Return True if it was written."""
+    """Write the manual of a build with the reserved share of the budget. Return True if it was written."""
     from planbook.learning.stages import formulate_with_reserve
 
     return formulate_with_reserve(run, stopped)

@@ -131,8 +131,8 @@ class PlanSession:
     ) -> PlanAnswer:
         """Run a learned procedure. If ``task_id`` is not empty, begin that task first.
 
-        ``params`` are by default those of the current task; if planbook found the type itself, the task's goal is
-        matched to get them. Raises SessionFailed if ``params`` is empty and the task is not of the procedure's type.
+        ``params`` are by default those of the current task. If planbook found the type by itself, they are read from
+        the task's goal. Raises SessionFailed if ``params`` is empty and the task is not of the procedure's type.
         """
         if task_id:
             self.begin(task_id)

@@ -203,7 +203,7 @@ class StoreLedger:
             _put(connection, ACTIONS, Amount(actions))
 
     def count_actions(self, number: int) -> int:
-        """Count further actions. Returns the number of actions of all processes so far."""
+        """Add to the number of actions. Returns the number of actions of all processes so far."""
         row = LEDGER.c.call == ACTIONS
         with self._writing() as connection:
             connection.execute(sa.update(LEDGER).where(row).values(calls=LEDGER.c.calls + number))

@@ -144,7 +144,7 @@ def _record_broken(journal: Journal, path: str, cause: str, message: str) -> End
 def _record_versions(run: Run, environment: Environment) -> None:
     """Record the versions that an environment knows only after an episode has begun, unless they are recorded already.
 
-    They may differ from those of an earlier invocation, for example after an update of the browser.
+    They may differ from the versions in an earlier invocation, for example after an update of the browser.
     """
     if run.versions_recorded:
         return
