@@ -1,4 +1,4 @@
-"""The sections from which readers judge the figures of a run: costs, outcomes, false claims, and inputs.
+"""The sections that help readers to judge the figures of a run: costs, outcomes, false claims, and inputs.
 
 A claim is a statement of the agent about its whole task: that it is solved, or that it is not.
 """

@@ -86,7 +86,7 @@ def test_a_built_library_can_be_passed_to_test(tmp_path: Path) -> None:
         ({"sampling": 3}, "--sampling: 3 does not fit"),
         ({"planner_options": [3]}, "--planner-option 3: write NAME=VALUE"),
         ({"model": "none", "models": {}}, "give one of the two"),
-        ({"model": {"planner": ScriptedModel(["pass"])}}, "give a mapping by role as models="),
+        ({"model": {"planner": ScriptedModel(["pass"])}}, "pass a mapping of roles to models as models="),
         (
             {"models": {"planner": ScriptedModel(["pass"]), "executor": ScriptedModel(["pass"])}},
             "two objects have the name object:scripted",
