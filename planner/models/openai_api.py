@@ -100,7 +100,7 @@ class OpenAIModel:
         """Return the reply of the model.
 
         Raises ModelRefused if the server refuses the request, ContextExceeded if the prompt is too long,
-        ModelUnavailable if all tries failed, or EpisodeStopped if the run is stopped while it waits.
+        ModelUnavailable if all tries failed, or EpisodeStopped if the run is stopped during the wait.
         """
         start, listener, failures = time.monotonic(), ReplyListener(on_text), Counter[str]()
         while True:
@@ -251,7 +251,7 @@ _NAMED_PATTERNS = (
     r"\b(unsupported|unrecognized|unknown|unexpected)\b[\s:]+{name}\b",
     r"\b{name}\b( parameter| argument| field)?( is| are)? (un|not |no longer )",
 )
-"""Patterns of messages that name a parameter. The mere word is not enough: "stop" and "seed" are ordinary words."""
+"""Patterns of messages that name a parameter. The word alone is not enough: "stop" and "seed" are ordinary words."""
 
 _OUT_OF_RANGE = re.compile(
     r"\b(above|below|exceeds?|maximum|minimum|at most|at least|too (large|small|high|low)|between|range|(less|greater)"
