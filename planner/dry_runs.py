@@ -68,7 +68,7 @@ class KnownState:
         return KnownState(self.declared, self.specs, Beliefs({}, {}))
 
     def attribute(self, path: str) -> object:
-        """Return the value of an attribute of ``agent``, or UNKNOWN if several values are possible."""
+        """Return the value of an attribute of ``agent``, or UNKNOWN unless exactly one value is possible."""
         fact = self.declared.attributes.get(path.rpartition(".")[2])
         values = self.beliefs.belief(fact).values if fact else None
         return next(iter(values)) if values is not None and len(values) == 1 else UNKNOWN

@@ -206,7 +206,7 @@ def _wrap_errors(function: Callable[..., object]) -> Callable[..., object]:
     """Wrap a function of the planning method, so that its errors become FunctionError, which plan code cannot catch.
 
     These errors are not errors of the plan. For example, if the function asks a model and the model does not answer,
-    the run must stop, and the subtask must not count as failed.
+    the run must stop, but no subtask counts as failed.
     """
 
     @wraps(function)

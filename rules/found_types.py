@@ -219,8 +219,7 @@ class _Columns:
         if form and not (same and self._is_part_of_the_type(column, form, named=bool(hint) and not in_sequence)):
             return self._parameter(column, form, hint)
         if same:
-            return ast.Constant(first) if isinstance(first, str | int | float) else ast.parse(repr(first)).body[0].value
-            # type: ignore[attr-defined]
+            return ast.Constant(first) if isinstance(first, str | int | float) else ast.parse(repr(first)).body[0].value  # type: ignore[attr-defined]
         return self._f_string(column, hint) if all(isinstance(each, str) for each in column) else None
 
     def _sequence(self, column: list[Any], hint: str) -> ast.expr | None:
