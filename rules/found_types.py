@@ -22,11 +22,11 @@ from planbook.rules.types import Example, FoundType, TypeParameter, Wording
 from planbook.sandbox import parse_source
 
 MIN_EXAMPLES = 3
-"""From this number of examples on, a constant that is the same in all of them may be part of the type."""
+"""With fewer examples, a constant that is the same in all of them is not yet regarded as part of the type."""
 PREPOSITIONS = frozenset("at from in inside into near on onto to under with".split())
 """Words of a goal that come before nouns. After ``to``, a word in lower case may be a verb."""
 MAX_VALUE_TOKENS = 24
-"""Maximum number of words and marks of a goal that can form one constant of a plan."""
+"""Maximum number of words and punctuation marks of a goal that can form one constant of a plan."""
 _TOKEN = re.compile(r"\d+(?:\.\d+)?|[^\W\d_]+(?:['-](?!s\b)[^\W\d_]+)*|'s\b|\w+?(?=_|\b)|[^\w\s]|_")
 NUMBERS = {str(n): name for n, name in enumerate("zero one two three four five six seven eight nine ten".split())}
 """Maps digits, such as ``3``, to number words."""
@@ -119,8 +119,8 @@ def _with_example(found: FoundType, example: Example) -> FoundType:
 def _is_same_type(found: FoundType, extended: FoundType) -> bool:
     """Return True if the example that ``extended`` adds to a type belongs to it.
 
-    It does if the goals explain all differences between the plans. It also does if its goal is worded like that of an
-    earlier example, and no parameter is lost: an existing procedure may read it.
+    It does if the goals explain all differences between the plans. It also does if its goal is worded like the goal of
+    an earlier example, unless the type would lose a parameter, which an existing procedure may read.
     """
     if _Columns(extended).expressions() is not None:
         return True
@@ -211,14 +211,14 @@ class _Columns:
             return None
         return {n: node for n, node in found.items() if node is not None and not isinstance(node, ast.Constant)}
 
-    def _expression(self, column: list[Any], hint: str, *, listed: bool = False) -> ast.expr | None:
-        """Return the expression for a column. ``listed`` tells whether it holds one part of a list or tuple."""
+    def _expression(self, column: list[Any], hint: str, *, in_sequence: bool = False) -> ast.expr | None:
+        """Return the expression for a column. ``in_sequence`` is True if it holds one element of a list or tuple."""
         first = column[0]
         if isinstance(first, list | tuple) and all(isinstance(each, type(first)) for each in column):
             return self._sequence(column, hint)
         same = all(each == first and type(each) is type(first) for each in column)
         form = self._form(column)
-        if form and not (same and self._is_part_of_the_type(column, form, named=bool(hint) and not listed)):
+        if form and not (same and self._is_part_of_the_type(column, form, named=bool(hint) and not in_sequence)):
             return self._parameter(column, form, hint)
         if same:
             return ast.Constant(first) if isinstance(first, str | int | float) else ast.parse(repr(first)).body[0].value  # type: ignore[attr-defined]
@@ -227,11 +227,11 @@ class _Columns:
     def _sequence(self, column: list[Any], hint: str) -> ast.expr | None:
         if len({len(each) for each in column}) > 1:
             return None
-        parts = [self._expression(list(part), hint, listed=True) for part in zip(*column, strict=True)]
+        parts = [self._expression(list(part), hint, in_sequence=True) for part in zip(*column, strict=True)]
         if any(part is None for part in parts):
             return None
-        make = ast.List if isinstance(column[0], list) else ast.Tuple
-        return make([part for part in parts if part is not None], ast.Load())
+        node_class = ast.List if isinstance(column[0], list) else ast.Tuple
+        return node_class([part for part in parts if part is not None], ast.Load())
 
     def _f_string(self, column: list[str], hint: str) -> ast.expr | None:
         """Return an f-string for texts that differ only in words of the goals, such as ``search[red shoes]``.
@@ -256,10 +256,10 @@ class _Columns:
         return next((form for form in FORMS if all(spans(value, form, goal) for value, goal in pairs)), "")
 
     def _is_part_of_the_type(self, column: list[Any], form: str, *, named: bool) -> bool:
-        """Return True if a constant of the goals that never varied is part of the type, not a parameter.
+        """Return True if a constant that never varied is part of the type, not a parameter.
 
-        With enough examples it is, unless the plan gives it a name (``named``) and has it nowhere else, and all goals
-        use it as a noun.
+        This needs at least ``MIN_EXAMPLES`` examples. The constant remains a parameter if the plan gives it a name
+        (``named``), no other name or text of the plan contains it, and all goals use it as a noun.
         """
         value = column[0]
         is_free = named and self._count(value) == 1 and all(_is_noun(value, form, goal) for goal in self._goals)
@@ -285,7 +285,7 @@ def _common_prefix(texts: Sequence[str]) -> str:
 
 
 def spans(value: JsonValue, form: str, goal: str) -> list[tuple[int, int]]:
-    """Return where a value occurs in a goal, as the indexes of its first token and of the one after its last."""
+    """Return the places where a value is in a goal, each as the index of its first token and that after its last."""
     goal_tokens, max_tokens = tokens(goal), 1 if form in NUMERIC else MAX_VALUE_TOKENS
     matches = list[tuple[int, int]]()
     for begin in range(len(goal_tokens)):
@@ -330,8 +330,8 @@ def _wordings(examples: Sequence[Example], parameters: Sequence[TypeParameter]) 
     for example in examples:
         goals.setdefault(_pattern(example, parameters), []).append(example.goal)
     wordings = list[Wording]()
-    for pattern, same in goals.items():
-        new = Wording(pattern=pattern, goals=tuple(dict.fromkeys(same)))
+    for pattern, pattern_goals in goals.items():
+        new = Wording(pattern=pattern, goals=tuple(dict.fromkeys(pattern_goals)))
         for n, old in enumerate(wordings):
             if merged := _merge_wordings(old, new):
                 wordings[n] = merged
