@@ -175,26 +175,19 @@ def execute(
         def end(done: bool | None, note: str) -> Subtask:
             return end_span(episode, span, done=done, note=note, replies=frame.scope.reply_count)
 
+        def actions_left() -> int:
+            return max(0, max_actions + first_step - len(episode.steps))
+
         try:
-
-            def replies_left() -> int:
-                return 0 if claims or actions_left() == 0 else replies - frame.scope.reply_count
-
-            def actions_left() -> int:
-                return max(0, max_actions + first_step - len(episode.steps))
-
-            def actions() -> int:
-                return min(options.actions_per_reply or max_actions, actions_left())
-
             ask_and_run(
                 episode,
                 EXECUTOR,
                 PROMPTS["executor/task"],
                 PROMPTS["executor/feedback"],
-                replies_left,
+                lambda: 0 if claims or actions_left() == 0 else replies - frame.scope.reply_count,
                 history=[_system(episode, options)],
                 sample=sample,
-                actions=actions,
+                actions=lambda: min(options.actions_per_reply or max_actions, actions_left()),
                 scene=episode.environment.scene(),
                 subtask=subtask.text,
                 handed=subtask.handed,
