@@ -197,17 +197,24 @@ def _check_class(member: object, name: str) -> type[Environment]:
 def _attribute_faults(environment: type[Environment]) -> Iterator[str]:
     """Yield a fault for each class attribute that does not have the type that ``Environment`` declares for it.
 
-    Lists may stand for tuples, and properties for any type.
+    Lists may stand for tuples. What an instance may change, such as ``about``, may be computed by a property.
     """
     for name, declared in get_type_hints(Environment, include_extras=True).items():
-        value = getattr(environment, name, None)
-        if value is getattr(Environment, name, None) or isinstance(value, property):
+        value, for_class = getattr(environment, name, None), get_origin(declared) is ClassVar
+        if value is getattr(Environment, name, None) or (not for_class and hasattr(value, "__get__")):
             continue
-        kind = get_args(declared)[0] if get_origin(declared) is ClassVar else declared
+        kind = get_args(declared)[0] if for_class else declared
         try:
-            TypeAdapter(kind).validate_python(tuple(value) if isinstance(value, list) else value, strict=True)
+            TypeAdapter(kind).validate_python(_with_tuples(value), strict=True)
         except ValidationError as error:
             fault = error.errors()[0]
             place = ".".join(map(str, (name, *fault["loc"])))
             advice = f"; write {name} = ({value!r},)" if isinstance(value, str) and get_origin(kind) is tuple else ""
             yield f"{place}: {fault['msg']}, not {fault['input']!r:.80}{advice}"
+
+
+def _with_tuples(value: object) -> object:
+    """Return a list as a tuple and any mapping as a dict, since strict validation takes no others."""
+    if isinstance(value, Mapping):
+        return {key: _with_tuples(item) for key, item in value.items()}
+    return tuple(value) if isinstance(value, list) else value

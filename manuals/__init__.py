@@ -1,15 +1,15 @@
 """Write manuals from learned rules, and read and write libraries of knowledge.
 
 The folders in this package are the shipped library. There is one for each environment, with procedures, demonstrations
-and the starting knowledge of building runs.
+and the knowledge with which ``planbook build`` begins.
 
 - ``formulator``: asks a model to arrange rules into the sections of a manual.
 - ``manual``: the structure of a manual, that is, its sections and the ids of the rules in them.
 - ``markdown``: writes a manual as Markdown, reads it back, and shortens it.
 - ``coverage``: finds task types without rules, and rules that nobody cites.
-- ``knowledge``: reads and writes everything that was learned, as the files of a library.
+- ``knowledge``: reads and writes everything that was learned, as files of a library.
 - ``library``: reads procedures, and the demonstrations that models are shown.
-- ``start``: reads the knowledge with which a building run begins.
+- ``start``: reads the knowledge with which a run of ``planbook build`` begins.
 - ``errors``: the exceptions.
 """
 

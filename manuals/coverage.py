@@ -1,10 +1,10 @@
 """Find gaps in learned rules: task types without a rule, rules that nobody cites, and rules that cite missing ones.
 
-A task type is covered if a success process (a rule on how tasks are solved) is for it. Rules do not state their task
-types, so these are derived from a rule's scope: its first sentence, which says what the rule is for. A type is
+A task type is covered if there is a success process (a rule on how tasks are solved) for it. Rules do not state their
+task types, so these are derived from a rule's scope: its first sentence, which says what the rule is for. A type is
 
-- *named* if a scope contains its name, as ``pick_two_obj``, ``pick-two-obj`` or ``pick two obj``,
-- *likely* to be covered if a scope names no type, but uses words of this one,
+- *named* if a scope contains its name, such as ``pick_two_obj``, ``pick-two-obj`` or ``pick two obj``,
+- *likely* to be covered if a scope names no type, but uses words of this type,
 - *missing* otherwise.
 
 The words of a type are those of its name, and those that most of its sample goals share. Its own words are those that
@@ -49,7 +49,8 @@ class CoveredType(BaseModel):
 class Coverage(BaseModel):
     """The coverage of task types by rules.
 
-    ``never_cited`` lists the rules that no planner cited. ``dangling`` maps rules to the unknown ids that they cite.
+    ``never_cited`` lists the rules that no planner cited. ``dangling`` maps the ids of rules to the unknown ids that
+    they cite.
     """
 
     model_config = ConfigDict(frozen=True)
@@ -71,15 +72,15 @@ def measure_coverage(rules: Iterable[Rule], goals: Mapping[str, Sequence[str]], 
     """
     all_rules = list(rules)
     scopes = {rule.id: scope_of(rule) for rule in all_rules if rule.type is RuleType.SUCCESS_PROCESS}
-    words = {kind: _words_of(kind, goals[kind]) for kind in goals}
-    named = {id: [kind for kind in goals if _contains_name(scope, kind)] for id, scope in scopes.items()}
+    words = {task_type: _words_of(task_type, goals[task_type]) for task_type in goals}
+    named = {id: [task_type for task_type in goals if _contains_name(scope, task_type)] for id, scope in scopes.items()}
     type_words = frozenset().union(*words.values())
     unnamed = {id: _scope_words(scope, type_words) for id, scope in scopes.items() if not named[id]}
     whole_words = {_stem(word): word for scope in scopes.values() for word in re.findall(r"[a-z]+", scope.lower())}
     ids = {rule.id for rule in all_rules}
     dangling = {rule.id: tuple(id for id in cited_ids(rule) if id not in ids) for rule in all_rules}
     return Coverage(
-        types=tuple(_covered(kind, named, unnamed, words, whole_words) for kind in goals),
+        types=tuple(_covered(task_type, named, unnamed, words, whole_words) for task_type in goals),
         never_cited=tuple(rule.id for rule in all_rules if not cited.get(rule.id)),
         dangling={id: unknown for id, unknown in dangling.items() if unknown},
     )
@@ -96,42 +97,42 @@ def goals_of(tasks: Iterable[Task]) -> dict[str, list[str]]:
 
 
 def scope_of(rule: Rule) -> str:
-    """Return what a rule says that it is for: its first sentence, or its first paragraph if that is shorter."""
+    """Return the scope of a rule: its first sentence, or its first paragraph if that is shorter."""
     return re.split(r"(?<=[.!?])\s|\n\s*\n", rule.content.strip(), maxsplit=1)[0]
 
 
 def _covered(
-    kind: str,
+    task_type: str,
     named: Mapping[str, Sequence[str]],
     unnamed: Mapping[str, frozenset[str]],
     words: Mapping[str, frozenset[str]],
     whole_words: Mapping[str, str],
 ) -> CoveredType:
-    if naming := tuple(id for id, kinds in named.items() if kind in kinds):
-        return CoveredType(type=kind, grounds="named", rule_ids=naming)
+    if naming := tuple(id for id, kinds in named.items() if task_type in kinds):
+        return CoveredType(type=task_type, grounds="named", rule_ids=naming)
     own = {type: _own_words(type, words) for type in words}
-    others = frozenset().union(*(own[type] for type in words if type != kind))
-    significant = own[kind] or words[kind]
-    shared = {id: used & significant for id, used in unnamed.items() if own[kind] or not used & others}
+    others = frozenset().union(*(own[type] for type in words if type != task_type))
+    significant = own[task_type] or words[task_type]
+    shared = {id: used & significant for id, used in unnamed.items() if own[task_type] or not used & others}
     if likely := {id: common for id, common in shared.items() if common}:
         common_words = tuple(whole_words[stem] for stem in sorted(frozenset().union(*likely.values())))
-        return CoveredType(type=kind, grounds="likely", rule_ids=tuple(likely), words=common_words)
-    return CoveredType(type=kind, grounds="missing")
+        return CoveredType(type=task_type, grounds="likely", rule_ids=tuple(likely), words=common_words)
+    return CoveredType(type=task_type, grounds="missing")
 
 
-def _own_words(kind: str, words: Mapping[str, frozenset[str]]) -> frozenset[str]:
-    return words[kind].difference(*(words[other] for other in words if other != kind))
+def _own_words(task_type: str, words: Mapping[str, frozenset[str]]) -> frozenset[str]:
+    return words[task_type].difference(*(words[other] for other in words if other != task_type))
 
 
-def _contains_name(scope: str, kind: str) -> bool:
+def _contains_name(scope: str, task_type: str) -> bool:
     """Return True if the scope contains the name of the type as a whole name, not as part of a longer one."""
-    name = r"[\s_-]".join(map(re.escape, re.split(r"[\s_-]", kind)))
+    name = r"[\s_-]".join(map(re.escape, re.split(r"[\s_-]", task_type)))
     return re.search(rf"(?<![\w-]){name}(?![\w-])", scope, re.IGNORECASE) is not None
 
 
-def _words_of(kind: str, goals: Sequence[str]) -> frozenset[str]:
+def _words_of(task_type: str, goals: Sequence[str]) -> frozenset[str]:
     counted = Counter(word for goal in goals for word in _words(goal))
-    return _words(kind) | {word for word, times in counted.items() if times >= SHARED * len(goals)}
+    return _words(task_type) | {word for word, times in counted.items() if times >= SHARED * len(goals)}
 
 
 def _words(text: str) -> frozenset[str]:

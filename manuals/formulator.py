@@ -38,7 +38,7 @@ def read_outline(text: str, ids: Collection[str]) -> Manual:
     message lists all faults.
     """
     try:
-        manual = _outlined(list(_parts(list(pieces(_unwrapped(text))))))
+        manual = _build_manual(list(_parts(list(pieces(_unwrap(text))))))
     except ValidationError as error:
         raise ValueError(error_message(error)) from error
     if faults := list(_faults(manual, ids)):
@@ -46,7 +46,7 @@ def read_outline(text: str, ids: Collection[str]) -> Manual:
     return manual
 
 
-def _outlined(parts: Sequence[Sequence[Piece]]) -> Manual:
+def _build_manual(parts: Sequence[Sequence[Piece]]) -> Manual:
     if not parts or heading_level(parts[0][0].text) != 1:
         raise ValueError("the outline has no title: one line that begins with '# ', above the first '## '")
     title, *overview = parts[0]
@@ -54,7 +54,7 @@ def _outlined(parts: Sequence[Sequence[Piece]]) -> Manual:
     return Manual(title=_heading(title), overview=_prose(overview), sections=tuple(sections))
 
 
-def _unwrapped(text: str) -> str:
+def _unwrap(text: str) -> str:
     """Return the outline without the code fence around it, if there is one."""
     wrapped = _WRAPPED.search(text.replace("\r\n", "\n"))
     return wrapped[2] if wrapped else text.replace("\r\n", "\n")
@@ -63,7 +63,7 @@ def _unwrapped(text: str) -> str:
 def _parts(reply: Sequence[Piece]) -> Iterator[list[Piece]]:
     """Yield the part with the title, then each section.
 
-    Everything before the last title is dropped, since it consists of the model's notes.
+    Everything before the last title is dropped, since it is the model's own notes.
     """
     titles = [index for index, piece in enumerate(reply) if _level(piece) == 1]
     part: list[Piece] = []
@@ -88,7 +88,7 @@ def _heading(piece: Piece) -> str:
 
 
 def _section(part: Sequence[Piece]) -> Section:
-    """Return a section. The ids of its rules follow ``Rules:``, on the same line or in a list. All else is prose."""
+    """Return a section. The ids of its rules follow ``Rules:``, on the same line or in a list. The rest is prose."""
     ids: list[str] = []
     prose: list[Piece] = []
     in_list = False
@@ -106,7 +106,7 @@ def _section(part: Sequence[Piece]) -> Section:
 
 
 def _listed_ids(line: str) -> Sequence[str] | None:
-    """Return the ids on a line such as ``**Rules in this section:** rule_1``, or () for a bare ``Rules:``.
+    """Return the ids on a line such as ``**Rules in this section:** rule_1``, or () for a line ``Rules:`` without ids.
 
     Return None for any other line.
     """
@@ -138,11 +138,11 @@ def _faults(manual: Manual, ids: Collection[str]) -> Iterator[str]:
 
 
 PROMPTS = Prompts(Path(__file__).parent / "templates")
-"""The prompt templates of the formulator. They are looked up by their paths in the folder ``templates``."""
+"""The prompt templates of the formulator. Their names are their paths in the folder ``templates``."""
 FORMULATOR = "formulator"
 WORDS_PER_TOKEN = 0.7
 FEWEST_WORDS = 80
-"""The number of words that the formulator may write even if the rules alone are too long."""
+"""The formulator may always write this number of words, even if the rules alone are already too long."""
 
 
 def formulate(

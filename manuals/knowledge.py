@@ -36,10 +36,10 @@ LOG = logging.getLogger(__name__)
 RULES, MANUAL_FILE, EXAMPLE = "rules.json", "manual.md", "example.md"
 """Names of files in the folder of an environment."""
 SKILLS, REFLECTIONS, PROCEDURES = "skills.json", "reflections.json", "procedures"
-"""Names of further files, and of the folder of procedures. The name of the file of types is ``TYPES_FILE``."""
+"""Names of the other files, and of the folder of procedures. ``TYPES_FILE`` is the name of the file of types."""
 Part = TypeVar("Part")
 _USES = re.compile(r"^[ \t]*uses:.*?(?:\n|(?=\"{3}|'{3}))", re.MULTILINE)
-"""Matches the line of a procedure's header that names helper files, without the quotes that may follow it."""
+"""Matches the header line of a procedure that names helper files, without the quotes that may follow the line."""
 
 
 def read_knowledge(folder: Path, environment: type[Environment], options: BaseModel | None = None) -> Knowledge:
@@ -47,7 +47,7 @@ def read_knowledge(folder: Path, environment: type[Environment], options: BaseMo
 
     The manual takes precedence. If there is no ``rules.json``, the rules are read from the manual. If there are both,
     the rules get their text from the manual, and their validation logs and checks from ``rules.json``. Raises
-    BadKnowledge if a file has to be corrected.
+    BadKnowledge if the folder is not a library, or if a file cannot be read or is invalid.
     """
     if not folder.is_dir():
         raise BadKnowledge(f"{folder} is not a folder; a library is a folder with one folder for each environment")
@@ -71,10 +71,11 @@ def read_knowledge(folder: Path, environment: type[Environment], options: BaseMo
 
 
 def write_knowledge(folder: Path, knowledge: Knowledge) -> None:
-    """Write the knowledge of an environment to a library, by ``replace_files``.
+    """Write the knowledge of an environment to a library (with ``replace_files``).
 
-    Files of empty parts and of old procedures are removed. A procedure that uses helper files is written together with
-    their code. Raises BadKnowledge if the manual does not match the rules, or if a file cannot be written.
+    Files whose part of the knowledge is empty, and files of old procedures, are removed. A procedure that uses helper
+    files is written together with their code. Raises BadKnowledge if the manual does not match the rules, or if a file
+    cannot be written.
     """
     environment = knowledge.environment
     if not environment or Path(environment).name != environment:
@@ -104,11 +105,11 @@ def _read_text(path: Path) -> str | None:
         raise BadKnowledge(f"{path} cannot be read: {error}") from error
 
 
-def _read_json(path: Path, form: TypeAdapter[Part]) -> Part | None:
+def _read_json(path: Path, adapter: TypeAdapter[Part]) -> Part | None:
     if (text := _read_text(path)) is None:
         return None
     try:
-        return form.validate_json(text.removeprefix("\ufeff"))
+        return adapter.validate_json(text.removeprefix("\ufeff"))
     except ValidationError as error:
         fault = validation_faults(error, "the file")[0]
         raise BadKnowledge(f"{path}: {fault}; correct it, or delete the file") from error

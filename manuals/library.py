@@ -1,14 +1,14 @@
-"""Read procedures and demonstrations from libraries: the shipped one, and folders of the user.
+"""Read procedures and demonstrations from libraries: the shipped library, and folders of the user.
 
 A library has a folder for each environment. In it, ``procedures/`` holds the procedures, and ``helpers/`` the plan code
 that several procedures use. A file in ``procedures/`` has one of two forms. It may hold a single procedure, the
 function ``solve(agent, task)``. Or it may be a module with several procedures. The module's docstring then has the
-header lines that they share, and each procedure is a function whose docstring has a line ``type: TYPE``. A function for
-several types has a line ``type: TYPE - SUMMARY`` for each.
+header lines that all procedures share, and each procedure is a function whose docstring has a line ``type: TYPE``. A
+function for several types has a line ``type: TYPE - SUMMARY`` for each type.
 
 Demonstrations are examples that a planning method shows to its models. The file is
 ``ENVIRONMENT/demonstrations/NAME/TYPE.md`` for tasks of one type, or ``ENVIRONMENT/demonstrations/NAME.md`` for all
-tasks. Comments (``<!-- ... -->``) are not shown. They name the task that an example plays.
+tasks. Comments (``<!-- ... -->``) are not shown. They name the task that the example solves.
 """
 
 import ast
@@ -34,7 +34,7 @@ _SHARED = re.compile(r"^\s*(world|source|uses): (.+)$", re.MULTILINE)
 
 
 class ProcedureLibrary:
-    """The procedures for an environment, except those for ``excluded_types``. Each is checked when it is used."""
+    """The procedures for an environment, except those for ``excluded_types``. Procedures are checked when used."""
 
     def __init__(
         self,
@@ -112,7 +112,7 @@ def _split_out(text: str, tree: ast.Module, function: ast.stmt) -> Iterator[tupl
 
 
 def _body(text: str, tree: ast.Module, function: ast.stmt) -> str:
-    """Return the function under the name ``solve``, with the statements of the module that it needs, in their order."""
+    """Return the function, renamed to ``solve``, and the module's statements that it needs, in their order."""
     needed, pending = set[int](), [function]
     while pending:
         node = pending.pop()
@@ -123,7 +123,7 @@ def _body(text: str, tree: ast.Module, function: ast.stmt) -> str:
     for node in tree.body:
         if id(node) in needed:
             source = _as_solve(text, node) if node is function else _source(text, node)
-            code += "\n" * _line_ends_before(node, previous) + source
+            code += "\n" * _newlines_before(node, previous) + source
             previous = node
     return code
 
@@ -137,7 +137,7 @@ def _bound_names(node: ast.stmt) -> set[str]:
     return {name.id for name in ast.walk(node) if isinstance(name, ast.Name) and isinstance(name.ctx, ast.Store)}
 
 
-def _line_ends_before(node: ast.stmt, previous: ast.stmt | None) -> int:
+def _newlines_before(node: ast.stmt, previous: ast.stmt | None) -> int:
     """Return the number of newlines to write before a statement, so that there are two blank lines around functions."""
     if isinstance(node, ast.FunctionDef) or isinstance(previous, ast.FunctionDef):
         return 3 if previous else 2
@@ -166,7 +166,7 @@ _COMMENT = re.compile(r"<!--.*?-->\n?", re.DOTALL)
 
 
 def existing_demonstrations(environment: str, names: Sequence[str], library: Path = SHIPPED) -> tuple[str, ...]:
-    """Return those of the names for which an environment has demonstrations, at least for some task types."""
+    """Return the names for which an environment has demonstrations, at least for some task types."""
     folders = [folder / environment / DEMONSTRATIONS_FOLDER for folder in (library, SHIPPED)]
     return tuple(
         name
@@ -176,7 +176,7 @@ def existing_demonstrations(environment: str, names: Sequence[str], library: Pat
 
 
 class DemonstratingMemory:
-    """A memory that also recalls demonstrations. Those of the library take precedence over shipped ones."""
+    """A memory that also recalls demonstrations. Demonstrations of the library take precedence over shipped ones."""
 
     def __init__(self, memory: Memory, names: Sequence[str], library: Path = SHIPPED) -> None:
         self._memory, self._names, self._libraries = memory, tuple(names), (library, SHIPPED)

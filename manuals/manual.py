@@ -85,7 +85,7 @@ def _title(text: str) -> str:
 
 
 def _prose(text: str) -> str:
-    """Return the prose with Unix line endings. Raises ValueError if a manual with it could not be read back."""
+    """Return the prose with Unix line endings. Raises ValueError if a manual that contains it cannot be read back."""
     prose = re.sub("\r\n?", "\n", text).strip()
     for piece in pieces(prose):
         if piece.info is None and heading_level(piece.text) in (1, 2, 3):
@@ -104,8 +104,8 @@ def _is_closed(prose: str) -> bool:
 
     That parser's rules for fences differ from those of ``pieces``. It must see a heading that follows the prose.
     """
-    last = _READER.parse(f"{prose}\n\n### after\n")[-3:]
-    return last[0].tag == "h3" and last[0].level == 0
+    heading = _READER.parse(f"{prose}\n\n### after\n")[-3:]
+    return heading[0].tag == "h3" and heading[0].level == 0
 
 
 Title = Annotated[str, AfterValidator(_title)]
@@ -140,11 +140,11 @@ class Manual(BaseModel):
 
 def placement_faults(manual: Manual, ids: Iterable[str]) -> list[str]:
     """Return the reasons why the sections do not name each of these rules exactly once, or [] if they do."""
-    known, named = list(ids), Counter(manual.rule_ids)
+    all_ids, named = list(ids), Counter(manual.rule_ids)
     faults = {
-        "in no section": [id for id in known if id not in named],
+        "in no section": [id for id in all_ids if id not in named],
         "named more than once": [id for id, times in named.items() if times > 1],
-        "not among the rules": [id for id in named if id not in known],
+        "not among the rules": [id for id in named if id not in all_ids],
     }
     return [f"{fault}: {', '.join(faulty)}" for fault, faulty in faults.items() if faulty]
 

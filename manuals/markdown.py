@@ -14,7 +14,7 @@ r"""Write a manual as Markdown and read it back; the rules stay the same, byte f
 
 If Markdown would change the content of a rule, for example by dropping asterisks, the content is put in a code fence
 marked ``text``. A fence is longer than any sequence of backticks inside it, so no text needs to be escaped. Only ``\n``
-ends a line. But if every line of a file ends in ``\r\n``, as some editors write it, it is read as if it had ``\n``.
+ends a line. But if every line of a file ends in ``\r\n``, as some editors write it, each ``\r\n`` is read as ``\n``.
 Validation logs are never written, since planners see the manual.
 
 ``shorten`` shortens a manual to a number of tokens. ``excerpt`` keeps only the rules that one task needs.
@@ -56,7 +56,7 @@ def render(
 ) -> str:
     """Return the manual as Markdown. Raises BadManual unless its sections name each rule exactly once.
 
-    The examples of the rules in ``without_examples`` are left out, and so are the introductions of sections unless
+    The examples of the rules in ``without_examples`` are left out. So are the introductions of sections, unless
     ``introductions`` is set. Each gap is marked, and a manual with gaps cannot be read back.
     """
     by_id = {rule.id: rule for rule in rules}
@@ -175,7 +175,7 @@ def _rule(part: _Part) -> Rule:
     try:
         id, type_name = heading.groups() if heading else (part.title, None)
         rule_number(id)
-        kind = read_type(type_name, tuple(RuleType)) if type_name is not None else None
+        rule_type = read_type(type_name, tuple(RuleType)) if type_name is not None else None
     except ValueError as error:
         raise ValueError(f"line {part.line}: {error}. '###' begins a rule: '### rule_3 (Success Process)'") from error
     groups = _split(part.body)
@@ -183,7 +183,7 @@ def _rule(part: _Part) -> Rule:
     verbatim = len(content) == 1 and content[0].info == _VERBATIM
     return Rule(
         id=id,
-        type=kind,
+        type=rule_type,
         content=content[0].body if verbatim else "\n".join(piece.text for piece in content),
         builds_on=_ids(groups[BUILDS_ON]),
         example=_example(groups[EXAMPLE]),
@@ -197,14 +197,14 @@ def _split(body: Sequence[Piece]) -> Mapping[str, list[Piece]]:
     for piece in body:
         line = piece.text.rstrip() if piece.info is None else ""
         if line == EXAMPLE or line.startswith(BUILDS_ON):
-            mark = EXAMPLE if line == EXAMPLE else BUILDS_ON
-            if groups[mark]:
+            keyword = EXAMPLE if line == EXAMPLE else BUILDS_ON
+            if groups[keyword]:
                 raise ValueError(f"line {piece.number}: {line!r} may occur once, after the rule's content")
             if groups[EXAMPLE]:
                 raise ValueError(f"line {piece.number}: {line!r} must come before {EXAMPLE!r}")
-            current = mark
+            current = keyword
         groups[current].append(piece)
-    return {mark: _trimmed(group) for mark, group in groups.items()}
+    return {keyword: _trimmed(group) for keyword, group in groups.items()}
 
 
 def _trimmed(group: Sequence[Piece]) -> list[Piece]:
@@ -248,7 +248,7 @@ LEAST_IMPORTANT_FIRST: Sequence[RuleType | None] = (
     RuleType.SUCCESS_PROCESS,
     RuleType.USEFUL_HELPER_METHOD,
 )
-"""The order in which examples are dropped, by rule type. A helper method's example is its code, so it comes last."""
+"""The order in which examples are dropped, by rule type. A helper method's example is its code, so it goes last."""
 
 
 def shorten(manual: Manual, rules: Iterable[Rule], tokens: int | None, cited: Mapping[str, int] | None = None) -> str:
@@ -256,8 +256,8 @@ def shorten(manual: Manual, rules: Iterable[Rule], tokens: int | None, cited: Ma
 
     Examples are dropped first, in the order of ``LEAST_IMPORTANT_FIRST``. Within a type, the examples of the least
     cited rules go first, and among these the longest. ``cited`` maps rule ids to the number of citations. The
-    introductions go last. The content of rules is never dropped, and each gap is marked. Raises TooLong if the manual
-    is still too long, or BadManual like ``render``.
+    introductions of sections go last. The content of rules is never dropped, and each gap is marked. Raises TooLong if
+    the manual is still too long, or BadManual in the same cases as ``render``.
     """
     all_rules = list(rules)
     ids = [rule.id for rule in sorted(all_rules, key=lambda rule: _importance(rule, cited or {})) if rule.example]
@@ -273,9 +273,10 @@ def shorten(manual: Manual, rules: Iterable[Rule], tokens: int | None, cited: Ma
 
 
 def excerpt(text: str, rules: Sequence[Rule]) -> str:
-    """Return the manual with only the given rules. Their text replaces that in the manual, and may be shorter.
+    """Return the manual with only the given rules.
 
-    Raises BadManual if the text is not a valid manual, or lacks one of the rules.
+    The text of each given rule replaces its text in the manual, and may be shorter. Raises BadManual if the text is not
+    a valid manual, or lacks one of the rules.
     """
     manual, _ = parse(text)
     ids = {rule.id for rule in rules}

@@ -1,9 +1,9 @@
-"""Starts: the knowledge with which a building run begins, that is, an example of a simple task, and a few rules.
+"""Starts: the knowledge that a run of ``planbook build`` has before its first task.
 
-A start is a folder with ``example.md``, the example that planners see, and ``rules.json``, a list of the rules that the
-example uses. Shipped starts are in ``manuals/ENVIRONMENT/start/NAME``. The first line of an example may name the task
-that it plays, as ``<!-- task: ID -->``. Planners do not see this line, and must not be tested on that task. A subfolder
-``without_helpers`` has both files for runs without helper methods.
+A start is a folder with ``example.md``, an example of a simple task that planners see, and ``rules.json``, a list of
+the rules that the example uses. Shipped starts are in ``manuals/ENVIRONMENT/start/NAME``. The first line of an example
+may name the task that it plays, as ``<!-- task: ID -->``. Planners do not see this line, and must not be tested on that
+task. A subfolder ``without_helpers`` has both files for runs without helper methods.
 """
 
 import re
@@ -49,20 +49,20 @@ def starts(environment_name: str) -> tuple[str, ...]:
 
 
 def default_starts(environment_name: str, split: str = "") -> tuple[str, ...]:
-    """Return the names of the default starts for building on a split, or () if there are none."""
+    """Return the names of the default starts for a build that uses this split, or () if there are none."""
     by_split = DEFAULT_STARTS.get(environment_name, {})
     return by_split.get(split, by_split.get("", ()))
 
 
 def types_to_build_on(environment_name: str, types: Sequence[str]) -> tuple[str, ...]:
-    """Return those of the types that building may use: all except ``TEST_ONLY_TYPES``."""
+    """Return the types that a build may use: all except ``TEST_ONLY_TYPES``."""
     return tuple(kind for kind in types if kind not in TEST_ONLY_TYPES.get(environment_name, ()))
 
 
 def read_start(environment_name: str, names: Sequence[str], *, helpers: bool = True) -> Start:
     """Read the named starts, and join them into one: the examples in order, and the rules with new numbers.
 
-    A name is that of a shipped start, or the path of a folder. If there are no names, the start is empty. If
+    Each name is the name of a shipped start, or the path of a folder. If there are no names, the start is empty. If
     ``helpers`` is False, the version for runs without helper methods is read, if there is one. Raises BadStart if a
     start does not exist or is invalid, or is named twice.
     """
@@ -71,8 +71,8 @@ def read_start(environment_name: str, names: Sequence[str], *, helpers: bool = T
     joined = Start()
     for name in names:
         folder = _folder(environment_name, name)
-        bare = folder / WITHOUT_HELPERS
-        added = _renumbered(_read(folder if helpers or not bare.is_dir() else bare), first=len(joined.rules))
+        reduced = folder / WITHOUT_HELPERS
+        added = _renumbered(_read(folder if helpers or not reduced.is_dir() else reduced), first=len(joined.rules))
         example = f"{joined.example}\n{added.example}" if joined.example else added.example
         joined = Start(example=example, rules=joined.rules + added.rules, tasks=joined.tasks + added.tasks)
     return joined
@@ -82,8 +82,8 @@ def _folder(environment_name: str, name: str) -> Path:
     shipped = starts(environment_name)
     folder = SHIPPED / environment_name / "start" / name if name in shipped else Path(name)
     if not folder.is_dir():
-        known = f"{environment_name} has {', '.join(shipped)}" if shipped else f"none ship for {environment_name}"
-        raise BadStart(f"no start {name!r}: {known}; or name the path of a folder with {EXAMPLE} and {RULES}")
+        available = f"{environment_name} has {', '.join(shipped)}" if shipped else f"none ship for {environment_name}"
+        raise BadStart(f"no start {name!r}: {available}; or name the path of a folder with {EXAMPLE} and {RULES}")
     return folder
 
 
@@ -111,7 +111,7 @@ def _check_ids(rules: Sequence[Rule], path: Path) -> None:
 
 
 def _renumbered(start: Start, first: int) -> Start:
-    """Return the start with its rules numbered from ``first``. The ids in its texts are changed, too."""
+    """Return the start with its rules numbered from ``first``. The ids in the texts are changed, too."""
     new_ids = {rule.id: f"rule_{number}" for number, rule in enumerate(start.rules, first)}
 
     def renamed(text: str) -> str:

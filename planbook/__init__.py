@@ -7,18 +7,20 @@ The stable public interface is the functions ``run``, ``build`` and ``test``, wh
 This package puts the parts together.
 
 - Input: each setting is declared once, as a field in ``config`` or ``settings``. ``options`` and ``option_values`` turn
-  these fields into command-line options, the ``api`` into keyword arguments. ``cli`` loads and calls the ``commands``.
+  these fields into command-line options; ``api`` turns them into keyword arguments. ``cli`` loads and calls the
+  ``commands``.
 - Runs on disk: ``runs`` creates and opens the folder of a run. Its ``store`` holds the events, from which ``spending``
-  computes the cost. ``inputs`` records digests of all that the run depends on; ``resuming`` compares them later.
+  computes the cost. ``inputs`` records digests of everything that the run depends on; ``resuming`` compares them later.
 - Playing and learning: ``workers`` play episodes with the ``knowledge`` from earlier runs, ``learning`` learns from
-  episodes, ``replay`` plays recorded ones again and compares, ``graphs`` runs prompt graphs without an environment.
+  episodes, ``replay`` plays recorded episodes again and compares the results, ``graphs`` runs prompt graphs without an
+  environment.
 - Results: ``results`` computes them, ``compare`` compares runs, ``papers`` compares runs with publications.
 - Output: ``terminal`` prints, ``report`` writes an HTML page, ``watching`` shows a run in the browser while it is
   played, ``export`` writes files for other programs, and ``serving`` offers an environment to MCP clients. ``wording``
   formats numbers, outcomes and events as text; ``writing`` writes files atomically; ``console`` has the consoles.
 - ``errors`` defines the errors and exit codes of the command line.
 
-Imports go one way: ``pyproject.toml`` has the order, and a test checks it.
+Imports go in one direction only: ``pyproject.toml`` declares the order of the modules, and a test checks it.
 """
 
 import sys
@@ -29,7 +31,7 @@ from typing import TYPE_CHECKING, Any
 
 
 def lazy_getattr(package: str) -> Callable[[str], Any]:
-    """Return a ``__getattr__`` for a package that imports its public names below ``if TYPE_CHECKING``.
+    """Return a ``__getattr__`` for a package that imports its public names under ``if TYPE_CHECKING``.
 
     Type checkers and readers see plain imports. At run time, a module is imported when one of its names is first used.
     """

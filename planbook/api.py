@@ -46,7 +46,7 @@ class PlayedRun:
 
     @classmethod
     def read(cls, folder: Path | str) -> Self:
-        """Read the run in a folder. Raises BadRun."""
+        """Read the run in a folder. Raises BadRun if the folder holds no run, or one that cannot be read."""
         run = cls(Path(folder))
         assert run.results
         return run
@@ -68,14 +68,15 @@ class PlayedRun:
 
     @property
     def summary(self) -> dict[str, Any]:
-        """The summary, as ``planbook run --json`` prints it, but ``seconds`` covers all invocations of the run."""
+        """The summary that ``planbook run --json`` prints, except that ``seconds`` covers all invocations."""
         return self.results.summary().model_dump(mode="json")
 
     @property
     def episodes(self) -> list[dict[str, Any]]:
         """A row for each episode, in order: ``pandas.DataFrame(played.episodes)`` makes a table of it.
 
-        ``score`` is from 0 to 1, ``money`` in US dollars (None if a price is unknown), ``seconds`` without pauses.
+        ``score`` is between 0 and 1, ``money`` is in US dollars (None if a price is unknown), and ``seconds`` excludes
+        pauses.
         """
         return [_row(result) for result in self.results.episodes.values()]
 
@@ -120,13 +121,14 @@ def run(*, verbose: bool = False, **settings: Any) -> PlayedRun:
     - ``split`` ("valid_unseen:20"), ``types``, ``seeds`` ("0-9", or numbers), ``tasks`` (ids), ``repeats``.
     - ``model``: a name, such as "openai:NAME" or "recorded:FILE", or an object with the Model protocol, which may be
       called from several threads and is recorded as ``object:NAME``; or ``models``, which maps roles to models.
-    - ``sampling``: a mapping such as {"temperature": 0.7}, or one for each role.
+    - ``sampling``: a mapping such as {"temperature": 0.7}, or a dict that maps each role to such a mapping.
     - ``actions``, ``limits``, ``budget`` (calls, tokens, actions, seconds, money in dollars), ``timeouts`` (seconds).
     - ``jobs``, ``executor``: how many episodes are played at the same time, and where.
     - ``out``: the run's folder. If it holds the same run, that run is resumed. ``resume`` names a run to resume.
 
     ``verbose`` prints what the command prints. A run that ends early (budget, Ctrl-C) is returned, too; see
-    ``PlayedRun.stopped``. A second Ctrl-C, while the run is stopping, raises KeyboardInterrupt at once.
+    ``PlayedRun.stopped``. A second Ctrl-C, while the run is stopping, raises KeyboardInterrupt
+    immediately.
 
     Raises an error with the message that the command prints: BadArgument for a wrong value, BadRun for a folder that
     cannot be used, EnvsError, PlannerError (ModelError for an unavailable model), ManualsError or SandboxError.
@@ -140,9 +142,9 @@ def run(*, verbose: bool = False, **settings: Any) -> PlayedRun:
 def build(*, verbose: bool = False, **settings: Any) -> PlayedRun:
     """Learn rules, skills and procedures from episodes, one after the other, as `planbook build` does.
 
-    Takes the arguments of ``run`` and those of building: ``start``, ``tasks_per_type``, ``solved_after``,
+    Takes the arguments of ``run``, and these, which control learning: ``start``, ``tasks_per_type``, ``solved_after``,
     ``max_rules``, ``per_type``, ``libraries_only``, ``procedures``, ``conclusions``, ``verify`` and ``sources``.
-    What was learned is in ``learnt`` in the run's folder. Raises the errors of ``run``.
+    The folder ``learnt`` in the run's folder holds what was learned. Raises the errors of ``run``.
 
         built = planbook.build(env="alfworld", split="generated", model="openai:gpt-4o", tasks_per_type=3)
         tested = planbook.test(env="alfworld", library=built.folder)
@@ -153,8 +155,8 @@ def build(*, verbose: bool = False, **settings: Any) -> PlayedRun:
 def test(*, verbose: bool = False, **settings: Any) -> PlayedRun:  # noqa: PT028
     """Play test tasks with what was learned, as `planbook test` does, and learn nothing from them.
 
-    Takes the arguments of ``run``. ``library`` is a building run (or its folder); ``after`` uses its knowledge after
-    that many tasks. Without a model, the stored procedures are played. Raises the errors of ``run``.
+    Takes the arguments of ``run``. ``library`` is a run of ``build`` (or its folder); ``after=N`` uses the knowledge
+    as it was after N tasks. Without a model, the stored procedures are played. Raises the errors of ``run``.
 
         tested = planbook.test(env="alfworld", split="valid_unseen", library=built.folder, after=12)
     """
@@ -181,7 +183,7 @@ def _settings(arguments: dict[str, Any]) -> Settings:
     values = {name: value for name, value in arguments.items() if value is not None}
     if "model" in values:
         if "models" in values:
-            raise BadArgument("model is for all roles and models is by role; give one of the two")
+            raise BadArgument("model names one model for all roles, models maps roles to models; give one of the two")
         values["models"] = {"default": values.pop("model")}
     objects = {**_environment(values.get("env")), **_models(values.get("models"))}
     if "resume" in values:  # the run has recorded the names of the objects
@@ -215,7 +217,7 @@ def _model_name(model: Any) -> str:
     if isinstance(model, str):
         return model
     if isinstance(model, Mapping):
-        raise BadArgument("model: it is one model; give a mapping by role as models=")
+        raise BadArgument("model: this must be a single model; pass a mapping of roles to models as models=")
     if not hasattr(model, "complete"):
         raise BadArgument(
             f"model: {model!r} is neither a name nor an object with complete(messages, sampling, on_text=None)"

@@ -84,8 +84,8 @@ class Commands(click.Group):
         if args[0] not in self.list_commands(ctx):
             from planbook.sandbox import closest
 
-            if near := closest(args[0], self.list_commands(ctx)):
-                ctx.fail(f"No such command '{args[0]}'. Did you mean '{near}'?")
+            if suggestion := closest(args[0], self.list_commands(ctx)):
+                ctx.fail(f"No such command '{args[0]}'. Did you mean '{suggestion}'?")
         return super().resolve_command(ctx, args)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
@@ -105,8 +105,8 @@ def planbook() -> None:
 
 
 def main() -> None:
-    """Run the command line. Errors of planbook are reported in one line; any other keeps its traceback."""
-    sys.stdout, sys.stderr = sys.stdout or StringIO(), sys.stderr or StringIO()  # None if the shell closed it with >&-
+    """Run the command line. Errors of planbook are reported in one line; any other error keeps its traceback."""
+    sys.stdout, sys.stderr = sys.stdout or StringIO(), sys.stderr or StringIO()  # None if closed by the shell (>&-)
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")  # not every terminal can show what plans print
@@ -115,8 +115,8 @@ def main() -> None:
     except click.NoSuchOption as error:
         from planbook.sandbox import nearest_names
 
-        near = nearest_names(error.option_name, error.possibilities or (), 3)  # click compares the hyphens, too
-        click.NoSuchOption(error.option_name, possibilities=near, ctx=error.ctx).show()
+        suggestions = nearest_names(error.option_name, error.possibilities or (), 3)  # click's own depend on hyphens
+        click.NoSuchOption(error.option_name, possibilities=suggestions, ctx=error.ctx).show()
         sys.exit(2)
     except click.ClickException as error:
         error.show()
@@ -128,5 +128,5 @@ def main() -> None:
         if code is None:
             raise
         if isinstance(error, click.Abort) and threading.active_count() > 1:
-            os._exit(code)  # a run was interrupted twice: a usual exit may wait until its models answer
+            os._exit(code)  # interrupted twice: a normal exit may wait until the models answer
         sys.exit(code)

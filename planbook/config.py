@@ -1,8 +1,8 @@
-"""The configuration of a run, which run.json has as ``config``. Most of its fields are also command-line options.
+"""The configuration of a run, which run.json stores as ``config``. Most of its fields are also command-line options.
 
 Each field is declared once: in ``PlayingSettings`` if it is recorded as it was given, in ``BuildingSettings`` if it is
-about learning, or in ``InvocationSettings`` if it may change on resume. A command or a caller gives
-``planbook.settings.Settings``, which makes the ``Config`` that a run records and compares.
+about learning, or in ``InvocationSettings`` if it may change on resume. A command or a caller fills in
+``planbook.settings.Settings``, and these settings make the ``Config`` that a run records.
 """
 
 import json
@@ -21,7 +21,7 @@ from planbook.sandbox import Limits
 
 SHIPPED_LIBRARY, LEARNED_LIBRARY = "shipped", "learnt"
 LIBRARIES = {SHIPPED_LIBRARY: SHIPPED, LEARNED_LIBRARY: SHIPPED / "learnt"}
-"""The libraries that ship: procedures written by hand, and those that a recorded building run learned."""
+"""The libraries that ship: procedures written by hand, and what a recorded run of `planbook build` learned."""
 RECORDINGS = SHIPPED / "recordings"
 """The recordings that ship, for ``recorded:NAME``."""
 NO_MODEL = "none"
@@ -48,7 +48,7 @@ def models_by_role(values: str | Iterable[str] | Mapping[str, str]) -> dict[str,
 
     The model ``none`` is dropped from a mapping, but kept from texts, since it may override the model of a run.
 
-    Raises BadArgument if a role has two models, or if it has ``none`` but the model for all roles would answer for it.
+    Raises BadArgument if a role has two models, or if a role has ``none`` although there is a model for all roles.
     """
     if isinstance(values, Mapping):
         models = {role: model for role, model in values.items() if model != NO_MODEL}
@@ -250,7 +250,7 @@ class InvocationSettings(SettingsModel):
 
 
 class EpisodeSource(SettingsModel):
-    """A source of a building run's episodes: a run's folder, or a file.
+    """A source of the episodes from which `planbook build` learns: a run's folder, or a file.
 
     ``sha256`` is the digest of its episodes as JSON Lines: the same for the run and for any file exported from it.
     """
@@ -274,14 +274,16 @@ class Config(PlayingSettings):
     """
 
     selection: Selection = Selection()
+    repeats: int = Field(default=1, ge=1)
+    """How often every task is played. ``--repeats`` has a limit, which older runs may exceed."""
     actions: int = Field(ge=0)
     """Maximum number of actions of an episode."""
     after: int | None = Field(default=None, ge=0)
-    """If the library is a building run (`planbook build`), use what it had learned after this many episodes."""
+    """If the library is a run of `planbook build`, use what that run had learned after this many episodes."""
     paper: str = Field(default="", exclude_if=lambda paper: not paper)
     """The paper whose settings are the defaults (``--paper``)."""
     types: SourceOfTypes = Field(default="given", exclude_if=lambda types: types == GIVEN)
-    """Where task types and params come from: the environment, or plans and goals, which hides the environment's own."""
+    """Where task types and params come from: the environment, or plans and goals. These hide the environment's own."""
     goals: dict[str, str] = Field(default_factory=dict, exclude_if=lambda goals: not goals)
     """Maps task ids to other wordings of their goals. Planners get these instead of the environment's."""
     learning: LearningSettings | None = None
@@ -320,7 +322,7 @@ class Config(PlayingSettings):
 
 
 def flatten_settings(value: Any, name: str = "") -> Iterator[tuple[str, str]]:
-    """Yield nested settings as pairs (dotted name, text), without empty collections and None."""
+    """Yield nested settings as pairs (dotted name, text). Empty collections and None are left out."""
     if isinstance(value, Mapping):
         for key, inner in value.items():
             yield from flatten_settings(inner, f"{name}.{key}" if name else str(key))
@@ -334,7 +336,7 @@ def flatten_settings(value: Any, name: str = "") -> Iterator[tuple[str, str]]:
 def differing_names(first: Any, second: Any, name: str = "") -> Iterator[str]:
     """Yield the dotted names of the parts in which two values differ, such as ``selection.seeds``.
 
-    Lists of mappings are compared item by item, as in ``rounds.0.number``; any other list is one part.
+    Lists of mappings are compared item by item, as in ``rounds.0.number``; any other list counts as one part.
     """
     if isinstance(first, Mapping) and isinstance(second, Mapping):
         parts = {key: (first.get(key), second.get(key)) for key in {**first, **second}}
@@ -352,7 +354,7 @@ def _are_mappings(value: Any) -> bool:
 
 
 def effective_options(config: Config, environment: str) -> dict[str, JsonValue]:
-    """Return all options of the planning method, including defaults that depend on the environment, given by its name.
+    """Return all options of the planning method, including defaults that depend on the named ``environment``.
 
     The recorded options are returned unchanged if the method is not known here (``known_method``), no longer takes
     them, or lacks a file.
@@ -365,7 +367,7 @@ def effective_options(config: Config, environment: str) -> dict[str, JsonValue]:
 
 
 PAPER_OPTIONS = ("tasks_per_type", "solved_after", "max_rules", "start", "libraries_only", "per_type")
-"""Learning options that ``--paper`` takes from a paper, and that are compared with a paper's."""
+"""Learning options that ``--paper`` takes from a paper. Comparisons with a paper check the same options."""
 
 
 class PaperSettings(NamedTuple):

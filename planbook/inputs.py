@@ -163,7 +163,7 @@ def _library_digests(config: Config) -> dict[str, str]:
 
 
 def _learned_digests(config: Config, folder: Path) -> dict[str, str]:
-    """Return the digests of what a building run (`planbook build`) knew after ``config.after`` tasks."""
+    """Return the digests of what a run of `planbook build` knew after ``config.after`` tasks."""
     with closing(Run.open(folder)) as run:
         if run.config.learning is None:
             return {}
@@ -200,7 +200,7 @@ def _demonstration_files(folders: Iterable[Path], name: str) -> Iterable[str]:
 
 
 def module_digests(file: Path, owner: str) -> dict[str, str]:
-    """Return the digests of all modules and packages in the file's own folder that it imports, even indirectly."""
+    """Return the digests of all modules and packages that a file imports from its own folder, even indirectly."""
     digests: dict[str, str] = {}
     open_files = [file.resolve()]
     while open_files:
@@ -225,7 +225,7 @@ def package_digests(entry_point: str, owner: str) -> dict[str, str]:
 
 
 def _find_module(folder: Path, name: str) -> Path | None:
-    """Return the module's file or the package's folder; None if there is none, or if an installed one hides it."""
+    """Return the module's file or the package's folder, or None if it does not exist or an installed one hides it."""
     if name == "planbook" or name in sys.stdlib_module_names:
         return None
     for path in (folder / name / "__init__.py", folder / f"{name}.py", folder / name):

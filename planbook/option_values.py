@@ -1,7 +1,7 @@
 """Validate and describe options, which are fields of pydantic models.
 
-Fields that are declared with ``option`` are options of the command line. Planners and environments have models of
-their own, whose fields are given as NAME=VALUE.
+Fields that are declared with ``option`` are options of the command line. Planners and environments have
+their own models, whose fields are given as NAME=VALUE.
 """
 
 import json
@@ -28,13 +28,13 @@ SHAPES: Mapping[object, str] = {list: "[{}, ...]", tuple: "[{}, ...]", dict: "{{
 """Maps the types of collections to their formats; collections are written as JSON."""
 BOUNDS = {"ge": "from", "gt": "above", "le": "to", "lt": "below"}
 WITHOUT_VALUE = {"extra_forbidden": "there is no such option", "missing": "this has to be given"}
-"""Maps pydantic's types of errors that are not about a value to messages."""
+"""Maps those error types of pydantic that are not about a value to messages."""
 IN_JSON = {
     "tuple_type": """{flag} '{name}=["ONE", "TWO"]'""",
     "list_type": """{flag} '{name}=["ONE", "TWO"]'""",
     "dict_type": """{flag} '{name}={{"NAME": "VALUE"}}'""",
 }
-"""Maps pydantic's types of errors to examples of how to write the collection."""
+"""Maps pydantic's error types to examples that show how to write the collection."""
 
 
 # The fields of a model as options of the command line
@@ -42,7 +42,7 @@ IN_JSON = {
 
 @dataclass(frozen=True)
 class Option:
-    """Marks a field as a command-line option: ``many`` allows several values, ``on_resume`` a change on resume."""
+    """Marks a field as an option: ``many`` allows several values, ``on_resume`` allows a change on resume."""
 
     group: str
     flag: str = ""
@@ -71,7 +71,7 @@ def option_of(name: str, field: FieldInfo) -> Option | None:
 def pairs(values: str | Iterable[str] | Mapping[str, Any], flag: str) -> dict[str, Any]:
     """Read NAME=VALUE texts. A value that is valid JSON is read as JSON, any other as a string.
 
-    A mapping is returned as it is. Raises BadArgument.
+    A mapping is returned as a dict. Raises BadArgument if a text has no name or no equals sign.
     """
     if isinstance(values, Mapping):
         return dict(values)
@@ -90,7 +90,7 @@ def pairs(values: str | Iterable[str] | Mapping[str, Any], flag: str) -> dict[st
 def validate(model: type[Validated], values: Mapping[str, Any], flag: str = "") -> Validated:
     """Return the values as an instance of the model. Raises BadArgument, which lists every fault.
 
-    ``flag`` is the option that takes the values as NAME=VALUE; if empty, each field is an option of its own.
+    ``flag`` is the option that takes the values as NAME=VALUE; if empty, each field is a separate option.
     """
     try:
         return model.model_validate(values)
@@ -102,8 +102,8 @@ def validate(model: type[Validated], values: Mapping[str, Any], flag: str = "") 
 
 def _add_known(message: str, model: type[BaseModel]) -> str:
     """Add the options that exist, unless the message lists them."""
-    known = ", ".join(model.model_fields) or "none"
-    return message if known in message else f"{message.rstrip('?')}. Options: {known}"
+    names = ", ".join(model.model_fields) or "none"
+    return message if names in message else f"{message.rstrip('?')}. Options: {names}"
 
 
 def _describe_fault(model: type[BaseModel], loc: list[str | int], error: ErrorDetails, flag: str) -> str:
@@ -169,15 +169,15 @@ def default_of(field: FieldInfo) -> JsonValue:
 
 def describe_values(field: FieldInfo) -> str:
     """Describe the values that an option takes, as they are written on the command line."""
-    kinds = list(_describe_types(field.annotation))
+    types = list(_describe_types(field.annotation))
     bounds = [
-        f" {word} {getattr(bound, kind)}"
+        f" {word} {getattr(bound, name)}"
         for bound in field.metadata
-        for kind, word in BOUNDS.items()
-        if getattr(bound, kind, None) is not None
+        for name, word in BOUNDS.items()
+        if getattr(bound, name, None) is not None
     ]
-    bounded = ", ".join(kind for kind in kinds if kind != NULL) + "".join(bounds)
-    return f"{bounded}, or {NULL}" if NULL in kinds else bounded
+    bounded = ", ".join(text for text in types if text != NULL) + "".join(bounds)
+    return f"{bounded}, or {NULL}" if NULL in types else bounded
 
 
 def _describe_types(annotation: Any) -> Iterator[str]:

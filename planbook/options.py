@@ -34,7 +34,7 @@ CommandResult = tuple[int, BaseModel | Mapping[str, Any]]
 """The exit code of a command, and the result that ``--json`` prints."""
 
 
-def JSON(body: Callable[..., CommandResult]) -> Body:  # noqa: N802 - like the options
+def JSON(body: Callable[..., CommandResult]) -> Body:  # noqa: N802 - named like PRICES and TABLE
     """Add ``--json`` to a command whose function returns an exit code and a result. The result is printed last."""
 
     @click.option("--json", "as_json", is_flag=True, help="Print the result as one JSON object, on the last line.")
@@ -50,7 +50,7 @@ def JSON(body: Callable[..., CommandResult]) -> Body:  # noqa: N802 - like the o
 
 
 class SettingOption(click.Option):
-    """An option of a field; ``group`` is its heading in the help."""
+    """An option made from a field of ``Settings``; ``group`` is its heading in the help."""
 
     def __init__(self, *names: Any, group: str, **attributes: Any) -> None:
         super().__init__(*names, **attributes)
@@ -64,7 +64,7 @@ def _heading(option: click.Option) -> str:
 
 
 class Command(click.Command):
-    """A command whose help groups the options: the command's own come first, those about output last."""
+    """A command whose help groups the options: the command's own options come first, options about output last."""
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the options of each heading."""
@@ -78,7 +78,8 @@ class Command(click.Command):
 def options(*names: str, planner: str = "") -> Callable[[Body], Body]:
     """Add the options of the named groups and fields to a command.
 
-    The command's function gets those that the user gave as ``settings``. ``planner`` is the default planning method.
+    The command's function gets an argument ``settings`` with the options that the user gave. ``planner`` is the default
+    planning method.
     """
     fields = [
         (field_name, field, option)

@@ -39,8 +39,8 @@ NUMBER = re.compile(r"\d+")
 def is_renaming(recorded: Events, replayed: Events, ids: str) -> bool:
     """Return whether one consistent one-to-one renaming of ids turns the recorded episode into the replayed one.
 
-    A renaming changes only the numbers in a name. ``ids`` is the pattern of the names that the environment declares; if
-    it is empty, nothing is a renaming.
+    A renaming changes only the numbers in a name. ``ids`` is the environment's pattern for names of
+    objects; if it is empty, the result is False.
     """
     if not ids:
         return False
@@ -67,7 +67,7 @@ class _Renaming:
         self._old_names: dict[str, str] = {}
 
     def fits(self, then: Any, now: Any) -> bool:
-        """Return whether two values are the same except for names, and the names agree with earlier pairs."""
+        """Return whether two values differ only in renamed objects, whose names agree with the earlier pairs."""
         if isinstance(then, Mapping) and isinstance(now, Mapping):
             return then.keys() == now.keys() and all(self.fits(value, now[key]) for key, value in then.items())
         if isinstance(then, list | tuple) and isinstance(now, list | tuple):
@@ -97,7 +97,7 @@ class Comparison(BaseModel):
     """One replayed episode. ``event`` names the first difference: the kind of event, and its number in its scope.
 
     ``then`` and ``now`` describe the recorded and the new ending, if only one of them is a success. Recorded replies
-    also answer the model calls after the first difference; if they run out, only ``now`` is set, and says so.
+    also answer the model calls after the first difference; if these replies run out, only ``now`` is set, and says so.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -135,7 +135,7 @@ class Recording:
 
 
 class NewEvents(MemoryJournal):
-    """A journal that collects the new events. From the recording, it takes only what the planner recalled."""
+    """A journal that collects the new events. The knowledge that the planner recalled is taken from the recording."""
 
     def __init__(self, recorded: Events) -> None:
         super().__init__()
@@ -182,7 +182,7 @@ def replay_episode(run: Run, entry: Entry, worker: EpisodeWorker, ending: Ending
     path = last_path(run, entry)
     recorded = {(row.scope, row.kind, row.n): row.body for row in run.store.events(path)}
     try:
-        play(*worker.episode(entry, path, Recording(recorded)))
+        play(*worker.play_arguments(entry, path, Recording(recorded)))
     except JournalMismatch as mismatch:
         return _with_ending(run, entry, path, worker, recorded, describe_mismatch(mismatch))
     except MissingRequirement:
@@ -218,7 +218,7 @@ def _with_ending(
     worker.drop_environment()
     worker.roles = Roles(lambda role: model, run.config.sampling)
     try:
-        ending = play(*worker.episode(entry, path, journal))
+        ending = play(*worker.play_arguments(entry, path, journal))
     except MissingRequirement:
         raise
     except (EnvsError, ModelError) as error:

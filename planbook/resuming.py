@@ -36,8 +36,8 @@ if TYPE_CHECKING:
     from planbook.planner import GivenCode
 
 MADE_OF = "made_of"
-"""Key of the current inputs in the event of an invocation that found them changed, or back in their original state."""
-PUT_BACK = "put back what it was played with"
+"""Key in the event that begins an invocation; its value is the current inputs, if they have changed or changed back."""
+PUT_BACK = "restore the version that it was played with"
 
 
 def notice_changes(run: Run, execution: Execution, *, plays_again: bool = False) -> Body:
@@ -45,7 +45,7 @@ def notice_changes(run: Run, execution: Execution, *, plays_again: bool = False)
 
     Raises BadRun if new episodes would be added to old ones that were played with other data, prompts or knowledge, or
     with another release of planbook. ``Execution.allow_changed`` accepts other inputs, now and in later
-    invocations, but never another release. ``plays_again`` says that ended episodes will be played again.
+    invocations, but never another release. ``plays_again`` is True if ended episodes will be played again.
     """
     if run.is_new:
         return {}
@@ -68,8 +68,8 @@ def notice_changes(run: Run, execution: Execution, *, plays_again: bool = False)
             f"`planbook rerun {run.folder}`; or continue anyway: `planbook run --resume {run.folder} --allow-changed`"
         )
     recorded: list[JsonValue] = [str(change) for change in (*other_versions, *other_inputs)]
-    is_news = recorded or changes(_latest_inputs(run), current)  # if not recorded, the original inputs are back
-    return {"changed": recorded, MADE_OF: current.model_dump(mode="json")} if is_news else {}
+    must_record = recorded or changes(_latest_inputs(run), current)  # an empty list: the original inputs are back
+    return {"changed": recorded, MADE_OF: current.model_dump(mode="json")} if must_record else {}
 
 
 def _refuse_other_release(run: Run, plays_again: bool) -> None:
@@ -133,8 +133,8 @@ class Repeat(NamedTuple):
 def prepare_repeat(folder: Path, models: Mapping[str, str], *, recorded: bool, prices: Path | None) -> Repeat:
     """Prepare to play a run again. Raises BadRun if something that it needs is missing.
 
-    ``models`` maps roles to models that replace the run's own. If ``recorded``, the run's record answers all other
-    roles.
+    ``models`` maps roles to models that replace the run's own. If ``recorded``, all other roles are answered by
+    the replies that the run recorded.
     """
     with closing(Run.open(folder)) as run:
         if run.imported:
@@ -163,8 +163,8 @@ def prepare_fork(
 ) -> Repeat:
     """Prepare to continue an episode from an action with another plan, other models or less knowledge.
 
-    An episode of a building run gets the knowledge that the run had when the episode began. Raises BadArgument if the
-    episode has fewer than ``at`` actions, or if a plan is given but action ``at`` ended the episode.
+    An episode of a run of `planbook build` gets the knowledge that the run had when the episode began. Raises
+    BadArgument if the episode has fewer than ``at`` actions, or if a plan is given but action ``at`` ended the episode.
     """
     from planbook.compare.reruns import kept_steps
     from planbook.planner import read_trajectory
@@ -174,11 +174,11 @@ def prepare_fork(
         models, builds = run.config.models, run.config.learning is not None
     actions = sum(len(played.steps) for played in episode.rounds)
     if at > actions:
-        raise BadArgument(f"--at {at}: {entry.task.id} has {counted(actions, 'action')}; give a number from 0 to that")
+        raise BadArgument(f"--at {at}: {entry.task.id} has {counted(actions, 'action')}; choose from 0 to {actions}")
     config, change = repeat.config, [f"--without {name}" for name in without]
     new: dict[str, Any] = {"learning": None, "repeats": 1, "without": tuple(sorted({*config.without, *without}))}
     new["selection"] = Selection(split=entry.task.split or None, ids=(entry.task.id,))
-    if builds and without:  # a building run shows all rules, whatever the task
+    if builds and without:  # while building, all rules are shown, whatever the task
         new |= {"library": str(folder.resolve()), "after": entry.index, "without": (*new["without"], RETRIEVAL)}
     if plan is not None:
         kept = kept_steps(episode, at)
@@ -229,7 +229,7 @@ def is_deterministic(config: Config) -> bool:
 def check_config(config: Config, folder: Path) -> Config:
     """Return the configuration if everything that it names still exists.
 
-    Raises BadRun, UnknownEnvironment or UnknownStrategy for what does not.
+    Raises BadRun, UnknownEnvironment or UnknownStrategy if something does not.
     """
     for name in (config.env, config.planner):
         path = Path(name.removeprefix("module:").partition(":")[0])

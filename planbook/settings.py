@@ -1,7 +1,7 @@
 """The settings that a command or a caller gives, and the run configuration that follows from them.
 
-`planbook.options` turns the fields of ``Settings`` into command-line options; ``planbook.run``, ``planbook.build`` and
-``planbook.test`` take them as keyword arguments.
+``planbook.options`` turns the fields of ``Settings`` into command-line options; ``planbook.run``, ``planbook.build``
+and ``planbook.test`` take them as keyword arguments.
 """
 
 import json
@@ -40,7 +40,7 @@ from planbook.workers import Execution
 
 
 def _numbers_of(flag: str) -> Callable[[Any], Any]:
-    """Return a function that parses A-B, N, or several of them with commas. It raises BadArgument."""
+    """Return a function that parses A-B, N, or several of these separated by commas. It raises BadArgument."""
 
     def parse(value: Any) -> Any:
         if isinstance(value, str):
@@ -150,7 +150,7 @@ class Settings(PlayingSettings, BuildingSettings, InvocationSettings):
         return name in self.model_fields_set
 
     def refuse(self, source: str, names: Collection[str]) -> None:
-        """Raise BadArgument if any of these fields was given although ``source`` decides them."""
+        """Raise BadArgument if any of these fields was given; the option ``source`` already determines their values."""
         fields = type(self).model_fields
         refused = [name for name in fields if name in names and self.was_given(name)]
         if refused:
@@ -204,8 +204,8 @@ class Settings(PlayingSettings, BuildingSettings, InvocationSettings):
         if self.tasks or self.goals:  # the tasks that these name may be in any split
             return self
         environment, options = self.environment(), self.environment_options()
-        known = environment.task_splits(options)
-        split = self.split or next((split for split in splits if split in known), known[0])
+        existing = environment.task_splits(options)
+        split = self.split or next((split for split in splits if split in existing), existing[0])
         takes_seeds = environment.takes_seeds(split.partition(":")[0], options)
         drawn = sorted(random.Random(f"seeds/{self.seed}").sample(seeds, count)) if takes_seeds else []
         return self.model_copy(update={"seeds": self.seeds or tuple(drawn), "split": split})
@@ -214,7 +214,7 @@ class Settings(PlayingSettings, BuildingSettings, InvocationSettings):
         """Return the selected tasks. Raises BadArgument."""
         name, colon, count = self.split.partition(":")
         if colon and not (count.isdecimal() and int(count) > 0):
-            raise BadArgument(f"--split {self.split}: after the colon comes a number of tasks, for example {name}:20")
+            raise BadArgument(f"--split {self.split}: write a number of tasks after the colon, for example {name}:20")
         limit = int(count) if count else None
         ids = self.tasks or tuple(self.reworded_goals())
         return Selection(split=name or None, limit=limit, types=self.chosen_types, seeds=self.seeds, ids=ids)
@@ -268,8 +268,8 @@ class Settings(PlayingSettings, BuildingSettings, InvocationSettings):
     def learning(self, split: str = "") -> LearningSettings:
         """Return the settings for building rules. Raises BadArgument, UnknownEnvironment.
 
-        If no examples to start from were given, the defaults for the chosen split are used, or those for ``split`` if
-        none was chosen.
+        If no examples to start from were given, the default examples for the chosen split are used. If no split was
+        chosen, they are those for ``split``.
         """
         values = {name: getattr(self, name) for name in BuildingSettings.model_fields}
         if not self.was_given("start"):
@@ -319,7 +319,7 @@ class Settings(PlayingSettings, BuildingSettings, InvocationSettings):
             return self.library
         folder = Path(self.library).resolve()
         if not folder.is_dir():
-            raise BadArgument(f"--library {self.library}: no such folder; there are also {', '.join(LIBRARIES)}")
+            raise BadArgument(f"--library {self.library}: no such folder; name one, or {' or '.join(LIBRARIES)}")
         return str(folder)
 
     def sampling_by_role(self, defaults: Mapping[str, JsonValue] = {}) -> dict[str, Sampling]:

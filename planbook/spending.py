@@ -18,7 +18,10 @@ RECORDING = re.compile(r"^(recorded:.+?\+(?=[a-z]+:))+", re.DOTALL)
 
 
 def prices_from(path: Path | None) -> Pricing:
-    """Return a function that prices replies in US dollars, by the given or the shipped table. Raises BadPrices."""
+    """Return a function that prices replies in US dollars, with the table in ``path`` or, if None, the shipped table.
+
+    Raises BadPrices if the table cannot be read.
+    """
     table = Prices.load(path)
 
     def price(model: str, reply: Reply) -> float | None:

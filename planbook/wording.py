@@ -1,4 +1,4 @@
-"""Format counts, numbers, outcomes and events for all output, and escape text from outside."""
+"""Format counts, numbers, outcomes and events for all output, and escape control characters."""
 
 import re
 from collections.abc import Callable, Iterable, Mapping
@@ -58,7 +58,7 @@ def escape_control(text: str) -> str:
 
 UNJUDGED = "not judged here"
 TYPE_SOLVED = "type_solved"
-"""Cause of a building task that was skipped because its type had been solved often enough in a row."""
+"""Cause of a task that `planbook build` skipped because its type had been solved often enough in a row."""
 SKIPPED = "skipped"
 IN_WORDS: Mapping[str, str] = {
     FeedbackKind.DONE.value: "the episode ended unsolved",

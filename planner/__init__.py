@@ -23,13 +23,13 @@ Playing an episode
 Asking models
 
 - ``roles``: the model for each kind of question. ``scope``: ask a model, and record the reply in the journal.
-- ``prompts``: render templates. ``rendered``: texts that know the data they were made from.
+- ``prompts``: render templates. ``rendered``: texts with a digest of their data.
 - ``thought``: read the plan in a reply. ``reply_stream`` and ``streaming``: run the plan while the reply arrives.
 - ``graph``: several questions that depend on each other, described in a YAML file.
 
 Records
 
-- ``types``: the records of an episode. ``spans``: a method's record of its own structure.
+- ``types``: the records of an episode. ``spans``: a method's record of its subtasks, goals or branches.
 - ``trajectory``: read a whole episode back from its events.
 - ``procedure``: stored plan code for a type of task. ``errors``: the exceptions.
 """

@@ -34,11 +34,11 @@ class Amount:
 
 
 AllowsCall = Callable[[Amount, Amount], bool]
-"""Takes the amount spent and the amount that other calls have reserved. Returns True if another call may begin."""
+"""A function that returns True if another call may begin, given the amounts spent and reserved by other calls."""
 
 
 class Ledger(Protocol):
-    """The account of a run. All its threads share it, and all its processes if it is in the run's store."""
+    """The account of a run. All threads of the run share it, and all its processes if it is in the run's store."""
 
     def reserve(self, call: str, amount: Amount, allows: AllowsCall) -> bool:
         """Call ``allows`` and, if it returns True, reserve an amount for a call. Return the result of ``allows``.
@@ -102,7 +102,7 @@ class Spending(Record):
     money: float | None = 0.0
     actions: int = 0
     waited: float = 0.0
-    """Sum of the seconds that each call took."""
+    """Sum of the seconds that the calls took."""
     seconds: float = 0.0
     """Wall-clock seconds during which the run was played."""
 
@@ -138,7 +138,7 @@ class Meter:
         self._earlier, self._own = spent or Spending(), Spending()
         self._lock, self._seconds = threading.Lock(), self._earlier.seconds
         self._started_at: float | None = time.monotonic()
-        self._shared = ledger
+        self._shared_ledger = ledger
         self._thread = threading.local()
         self._formulating = False
         self._actions = 0
@@ -198,9 +198,9 @@ class Meter:
 
     @property
     def _ledger(self) -> Ledger:
-        if self._shared is None:
+        if self._shared_ledger is None:
             raise ValueError("a meter whose budget limits calls, tokens, money or actions needs a ledger")
-        return self._shared
+        return self._shared_ledger
 
     @property
     def limits_calls(self) -> bool:
@@ -209,7 +209,7 @@ class Meter:
 
     @property
     def _is_asking(self) -> bool:
-        """True if this thread is already asking a model. A plan that runs while it arrives may ask another model."""
+        """True if this thread is already asking a model. A plan that runs while its reply arrives may ask another."""
         return getattr(self._thread, "is_asking", False)
 
     def _allows(self, call: Amount, spent: Amount, reserved: Amount) -> bool:
@@ -232,14 +232,14 @@ class Meter:
                 raise BudgetEnded(
                     f"the budget of {_amount_text(name, limit)} has {_number(name, available - before)} left, and the "
                     f"next call may take {_number(name, cost)}{self._manual_note(name)}",
-                    self._larger(name, before + cost),
+                    self._suggest_limit(name, before + cost),
                 )
 
     def _manual_share(self, name: str) -> float:
         return 0 if self._formulating else self.budget.manual_share(name)
 
     def _manual_note(self, name: str) -> str:
-        """Return a note on the part that is reserved for the manual, or "" if there is none."""
+        """Return a note on the part of the limit that is reserved for the manual, or "" if there is none."""
         share = self._manual_share(name)
         return f" ({_amount_text(name, share)} kept for the manual)" if share else ""
 
@@ -280,9 +280,9 @@ class Meter:
         if limit is not None and amount >= limit - self._manual_share(name):
             spent = f": {_number(name, amount)} spent" if amount > limit else ""
             message = f"the budget of {_amount_text(name, limit)} is used up{self._manual_note(name)}{spent}"
-            raise BudgetEnded(message, self._larger(name, amount, limit or 1))
+            raise BudgetEnded(message, self._suggest_limit(name, amount, limit or 1))
 
-    def _larger(self, name: str, spent: float, more: float = 0) -> str:
+    def _suggest_limit(self, name: str, spent: float, more: float = 0) -> str:
         """Return a larger limit with which to continue, such as ``calls=120``.
 
         In addition to the amount spent and the manual's share, it has room for at least half of ``more``.

@@ -21,7 +21,7 @@ _SIMPLE_TYPES: Mapping[object, type | tuple[type, ...]] = {str: str, int: int, f
 
 
 EARLIER_CELLS = 0
-"""The line number for code of earlier cells. A cell is a piece of plan code that is run in one go."""
+"""The line number for code of earlier cells. A cell is a piece of plan code that is run as a unit."""
 
 
 @dataclass(frozen=True)
@@ -68,7 +68,7 @@ class KnownState:
         return KnownState(self.declared, self.specs, Beliefs({}, {}))
 
     def attribute(self, path: str) -> object:
-        """Return the value of an attribute of ``agent``, or UNKNOWN unless only one is possible."""
+        """Return the value of an attribute of ``agent``, or UNKNOWN unless exactly one value is possible."""
         fact = self.declared.attributes.get(path.rpartition(".")[2])
         values = self.beliefs.belief(fact).values if fact else None
         return next(iter(values)) if values is not None and len(values) == 1 else UNKNOWN
@@ -124,7 +124,7 @@ def make_dry_run(
         declared = environment.preconditions(task, environment.options)
 
     @environment_errors()  # the preconditions may be functions of the environment
-    def find(code: str) -> list[Fault]:
+    def find_faults(code: str) -> list[Fault]:
         if declared is None:
             return []
         result = dry_run(
@@ -138,4 +138,4 @@ def make_dry_run(
         )
         return list(result.faults)
 
-    return find
+    return find_faults

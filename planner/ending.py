@@ -1,6 +1,6 @@
 """The ending of an episode. It follows from the environment's verdict and from the feedback of the cells.
 
-A cell is a piece of plan code that is run in one go. A round is the part of an episode between two resets of the
+A cell is a piece of plan code that is run as a unit. A round is the part of an episode between two resets of the
 environment.
 """
 
@@ -17,7 +17,7 @@ NOT_JUDGED = "not_judged"
 
 
 class Judgement(NamedTuple):
-    """The environment's judgement of one round. If there are several, the one with the highest ``rank`` counts."""
+    """The environment's judgement of one round. Of several rounds, the one with the highest ``rank`` counts."""
 
     verdict: Verdict = Verdict(False, 0.0)
     milestones: tuple[str, ...] = ()
@@ -40,7 +40,7 @@ def ending_of(
     incomplete: int = 0,
     no_plan: str = "",
 ) -> Ending:
-    """Return the ending for the current state. ``used_up`` is True if an action was refused because none was left.
+    """Return the ending for the current state. ``used_up`` is True if an action was refused because none were left.
 
     ``incomplete`` is the number of plans that should have done the whole task, but ran to their end without doing it.
     ``no_plan`` is the problem with the last reply if the episode ended because it held no usable plan.

@@ -37,7 +37,7 @@ from planbook.sandbox import Sandbox
 
 OBSERVATION = TypeAdapter(Observation)
 MAX_REFUSED = 10
-"""Number of consecutive plans that fail the check before the episode ends. A model may repeat a fault forever."""
+"""The episode ends after this many consecutive plans fail the check, since a model may repeat a fault forever."""
 
 
 class Episode:
@@ -61,7 +61,7 @@ class Episode:
         guard: Callable[[], None] = lambda: None,
         task_changes: Mapping[str, JsonValue] | None = None,
     ) -> None:
-        """``task_changes`` maps fields of the task, such as the goal, to values that all but the environment see."""
+        """``task_changes`` maps fields of the task, such as the goal, to values that the environment does not see."""
         self.environment, self.settings, self.path = environment, settings, path
         self._own_task, self._task_changes = task, dict(task_changes or {})
         self.task = task.model_copy(update=self._task_changes)
@@ -82,12 +82,12 @@ class Episode:
         functions = plan_functions(environment.offer, self._act, self._query)
         self._frames = Frames(sandbox, environment, settings.limits, functions, guard)
 
-    # What methods do.
+    # What planning methods can do.
 
     def begin(self) -> Observation:
-        """Reset the environment and return the first observation. Some environments define the goal only now.
+        """Reset the environment and return the first observation. Some environments define the goal only then.
 
-        Raises MissingRequirement if this machine lacks something it needs, or EpisodeOver if there is nothing to do.
+        Raises MissingRequirement if this machine lacks a requirement, or EpisodeOver if there is nothing to do.
         """
         with environment_errors(except_for=MissingRequirement):
             self.observation = self.environment.reset(self._own_task)
@@ -105,7 +105,7 @@ class Episode:
     def new_round(self) -> Observation:
         """Reset the environment and begin a new round in a fresh namespace. Earlier actions still count.
 
-        The episode gets the verdict on its best round.
+        The verdict on the best round counts for the episode.
         """
         self._best = self._judgement()
         self.close()
@@ -169,7 +169,7 @@ class Episode:
             frame.add_names(code, result)
             feedback = result_feedback(result, self._steps_of_cell(frame))
         except (CellOver, EpisodeOver) as over:
-            feedback = self._close_cell(frame, code, source, thought, self._feedback_of_end(over, frame))
+            feedback = self._close_cell(frame, code, source, thought, self._ending_feedback(over, frame))
             if isinstance(over, EpisodeOver):
                 raise
             return feedback
@@ -189,7 +189,7 @@ class Episode:
 
         With ``settings.stream``, each statement runs as soon as it has arrived. The reply is stopped after a statement
         that fails, is refused or ends the cell. If the reply holds more code after the statement at which the plan
-        ended, the conversation has a note between the two.
+        ended, the conversation has a note before that code.
         """
         frame = self._innermost()
         frame.begin_cell(actions, len(self.steps))
@@ -204,10 +204,10 @@ class Episode:
         return PlanResult(self._close_streamed(frame, role, answer.value), answer.history)
 
     def _close_streamed(self, frame: Frame, source: str, streamed: StreamedPlan) -> Feedback:
-        """Close the cell of a streamed plan. Raises the error that ended it, except CellOver."""
+        """Close the cell of a streamed plan. Raises the error that ended the plan, except CellOver."""
         over = streamed.error
         if isinstance(over, CellOver | EpisodeOver):
-            feedback = self._feedback_of_end(over, frame)
+            feedback = self._ending_feedback(over, frame)
         elif over is not None:
             raise over
         else:
@@ -218,7 +218,7 @@ class Episode:
             raise over
         return feedback
 
-    def _feedback_of_end(self, over: CellOver | EpisodeOver, frame: Frame) -> Feedback:
+    def _ending_feedback(self, over: CellOver | EpisodeOver, frame: Frame) -> Feedback:
         kind = FeedbackKind.UNFINISHED
         if isinstance(over, EpisodeOver):
             kind = FeedbackKind.DONE if self.environment.ended else FeedbackKind.LIMIT
@@ -237,7 +237,7 @@ class Episode:
         """Open a frame: a namespace for the cells that are run inside the ``with`` block.
 
         It holds the actions, the functions, and what the code of ``helpers`` defines. A function with the name of an
-        action replaces the action, and such a frame has no dry run. ``task`` overrides fields of the plan's ``task``.
+        action replaces the action; the frame then has no dry run. ``task`` overrides fields of the plan's ``task``.
         With ``dry_run``, cells whose actions cannot succeed are refused, even if the settings do not say so.
         """
         scope = self.current_scope.child(name)

@@ -2,19 +2,19 @@
 
 PlannerError
 ├── BadProcedure     a procedure file that cannot be read or does not pass the check
-├── UnknownStrategy  no planning method with that name
+├── UnknownStrategy  no planning method has that name, or it cannot be loaded
 ├── WrongMark        a rewind to a mark (a checkpoint) that belongs to another frame, or no longer exists
-├── GraphError       a prompt graph that cannot be traversed, or an edit of one that is refused
+├── GraphError       a prompt graph that cannot be traversed, or a refused edit of one
 │   └── BadGraphFile     a graph file with faults; the message lists all of them
 ├── UnusableReply    a model's reply held nothing usable, even after repairs
 └── ModelError       a model did not answer: the run stops, and can be resumed
-    ├── UnknownModel      no model with that name, or its name cannot be read
+    ├── UnknownModel      no model has that name, or the name is malformed
     ├── ModelRefused      the server will never accept this request: a wrong key, model name or parameter
     ├── ContextExceeded   the prompt is longer than the model accepts
     ├── ModelUnavailable  the server did not answer, after every retry
     └── NotRecorded       the recording has no answer to this prompt
 
-BaseException: plan code cannot catch these, so they leave any number of nested plans
+BaseException: plan code cannot catch these, so they pass through any number of nested plans
 ├── CellOver         a function that plan code called ended the running piece of code; the episode continues
 ├── FunctionError    carries an error of a function of the planning method past the plan that called it
 ├── EpisodeOver      the episode ended
@@ -49,7 +49,7 @@ class BadProcedure(PlannerError):
 
 
 class UnknownStrategy(PlannerError):
-    """No planning method with that name."""
+    """No planning method has that name, or the method cannot be loaded."""
 
 
 class WrongMark(PlannerError):
@@ -57,7 +57,7 @@ class WrongMark(PlannerError):
 
 
 class GraphError(PlannerError):
-    """A prompt graph that cannot be traversed, or an edit of one that is refused."""
+    """A prompt graph that cannot be traversed, or a refused edit of one."""
 
 
 class BadGraphFile(GraphError):
@@ -80,7 +80,7 @@ class ModelError(PlannerError):
 
 
 class UnknownModel(ModelError):
-    """No model with that name, or its name cannot be read."""
+    """No model has that name, or the name is malformed."""
 
 
 class ModelRefused(ModelError):
@@ -173,7 +173,7 @@ def environment_errors(except_for: type[Exception] | tuple[()] = ()) -> Iterator
 def environment_fault(error: Exception | SystemExit) -> str:
     """Return the message for an error of the environment.
 
-    For any error but an EnvsError, it also names the place where the error was raised, and shows the traceback.
+    Unless the error is an EnvsError, the message also names the place where it was raised, and shows the traceback.
     """
     if isinstance(error, EnvsError):
         return f"{type(error).__name__}: {error}"

@@ -1,6 +1,6 @@
 """Feedback: the result of a cell as text for the planner. All methods and environments use the same format.
 
-A cell is a piece of plan code that is run in one go.
+A cell is a piece of plan code that is run as a unit.
 """
 
 from collections.abc import Sequence
@@ -27,7 +27,7 @@ class CellSteps:
     previous: Observation
 
     def feedback(self, output: str, faults: Sequence[Fault], *parts: str) -> RenderedText:
-        """Join the parts to one text. Recordings identify it by the steps, the output and the faults."""
+        """Join the parts into one text. Recordings identify the text by the steps, the output and the faults."""
         steps = [(step.action, step.observation) for step in self.steps]
         return RenderedText.of("\n".join(part.rstrip() for part in parts if part), steps, self.previous, output, faults)
 
@@ -50,13 +50,13 @@ class CellSteps:
 
     def without_repeats(self, text: str) -> str:
         """Return the text, with a short note in place of each observation that the report already shows in full."""
-        marks = {
+        notes = {
             brief: f"[what action {number} returned]"
             for number, (step, brief) in enumerate(zip(self.steps, self.briefs, strict=True), 1)
             if brief == step.observation.text
         }
-        for brief, mark in sorted(marks.items(), key=lambda pair: -len(pair[0])):
-            text = text.replace(brief, mark) if len(brief) > len(mark) else text
+        for brief, note in sorted(notes.items(), key=lambda pair: -len(pair[0])):
+            text = text.replace(brief, note) if len(brief) > len(note) else text
         return text
 
     def last_observation(self) -> str:

@@ -1,7 +1,7 @@
 """Frames: the namespaces in which the plan code of an episode runs.
 
-A frame can be opened inside another one, for example for a subtask. A cell is a piece of plan code that is run in one
-go. Later cells of a frame can use the names that earlier ones defined.
+A frame can be opened inside another one, for example for a subtask. A cell is a piece of plan code that is run as a
+unit. Later cells of a frame can use the names that earlier ones defined.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -49,7 +49,7 @@ class Mark:
 
 @dataclass
 class Frame:
-    """A sandbox session, with what plan code in it may use and has defined."""
+    """A sandbox session, together with the names that its plan code may use or has defined."""
 
     scope: Scope
     session: Session
@@ -110,7 +110,7 @@ class Frame:
         return new
 
     def faults(self, code: str) -> list[Fault]:
-        """Return the faults that the check finds in the next cell. If it finds none, return those of the dry run."""
+        """Return the faults that the check finds in the next cell, or those of the dry run if the check finds none."""
         faults = check(code, self.functions, attributes=self.attributes, names=self.names, modules=self.modules)
         return faults or self.dry_run(code)
 
@@ -132,7 +132,7 @@ class Frame:
 
 @contextmanager
 def unwrap_method_errors() -> Iterator[None]:
-    """Raise the original error when plan code has called a function of the planning method that failed.
+    """If plan code called a function of the planning method, and the function failed, raise the function's error.
 
     FunctionError has carried the error past the plan, which cannot catch it.
     """
@@ -155,12 +155,12 @@ class Frames:
     ) -> None:
         self._sandbox, self._environment, self._limits, self._functions = sandbox, environment, limits, functions
         self._on_wait = on_wait
-        self._open: list[Frame] = []
+        self._open_frames: list[Frame] = []
 
     @property
     def innermost(self) -> Frame | None:
         """The frame in which plan code runs, or None if no frame is open."""
-        return self._open[-1] if self._open else None
+        return self._open_frames[-1] if self._open_frames else None
 
     def open(self, scope: Scope, task: JsonValue, seed: str, functions: Functions, helpers: str) -> Frame:
         """Open a frame inside the innermost one, and run its helpers' code. Raises EpisodeBroken if that code fails."""
@@ -176,7 +176,7 @@ class Frames:
         environment = self._environment
         attributes = plan_attributes(type(environment))
         frame = Frame(scope, session, callables, attributes, frozenset({TASK}), environment.modules)
-        self._open.append(frame)
+        self._open_frames.append(frame)
         for source, code in (("environment's helpers", environment.helpers), ("helpers", helpers)):
             if not code:
                 continue
@@ -189,13 +189,13 @@ class Frames:
 
     def close(self, frame: Frame) -> None:
         """Close a frame and all frames that were opened inside it."""
-        while frame in self._open:
-            self._open.pop().session.close()
+        while frame in self._open_frames:
+            self._open_frames.pop().session.close()
 
     def close_all(self) -> None:
         """Close every frame."""
-        while self._open:
-            self._open.pop().session.close()
+        while self._open_frames:
+            self._open_frames.pop().session.close()
 
     @environment_errors()
     def _attributes(self) -> dict[str, JsonValue]:
@@ -205,8 +205,8 @@ class Frames:
 def _wrap_errors(function: Callable[..., object]) -> Callable[..., object]:
     """Wrap a function of the planning method, so that its errors become FunctionError, which plan code cannot catch.
 
-    Its errors are not errors of the plan. For example, if such a function asks a model and the model does not answer,
-    the run must stop, and no subtask has failed.
+    These errors are not errors of the plan. For example, if the function asks a model and the model does not answer,
+    the run must stop, but no subtask counts as failed.
     """
 
     @wraps(function)

@@ -1,8 +1,8 @@
 """The journal: the record of an episode as a sequence of events.
 
-To resume an episode, its method is run again from the beginning. As long as the journal holds events, they are compared
-with those that occur, and replies are read from it. Events belong to scopes, which are places such as
-``task/17/round/0``.
+To resume an episode, its method is run again from the beginning. As long as the journal holds events, each new event is
+compared with the recorded one, and replies of models are read from the journal. Events belong to scopes, which are
+places such as ``task/17/round/0``.
 """
 
 from collections.abc import Mapping
@@ -55,10 +55,10 @@ class RecordedEvent(Protocol):
 
 
 class Journal(Protocol):
-    """A record to which events can only be added. No two of them have the same scope, kind and number."""
+    """A record to which events can only be added. No two events have the same scope, kind and number."""
 
     def get(self, scope: str, kind: EventKind, number: int) -> Body | None:
-        """Return the body of a recorded event, or None."""
+        """Return the body of a recorded event, or None if it is not recorded."""
 
     def put(self, scope: str, kind: EventKind, number: int, body: Body) -> None:
         """Add an event. It must not be lost if this process is killed."""
@@ -72,18 +72,18 @@ def record(journal: Journal, scope: str, kind: EventKind, number: int, body: Bod
     recorded = journal.get(scope, kind, number)
     if recorded is None:
         write(journal, scope, kind, number, body)
-    elif _data(recorded) != _data(body):
+    elif _compared_part(recorded) != _compared_part(body):
         raise JournalMismatch(scope, kind, number, dict(recorded), dict(body))
 
 
-def _data(body: Body) -> Body:
-    """Return an event without the text of a cell's feedback, whose wording may change between versions."""
+def _compared_part(body: Body) -> Body:
+    """Return the event without the text of a cell's feedback, since its wording may change between versions."""
     feedback = body.get("feedback")
     return {**body, "feedback": {**feedback, "text": ""}} if isinstance(feedback, dict) else body
 
 
 def write(journal: Journal, scope: str, kind: EventKind, number: int, body: Body) -> None:
-    """Add an event. Raises JournalFailed, which plan code cannot catch, for any error of the journal."""
+    """Add an event. For any error of the journal, raises JournalFailed, which plan code cannot catch."""
     try:
         journal.put(scope, kind, number, body)
     except Exception as error:
@@ -97,7 +97,7 @@ class MemoryJournal:
         self.events: dict[tuple[str, EventKind, int], Body] = {}
 
     def get(self, scope: str, kind: EventKind, number: int) -> Body | None:
-        """Return the body of a recorded event, or None."""
+        """Return the body of a recorded event, or None if it is not recorded."""
         return self.events.get((scope, kind, number))
 
     def put(self, scope: str, kind: EventKind, number: int, body: Body) -> None:

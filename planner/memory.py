@@ -1,4 +1,4 @@
-"""Memory: what is known about tasks of a kind, such as rules, helper functions and procedures.
+"""Memory: what is known about tasks of one type, such as rules, helper functions and procedures.
 
 An episode asks its memory once about its task, and once more if a model matches the goal with a task type.
 """
@@ -16,7 +16,7 @@ from planbook.planner.types import Record
 
 
 class MatchCandidate(Record):
-    """A task type that a goal may belong to, in the form that a model is shown. Such types are found by learning."""
+    """A task type that planbook found and that a goal may belong to, in the form that a model is shown."""
 
     name: str
     summary: str = ""
@@ -68,7 +68,7 @@ class Recall(Record):
     """Plan code that is run first. It defines helper functions for later plan code."""
     rule_ids: tuple[str, ...] = ()
     procedure: Procedure | None = None
-    """Plan code that does tasks of this type without a model, if there is any."""
+    """Plan code that does tasks of this type without a model, if there is a procedure."""
     match: Match | None = Field(default=None, exclude_if=lambda match: match is None)
     """The type of the goal and the procedure's parameters. Set only if task types are learned from episodes."""
     check: str = Field(default="", exclude_if=lambda check: not check)

@@ -52,7 +52,7 @@ class Prompt:
 
 
 class Prompts:
-    """The templates in a folder, such as ``prompts["planner/first"]`` for ``planner/first.j2``. See also ``of``."""
+    """The templates in a folder. ``prompts["planner/first"]`` is the template ``planner/first.j2``."""
 
     def __init__(self, folder: Path | None, loader: BaseLoader | None = None) -> None:
         self._folder = folder
@@ -78,7 +78,7 @@ class Prompts:
         return self._prompts[name]
 
     def files(self, *patterns: str) -> Mapping[str, Path]:
-        """Return a dict that maps paths in the folder to the files that match one of the patterns, by default all."""
+        """Return a dict that maps paths in the folder to the files that match one of the patterns (default: all)."""
         if self._folder is None:
             return {}
         paths = {path for pattern in patterns or ("**/*.j2",) for path in self._folder.glob(pattern)}
@@ -98,7 +98,7 @@ def fenced(text: str, info: str = "") -> str:
 
 
 def _json(value: object) -> str:
-    """Return a value as JSON. Jinja's own filter would escape quotes and letters, which models copy."""
+    """Return a value as JSON. Jinja's own filter would escape quotes and letters, and models would copy the escapes."""
     return json.dumps(value, ensure_ascii=False)
 
 

@@ -1,4 +1,4 @@
-"""Texts that know the data they were made from, so that recordings stay usable when prompts are reworded.
+"""Texts with a digest of their data, so that recordings stay usable when prompts are reworded.
 
 A recording finds the reply to a prompt by a digest of the prompt's data, such as the task and the observations, and not
 only by its text (``planbook.planner.models.recordings``). So templates and the descriptions of environments and actions
@@ -14,7 +14,7 @@ from typing import Annotated, Any
 from pydantic import BaseModel, JsonValue, PlainSerializer, WrapValidator
 
 WORDING = frozenset({"about", "action_docs", "demonstrations", "examples", "fence", "hint", "message"})
-"""Names of variables and fields that hold wording and not data: descriptions, advice, worked examples, fences."""
+"""Names of variables and fields that hold wording rather than data: descriptions, advice, worked examples, fences."""
 PLACES = frozenset({"order", "path", "scope"})
 """Names of fields that hold a place in a run. It may differ between two runs of the same episode."""
 

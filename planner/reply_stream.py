@@ -1,7 +1,8 @@
 """Read a reply of a model while it arrives.
 
 A reader may act on a part of the reply before the rest has arrived. That part is recorded first, so that the final
-reply contains it whatever happens later: the process may be killed, or the model may answer differently the next time.
+reply contains it no matter what happens later: the process may be killed, or the model may answer differently the next
+time.
 """
 
 from collections.abc import Callable
@@ -76,8 +77,8 @@ class WholeReply(Generic[Read_co]):
 class ReplyStream(Generic[Read_co]):
     """Passes a model's reply on to its reader.
 
-    The part that the reader has acted on stays in the reply, whatever the model sends later. If the connection breaks
-    and the model then sends a different reply, that reply is dropped. ``recorded`` is the part that an earlier
+    The part that the reader has acted on stays in the reply, no matter what the model sends later. If the connection
+    breaks and the model then sends a different reply, that reply is dropped. ``recorded`` is the part that an earlier
     invocation acted on before it was killed. If the model does not begin with it again, ``contradicted`` becomes True.
     """
 
@@ -90,7 +91,7 @@ class ReplyStream(Generic[Read_co]):
         """True if the model's reply does not begin with the part that an earlier invocation acted on."""
 
     def __call__(self, piece: str) -> bool:
-        """Take a piece, and pass on new text once the recorded part has come again. Return False to stop the reply."""
+        """Take a piece, and pass on new text after the recorded part has been repeated. False stops the reply."""
         self._text += self._whole_characters(piece)
         if not self._text.startswith(self._recorded[: len(self._text)]):
             return False
@@ -102,7 +103,7 @@ class ReplyStream(Generic[Read_co]):
         self._pass_on()
 
     def settle(self, reply: Reply) -> Reply:
-        """Pass on the rest of the reply. Return the final reply, whose seconds do not include those of the reader.
+        """Pass on the rest of the reply. Return the final reply. Its seconds do not include the reader's.
 
         If the reader stopped the reply, it ends with the line at which the reader stopped, whatever pieces came later.
         """
@@ -113,7 +114,7 @@ class ReplyStream(Generic[Read_co]):
         return reply.model_copy(update={"text": reply.text[:stopped_at], "finish": "cut"})
 
     def _reconcile(self, reply: Reply) -> Reply:
-        """Pass on the rest and return the reply. If it differs in the part that was acted on, return only that part."""
+        """Pass on the rest and return the reply. If the part that was acted on differs, return only that part."""
         if reply.text.startswith(self._text[: self._passed] or self._recorded):
             self._text = reply.text
             self._pass_on()

@@ -24,7 +24,7 @@ from planbook.planner.models.types import Message, Model, OnText, Reply, Samplin
 
 Read = TypeVar("Read")
 DEFAULT_ROLE = "default"
-"""The role whose model and sampling are used for all roles that have none of their own."""
+"""The role whose model and sampling parameters are used for every role that has none."""
 PLANNER_ROLE = "planner"
 """The role that plans in most methods."""
 REPAIRS = 2
@@ -34,7 +34,7 @@ POLL_SECONDS = 0.05
 _MAX_BRACKETS = 10_000
 """Maximum number of brackets that are tried as the beginning of a JSON value."""
 _FIRST_KEY = re.compile(r'[\s\[{]*+"(?:[^"\\]|\\.)*+"\s*+')
-"""The beginning of a JSON value up to its first key. It may also be prose if no colon follows: ``Begin with {".``"""
+"""Matches a JSON value up to its first key. If no colon follows, it may be prose, such as ``Begin with {".``"""
 _FENCE = re.compile(r"^[ \t]*+(`{3,}+)([^`\n]*+)\n", re.MULTILINE)
 _KINDS: Mapping[type | None, tuple[str, str]] = {
     dict: ("{", "an object in braces, {...}"),
@@ -95,13 +95,13 @@ class Roles:
         self._meter, self._seed = meter or Meter(), seed
 
     def seeded(self, seed: int) -> "Roles":
-        """Return the same roles with a number that is added to the seed of each sampling, for repeats of a task."""
+        """Return the same roles, with ``seed`` added to the seed of each role's sampling, for repeats of a task."""
         roles = copy(self)
         roles._seed = seed
         return roles
 
     def guarded(self, guard: Callable[[], None]) -> "Roles":
-        """Return the same roles with another guard, which is called before their own."""
+        """Return the same roles with an additional guard, which is called before the current one."""
 
         def both_guards() -> None:
             guard()
@@ -167,7 +167,7 @@ NO_MODELS: Roles = Roles(no_model, {})
 
 
 def as_json(text: str, kind: type | None = None) -> JsonValue:
-    """Return the last JSON value of a kind in a reply, preferably one in a code fence. Raises ValueError if none."""
+    """Return the last JSON value of a kind, preferably from a code fence. Raises ValueError if there is none."""
     text = as_text(text)
     problems: list[tuple[int, str]] = []
     fenced = (_only_value(block, problems) for block in _fenced_blocks(text))

@@ -28,7 +28,7 @@ class Scope:
     """A place in the journal, with a path such as ``task/17/round/1``.
 
     Events of the same kind are numbered from 0, and so are inner scopes of the same name. An episode has a scope, and
-    so has each of its rounds (between two resets of the environment) and frames (namespaces of plan code). Anything
+    so does each of its rounds (between two resets of the environment) and frames (namespaces of plan code). Anything
     else that asks a model has its own scope.
     """
 
@@ -75,9 +75,9 @@ class Scope:
         return number
 
     def get_or_record(self, kind: EventKind, make: Callable[[], Body]) -> Body:
-        """Return the only event of a kind. If it is not in the journal yet, ``make`` it and write it.
+        """Return the only event of a kind. If it is not in the journal yet, write the result of ``make``.
 
-        Raises JournalFailed if it cannot be written.
+        Raises JournalFailed if the event cannot be written.
         """
         recorded = self.journal.get(self.path, kind, 0)
         if recorded is None:
@@ -116,8 +116,8 @@ class Scope:
     ) -> Answer[Read]:
         """Ask like ``ask``, but pass each reply to a reader while it arrives, unless it ``needs_whole_reply``.
 
-        Before the reader acts on a piece, it records the piece in the journal. It also decides what later prompts show
-        as the reply.
+        The reader records each piece in the journal before it acts on the piece. The reader also decides what later
+        prompts show as the reply.
         """
         question = (*history, Message(role="user", content=prompt.render(**variables)))
         messages, problem = question, ""
@@ -142,8 +142,8 @@ class Scope:
     ) -> tuple[Reply, ReplyReader[Read]]:
         """Return the next reply and its reader, which has read it. A recorded reply comes from the journal.
 
-        The pieces that a reader acts on are recorded before the whole reply is. As soon as the reply is recorded, they
-        are ignored.
+        The pieces that a reader acts on are recorded first. As soon as the whole reply is recorded, the pieces are
+        ignored.
         """
         try:
             fitted = self.roles.fit(role, messages)

@@ -78,7 +78,7 @@ class Span(Generic[AnyPayload]):
     def __init__(self, write: WriteSpanEvent, payload: AnyPayload) -> None:
         self._write, self.payload, self._ended = write, payload, False
         data = payload.model_dump(mode="json")
-        self._number = write({"at": SPAN_BEGIN, "name": payload.span, **_head(payload), "data": data})
+        self._number = write({"at": SPAN_BEGIN, "name": payload.span, **_labels(payload), "data": data})
 
     def update(self, **changes: object) -> AnyPayload:
         """Change fields of the payload, and record those that differ, if any. Return the payload."""
@@ -95,7 +95,7 @@ class Span(Generic[AnyPayload]):
         return self.payload
 
     def _write_change(self, at: str, changed: dict[str, JsonValue]) -> None:
-        self._write({"at": at, "of": self._number, **_head(self.payload), "data": changed})
+        self._write({"at": at, "of": self._number, **_labels(self.payload), "data": changed})
 
     def __enter__(self) -> Self:
         return self
@@ -115,10 +115,10 @@ class Span(Generic[AnyPayload]):
 
 def instant_event(payload: Payload) -> dict[str, JsonValue]:
     """Return the only event of a span that has no duration."""
-    return {"at": SPAN_MOMENT, "name": payload.span, **_head(payload), "data": payload.model_dump(mode="json")}
+    return {"at": SPAN_MOMENT, "name": payload.span, **_labels(payload), "data": payload.model_dump(mode="json")}
 
 
-def _head(payload: Payload) -> dict[str, JsonValue]:
+def _labels(payload: Payload) -> dict[str, JsonValue]:
     return {"title": payload.title, "status": payload.status}
 
 

@@ -1,7 +1,7 @@
 """Run the plan in a reply while the reply arrives: each statement as soon as it is complete, up to the first fault.
 
 It makes no difference in which pieces the reply arrives: the same statements run, with the same result. A cell is a
-piece of plan code that is run in one go. Here, it grows statement by statement.
+piece of plan code that is run as a unit. Here, it grows statement by statement.
 """
 
 import re
@@ -38,7 +38,8 @@ _FENCE = re.compile(r"^[ \t]*(`{3,}|~{3,})", re.MULTILINE)
 STOPPING_ERRORS = CellOver, EpisodeOver, EpisodeBroken, JournalMismatch, JournalFailed, KeyboardInterrupt
 """Errors after which the rest of the reply is not needed.
 
-After any other error, the episode may be resumed. So the whole reply is received and recorded, to pay for it only once.
+After any other error, the episode may be resumed. So the whole reply is received and recorded, and need not be paid for
+again.
 """
 _LONG_PLAN, _GROWTH_DIVISOR = 64, 16
 """A plan is checked as a whole after each statement, but above ``_LONG_PLAN`` lines only when it has grown by 1/16."""
@@ -122,7 +123,7 @@ class StreamingPlan:
             return True
         self._text += piece
         for arrival in self._reply.add(piece) if self._ending_statement is None else ():
-            self._take(arrival.statements, arrival.chars)
+            self._handle_statements(arrival.statements, arrival.chars)
             if self._ending_statement is not None:
                 if self.error is None or isinstance(self.error, STOPPING_ERRORS):
                     self.stopped_at = arrival.chars
@@ -166,10 +167,10 @@ class StreamingPlan:
             return RenderedText.of("\n".join([ran, NOT_RUN, *fence]), ran)
         end = chars_to_line(reply.text, self._complete_reply.reply_line(last_line))
         ran, rest = reply.text[:end], reply.text[end:]
-        more_code = any(line.strip() for line in self._complete_reply.code.split("\n")[last_line:])
-        return RenderedText.of(f"{ran}\n{NOT_RUN}{rest}" if more_code else reply.text, ran)
+        has_more_code = any(line.strip() for line in self._complete_reply.code.split("\n")[last_line:])
+        return RenderedText.of(f"{ran}\n{NOT_RUN}{rest}" if has_more_code else reply.text, ran)
 
-    def _take(self, statements: Sequence[Statement], chars: int) -> None:
+    def _handle_statements(self, statements: Sequence[Statement], chars: int) -> None:
         """Check new statements, and run those that are ready."""
         faulty, faults = None, list[Fault]()
         for statement in statements:
@@ -179,14 +180,14 @@ class StreamingPlan:
                 break
             self._waiting.append(statement)
             self._names |= bound_by_part(statement.source)
-        if ready := self._ready():
+        if ready := self._ready_statements():
             del self._waiting[: len(ready)]
             self._run(ready, chars)
         if self._ending_statement is None and faulty is not None:
             self._ending_statement, self._refused = faulty, faults
 
-    def _ready(self) -> list[Statement]:
-        """Return the statements that can be run: those before the first one that needs code that has not arrived.
+    def _ready_statements(self) -> list[Statement]:
+        """Return the statements that can be run. They precede the first statement that needs code not yet received.
 
         If all of them only define something, return none.
         """

@@ -173,16 +173,17 @@ def in_reading_order(events: Iterable[AnyEvent]) -> list[AnyEvent]:
 
 
 def read_trajectory(path: str, events: Iterable[RecordedEvent], task: Task | None = None) -> Trajectory:
-    """Read the episode whose scope is ``path`` from its events, which are in order. It may be unfinished.
+    """Read the episode whose scope is ``path`` from its events, which are in order.
 
-    If the episode has not begun, return a trajectory with this ``task``, or raise LookupError if it is None.
+    The episode may be unfinished. If it has not begun, return a trajectory with this ``task``, or raise LookupError if
+    it is None.
     """
     reader = _Reader(path)
     own = (event for event in events if event.scope == path or event.scope.startswith(f"{path}/round/"))
     order = 0
     for event in in_reading_order(own):
-        reader.take(order, event)
-        order += not is_update(event)  # an update of a span is not a part of its own
+        reader.read(order, event)
+        order += not is_update(event)  # an update of a span has no position
     if reader.task is None and task is None:
         raise LookupError(f"{path}: no episode has begun there")
     return reader.trajectory(task)
@@ -196,7 +197,7 @@ class _Reader:
         self._path, self._rounds, self._spans = path, list[dict[str, Any]](), Spans()
         self._calls, self._fields = list[Call](), dict[str, Any]()
 
-    def take(self, order: int, event: RecordedEvent) -> None:
+    def read(self, order: int, event: RecordedEvent) -> None:
         """Read one event. Events that are not part of a trajectory are ignored."""
         body = event.body
         self._spans.take(event, order)
@@ -204,15 +205,15 @@ class _Reader:
             case "task":
                 self._begin_round(order, body)
             case "act":
-                step = Step.model_validate({**body, "order": order, "scope": self._inner(body["scope"])})
+                step = Step.model_validate({**body, "order": order, "scope": self._relative_scope(body["scope"])})
                 self._rounds[-1]["steps"].append(step)
             case "cell":
-                cell = Cell.model_validate({**body, "order": order, "scope": self._inner(body["scope"])})
+                cell = Cell.model_validate({**body, "order": order, "scope": self._relative_scope(body["scope"])})
                 self._rounds[-1]["cells"].append(cell)
             case "rewind":
-                self._rewind(Rewind(order=order, scope=self._inner(body["path"]), kept=body["steps"]))
+                self._rewind(Rewind(order=order, scope=self._relative_scope(body["path"]), kept=body["steps"]))
             case "ask":
-                place = {"order": order, "scope": self._inner(event.scope)}
+                place = {"order": order, "scope": self._relative_scope(event.scope)}
                 self._calls.append(Call.model_validate({**body, **place}))
             case "recall":
                 self._fields["recall"] = RecordedRecall.model_validate({**body, "order": order})
@@ -222,7 +223,7 @@ class _Reader:
     def trajectory(self, task: Task | None) -> Trajectory:
         """Return the trajectory of the events read so far. ``task`` is used if the episode has not begun."""
         rounds = tuple(map(Round.model_validate, self._rounds))
-        spans = (span.model_copy(update={"scope": self._inner(span.scope)}) for span in self._spans.recorded())
+        spans = (span.model_copy(update={"scope": self._relative_scope(span.scope)}) for span in self._spans.recorded())
         fields = self._fields | {"task": self.task or task, "spans": tuple(spans), "calls": tuple(self._calls)}
         return Trajectory(path=self._path, rounds=rounds, **fields)
 
@@ -238,7 +239,7 @@ class _Reader:
         steps[rewind.kept :] = [step.model_copy(update={"undone": True}) for step in steps[rewind.kept :]]
         self._rounds[-1]["rewinds"].append(rewind)
 
-    def _inner(self, scope: str) -> str:
+    def _relative_scope(self, scope: str) -> str:
         """Return the scope relative to the scope of the episode."""
         return scope.removeprefix(f"{self._path}/")
 

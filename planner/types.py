@@ -1,6 +1,6 @@
 """The records of an episode: settings, steps, cells, feedback and ending.
 
-A step is one action. A cell is a piece of plan code that is run in one go; it may take any number of steps.
+A step is one action. A cell is a piece of plan code that is run as a unit; it may take any number of steps.
 """
 
 from collections.abc import Mapping
@@ -79,7 +79,7 @@ class Step(Record):
     action: Action
     observation: Observation
     counted: bool = True
-    """False for actions that did not count towards the limit. There are some only in older runs."""
+    """False for an action that did not count towards the limit. Only older runs have such actions."""
     printed: str = ""
     """What the plan has printed since the previous step."""
     undone: bool = False
@@ -100,7 +100,7 @@ class Feedback(Record):
 
     @property
     def is_error(self) -> bool:
-        """True if the cell ended in an error. A plan that only stopped early did not."""
+        """True if the cell ended in an error. A plan that only stopped early did not end in an error."""
         return self.kind in ERROR_KINDS
 
 
@@ -126,7 +126,7 @@ class Plan(Record):
 
 
 class Cell(Record):
-    """A piece of plan code that was run in one go. ``source`` is its origin: a role, a procedure or a file."""
+    """A piece of plan code that was run as a unit. ``source`` is its origin: a role, a procedure or a file."""
 
     order: int | None = Field(default=None, ge=0, exclude_if=lambda order: order is None)
     """Position of its end, after its steps, in the sequence of events, if the cell was read back from the journal."""

@@ -1,8 +1,8 @@
 """Learn from trajectories: rules, skills, reflections and procedures.
 
 Records
-    ``types``: rules, skills, reflections, found task types, and the knowledge that holds them all.
-    ``book``: the current rules, and how often each was cited and helped.
+    ``types``: rules, skills, reflections, found task types (see below), and ``Knowledge``, which holds all of them.
+    ``book``: the current rules, and counts of the episodes that cited each rule.
 
 Changing rules
     ``builder``: prompts that ask a model to write rules (the Builder) or to merge and delete them (the Consolidator).
@@ -17,13 +17,13 @@ Procedures and task types
     ``helpers``: collects safe functions from rules and skills, which every plan may call.
     ``plans``: compares plans by their shape, which ignores names and constants.
     ``found_types``: groups solved tasks whose plans have the same shape into task types.
-    ``describing``: asks a model to name these types.
+    ``describing``: asks a model to name the types that were found.
     ``matching``: finds the type of a new goal.
 
 Using knowledge
-    ``memory``: recalls the knowledge for a task; ablations leave parts of it out.
+    ``memory``: recalls the knowledge for a task. Ablations leave out a part of it, to measure the value of that part.
     ``retrieval``: selects the rules, skills and reflections that fit a task.
-    ``rendering``: renders them for prompts.
+    ``rendering``: renders rules, skills and reflections for prompts.
 
 ``errors`` defines the exceptions.
 """

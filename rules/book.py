@@ -1,7 +1,7 @@
 """The rule book: the current rules, and the evidence for each.
 
-Planners cite rules by their ids. The evidence for a rule counts the episodes that cited it. It also counts how many of
-them were solved, and in how many the Builder (the model that writes rules) did not blame the agent for ignoring it.
+Planners cite rules by their ids. The evidence for a rule counts the episodes that cited the rule, those of them that
+were solved, and those in which the Builder (the model that writes rules) did not blame the agent for ignoring the rule.
 """
 
 from collections.abc import Iterable, Mapping
@@ -45,7 +45,7 @@ class RuleBook(Learned):
         raise UnknownRule(self.unknown_reason(id))
 
     def was_assigned(self, id: str) -> bool:
-        """Return True if the id was ever assigned to a rule, even to one that was then refused or deleted."""
+        """Return True if the id was ever assigned to a rule, even if that rule was then refused or deleted."""
         try:
             return rule_number(id) < self.next_number
         except ValueError:
@@ -105,8 +105,8 @@ class Evidence(Learned):
     """Counts of episodes for one rule.
 
     ``cited`` counts the episodes that cited the rule, and ``solved`` those of them that were solved. ``unblamed``
-    counts the cited episodes in which the Builder did not say that the agent ignored the rule. This does not prove that
-    the rule was followed: after a direct success (no cell ended in an error), the Builder is not asked who is to blame.
+    counts those in which the Builder did not say that the agent ignored the rule. This does not prove that the agent
+    followed the rule: after a direct success (no cell ended in an error), the Builder is not asked who is to blame.
     """
 
     cited: int = 0
@@ -128,7 +128,7 @@ NO_EVIDENCE = Evidence()
 
 
 def count_evidence(citations: Iterable[Citation]) -> dict[str, Evidence]:
-    """Return a dict from rule ids to evidence. If an episode has two records, only the later one counts."""
+    """Return a dict that maps rule ids to evidence. If an episode has several records, only the last one counts."""
     counted: dict[str, Evidence] = {}
     for citation in {citation.episode: citation for citation in citations}.values():
         for id in dict.fromkeys(citation.rule_ids):
@@ -147,7 +147,7 @@ def count_evidence(citations: Iterable[Citation]) -> dict[str, Evidence]:
 
 
 def useless_rules(evidence: Mapping[str, Evidence]) -> dict[str, str]:
-    """Return a dict that maps each rule that may be dropped, according to its check, to the reason."""
+    """Return the ids of the rules that, according to their checks, may be dropped. Each id is mapped to the reason."""
     counts = {id: row.obedience for id, row in evidence.items() if row.obedience}
     return {id: obedience.useless_reason for id, obedience in counts.items() if obedience.useless_reason}
 
@@ -158,7 +158,7 @@ def evidence_table(book: RuleBook, evidence: Mapping[str, Evidence]) -> str:
     rows = [_COLUMNS, *map(_row, book.active, by_rule)]
     if any(row.obedience for row in by_rule):
         columns = [_OBEDIENCE_COLUMNS, *(row.obedience.cells if row.obedience else ("-",) * 4 for row in by_rule)]
-        rows = [(*row, *more) for row, more in zip(rows, columns, strict=True)]
+        rows = [(*row, *cells) for row, cells in zip(rows, columns, strict=True)]
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     aligned = [f"<{width}" for width in widths[:2]] + [f">{width}" for width in widths[2:]]
     lines = ("  ".join(map(format, row, aligned)).rstrip() for row in rows)

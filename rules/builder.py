@@ -46,9 +46,9 @@ from planbook.sandbox import Sandbox, read_reply
 class BuilderSettings:
     """Settings for building rules: the environment, the number and form of the rules, and the paper's ablations.
 
-    If ``cooperation`` is set, the Builder sees the agent's thoughts. If ``cases`` is set, its instructions and
-    permissions depend on the episode's case. If ``classification`` is set, it is first asked whether the rules or the
-    agent caused the errors.
+    If ``cooperation`` is set, the Builder sees the agent's thoughts. If ``cases`` is set, the Builder's
+    instructions and permissions depend on the episode's case. If ``classification`` is set, the Builder is first asked
+    whether the rules or the agent caused the errors.
     """
 
     environment: type[Environment]
@@ -76,8 +76,8 @@ class BuilderSettings:
 class Editor:
     """Runs the edits of each reply in a new rule system.
 
-    If replies are rejected, ``valid_part`` is the change that the valid edits of the last one make on their own. A
-    reply whose code could not be read does not count. ``valid_part`` is None if there is no such change.
+    When a reply is rejected, ``valid_part`` becomes the change that its valid edits alone would make, or None if there
+    is no such change. A reply whose code cannot be read leaves ``valid_part`` as it was.
     """
 
     def __init__(self, sandbox: Sandbox, new_system: Callable[[], RuleSystem]) -> None:
@@ -129,12 +129,12 @@ def build_rules(
     settings: BuilderSettings,
     other_failure: str = "",
 ) -> BuildResult:
-    """Show an episode to the Builder and apply its edits. Raises ModelError or BudgetEnded if it cannot be asked.
+    """Show an episode to the Builder and apply its edits. Raises ModelError or BudgetEnded if this fails.
 
     If the episode had errors, the Builder is first asked who caused them (listing 12 of the paper).
-    If no reply with edits is usable, only the valid edits of the last readable one are applied. If the Builder gives no
-    usable verdict on the errors, nothing is applied. ``other_failure`` describes how the same approach failed on
-    another task. It is empty if that is not known.
+    If no reply with edits is usable, only the valid edits of the last reply with readable code are applied. If the
+    Builder gives no usable verdict on the errors, nothing is applied. ``other_failure`` describes how the same approach
+    failed on another task. It is empty if no such failure is known.
     """
     outcome = trajectory.ending.outcome
     if outcome in (Outcome.BROKEN, Outcome.NOT_RUN):
@@ -150,14 +150,14 @@ def build_rules(
         permissions = (BUILDER[case] if case else BUILDER_WITHOUT_CASES).restricted_to(settings.form)
         context: dict[str, Any] = {"who": BUILDER_ROLE, "where": scope.path, "case": case, "verify": settings.verify}
         editor = Editor(sandbox, partial(RuleSystem, book, permissions, **context))
-        change, note = _manage(scope, editor, case, classified, prompt_values, settings)
+        change, note = _ask_for_edits(scope, editor, case, classified, prompt_values, settings)
     except UnusableReply as unusable:
         return BuildResult(book, note=str(unusable), **_verdict_of(classified))
     new_book, case = (change.apply_to(book), case) if change else (book, None)
     return BuildResult(new_book, change, case, note=note, **_verdict_of(classified))
 
 
-def _manage(
+def _ask_for_edits(
     scope: Scope,
     editor: Editor,
     case: Case | None,
@@ -165,7 +165,7 @@ def _manage(
     prompt_values: dict[str, Any],
     settings: BuilderSettings,
 ) -> tuple[RuleChange | None, str]:
-    """Ask for the edits that suit the case (listings 13 to 18); return the change, and a note on what was left out.
+    """Ask the Builder for edits (listings 13 to 18). Return the change, and a note on what was left out.
 
     If even the last reply has faults, only its valid calls are applied.
     """
@@ -185,7 +185,7 @@ def _manage(
 def _prompt_values(
     book: RuleBook, trajectory: Trajectory, conclusion: Conclusion, settings: BuilderSettings
 ) -> dict[str, Any]:
-    repeated = _repeats(conclusion.code, trajectory)
+    repeated = _is_repeated(conclusion.code, trajectory)
     return {
         "rules": book.active,
         "max_rules": settings.max_rules,
@@ -199,10 +199,10 @@ def _prompt_values(
     }
 
 
-def _repeats(code: str, trajectory: Trajectory) -> bool:
-    """Return True if every line of the code is in the episode's plans or in the helpers that they could use."""
-    known = [trajectory.helpers, *(cell.code for played in trajectory.rounds for cell in played.cells)]
-    known_lines = {line.strip() for text in known for line in text.splitlines()}
+def _is_repeated(code: str, trajectory: Trajectory) -> bool:
+    """Return True if every line of the code is in the episode's plans or in the helpers that the plans could call."""
+    sources = [trajectory.helpers, *(cell.code for played in trajectory.rounds for cell in played.cells)]
+    known_lines = {line.strip() for text in sources for line in text.splitlines()}
     return bool(code) and all(line.strip() in known_lines for line in code.splitlines() if line.strip())
 
 
@@ -218,7 +218,7 @@ def _verdict_of(classified: Answer[Blame] | None) -> dict[str, Any]:
 
 CONSOLIDATOR_ROLE: Final = "consolidator"
 MAX_ROUNDS = 4
-"""Maximum number of usable replies of the Consolidator after one episode. It makes sure that consolidation ends."""
+"""Maximum number of usable replies of the Consolidator after one episode. It guarantees that consolidation ends."""
 
 
 def consolidate(
@@ -229,7 +229,7 @@ def consolidate(
     trajectories: Trajectories,
     settings: BuilderSettings,
 ) -> tuple[RuleBook, tuple[RuleChange, ...]]:
-    """Let the Consolidator reduce the rules towards ``max_rules``. Return the new book and the changes made.
+    """Let the Consolidator reduce the number of rules towards ``max_rules``. Return the new book, and the changes.
 
     ``evidence`` maps rule ids to their evidence. An unusable reply ends the consolidation; earlier changes are kept.
     Raises ModelError or BudgetEnded if the model cannot be asked.

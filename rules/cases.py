@@ -82,7 +82,7 @@ def _verdict(text: str) -> str | None:
 
 
 class RuleForm(Learned):
-    """The attributes that rules may have. In the paper's ablations, some of them are False."""
+    """The attributes that rules may have. The paper's ablations set some of these fields to False."""
 
     types: bool = True
     examples: bool = True
@@ -98,7 +98,7 @@ class RuleForm(Learned):
         return frozenset(RuleType) - excluded
 
     def reduced(self, rules: Iterable[Rule]) -> tuple[Rule, ...]:
-        """Return the rules without types, examples, logs and helper methods that this form excludes. Checks stay."""
+        """Return the rules without helper methods, types, examples and logs that this form excludes. Checks stay."""
         kept = [rule for rule in rules if rule.type is None or rule.type in self.allowed_types]
         ids = {rule.id for rule in kept}
         return tuple(
@@ -115,13 +115,13 @@ class RuleForm(Learned):
 
 
 class Permissions(Learned):
-    """The edits that are allowed, each as the set of rule types for which it is allowed.
+    """The edits that are allowed. For each kind of edit, a set holds the rule types for which it is allowed.
 
     Adding an entry to a rule's validation log is always allowed.
     """
 
     situation: str
-    """The situation in which they apply, such as "After a direct success". Messages about refusals begin with it."""
+    """The situation in which the permissions apply, such as "After a direct success". Refusals begin with it."""
     writes: frozenset[RuleType] = frozenset()
     updates: frozenset[RuleType] = frozenset()
     deletes: frozenset[RuleType] = frozenset()
@@ -132,21 +132,21 @@ class Permissions(Learned):
     form: RuleForm = RuleForm()
 
     def restricted_to(self, form: RuleForm) -> "Permissions":
-        """Return the permissions for rules of this form, which never give a rule a type that the form excludes."""
+        """Return the permissions for rules of this form. No edit may give a rule a type that the form excludes."""
         writes, changes_to = self.writes & form.allowed_types, self.changes_to & form.allowed_types
         return self.model_copy(update={"form": form, "writes": writes, "changes_to": changes_to})
 
     def allows(self, allowed: frozenset[RuleType], type: RuleType | None) -> bool:
-        """Return True if ``allowed``, one of the sets above, contains the type. For rules without types, pass None.
+        """Return True if ``allowed``, one of the sets above, contains the type.
 
-        A rule without a type is permitted unless the set is empty.
+        For a rule without a type, pass None. The edit is then allowed unless the set is empty.
         """
         return bool(allowed) if type is None else type in allowed
 
 
 ALL = frozenset(RuleType)
 SUCCESS = frozenset({RuleType.SUCCESS_PROCESS, RuleType.USEFUL_HELPER_METHOD})
-"""Types of rules that record how a task was solved. Such rules are never merged or deleted."""
+"""Types of rules that record how a task was solved. Rules of these types are never merged or deleted."""
 FINDINGS = frozenset({RuleType.SPECIAL_PHENOMENON, RuleType.SPECIAL_MECHANISM})
 CORRECTED = frozenset({RuleType.CORRECTED_ERROR})
 UNRESOLVED = frozenset({RuleType.UNRESOLVED_ERROR})

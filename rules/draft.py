@@ -42,7 +42,7 @@ def attribute_faults(edit: WriteRule | UpdateRule, form: RuleForm) -> Iterator[s
 def type_of(edit: WriteRule | UpdateRule, form: RuleForm) -> RuleType | None:
     """Return the rule type that an edit names, or None if rules have no types.
 
-    Raises ValueError with a list of the types if it names none, or an unknown one.
+    Raises ValueError if the edit names no type, or an unknown one. The message lists the types.
     """
     if not form.types:
         return None
@@ -117,14 +117,14 @@ class Draft:
         self._valid: list[Edit] = []
         self._rules = {rule.id: rule for rule in book.active}
         self._next = book.next_number
-        self._calls = 0
+        self._edit_count = 0
         """Number of edits so far, including those that were refused or left out."""
         self._edits: dict[int, Edit] = {}
         """Maps numbers to edits, except those that were left out."""
         self.faults: list[EditFault] = []
         """The faults of single edits so far. ``change`` also checks the batch as a whole."""
         self._assigned: list[str] = []
-        self._last: dict[str, int] = {}
+        self._last_edits: dict[str, int] = {}
         """Maps the id of each edited rule to the number of its last edit."""
         self._deleted: dict[str, int] = {}
         self._refused: set[str] = set()
@@ -141,10 +141,10 @@ class Draft:
 
         No faults are returned for an edit that is left out. An edit of a refused rule is ignored.
         """
-        self._calls += 1
+        self._edit_count += 1
         if not isinstance(edit, WriteRule) and edit.id in self._refused:
             return edit.id, []
-        self._edits[self._calls] = edit
+        self._edits[self._edit_count] = edit
         match edit:
             case WriteRule():
                 id, messages = self._write(edit)
@@ -152,12 +152,12 @@ class Draft:
                 id, messages = edit.id, self._update(edit)
             case DeleteRule():
                 id, messages = edit.id, self._delete(edit)
-        faults = [self._fault(self._calls, message) for message in messages]
+        faults = [self._fault(self._edit_count, message) for message in messages]
         if self._lenient and faults and all(isinstance(message, Denial) for message in messages):
             self._leave_out(id, faults)
             return id, []
         if id not in self._refused:
-            self._last[id] = self._calls
+            self._last_edits[id] = self._edit_count
         if not faults:
             self._valid.append(edit)
         self.faults += faults
@@ -166,13 +166,13 @@ class Draft:
     def _leave_out(self, id: str, faults: list[EditFault]) -> None:
         self.left_out += faults
         self._deleted.pop(id, None)
-        if isinstance(self._edits.pop(self._calls), WriteRule):
+        if isinstance(self._edits.pop(self._edit_count), WriteRule):
             self._assigned.remove(id)
 
     def refuse(self, call: str, message: str) -> None:
         """Record a call that was refused before it became an edit. It invalidates the batch."""
-        self._calls += 1
-        self.faults.append(EditFault(self._calls, call, message))
+        self._edit_count += 1
+        self.faults.append(EditFault(self._edit_count, call, message))
 
     def change(self, batch: Batch) -> RuleChange:
         """Return the change that all edits make, with the author and scope of ``batch``.
@@ -247,10 +247,10 @@ class Draft:
         if (rule := self._rules.get(edit.id)) is None:
             return [self.book.unknown_reason(edit.id)]
         messages = list(delete_faults(rule, self._permissions))
-        if edit.id in self._last:
-            number = self._last[edit.id]
+        if edit.id in self._last_edits:
+            number = self._last_edits[edit.id]
             messages.append(f"edit {number} of this batch changes {edit.id}: either update it or delete it")
-        self._deleted[edit.id] = self._calls
+        self._deleted[edit.id] = self._edit_count
         if not messages:
             del self._rules[edit.id]
         return messages
@@ -291,31 +291,31 @@ class Draft:
         ]
 
     def _unknown_citations(self) -> list[EditFault]:
-        """Return a fault for each unknown id that a changed rule names, since a later rule might get this id."""
-        before = {rule.id: set(cited_ids(rule)) for rule in self._original.active}
-        known = {*self._rules, *self._deleted, *self._assigned}
+        """Return a fault for each unknown id that a changed rule newly names, since a later rule might get this id."""
+        cited_before = {rule.id: set(cited_ids(rule)) for rule in self._original.active}
+        known_ids = {*self._rules, *self._deleted, *self._assigned}
         refusal = "this rule is not permitted, and was left out: do not name it"
         return [
             self._fault(
                 number,
                 f"the text names {cited}, but {refusal if cited in self._refused else self.book.unknown_reason(cited)}",
             )
-            for id, number in self._last.items()
+            for id, number in self._last_edits.items()
             if id in self._rules
             for cited in cited_ids(self._rules[id])
-            if cited not in known | before.get(id, set())
+            if cited not in known_ids | cited_before.get(id, set())
         ]
 
     def _duplicates(self) -> list[EditFault]:
-        """Return a fault for each new or changed rule that has the same content as another rule."""
-        before = {rule.id: rule.content for rule in self._original.active}
-        first: dict[str, str] = {}
+        """Return a fault for each rule that is new or has new content, if another rule has the same content."""
+        content_before = {rule.id: rule.content for rule in self._original.active}
+        first_ids: dict[str, str] = {}
         faults = []
-        for rule in sorted(self.book.active, key=lambda rule: rule.content != before.get(rule.id)):
-            twin = first.setdefault(" ".join(rule.content.split()).casefold(), rule.id)
-            if twin != rule.id and rule.content != before.get(rule.id):
+        for rule in sorted(self.book.active, key=lambda rule: rule.content != content_before.get(rule.id)):
+            twin = first_ids.setdefault(" ".join(rule.content.split()).casefold(), rule.id)
+            if twin != rule.id and rule.content != content_before.get(rule.id):
                 message = f"its content is that of {twin}: update {twin} instead, or say how they differ"
-                faults.append(self._fault(self._last[rule.id], message))
+                faults.append(self._fault(self._last_edits[rule.id], message))
         return faults
 
     def _fault(self, number: int, message: str) -> EditFault:
@@ -323,7 +323,7 @@ class Draft:
 
 
 def trimmed(code: str) -> str:
-    """Return the code without blank lines before and after it. Its indentation stays."""
+    """Return the code without blank lines before and after it. The indentation is kept."""
     return re.sub(r"\A\s*\n", "", code).rstrip()
 
 

@@ -124,7 +124,7 @@ class Applied(Learned):
 
 
 class Undone(Learned):
-    """A log entry and all later ones were undone, which restored the rules from before that entry."""
+    """A log entry and all later entries were undone. The rules are again those from before that entry."""
 
     kind: Literal["undone"] = "undone"
     entry: int = Field(ge=1)
@@ -172,7 +172,7 @@ class History(Learned):
         return self._with(Applied(change=change))
 
     def undo(self, entry: int) -> "History":
-        """Return the history with an entry and all later ones undone. An undo can itself be undone.
+        """Return the history with an entry and all later entries undone. An undo can itself be undone.
 
         Raises BadHistory if there is no such entry, or if the undo would change nothing.
         """
@@ -212,9 +212,9 @@ class History(Learned):
 
 
 def new_lesson_ids(history: History, first: int) -> set[str]:
-    """Return the ids of rules about the environment or about errors that were added or reworded after a state.
+    """Return the ids of rules about the environment or about errors that were added or reworded after state ``first``.
 
-    Procedures written before that state (number ``first``) do not take these rules into account.
+    Procedures that were written before these changes do not take the rules into account.
     """
     books = states(history.initial, history.entries)
     before = {(rule.id, rule.content, rule.example) for rule in books[first].active}

@@ -19,13 +19,14 @@ from planbook.planner import AGENT, TASK
 from planbook.rules.plans import plan_shape, with_expressions
 from planbook.rules.retrieval import words
 from planbook.rules.types import Example, FoundType, TypeParameter, Wording
+from planbook.sandbox import parse_source
 
 MIN_EXAMPLES = 3
-"""From this number of examples on, a constant that is the same in all of them may be part of the type."""
-BEFORE_VERBS = frozenset("and then to or please you , ; : .".split())
-"""Words and marks of a goal after which a word in lower case may be a verb."""
+"""With fewer examples, a constant that is the same in all of them is not yet regarded as part of the type."""
+PREPOSITIONS = frozenset("at from in inside into near on onto to under with".split())
+"""Words of a goal that come before nouns. After ``to``, a word in lower case may be a verb."""
 MAX_VALUE_TOKENS = 24
-"""Maximum number of words and marks of a goal that can form one constant of a plan."""
+"""Maximum number of words and punctuation marks of a goal that can form one constant of a plan."""
 _TOKEN = re.compile(r"\d+(?:\.\d+)?|[^\W\d_]+(?:['-](?!s\b)[^\W\d_]+)*|'s\b|\w+?(?=_|\b)|[^\w\s]|_")
 NUMBERS = {str(n): name for n, name in enumerate("zero one two three four five six seven eight nine ten".split())}
 """Maps digits, such as ``3``, to number words."""
@@ -118,8 +119,8 @@ def _with_example(found: FoundType, example: Example) -> FoundType:
 def _is_same_type(found: FoundType, extended: FoundType) -> bool:
     """Return True if the example that ``extended`` adds to a type belongs to it.
 
-    It does if the goals explain all differences between the plans. It also does if its goal is worded like that of an
-    earlier example, and no parameter is lost: an existing procedure may read it.
+    It does if the goals explain all differences between the plans. It also does if its goal is worded like the goal of
+    an earlier example, unless the type would lose a parameter, which an existing procedure may read.
     """
     if _Columns(extended).expressions() is not None:
         return True
@@ -197,6 +198,7 @@ class _Columns:
             [ast.literal_eval(example.constants[n]) for example in self.examples] for n in range(len(found.hints))
         ]
         self._hints = found.hints
+        self._code = found.code
         self._earlier = {parameter.form + parameter.name: parameter for parameter in found.parameters}
 
     def expressions(self) -> dict[int, ast.expr] | None:
@@ -209,14 +211,14 @@ class _Columns:
             return None
         return {n: node for n, node in found.items() if node is not None and not isinstance(node, ast.Constant)}
 
-    def _expression(self, column: list[Any], hint: str, *, listed: bool = False) -> ast.expr | None:
-        """Return the expression for a column. ``listed`` tells whether it holds one part of a list or tuple."""
+    def _expression(self, column: list[Any], hint: str, *, in_sequence: bool = False) -> ast.expr | None:
+        """Return the expression for a column. ``in_sequence`` is True if it holds one element of a list or tuple."""
         first = column[0]
         if isinstance(first, list | tuple) and all(isinstance(each, type(first)) for each in column):
             return self._sequence(column, hint)
         same = all(each == first and type(each) is type(first) for each in column)
         form = self._form(column)
-        if form and not (same and self._is_part_of_the_type(column, form, named=bool(hint) and not listed)):
+        if form and not (same and self._is_part_of_the_type(column, form, named=bool(hint) and not in_sequence)):
             return self._parameter(column, form, hint)
         if same:
             return ast.Constant(first) if isinstance(first, str | int | float) else ast.parse(repr(first)).body[0].value  # type: ignore[attr-defined]
@@ -225,11 +227,11 @@ class _Columns:
     def _sequence(self, column: list[Any], hint: str) -> ast.expr | None:
         if len({len(each) for each in column}) > 1:
             return None
-        parts = [self._expression(list(part), hint, listed=True) for part in zip(*column, strict=True)]
+        parts = [self._expression(list(part), hint, in_sequence=True) for part in zip(*column, strict=True)]
         if any(part is None for part in parts):
             return None
-        make = ast.List if isinstance(column[0], list) else ast.Tuple
-        return make([part for part in parts if part is not None], ast.Load())
+        node_class = ast.List if isinstance(column[0], list) else ast.Tuple
+        return node_class([part for part in parts if part is not None], ast.Load())
 
     def _f_string(self, column: list[str], hint: str) -> ast.expr | None:
         """Return an f-string for texts that differ only in words of the goals, such as ``search[red shoes]``.
@@ -254,12 +256,19 @@ class _Columns:
         return next((form for form in FORMS if all(spans(value, form, goal) for value, goal in pairs)), "")
 
     def _is_part_of_the_type(self, column: list[Any], form: str, *, named: bool) -> bool:
-        """Return True if a constant of the goals that never varied is part of the type, not a parameter.
+        """Return True if a constant that never varied is part of the type, not a parameter.
 
-        With enough examples it is, unless the plan gives it a name (``named``) and no goal may use it as a verb.
+        This needs at least ``MIN_EXAMPLES`` examples. The constant remains a parameter if the plan gives it a name
+        (``named``), no other name or text of the plan contains it, and all goals use it as a noun.
         """
-        may_be_verb = any(_may_be_verb(value, form, goal) for value, goal in zip(column, self._goals, strict=True))
-        return len(column) >= MIN_EXAMPLES and (not named or may_be_verb)
+        value = column[0]
+        is_free = named and self._count(value) == 1 and all(_is_noun(value, form, goal) for goal in self._goals)
+        return len(column) >= MIN_EXAMPLES and not is_free
+
+    def _count(self, value: JsonValue) -> int:
+        """Return how many names and texts of the plan contain a value."""
+        fields = (field for node in ast.walk(parse_source(self._code)) for _, field in ast.iter_fields(node))
+        return sum(_letters(str(value)) in _letters(field) for field in fields if isinstance(field, str))
 
     def _parameter(self, column: list[Any], form: str, hint: str) -> ast.expr:
         same = [n for n, values in self.values.items() if values == column and self.parameters[n].form == form]
@@ -276,7 +285,7 @@ def _common_prefix(texts: Sequence[str]) -> str:
 
 
 def spans(value: JsonValue, form: str, goal: str) -> list[tuple[int, int]]:
-    """Return where a value occurs in a goal, as the indexes of its first token and of the one after its last."""
+    """Return the places where a value is in a goal, each as the index of its first token and that after its last."""
     goal_tokens, max_tokens = tokens(goal), 1 if form in NUMERIC else MAX_VALUE_TOKENS
     matches = list[tuple[int, int]]()
     for begin in range(len(goal_tokens)):
@@ -287,13 +296,20 @@ def spans(value: JsonValue, form: str, goal: str) -> list[tuple[int, int]]:
     return matches if not isinstance(value, str) or words(value) or any(map(str.isdigit, value)) else []
 
 
-def _may_be_verb(value: JsonValue, form: str, goal: str) -> bool:
-    """Return True if a value begins the goal, or is in lower case after a word such as ``and`` or ``to``."""
+def _is_noun(value: JsonValue, form: str, goal: str) -> bool:
+    """Return True if a value always follows a preposition in a goal, and the goal or a phrase ends after it."""
     goal_tokens = tokens(goal)
-    return any(
-        not begin or (goal_tokens[begin].text.islower() and goal_tokens[begin - 1].part in BEFORE_VERBS)
-        for begin, _ in spans(value, form, goal)
-    )
+    for begin, end in spans(value, form, goal):
+        before, first = goal_tokens[begin - 1].part if begin else "", goal_tokens[begin].text
+        after = goal_tokens[end].part if end < len(goal_tokens) else ""
+        ends_phrase = not after.isalnum() or after in {"and", "then", *PREPOSITIONS}
+        if before not in PREPOSITIONS or (before == "to" and first.islower()) or not ends_phrase:
+            return False
+    return True
+
+
+def _letters(text: str) -> str:
+    return re.sub(r"[\W_]", "", text.lower())
 
 
 def parse_value(raw: JsonValue, form: str) -> JsonValue:
@@ -314,8 +330,8 @@ def _wordings(examples: Sequence[Example], parameters: Sequence[TypeParameter]) 
     for example in examples:
         goals.setdefault(_pattern(example, parameters), []).append(example.goal)
     wordings = list[Wording]()
-    for pattern, same in goals.items():
-        new = Wording(pattern=pattern, goals=tuple(dict.fromkeys(same)))
+    for pattern, pattern_goals in goals.items():
+        new = Wording(pattern=pattern, goals=tuple(dict.fromkeys(pattern_goals)))
         for n, old in enumerate(wordings):
             if merged := _merge_wordings(old, new):
                 wordings[n] = merged

@@ -66,13 +66,13 @@ class _Collection:
         self._functions: Mapping[str, Callable[..., object]] = functions_to_check(environment, options)
         self._attributes = plan_attributes(environment)
         self._environment = {part.name: part for part in _parts(environment.helpers)}
-        session = (name.partition(".")[0] for name in (*self._functions, *self._attributes))
-        self._reserved = {TASK, *session, *_BUILTINS}
+        session_names = (name.partition(".")[0] for name in (*self._functions, *self._attributes))
+        self._reserved = {TASK, *session_names, *_BUILTINS}
         self._names = bound_names(environment.helpers) | {TASK}
         self.parts: list[_HelperPart] = []
 
     def add_source(self, code: str) -> None:
-        """Add those definitions of a source that are safe and agree with the others, each with everything it needs."""
+        """Add the definitions of a source that are safe and agree with the others, each with everything it needs."""
         for name in defined_names(code):
             defined = {**{part.name: part for part in self.parts}, **self._environment}
             if name not in defined:
@@ -83,20 +83,20 @@ class _Collection:
         new = [part for part in parts if part.name not in defined]
         imports = [ast.unparse(part.node) for part in (*defined.values(), *new) if part.is_import]
         candidate = [*self.parts, *new]
-        agrees = all(self._can_replace(defined[part.name], part) for part in parts if part.name in defined)
-        if agrees and all(self._is_safe(part, imports) for part in new) and not self._faults(candidate):
+        is_consistent = all(self._can_replace(defined[part.name], part) for part in parts if part.name in defined)
+        if is_consistent and all(self._is_safe(part, imports) for part in new) and not self._faults(candidate):
             self.parts = candidate
 
     def _can_replace(self, existing: _HelperPart, part: _HelperPart) -> bool:
         """Return True if an existing definition can be used instead of ``part``.
 
-        It can if both are the same code, or if it is a function or class of the environment.
+        It can if both are the same code, or if both are functions or classes and the existing one is the environment's.
         """
-        is_environments = existing.name in self._environment and existing.is_definition and part.is_definition
-        return is_environments or ast.dump(existing.node) == ast.dump(part.node)
+        is_from_environment = existing.name in self._environment and existing.is_definition and part.is_definition
+        return is_from_environment or ast.dump(existing.node) == ast.dump(part.node)
 
     def _is_safe(self, part: _HelperPart, imports: Collection[str]) -> bool:
-        """Return True if a part has lines of its own and an unreserved name, and is safe to run anywhere."""
+        """Return True if a part begins on a new line, has a name that is not reserved, and is safe to run anywhere."""
         return bool(part.source) and part.name not in self._reserved and is_safe(part.node, imports)
 
     def _faults(self, parts: list[_HelperPart]) -> list[Fault]:
@@ -133,7 +133,7 @@ def _join(parts: Sequence[_HelperPart]) -> str:
     return "\n".join((*imports, *others)).strip("\n") + "\n" if parts else ""
 
 
-# Statements that are safe to run anywhere: they cannot fail, and have no effects
+# Statements that are safe to run anywhere, since they cannot fail and have no effects
 
 EXCEPTIONS = frozenset(
     name

@@ -1,6 +1,6 @@
 """Choose the task type of a goal and fill in its parameters, by learned patterns or by words, without asking a model.
 
-Types are found in building runs (``planbook.rules.found_types``). Each has wordings: patterns such as
+Runs of ``planbook build`` find the types (``planbook.rules.found_types``). Each type has wordings: patterns such as
 ``put {object} in {target}`` with slots for the parameters. If a goal can be read in several ways, no type is chosen.
 """
 
@@ -20,13 +20,13 @@ from planbook.rules.types import FoundType
 PATTERN, WORDS = "pattern", "words"
 """The two ways of matching a goal."""
 MAX_READINGS = 100
-"""Maximum number of ways in which a goal, or its end, can fit one pattern. Further ways are not considered."""
+"""Maximum number of ways in which a goal, or its end, can fit one pattern. Any other ways are ignored."""
 MAX_CANDIDATES, MAX_GOALS, MAX_VALUES = 8, 3, 12
 """Maximum number of types that a model is asked about, and, for each of them, of example goals and parameter values."""
 MAX_WORDS = 3
 """Maximum number of words that may spell a known value."""
 INSIGNIFICANT = frozenset("and in inside into it of on onto please some them then there to".split()) | {"/", ",", ";"}
-"""Words that do not distinguish types. Words such as "not", "or" and "from" are missing here, since they do."""
+"""Words that do not distinguish types. Words that do, such as "not", "or" and "from", are missing here."""
 NEGATIONS = frozenset("not never neither nor except".split())
 """Words that reverse the meaning of a goal, in addition to those that end in n't."""
 _COUNTS = frozenset(NUMBERS.values()) - {"zero", "one"}
@@ -45,7 +45,7 @@ class _Reading(NamedTuple):
 
 
 def match(types: Sequence[FoundType], goal: str) -> Match:
-    """Return the type of a goal and its parameters, or an empty match if patterns and words both leave doubt."""
+    """Return the type of a goal and its parameters, or an empty match if no clear reading is found."""
     for matcher, readings in ((PATTERN, _by_pattern(types, goal)), (WORDS, _by_words(types, goal))):
         if unambiguous := _unambiguous(list(readings), matcher):
             return unambiguous
@@ -70,7 +70,7 @@ def _candidate(found: FoundType) -> MatchCandidate:
 def _unambiguous(readings: list[_Reading], matcher: str) -> Match | None:
     """Return the reading with the most literal words as a match.
 
-    Return None if there is none, or if several readings have as many and differ.
+    Return None if there are no readings, or if several different readings have the most literal words.
     """
     most = max((reading.literal_count for reading in readings), default=0)
     matches = [
@@ -88,13 +88,13 @@ def parameter_values(found: FoundType, raw: Mapping[str, JsonValue]) -> dict[str
 
 
 def is_doubtful(types: Sequence[FoundType], matched: Match) -> bool:
-    """Return True if a value may be a synonym or plural of an example's value, as ``phone`` of ``cellphone``."""
+    """Return True if a value may be a synonym or plural of an example's value, such as ``phone`` for ``cellphone``."""
     examples = [each.params for found in types for each in found.examples]
     for name, value in matched.params.items():
-        known = {str(params[name]) for params in examples if name in params}
-        if isinstance(value, str) and value.isalpha() and value not in known:
-            overlaps = any(value in other or other in value for other in known if other.isalpha())
-            if overlaps or (value.endswith("s") and not any(other.endswith("s") for other in known)):
+        example_values = {str(params[name]) for params in examples if name in params}
+        if isinstance(value, str) and value.isalpha() and value not in example_values:
+            overlaps = any(value in other or other in value for other in example_values if other.isalpha())
+            if overlaps or (value.endswith("s") and not any(other.endswith("s") for other in example_values)):
                 return True
     return False
 
@@ -125,8 +125,8 @@ def _by_pattern(types: Sequence[FoundType], goal: str) -> Iterator[_Reading]:
 def _changes_meaning(found: FoundType, goal_words: Sequence[str], distinctive: set[str]) -> bool:
     """Return True if the words that ``{*}`` matches may give a goal a different meaning than the type's goals have.
 
-    They may if none of the type's goals begins with the goal's first word. They also may if a word of the goal is in
-    none of the type's goals, and is a negation, a number above one, or a word that distinguishes types.
+    They may if none of the type's goals begins with the goal's first word. They also may if the goal has a
+    word that none of the type's goals has, and that word is a negation, a number above one, or distinguishes types.
     """
     goals = [[token.part for token in tokens(each.goal)] for each in found.examples]
     new = set(goal_words).difference(*goals)
@@ -137,8 +137,8 @@ def _changes_meaning(found: FoundType, goal_words: Sequence[str], distinctive: s
 class _Neighbours(NamedTuple):
     """The words before and after a value in a goal, and the articles next to the value.
 
-    ``articles`` has an entry for each such article: the punctuation mark on its other side, or "" if there is a word or
-    the end of the goal.
+    ``articles`` has an entry for each of these articles: the punctuation mark on its other side, or "" if a word or the
+    end of the goal is there.
     """
 
     before: str
@@ -147,12 +147,12 @@ class _Neighbours(NamedTuple):
 
 
 def _is_unlike_examples(found: FoundType, goal: str, slots: _Slots, parts: Sequence[str]) -> bool:
-    """Return True if a value has neighbours that it has in no example, and that may change its meaning.
+    """Return True if a value has a neighbour that it has in no example, and that may change its meaning.
 
-    Such neighbours are an article next to a text, a mark such as a sign before a number, and a new word after a number
-    if ``{*}`` matches that word.
+    An article next to a text may change the meaning, and so may a mark, such as a minus sign, before a number. A word
+    after a number may change it if ``{*}`` matches the word.
     """
-    known = {
+    example_neighbours = {
         parameter.name: [
             neighbours
             for example in found.examples
@@ -161,18 +161,18 @@ def _is_unlike_examples(found: FoundType, goal: str, slots: _Slots, parts: Seque
         ]
         for parameter in found.parameters
     }
-    articles = {mark for of_parameter in known.values() for each in of_parameter for mark in each.articles}
+    articles = {mark for of_parameter in example_neighbours.values() for each in of_parameter for mark in each.articles}
     for parameter in (parameter for parameter in found.parameters if parameter.name in slots):
         new = _neighbours(goal, slots[parameter.name])
         if parameter.form not in NUMERIC:
             if new.articles - articles:
                 return True
             continue
-        same = known[parameter.name]
-        if _mark(new.before) and new.before not in {each.before for each in same}:
+        of_examples = example_neighbours[parameter.name]
+        if _mark(new.before) and new.before not in {each.before for each in of_examples}:
             return True
-        follows = parts.index(f"{{{parameter.name}}}") + 1
-        if ANYTHING in parts[follows : follows + 1] and new.after not in {each.after for each in same}:
+        next_index = parts.index(f"{{{parameter.name}}}") + 1
+        if ANYTHING in parts[next_index : next_index + 1] and new.after not in {each.after for each in of_examples}:
             return True
     return False
 
@@ -198,9 +198,9 @@ def _mark(token: str) -> str:
 def _fit(parts: Sequence[str], goal_words: Sequence[str], max_words: Mapping[str, int]) -> list[_Slots]:
     """Return all ways in which a pattern fits the words of a goal, each as its slots.
 
-    The pattern is fitted from its end. ``fits`` maps an index to the ways in which the parts so far fit the words from
-    there on, at most ``MAX_READINGS`` of them. So the time grows with the product of the two lengths, not with the
-    number of ways.
+    The pattern is fitted from its end. ``fits`` maps the index of a word to at most ``MAX_READINGS`` ways in which the
+    parts handled so far fit the words from that index to the end. The time therefore grows with the product of the two
+    lengths, not with the number of ways.
     """
     fits: dict[int, list[_Slots]] = {len(goal_words): [{}]}
     for part in reversed(parts):
@@ -219,9 +219,9 @@ def _fit(parts: Sequence[str], goal_words: Sequence[str], max_words: Mapping[str
 
 
 def _skip_words(fits: Mapping[int, list[_Slots]], end: int) -> dict[int, list[_Slots]]:
-    """Return the fits of a pattern that begins with ``{*}``, from those of the parts after it.
+    """Return the fits of a pattern that begins with ``{*}``. ``fits`` holds the fits of the parts after it.
 
-    From each word, the other parts fit in all ways in which they fit from this word or from a later one.
+    Since ``{*}`` matches any words, a way in which these parts fit from one word also counts for all earlier words.
     """
     skipping, ways = dict[int, list[_Slots]](), list[_Slots]()
     for start in range(end, -1, -1):
@@ -245,9 +245,9 @@ def _fill_slot(
 
 
 def _max_words(found: FoundType) -> dict[str, int]:
-    """Return a dict from each parameter to the maximum number of words that its value may have.
+    """Return a dict that maps each parameter to the maximum number of words in its value.
 
-    It is the largest number in the examples, or one more if the numbers differ.
+    This is the largest number of words in the examples, or one more if the examples differ in that number.
     """
     longest = dict[str, int]()
     for parameter in found.parameters:
@@ -259,15 +259,15 @@ def _max_words(found: FoundType) -> dict[str, int]:
 def _distinctive_words(types: Sequence[FoundType]) -> set[str]:
     """Return the literal words of all wordings, except those that are part of a known value."""
     literal = {word for each in types for wording in each.wordings for word in words(wording.literal_words)}
-    known = {word for each in types for example in each.examples for word in words(str(list(example.params.values())))}
-    return literal - known
+    values = {word for each in types for example in each.examples for word in words(str(list(example.params.values())))}
+    return literal - values
 
 
 # Words
 
 
 def _by_words(types: Sequence[FoundType], goal: str) -> Iterator[_Reading]:
-    """Yield the readings in which a goal has all words of a wording, and known values in its slots.
+    """Yield the readings in which a goal has all words of a wording, and known values in the wording's slots.
 
     Words may have different endings and a different order, but each must come before the same slot as in the wording. A
     value may be split into several words: ``coffee machine`` is read as ``coffeemachine``.
@@ -279,10 +279,10 @@ def _by_words(types: Sequence[FoundType], goal: str) -> Iterator[_Reading]:
             if not all(part[0] == "{" or part in NUMBERS.values() or _key(part) in letters for part in expected):
                 continue
             literal = {_key(part): ("", part) for part in wording.literal_words.split()}
-            read = _parse_goal(goal, literal | _known_values(found, types, plurals=not _COUNTS.isdisjoint(expected)))
-            if read is None or ANYTHING in expected:
+            parsed = _parse_goal(goal, literal | _known_values(found, types, plurals=not _COUNTS.isdisjoint(expected)))
+            if parsed is None or ANYTHING in expected:
                 continue
-            parts, slots = read
+            parts, slots = parsed
             if slots.keys() == {each.name for each in found.parameters} and _by_slot(parts) == _by_slot(expected):
                 places = {p.name: span for p in found.parameters for span in spans(slots[p.name], p.form, goal)}
                 doubtful = _is_unlike_examples(found, goal, places, wording.parts)
@@ -311,7 +311,7 @@ def _parse_goal(goal: str, known: Mapping[str, tuple[str, str]]) -> tuple[list[s
 
 
 def _by_slot(parts: Sequence[str]) -> list[tuple[str, str]]:
-    """Return pairs of each word of a wording and the slot that follows it, or the last slot if none follows."""
+    """Return a pair for each word of a wording: the word, and the next slot, or the last slot if none follows."""
     pairs, slot = list[tuple[str, str]](), next((part for part in reversed(parts) if part.startswith("{")), "")
     for part in reversed(parts):
         slot = part if part.startswith("{") else slot
@@ -322,7 +322,7 @@ def _by_slot(parts: Sequence[str]) -> list[tuple[str, str]]:
 def _known_values(found: FoundType, types: Sequence[FoundType], *, plurals: bool) -> dict[str, tuple[str, str]]:
     """Return a dict that maps the letters of each known value to its parameter and the value.
 
-    Values that several parameters have are left out. With ``plurals``, the plurals of the values are added.
+    A value that several parameters share is left out. With ``plurals``, the plurals of the values are added.
     """
     known, names = dict[str, tuple[str, str]](), {each.name for each in found.parameters}
     ambiguous = set[str]()
@@ -335,6 +335,7 @@ def _known_values(found: FoundType, types: Sequence[FoundType], *, plurals: bool
 
 @lru_cache(maxsize=10_000)
 def _key(value: str) -> str:
+    """Return the letters and digits of a text in lower case, by which words and values are compared."""
     return re.sub(r"\W|_", "", value.lower())
 
 

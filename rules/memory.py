@@ -33,9 +33,10 @@ class LearnedMemory:
     """Recalls from a fixed state of knowledge, so the same task always gets the same recall. Thread-safe.
 
     ``ablations`` names the parts of the knowledge to leave out. With ``by_task``, a planner gets only the rules that
-    its task needs, rendered by ``render``, and a line for every other helper method that shows how to call it. In that
-    case no code is shown twice: helper methods appear as signatures, since plans can call them without defining them,
-    and a skill for the task's type replaces the starting example and the examples of success processes.
+    its task needs, rendered by ``render``, and for every other helper method, a line that shows how to call it. In that
+    case no code is shown twice. Helper methods appear as signatures, since plans can call them without defining them. A
+    skill for the task's type replaces the starting example, and the examples of the rules that describe how such tasks
+    are solved (the success processes).
 
     ``rule_tokens`` limits the length of the rules, and implies ``by_task``. Examples are dropped first, then the rules
     that fit the task least. With ``allow_unrelated``, a skill is shown even if its task shares no word with the task
@@ -67,8 +68,9 @@ class LearnedMemory:
     def recall(self, task: Task) -> Recall:
         """Return what a planner is shown for a task.
 
-        This is the rules, the best skill or reflection, the helper methods, the starting example, and the procedure for
-        the task's type. If the knowledge has found types, a task without a type gets the one that its goal matches.
+        It consists of the rules, the best skill or reflection, the helper methods, the starting example, and the
+        procedure for the task's type. If the knowledge has found types (task types that planbook found by itself), a
+        task without a type gets the found type that its goal matches.
         """
         key = (task.id, task.type, task.goal)
         if key not in self._recalls:
@@ -104,25 +106,25 @@ class LearnedMemory:
     def _render_by_task(
         self, task: Task, book: RuleBook, defined: Collection[str], precedent: Skill | Reflection | None
     ) -> tuple[RuleBook, str]:
-        """Return the rules that are shown, and their text. Code that the skill shows is not repeated."""
+        """Return the rules to show, and their text. Code that the skill contains is not repeated."""
         covered_types = (RuleType.SUCCESS_PROCESS,) if _is_skill_for(precedent, task) else ()
-        brief = [
+        shortened_rules = [
             _drop_example(rule) if rule.type in covered_types else shorten_helper(rule, defined) for rule in book.active
         ]
-        bare = RuleBook.from_rules(map(_drop_example, brief))
+        without_examples = RuleBook.from_rules(map(_drop_example, shortened_rules))
         others = other_helpers(self._book, book)
-        for rules in (brief, bare.active):
+        for rules in (shortened_rules, without_examples.active):
             shown = [rule.model_copy(update={"builds_on": ()}) for rule in rules]
             text = self._render(shown) if shown else render_rules(())
             text = render_calls(text, others, defined)
             if self.rule_tokens is None or estimate_tokens(text) <= self.rule_tokens:
                 return RuleBook.from_rules((*book.active, *others)), text
-        fewest = RuleBook.from_rules(select_rules(bare, task, self.rule_tokens or 0))
-        return fewest, render_rules(fewest.active)
+        selected = RuleBook.from_rules(select_rules(without_examples, task, self.rule_tokens or 0))
+        return selected, render_rules(selected.active)
 
 
 def found_type(knowledge: Knowledge, task: Task) -> Match | None:
-    """Match a task with the found types. Return None if it has a type that is not one of them, or if there are none.
+    """Match a task with the found types. Return None if the task has another type, or if no types were found.
 
     If the task already has a found type, its goal is matched only if its params are incomplete or have the wrong form.
     """
@@ -139,10 +141,10 @@ def found_type(knowledge: Knowledge, task: Task) -> Match | None:
 
 
 def _fits(code: str, matched: Match, knowledge: Knowledge) -> bool:
-    """Return True if a procedure reads only params that the match has, and ignores none of those with a new value.
+    """Return True if a procedure can be used for a match.
 
-    A procedure may ignore a parameter that had the same value in all examples, since it contains that value as a
-    constant. It then cannot be used for a new value.
+    The match must have every param that the procedure reads, and the procedure must read every param with a new value.
+    It may ignore a param that had the same value in all examples, but then it contains that value as a constant.
     """
     examples = [example.params for found in knowledge.found if found.name == matched.type for example in found.examples]
     new = {name for name, value in matched.params.items() if all(each.get(name) != value for each in examples)}
@@ -150,7 +152,7 @@ def _fits(code: str, matched: Match, knowledge: Knowledge) -> bool:
 
 
 def with_type(task: Task, matched: Match | None) -> Task:
-    """Return the task with the type and params of its match. If no type matched, the type is named after the goal."""
+    """Return the task with the type and params of its match. If none matched, the goal gives the type its name."""
     if matched is None:
         return task
     return task.model_copy(update={"type": matched.type or plain_type_name(task.goal), "params": matched.params})
@@ -168,13 +170,14 @@ def _drop_example(rule: Rule) -> Rule:
 
 
 RULES_PART = re.compile(r"^### Rules\n(?:(?!###).*\n)*", re.MULTILINE)
-"""Matches the part of a reply in the starting example that names rules."""
+"""Matches the section of a reply in which the starting example names rules."""
 
 
 def ablated(knowledge: Knowledge, ablations: Collection[str]) -> Knowledge:
-    """Return the knowledge without the parts that the ablations name. Those of the Builder are ignored.
+    """Return the knowledge without the parts that the ablations name.
 
-    The manual is dropped, too, if it may contain something that was removed from the rules.
+    Ablations that affect only the Builder are ignored. The manual is dropped, too, if it may contain something that was
+    removed from the rules.
     """
     fields: dict[str, Any] = {}
     if "examples" in ablations:

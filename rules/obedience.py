@@ -1,4 +1,4 @@
-"""Checks of rules: code that decides whether an episode followed a rule. The AutoManual paper does not have them.
+"""Checks of rules: code that decides whether an episode followed a rule. The AutoManual paper has no such code.
 
 A check defines ``obeyed(code, steps)``, which returns True, False, or None if the rule does not apply. ``code`` is all
 plan code of the episode. ``steps`` lists its actions, each as a dict with the keys ``action`` (its name), ``call``
@@ -16,7 +16,7 @@ from planbook.sandbox import Limits, Sandbox, check
 MIN_EPISODES = 5
 """A rule is reported as never obeyed only after this many episodes in which it applied."""
 SIGNIFICANCE = 0.05
-"""A difference counts as more than noise if its p value is below this."""
+"""A difference counts as significant if its p value is below this."""
 LIMITS = Limits(cpu_seconds=2, wall_seconds=10)
 CHECK_CALL = "\n\nanswer(obeyed(code, steps))\n"
 NO_FUNCTION = "the check does not define obeyed(code, steps)"
@@ -24,7 +24,7 @@ DECIDES_NOTHING = "the check returned None for every episode so far: make it dec
 
 
 class Obedience(Learned):
-    """Counts of the episodes to which a rule's check applies: those that obeyed the rule, and the others."""
+    """Counts of the episodes to which a rule's check applies: those that obeyed the rule, and the ``others``."""
 
     obeyed: int = 0
     obeyed_solved: int = 0
@@ -96,7 +96,7 @@ def obeyed(sandbox: Sandbox, rule_check: str, episode: Trajectory) -> bool | Non
 
 
 def check_problem(sandbox: Sandbox, rule_check: str, episodes: Iterable[Trajectory]) -> str:
-    """Try a new check on the episodes so far. Return its problem, or "" if it can be used."""
+    """Try a new check on the episodes so far. Return the problem with the check, or "" if it can be used."""
     try:
         answers = [obeyed(sandbox, rule_check, episode) for episode in episodes]
     except BadCheck as bad:

@@ -22,7 +22,7 @@ ReplaceConstant = Callable[[int, ast.expr, str], ast.expr]
 class PlanShape:
     """The shape of a plan, and the constants that were removed from it.
 
-    ``constants`` are the literals as Python source, mostly in the order of the code: for example, the value of an
+    ``constants`` are the literals as Python source, mostly in the order of the code. Two exceptions: the value of an
     assignment comes before a key in its target, and the condition of ``a if b else c`` comes first. ``hints`` has a
     name for each constant: the variable that it is assigned to, or the parameter that it is passed as. The hint is ""
     if there is no such name.
@@ -38,7 +38,7 @@ def plan_shape(code: str) -> PlanShape:
     """Return the shape of a plan. Raises SyntaxError if it cannot be parsed.
 
     Messages (docstrings, arguments of ``print``, messages of assertions, and raised exceptions) are not part of the
-    shape unless evaluating them may have an effect: they may if they call ``agent``, or a function that is not known to
+    shape unless evaluating them may have an effect, that is, if they call ``agent``, or a function that is not known to
     be read-only.
     """
     constants, hints = list[str](), list[str]()
@@ -50,7 +50,7 @@ def plan_shape(code: str) -> PlanShape:
 
     tree = parse_source(code)
     names = _bound_names(tree)
-    _ConstantReplacer(tree, record, names, messages=False).visit(tree)
+    _ConstantReplacer(tree, record, names, keep_messages=False).visit(tree)
     normalised = ast.dump(_NameNumberer(names).visit(tree))
     return PlanShape(hashlib.sha256(normalised.encode()).hexdigest()[:16], tuple(constants), tuple(hints))
 
@@ -65,7 +65,7 @@ def with_expressions(code: str, expressions: Mapping[int, ast.expr]) -> str:
     def replace(position: int, node: ast.expr, hint: str) -> ast.expr:
         return expressions.get(position, node)
 
-    _ConstantReplacer(tree, replace, _bound_names(tree), messages=True).visit(tree)
+    _ConstantReplacer(tree, replace, _bound_names(tree), keep_messages=True).visit(tree)
     return ast.unparse(ast.fix_missing_locations(tree))
 
 
@@ -117,11 +117,11 @@ class _ConstantReplacer(ast.NodeTransformer):
     """Replaces the constants of a plan. A list, tuple, set or dict that holds only constants counts as one constant.
 
     An attribute name that is passed to ``getattr`` or a similar function counts as code, not as a constant.
-    ``messages`` tells whether to keep messages that have no effect; others are always kept.
+    ``keep_messages`` tells whether to keep messages that have no effect. Other messages are always kept.
     """
 
-    def __init__(self, tree: ast.Module, replace: ReplaceConstant, bound: set[str], *, messages: bool) -> None:
-        self._replace, self._bound, self._messages, self._position = replace, bound, messages, 0
+    def __init__(self, tree: ast.Module, replace: ReplaceConstant, bound: set[str], *, keep_messages: bool) -> None:
+        self._replace, self._bound, self._keep_messages, self._position = replace, bound, keep_messages, 0
         self._parameters = {
             node.name: [arg.arg for arg in node.args.args]
             for node in ast.walk(tree)
@@ -131,34 +131,34 @@ class _ConstantReplacer(ast.NodeTransformer):
         self._hint = ""
 
     def visit(self, node: ast.AST) -> ast.AST | None:
-        """Visit a node. The hint that its parent left applies only if the node itself is a constant."""
+        """Visit a node. The hint from its parent applies only if the node itself is a constant."""
         hint, self._hint = self._hint, ""
         if isinstance(node, ast.expr) and is_literal(node):
             self._position += 1
             return self._replace(self._position - 1, node, hint)
         match node:
             case ast.Expr(value=ast.Constant()):
-                return node if self._messages else None
+                return node if self._keep_messages else None
             case ast.Expr(value=ast.Call(func=ast.Name(id="print")) as call) if "print" not in self._bound:
                 call.args = self._print_arguments(call.args)
-                return node if call.args or self._messages else None
+                return node if call.args or self._keep_messages else None
             case ast.Raise() if not self._may_act(node):
-                return node if self._messages else ast.Raise()
+                return node if self._keep_messages else ast.Raise()
             case ast.Assert(msg=ast.expr() as message) if not self._may_act(message):
-                node.test = self._inner(node.test)
-                node.msg = message if self._messages else None
+                node.test = self._replaced(node.test)
+                node.msg = message if self._keep_messages else None
                 return node
             case ast.JoinedStr():
                 node.values = [self._f_string_part(part) for part in node.values]
                 return node
             case ast.Assign(targets=[ast.Tuple(elts=names)], value=ast.Tuple(elts=values)) if len(names) == len(values):
                 named = zip(values, names, strict=True)
-                node.value.elts = [self._inner(value, _name(name)) for value, name in named]  # type: ignore[attr-defined]
-                node.targets = [self._inner(node.targets[0])]
+                node.value.elts = [self._replaced(value, _name(name)) for value, name in named]  # type: ignore[attr-defined]
+                node.targets = [self._replaced(node.targets[0])]
                 return node
             case ast.Assign(targets=[target]):
-                node.value = self._inner(node.value, _name(target))
-                node.targets = [self._inner(target)]
+                node.value = self._replaced(node.value, _name(target))
+                node.targets = [self._replaced(target)]
                 return node
             case ast.Call():
                 return self._call(node)
@@ -169,7 +169,7 @@ class _ConstantReplacer(ast.NodeTransformer):
     def _print_arguments(self, messages: Sequence[ast.expr]) -> list[ast.expr]:
         """Return the messages that may have an effect, with constants replaced, and the others if they are kept."""
         acting = [(message, self._may_act(message)) for message in messages]
-        return [self._inner(message) if acts else message for message, acts in acting if acts or self._messages]
+        return [self._replaced(message) if acts else message for message, acts in acting if acts or self._keep_messages]
 
     def _may_act(self, message: ast.AST) -> bool:
         """Return True if a message may have an effect.
@@ -195,16 +195,16 @@ class _ConstantReplacer(ast.NodeTransformer):
     def _call(self, node: ast.Call) -> ast.Call:
         names = self._parameters.get(_name(node.func), [])
         attribute = 1 if _name(node.func) in {"getattr", "hasattr", "setattr", "delattr"} - self._bound else None
-        node.func = self._inner(node.func)
+        node.func = self._replaced(node.func)
         node.args = [
-            arg if n == attribute else self._inner(arg, names[n] if n < len(names) else "")
+            arg if n == attribute else self._replaced(arg, names[n] if n < len(names) else "")
             for n, arg in enumerate(node.args)
         ]
         for keyword in node.keywords:
-            keyword.value = self._inner(keyword.value, keyword.arg or "")
+            keyword.value = self._replaced(keyword.value, keyword.arg or "")
         return node
 
-    def _inner(self, node: ast.expr, hint: str = "") -> ast.expr:
+    def _replaced(self, node: ast.expr, hint: str = "") -> ast.expr:
         self._hint = hint
         replaced = self.visit(node)
         assert isinstance(replaced, ast.expr)
@@ -213,9 +213,9 @@ class _ConstantReplacer(ast.NodeTransformer):
     def _f_string_part(self, part: ast.expr) -> ast.expr:
         """Return a part of an f-string with its constants replaced. Expressions that replace text are put in braces."""
         if isinstance(part, ast.FormattedValue):
-            part.value = self._inner(part.value)
+            part.value = self._replaced(part.value)
             return part
-        replaced = self._inner(part)
+        replaced = self._replaced(part)
         return replaced if isinstance(replaced, ast.Constant) else ast.FormattedValue(replaced, conversion=-1)
 
 

@@ -84,9 +84,9 @@ def params_read(code: str) -> list[str]:
 
 
 def params_ignored(code: str, names: Collection[str]) -> set[str]:
-    """Return those of the named params that a procedure certainly does not read.
+    """Return the params, out of ``names``, that a procedure certainly does not read.
 
-    If it uses ``task`` in any other way than ``task.params["NAME"]``, it may read all of them.
+    If the procedure uses ``task`` in any other way than ``task.params["NAME"]``, it may read all of them.
     """
     read = params_read(code)
     uses = [node for node in ast.walk(parse_source(code)) if isinstance(node, ast.Name) and node.id == TASK]
@@ -109,7 +109,7 @@ def _forbidden_reads(code: str, forbidden: dict[str, str]) -> list[str]:
 def _without_header(code: str, task: Task, environment: type[Environment], options: BaseModel | None) -> str:
     """Return the code without the docstring that the model may have put at the top.
 
-    Raises ValueError if the code does not pass the check with the standard header instead.
+    Raises ValueError if the code does not pass the check once it has the standard header.
     """
     tree = parse_source(code)
     if ast.get_docstring(tree) is not None and tree.body[0].end_lineno != tree.body[1].lineno:
@@ -128,11 +128,11 @@ def _docstring_line(text: str) -> str:
 
 PLANNER = "planner"
 ATTEMPTS = 3
-"""Maximum number of procedures that a model writes in one ``generalise``, including the first."""
+"""Maximum number of procedures that a model writes in one call of ``generalise``, including the first."""
 OTHERS_SHOWN, FAILURES_SHOWN = 5, 2
 """Maximum numbers of other tasks and of failures that a prompt shows."""
 FEEDBACK_CHARACTERS, SCENE_CHARACTERS, FAILURE_CHARACTERS = 8_000, 1_000, 4_000
-"""Maximum numbers of characters of the skill's feedback, of each other scene and of each failure in a prompt."""
+"""Maximum numbers of characters of the skill's feedback, of each other task's scene and of each failure in a prompt."""
 
 
 class Verification(Learned):
@@ -148,13 +148,14 @@ class Verification(Learned):
 
 
 Verify = Callable[[Procedure], Sequence[Verification]]
+"""A function that plays a procedure on one or more tasks of its type."""
 
 
 class Generalisation(Learned):
     """The result of generalising a skill.
 
-    ``procedure`` solved every task on which it was verified. It is None if no attempt did. ``attempts`` holds the
-    results of each procedure that was tried, in order.
+    ``procedure`` solved every task on which it was verified. It is None if no attempt solved them all. ``attempts``
+    holds the results of each procedure that was tried, in order.
     """
 
     procedure: Procedure | None = None
@@ -185,9 +186,10 @@ def generalise(
     A model is asked for a procedure, which is then verified. If it fails on a task, the model sees the failures and is
     asked again, at most ``ATTEMPTS`` times in all.
 
-    ``knowledge`` holds the skill, and ``played`` the building episodes so far, including the skill's. ``verify`` plays
-    a procedure on one or more tasks of its type. ``actions`` is the limit on actions in an episode. ``current`` is the
-    procedure to replace, if there is one, and ``failed`` its failures. The knowledge itself is not changed.
+    ``knowledge`` holds the skill, and ``played`` the episodes of the build so far, including the skill's. ``verify``
+    plays a procedure on one or more tasks of its type. ``actions`` is the maximum number of actions in an episode.
+    ``current`` is the procedure to replace, if there is one, and ``failed`` its failures. The knowledge itself is not
+    changed.
 
     Raises LookupError if there is no skill, or ModelError or BudgetEnded if the model cannot be asked.
     """
@@ -261,7 +263,7 @@ def _other_task(episode: Trajectory, environment: type[Environment]) -> dict[str
 def _feedback(episode: Trajectory) -> RenderedText:
     """Return the feedback of all cells, the pieces of plan code that the episode ran.
 
-    Recorded model calls identify this text by its steps, so that its wording may change.
+    Recordings of model calls identify this text by its steps, so its wording may change without making them useless.
     """
     feedbacks = [cell.feedback for played in episode.rounds for cell in played.cells]
     steps = [(step.action, step.observation) for played in episode.rounds for step in played.steps]

@@ -22,7 +22,7 @@ from planbook.rules.types import Knowledge, Reflection, Rule, RuleType, Skill, r
 from planbook.sandbox import bound_names, parse_source
 
 PROMPTS = Prompts(Path(__file__).parent / "templates")
-"""The prompt templates of this package. They are looked up by their paths in the folder ``templates``."""
+"""The prompt templates of this package. Their names are their paths in the folder ``templates``."""
 _CODE_BLOCK = re.compile(r"^(`{3,}).*?^\1$", re.DOTALL | re.MULTILINE)
 """Matches a block of code in a manual."""
 
@@ -35,16 +35,16 @@ def render_rules(rules: Iterable[Rule]) -> str:
     return PROMPTS["rules"].render(rules=shown, fence=fence)
 
 
-def render_knowledge(task: Task, rules: str, shown: Skill | Reflection | None) -> str:
+def render_knowledge(task: Task, rules: str, precedent: Skill | Reflection | None) -> str:
     """Return the text that a planner is shown before a task: the rules, then the skill or reflection, if any."""
-    skill = shown if isinstance(shown, Skill) else None
-    reflection = shown if isinstance(shown, Reflection) else None
+    skill = precedent if isinstance(precedent, Skill) else None
+    reflection = precedent if isinstance(precedent, Reflection) else None
     return PROMPTS["known"].render(
         rules=rules,
         skill=skill,
         reflection=reflection,
-        same_type=shown is not None and shown.task.type == task.type,
-        fence=fence_around(shown.scene if shown else "", skill.code if skill else ""),
+        same_type=precedent is not None and precedent.task.type == task.type,
+        fence=fence_around(precedent.scene if precedent else "", skill.code if skill else ""),
     )
 
 
@@ -64,16 +64,16 @@ def shorten_helper(rule: Rule, defined: Collection[str]) -> Rule:
     ``defined`` holds the names that plans can use without defining them. Other rules are returned unchanged.
     """
     code = dedent(rule.example)
-    names = bound_names(code)  # none for an example that is not code
+    names = bound_names(code)  # empty if the example is not code
     if rule.type is not RuleType.USEFUL_HELPER_METHOD or not names or not names <= set(defined):
         return rule
     return rule.model_copy(update={"example": function_heads(code)})
 
 
 def render_calls(rules_text: str, helpers: Iterable[Rule], defined: Collection[str]) -> str:
-    """Return the text of the rules, followed by a line for each of ``helpers``, which are not among them.
+    """Return the text of the rules, followed by a line for each rule in ``helpers``, which the text does not contain.
 
-    The line has the helper's id, and the signatures of those of its functions that are ``defined`` for plans.
+    The line has the rule's id, and the signatures of its functions that are ``defined``, so that plans can call them.
     """
     codes = ((rule.id, dedent(rule.example)) for rule in helpers)
     calls = {
@@ -84,7 +84,7 @@ def render_calls(rules_text: str, helpers: Iterable[Rule], defined: Collection[s
 
 def remove_defined(code: str, defined: Collection[str]) -> str:
     """Return the code without the functions and classes that are already ``defined`` for plans."""
-    if bound_names(code).isdisjoint(defined):  # also if the code is broken
+    if bound_names(code).isdisjoint(defined):  # also true if the code cannot be parsed
         return code.strip("\n")
     lines = code.split("\n")
     for node in reversed(parse_source(code).body):

@@ -1,6 +1,6 @@
 """Select the rules that fit a task, and the most similar earlier task. Texts are compared by their words, with BM25.
 
-A success process is a rule on how tasks of a kind are done. A skill is the code of an earlier success.
+A success process is a rule about how tasks of one kind are done. A skill is the code that solved an earlier task.
 """
 
 import re
@@ -18,7 +18,7 @@ _FUNCTION_WORDS = frozenset(
 )
 """Words that say nothing about the subject of a text."""
 CLEAR_LEAD = 1.1
-"""A success process is selected alone if its score exceeds that of the next best one by this factor."""
+"""A success process clearly fits best if its score is more than this many times the score of the next best one."""
 _SCORE_DIGITS = 6
 """Number of decimal places to which scores are rounded. Texts with equal scores keep their order."""
 
@@ -127,11 +127,11 @@ def _is_process(rule: Rule | None) -> bool:
     return rule is not None and rule.type is RuleType.SUCCESS_PROCESS
 
 
-# The libraries of skills and reflections (AutoManual, section 3.2). They hold the latest one for each task type.
+# The libraries of skills and reflections (AutoManual, section 3.2). They keep the latest entry for each task type.
 
 
 FAILED = frozenset({Outcome.FAILURE, Outcome.OUT_OF_BUDGET})
-"""The unsolved outcomes that may be the fault of the plan. From other outcomes, nothing can be learned about it."""
+"""The unsolved outcomes that may be the fault of the plan. Other outcomes say nothing about the plan."""
 
 
 def with_conclusion(knowledge: Knowledge, trajectory: Trajectory, conclusion: Conclusion) -> Knowledge:
@@ -166,7 +166,7 @@ def precedent_for(knowledge: Knowledge, task: Task, *, allow_unrelated: bool = F
     """Return the skill for the task's type, or else the reflection for it, or else the most similar skill.
 
     Unless ``allow_unrelated`` is set, the most similar skill must share at least one word with the task. If it is set,
-    any skill will do, since it still shows how plans are written.
+    a skill without a common word may be returned, since it still shows how plans are written.
     """
     if own := knowledge.skills.get(task.type) or knowledge.reflections.get(task.type):
         return own

@@ -23,7 +23,7 @@ Trajectories = Callable[[list[str]], str]
 class RuleSystem:
     """Collects the calls of one run of code into a batch. The book itself is never changed.
 
-    If the Builder makes calls that are not permitted, they are left out. From anyone else, they invalidate the batch.
+    Calls of the Builder that are not permitted are left out. From any other author, they invalidate the batch.
     ``who``, ``where`` and ``case`` are recorded with the batch. ``trajectories`` is None if the code may not read
     earlier episodes.
     """
@@ -50,7 +50,7 @@ class RuleSystem:
         """The episodes that the code requested, as text."""
 
     def functions(self) -> dict[str, Callable[..., object]]:
-        """Return a dict from the dotted names of the permitted functions to the functions."""
+        """Return a dict that maps the dotted name of each permitted function to the function."""
         functions: dict[str, tuple[object, Callable[..., object]]] = {
             "write_rule": (self._permissions.writes, self.write_rule),
             "update_rule": (self._permissions.updates, self.update_rule),
@@ -103,7 +103,7 @@ class RuleSystem:
     def get_trajectory(self, episode_ids: list[str]) -> str:
         """Return earlier episodes as text."""
         self._count_call("get_trajectory")
-        assert self._trajectories is not None, "the function is not offered without them"
+        assert self._trajectories is not None, "the function is offered only with trajectories"
         self.shown.append(self._trajectories(episode_ids))
         return self.shown[-1]
 

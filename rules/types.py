@@ -49,7 +49,7 @@ class Rule(Learned):
     builds_on: tuple[str, ...] = ()
     """Ids of the rules from which this one was derived."""
     check: str = Field(default="", exclude_if=lambda check: not check)
-    """Code that tells if an episode followed the rule (see ``planbook.rules.obedience``). Planners never see it."""
+    """Code that tells whether an episode followed the rule (see ``planbook.rules.obedience``). Hidden from planners."""
 
 
 class Skill(Learned):
@@ -169,7 +169,7 @@ OTHER_NAMES = {
     "specialphenomena": RuleType.SPECIAL_PHENOMENON,
     "helpermethod": RuleType.USEFUL_HELPER_METHOD,
 }
-"""The paper's other names for types, reduced to their letters."""
+"""Maps the paper's other names for types, reduced to their letters, to the types."""
 TWO_IN_ONE = {"specialphenomenamechanism", "specialphenomenonmechanism"}
 """Names that combine two types, reduced to their letters."""
 
@@ -182,7 +182,7 @@ def rule_id(number: int) -> str:
 def rule_number(id: str) -> int:
     """Return the number in a rule's id. Raises ValueError for an invalid id."""
     if not _CITATION.fullmatch(id) or not id.islower():
-        raise ValueError(f"{id!r} is no rule id; ids are rule_0, rule_1 and so on")
+        raise ValueError(f"{id!r} is not a rule id; ids are rule_0, rule_1 and so on")
     return int(id.removeprefix("rule_"))
 
 

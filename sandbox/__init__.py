@@ -1,7 +1,7 @@
 """Read, check and run plan code, which is Python code that a model wrote. Depends on no environment and no planner.
 
 Plan code runs in a separate process, the worker. The process that opens sessions is the host. A cell is a piece of plan
-code that is run in one go. The modules, in the order of their use:
+code that is run as a unit. The modules, in the order of their use:
 
 - ``reading`` finds the code in a model's reply. ``checks`` reports its faults, ``policy`` refuses what plans may not
   use, and ``dry`` finds actions that cannot succeed, without executing any.

@@ -1,7 +1,7 @@
 """The messages that the host sends to a worker: the opening message, code to run, and answers to requests.
 
 The host is this process. A worker is the process in which the plan code of one session runs. A cell is a piece of plan
-code that is run in one go.
+code that is run as a unit.
 """
 
 import importlib.util
@@ -87,7 +87,7 @@ def open_message(
 ) -> bytes:
     """Return the "open" message, which tells a new worker what its session offers to plans.
 
-    Raises BadFunction for bad names, names that clash, and values that are not JSON.
+    Raises BadFunction if plans cannot use a name, if a name is defined twice, or if values are not JSON or too large.
     """
     _check_names(specs, values, attributes)
     settings = {
@@ -168,7 +168,7 @@ class Answers:
         self._specs, self._attributes, self._guarded = specs, attributes, guarded
         self._cells, self._guesser = 0, Guesser()
         self._last_file, self._context = "", CompileContext(modules=modules)
-        """The file name of the code that ran last, and what the compiler must know about it to compile further code."""
+        """The file name of the code that ran last, and what must be known about it to compile the next part."""
         self._clock, self._shown, self._last_attributes = EPOCH, dict[str, JsonValue](), b""
 
     @property
@@ -182,14 +182,14 @@ class Answers:
         return f"{name}#{self._cells - 1}"
 
     def run(self, source: str, name: str, file: str | None = None, kind: Kind = "run") -> bytes:
-        """Return the message that starts a cell or a part of one. If ``file`` is None, it gets a new file name."""
+        """Return the message that starts a cell or a part of one. If ``file`` is None, a new file name is used."""
         file = file or self.new_file(name)
         compiled = self.compile(source, file, kind)
         self._last_file, self._context = file, compiled.context
         return _message(kind, source, name, compiled.code, self.take_changes(), self._clock)
 
     def compile(self, source: str, file: str, kind: Kind) -> Compiled:
-        """Compile a cell or the next part of one. The result contains either the code or its faults."""
+        """Compile a cell or the next part of one. The result contains either the compiled code or the faults."""
         context = self._context if self._last_file == file else self._context._replace(flags=0)
         return precompile(CompileRequest(source, file, self._guarded, kind == "part", context))
 
@@ -197,7 +197,7 @@ class Answers:
         """Carry out a request and return the answer.
 
         Raises HostileFrame for a call that no honest worker makes, or BadAnswer if the result cannot be sent. If the
-        function raises a SandboxError, or a BaseException such as KeyboardInterrupt, it passes through.
+        function raises a SandboxError, or a BaseException such as KeyboardInterrupt, that exception passes through.
         """
         if message[0] == "sleep":
             self._clock += int(message[1] * SECOND)
@@ -225,9 +225,9 @@ class Answers:
         return _message("answer", value, self.take_changes(), self._clock, origin=spec.name)
 
     def take_changes(self) -> Mapping[str, JsonValue] | None:
-        """Return the attributes that changed since the plan last received them, or None. They then count as received.
+        """Return the attributes that changed since the plan last received them, or None if none did.
 
-        Raises BadAnswer if they are not JSON.
+        The returned attributes count as received from then on. Raises BadAnswer if an attribute is not JSON.
         """
         if self._attributes is None:
             return None
@@ -251,7 +251,7 @@ class Answers:
 def running_call(thread: Thread) -> str:
     """Return the call of a host function that a thread is carrying out for a plan, or "" if there is none.
 
-    For example: ``agent.open('box'), called in line 3``. Of nested plans' calls, it is the innermost one.
+    For example: ``agent.open('box'), called in line 3``. If plans are nested, the innermost call is returned.
     """
     frame = sys._current_frames().get(thread.ident or 0)
     while frame is not None and frame.f_code is not Answers.answer.__code__:

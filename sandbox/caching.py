@@ -16,7 +16,7 @@ OVERHEAD = 1_000
 def cached_up_to(max_chars: int) -> Callable[[Callable[P, R]], Callable[P, R]]:
     """Cache a function's most recently used results, up to ``max_chars`` characters in arguments and results.
 
-    Tuples and dataclasses count with their contents. Frozensets count without their strings, which are mostly shared.
+    Tuples and dataclasses count with their contents. Frozensets count without their strings, most of which are shared.
     """
 
     def decorate(function: Callable[P, R]) -> Callable[P, R]:

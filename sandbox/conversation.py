@@ -1,6 +1,6 @@
 """The messages of one cell, from "run" to "end", checked for their shape and against the session's limits.
 
-A cell is a piece of plan code that is run in one go, and a worker is the process that runs it. Nothing that a worker
+A cell is a piece of plan code that is run as a unit, and a worker is the process that runs it. Nothing that a worker
 sends is trusted: ``parse_message`` and ``read_faults`` accept only the listed shapes.
 """
 
@@ -39,7 +39,7 @@ FAULTS = TypeAdapter(tuple[Fault, ...])
 
 
 def parse_message(payload: bytes) -> list[Any]:
-    """Return the message. Raises HostileFrame if it has none of the SHAPES, or a value out of range.
+    """Return the message. Raises HostileFrame if it has none of the SHAPES, or if one of its values is out of range.
 
     Everything is checked here except the arguments of a "call", which the function's spec checks.
     """
@@ -57,7 +57,7 @@ def parse_message(payload: bytes) -> list[Any]:
             raise HostileFrame(f"a 'call' from line {message[1]}")
     elif message[0] == "import" and len(message[1]) > MAX_MODULE:
         raise HostileFrame(f"an 'import' of a name of {len(message[1]):,} characters")
-    elif not _is_plain(message[1]):
+    elif not _is_within_bounds(message[1]):
         raise HostileFrame(f"a {message[0]!r} message with a number that is not finite, or nested too deeply")
     return message
 
@@ -73,13 +73,13 @@ def read_faults(reports: list[Any]) -> tuple[Fault, ...]:
     return faults
 
 
-def _is_plain(value: JsonValue, depth: int = 0) -> bool:
+def _is_within_bounds(value: JsonValue, depth: int = 0) -> bool:
     """Return whether all numbers are finite (JSON's 1e999 is read as infinity) and the nesting is not too deep."""
     if isinstance(value, float):
         return isfinite(value)
     if isinstance(value, (list, dict)):
         items = value if isinstance(value, list) else value.values()
-        return depth < MAX_DEPTH and all(_is_plain(item, depth + 1) for item in items)
+        return depth < MAX_DEPTH and all(_is_within_bounds(item, depth + 1) for item in items)
     return True
 
 
@@ -191,7 +191,7 @@ CHARS_BEFORE, CHARS_AFTER = 60, 240
 class RecordedAnswers:
     """The answers that a cell got in its first run, for running it again.
 
-    If they are ``complete``, further requests are an error; otherwise the host carries them out.
+    If the answers are ``complete``, a request beyond the last one is an error. Otherwise the host carries it out.
     """
 
     def __init__(self, exchanges: Sequence[Exchange] = (), title: str = "", *, complete: bool = False) -> None:
@@ -206,7 +206,7 @@ class RecordedAnswers:
         if self._next == len(self.exchanges):
             if self._complete:
                 request = _excerpt(payload.decode(), 0)
-                raise RebuildDiverged(f"{self._title}: run again, it made one more call: {request}")
+                raise RebuildDiverged(f"{self._title}: in the second run it made one more call: {request}")
             return None
         expected = self.exchanges[self._next]
         self._next += 1
@@ -221,17 +221,18 @@ class RecordedAnswers:
         """
         if self._next < len(self.exchanges):
             missing = _excerpt(self.exchanges[self._next].request.decode(), 0)
-            raise RebuildDiverged(f"{self._title}: run again, it ended before call {self._next + 1}, {missing}")
+            raise RebuildDiverged(f"{self._title}: in the second run it ended before call {self._next + 1}, {missing}")
         for first, second in zip(expected, ends, strict=False):
             self._compare("printed", first.printed, second.printed)
             self._compare("ended with", first.payload.decode(), second.payload.decode())
 
     def _compare(self, verb: str, old: str, new: str) -> None:
-        """Raise RebuildDiverged if the text of the first run, ``old``, differs from that of the second, ``new``."""
+        """Raise RebuildDiverged if the text of the first run, ``old``, differs from that of the second run, ``new``."""
         if old != new:
             pairs = enumerate(zip(old, new, strict=False))
             index = next((index for index, (left, right) in pairs if left != right), min(len(old), len(new)))
-            raise RebuildDiverged(f"{self._title}: {verb} {_excerpt(old, index)}, run again {_excerpt(new, index)}")
+            first, second = _excerpt(old, index), _excerpt(new, index)
+            raise RebuildDiverged(f"{self._title}: {verb} {first}, but in the second run {second}")
 
 
 def _excerpt(text: str, index: int) -> str:
@@ -293,7 +294,7 @@ class Conversation:
         """
         if not self._worker.is_quiet():
             raise HostileFrame("it sent a message without being asked")
-        self._keep((start,))
+        self._count_memory((start,))
         if self._ended is not None:
             self._checked_at = monotonic()
             self._paused, self._ended = self._paused + self._checked_at - self._ended, None
@@ -305,7 +306,7 @@ class Conversation:
             message = parse_message(payload)
             match message[0]:
                 case "call" | "sleep" | "import":
-                    self._count(message, len(payload))
+                    self._count_request(message, len(payload))
                     requested_at, printed = monotonic(), self._take_printed()
                     try:
                         answer = self.recorded.next(payload, printed) or self._answer(message)
@@ -313,14 +314,14 @@ class Conversation:
                         self._paused += monotonic() - requested_at
                     self.exchanges.append(Exchange(payload, answer, printed))
                     self._worker.send(answer, self._check_time)
-                    self._keep(self.exchanges[-1])  # while the plan goes on
+                    self._count_memory(self.exchanges[-1])  # after sending, so that the plan need not wait for it
                 case "print":
                     self._print(_without_addresses(message[1]) if ADDRESS_MARK in payload else message[1])
                 case "end":
                     self._worker.stop()
                     self._ended = monotonic()
                     cleaned = to_json(_without_addresses(message)) if ADDRESS_MARK in payload else payload
-                    return self._keep(CellEnd(self._take_printed(), cleaned))
+                    return self._count_memory(CellEnd(self._take_printed(), cleaned))
                 case kind:
                     raise HostileFrame(f"{kind!r} out of turn")
 
@@ -329,7 +330,7 @@ class Conversation:
         self._checked_at = monotonic()
         if self._on_wait is not None:
             self._on_wait()
-            self._paused += monotonic() - self._checked_at  # if it waited, that is the host's time, not the plan's
+            self._paused += monotonic() - self._checked_at  # this is the host's time, not the plan's
         if self.seconds > self._limits.wall_seconds:
             raise LimitReached("wall")
         if self._limits.cpu_seconds < self._worker.cpu_seconds() - self._cpu_before < inf:
@@ -342,20 +343,20 @@ class Conversation:
         if self._printed_chars > self._limits.output_chars:
             raise LimitReached("output")
 
-    def _keep(self, parts: T) -> T:
-        """Return the parts after counting the memory that it takes to keep them. Raises LimitReached if too much."""
+    def _count_memory(self, parts: T) -> T:
+        """Count the memory that is needed to keep the parts, and return them. Raises LimitReached if it is too much."""
         self.size += getsizeof(parts) + sum(map(getsizeof, parts))
         if self.size > self._max_size:
             raise LimitReached("kept")
         return parts
 
     def _take_printed(self) -> str:
-        """Return the text that was printed since the last call."""
+        """Return the text that was printed since this method was last called."""
         new = "".join(self._printed[self._reported :])
         self._reported = len(self._printed)
         return new
 
-    def _count(self, message: list[Any], size: int) -> None:
+    def _count_request(self, message: list[Any], size: int) -> None:
         """Count a request. Raises LimitReached if there are too many, or HostileFrame for a negative sleep."""
         if self._requests >= self._limits.host_calls:
             raise LimitReached("host_calls")

@@ -1,6 +1,6 @@
 """The exceptions that the sandbox raises in the host, the process that opens sessions.
 
-Faults of plans are not raised: the result of a cell, a piece of plan code that is run in one go, contains them. A cell
+Faults of plans are not raised: the result of a cell, a piece of plan code that is run as a unit, contains them. A cell
 is called growing while it is run in parts. Workers are the processes in which plan code runs.
 
 SandboxError

@@ -30,7 +30,7 @@ VARIADIC: dict[Any, str] = {inspect.Parameter.VAR_POSITIONAL: "*", inspect.Param
 
 @dataclass(frozen=True, slots=True)
 class FunctionSpec:
-    """A host function under the name that plans use, dotted (``agent.go_to``) or bare (``finish``)."""
+    """A host function, and the name by which plans call it, such as ``agent.go_to`` or ``finish``."""
 
     name: str
     function: Function
@@ -70,7 +70,7 @@ def check_name(name: str, *, max_parts: int = 3) -> None:
     parts = name.split(".")
     if len(parts) > max_parts or not all(p.isidentifier() and not keyword.iskeyword(p) and p[0] != "_" for p in parts):
         shape = "a name or object.name" if max_parts > 1 else "a plain name"
-        rule = f"it must be {shape}, no keyword, and without a leading underscore"
+        rule = f"it must be {shape}, not a keyword, and must not begin with an underscore"
         raise BadFunction(f"{name!r} cannot be offered to a plan: {rule}")
 
 
@@ -86,7 +86,7 @@ def _signature(name: str, function: Function) -> inspect.Signature:
 
 
 _SIGNATURES = WeakKeyDictionary[Function, inspect.Signature](), WeakKeyDictionary[Function, inspect.Signature]()
-"""Caches for the signatures of plain functions and of bound methods. Being weak, they keep no closure alive."""
+"""Caches for the signatures of plain functions and of bound methods. They keep no closure alive."""
 
 
 def _inspect(function: Function, *, bound: bool) -> inspect.Signature:
@@ -138,7 +138,7 @@ class ArgumentChecker:
         if kind is inspect.Parameter.VAR_POSITIONAL:
             return tuple(check(function, item, guess) for item in value)
         if kind is inspect.Parameter.VAR_KEYWORD:
-            return {check.key(function, key): check(function, item, guess) for key, item in value.items()}
+            return {check.check_key(function, key): check(function, item, guess) for key, item in value.items()}
         return check(function, value, guess)
 
 
@@ -189,7 +189,7 @@ class ParameterChecker:
         except ValueError as error:
             raise ValueError(f"{function}(): argument {self._name!r} {error}") from None
 
-    def key(self, function: str, key: str) -> str:
+    def check_key(self, function: str, key: str) -> str:
         """Return the name of an argument that ``**`` collects. Raises ValueError if it is too long or not Unicode."""
         try:
             check_size(key)

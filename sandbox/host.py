@@ -1,7 +1,7 @@
 """The sandbox, which opens sessions and knows which mechanisms of the kernel restrict their plans.
 
 A worker is the process in which the plan code of one session runs. The zygote is the process from which workers are
-forked. A cell is a piece of plan code that is run in one go.
+forked. A cell is a piece of plan code that is run as a unit.
 """
 
 import sys
@@ -54,7 +54,7 @@ class Mechanism:
 def read_mechanisms(refusals: Mapping[str, str]) -> dict[str, Mechanism]:
     """Return a dict that maps the name of every mechanism to the mechanism.
 
-    ``refusals`` maps names to "" for mechanisms that are granted, and to the reason for those that are not.
+    ``refusals`` maps the name of each mechanism that was tried to "" if it is granted, or to the reason why it is not.
     """
     reasons = {name: refusals.get(name, "not tried") for name in ALL_MECHANISMS}
     return {name: Mechanism(name, not reason, name in REQUIRED, reason) for name, reason in reasons.items()}
@@ -78,14 +78,17 @@ SELF_TEST_CELLS = (
     ("echo(1)", ("", None, "TypeError")),
     ("import os", ("", None, "forbidden-import")),
 )
-"""Cells, each with the output, value and fault type that it must have. The language layer refuses the last cell."""
+"""Cells, each with the output, value and fault type that it must produce. The last cell must be refused by the
+language layer, which restricts plans to a part of Python.
+"""
 
 
 def self_test(open_session: Callable[..., Session], *, guarded: bool) -> None:
     """Run a few cells at start-up, so that a broken worker fails here and not in a plan.
 
-    Each worker itself checks that the kernel refuses system calls (``lockdown.confine``). Raises WorkerFailed if a cell
-    has another result than expected, and whatever ``open_session`` raises.
+    If ``guarded``, the language layer is tested too. Each worker itself checks that the kernel refuses system calls
+    (``lockdown.confine``). Raises WorkerFailed if a cell has an unexpected result, and whatever ``open_session``
+    raises.
     """
     with open_session({"echo": _echo}) as session:
         for code, expected in SELF_TEST_CELLS[: 2 + guarded]:
@@ -112,10 +115,10 @@ class Sandbox:
     """Opens sessions, from any number of threads. If the zygote is killed from outside, a new one replaces it.
 
     - ``modules`` names packages beyond the standard library that plans may import, such as numpy. They are imported
-      before the worker is locked down, and must not need files later.
+      before the worker is locked down, and must not need any files afterwards.
     - ``unsafe_no_sandbox=True`` states that every plan is trusted. Without it, no plan runs where the kernel lacks a
       required mechanism.
-    - ``language_layer=False`` makes plans unrestricted Python, and ``disabled_mechanisms`` names mechanisms that are
+    - ``language_layer=False`` lets plans use all of Python, and ``disabled_mechanisms`` names mechanisms that are
       not used. Both are meant for tests.
 
     Raises MissingMechanism if a required mechanism is not granted, or WorkerFailed if the worker does not behave as it
@@ -131,7 +134,7 @@ class Sandbox:
         disabled_mechanisms: Collection[str] = (),
     ) -> None:
         if unknown := set(disabled_mechanisms) - set(ALL_MECHANISMS):
-            raise ValueError(f"there is no mechanism {sorted(unknown)}; there are {', '.join(ALL_MECHANISMS)}")
+            raise ValueError(f"there is no mechanism {sorted(unknown)}; the mechanisms are {', '.join(ALL_MECHANISMS)}")
         if missing := [name for name in modules if find_spec(name.partition(".")[0]) is None]:
             raise WorkerFailed(f"these modules for plans are not installed: {', '.join(missing)}")
         self._unsafe, self._language_layer = unsafe_no_sandbox, language_layer
@@ -161,8 +164,8 @@ class Sandbox:
 
         - ``functions`` maps the names that plans use to functions, which run in this process. Dotted names become
           methods of an object that the plan sees. Arguments are checked against the annotations. The time that a
-          function takes is not limited, so one that may wait for ever needs a timeout of its own.
-        - ``values`` maps further names to their values. A dict becomes a record, whose keys are attributes
+          function takes is not limited, so a function that may block forever needs its own timeout.
+        - ``values`` maps additional names to values. A dict becomes a record: its keys can be read as attributes
           (``task.goal``).
         - ``attributes`` returns a dict that maps the dotted names of read-only attributes of the plan's objects
           (``agent.location``) to their current values.
@@ -170,7 +173,8 @@ class Sandbox:
         - ``on_wait`` is called every few milliseconds while plan code runs. It can stop the plan by raising an
           exception, which ends the worker and passes through ``run``.
 
-        Raises SandboxClosed, or BadFunction for a function without a usable signature or a name that plans cannot use.
+        Raises SandboxClosed if the sandbox is closed, or BadFunction if a function has no usable signature or if plans
+        cannot use a name.
         """
         if self._closed:
             raise SandboxClosed(CLOSED)
@@ -189,7 +193,7 @@ class Sandbox:
         return self._mechanisms
 
     def close(self) -> None:
-        """End the zygote, all workers and, with them, all open sessions. Closing twice is harmless."""
+        """End the zygote and all workers, which also ends every open session. Closing twice is harmless."""
         with self._lock:
             self._closed = True
             self._zygote.close()
@@ -204,7 +208,7 @@ class Sandbox:
         return Zygote(guarded=self._language_layer, disabled=self._disabled, modules=self._modules)
 
     def _renew_zygote(self) -> None:
-        """Replace the zygote and its workers if it has ended. Raises WorkerFailed or SandboxClosed."""
+        """If the zygote has ended, replace it. Raises WorkerFailed if this fails, or SandboxClosed."""
         with self._lock:
             if self._closed:
                 raise SandboxClosed(CLOSED)
@@ -213,7 +217,7 @@ class Sandbox:
                 self._zygote = self._new_zygote()
 
     def _open_worker(self, settings: bytes, memory_mb: int) -> WorkerProcess:
-        """Return a worker with an open session. Raises WorkerFailed or SandboxClosed.
+        """Return a worker with an open session. Raises WorkerFailed if none can be opened, or SandboxClosed.
 
         Several attempts may be needed. If the zygote was killed, the workers that it forked in advance are dead too,
         and a dying zygote may still fork some that die with it.
@@ -253,7 +257,7 @@ class Sandbox:
     def _record_mechanisms(self, message: list[object]) -> None:
         """Record which mechanisms restrict the worker, from its first message.
 
-        Raises MissingMechanism if a required one is missing, or HostileFrame if the message is of another kind.
+        Raises MissingMechanism if a required one is missing, or HostileFrame if the message is not "locked".
         """
         if message[0] != "locked" or not isinstance(message[1], dict):
             raise HostileFrame(f"{message[0]!r} out of turn")

@@ -1,7 +1,7 @@
 """The processes behind sessions, as the host sees them: the zygote, and the workers that it forks.
 
-The host is the process that opens sessions. A worker runs the plan code of one session, piece by piece; such a piece is
-a cell. The zygote is a process that has everything loaded, so that forking a worker from it takes little time.
+The host is the process that opens sessions. A worker runs the plan code of one session, in pieces that are called
+cells. The zygote is a process that has everything loaded, so that forking a worker from it takes little time.
 """
 
 import ctypes
@@ -55,8 +55,8 @@ blame: it cannot send SIGKILL.
 def was_killed(pidfd: int) -> bool:
     """Return whether SIGKILL ended the process, which need not be a child of this one.
 
-    Linux has reported it since version 6.15, and keeps the status of an ended process while a pidfd for it is open. The
-    result is False if the kernel does not report it.
+    Linux 6.15 and later report how a process ended, as long as a pidfd for the process is open. The result is False if
+    the kernel does not report it.
     """
     poll = select.poll()
     poll.register(pidfd, select.POLLIN)
@@ -84,10 +84,10 @@ class WorkerLosses:
         self._most_answers = -1
         self.crashes = self.kills = 0
 
-    def count(self, answers: int, *, killed: bool) -> None:
+    def count(self, answer_count: int, *, killed: bool) -> None:
         """Count a lost worker, which had received this number of answers."""
-        if answers > self._most_answers:
-            self._most_answers, self.crashes, self.kills = answers, 0, 0
+        if answer_count > self._most_answers:
+            self._most_answers, self.crashes, self.kills = answer_count, 0, 0
         if killed:
             self.kills += 1
         else:
@@ -145,8 +145,8 @@ class WorkerProcess:
     def cpu_seconds(self) -> float:
         """Return the processor time that the process has used, or infinity if it has ended.
 
-        By now the pid of an ended process may belong to another process. The pidfd cannot, so the signal 0, which does
-        nothing, is sent to it as a check.
+        If the process has ended, its pid may by now belong to another process. A pidfd cannot, so the signal 0, which
+        does nothing, is sent to the pidfd as a check.
         """
         try:
             used = time.clock_gettime((~self._pid << 3) | 2)  # the kernel's number for a process's cpu clock
@@ -205,12 +205,12 @@ main(control, **config)
 
 It receives its configuration through a socket, its standard input, and not as arguments: the length of the arguments
 would affect the memory layout, which must be the same every time. It imports only the worker's modules, not
-``sandbox/__init__`` and its imports. It disables the standard library's hooks at a fork (which renew random numbers and
-locks), since they take longer than the fork itself and no worker needs them.
+``sandbox/__init__`` and its imports. It disables the hooks with which the standard library renews
+random numbers and locks at a fork, since they take longer than the fork itself and no worker needs them.
 """
 FLAGS = ("-S", "-s", "-P")
-"""Options of Python that make only the standard library importable, and import nothing of the installation at start-up.
--I and -E must not be used, since they ignore PYTHONHASHSEED.
+"""Options with which Python imports only the standard library, and runs no code of installed packages at start-up.
+The options -I and -E must not be used, since they make Python ignore PYTHONHASHSEED.
 """
 ENVIRONMENT = {"PYTHONHASHSEED": "0", "LD_BIND_NOW": "1", "TZ": "UTC0"}
 """PYTHONHASHSEED fixes the order of sets of strings, and TZ the time zone. LD_BIND_NOW resolves the functions of shared
@@ -284,11 +284,11 @@ class Zygote:
         and is therefore ended. Raises WorkerFailed for any other failure.
         """
         if os.getpid() != self._owner:
-            raise WorkerFailed("the sandbox belongs to another process: open one of your own")
+            raise WorkerFailed("the sandbox belongs to another process: open a new one in this process")
         with self._lock:
             while True:
-                worker, its_memory_mb = self._next_worker()
-                if its_memory_mb == memory_mb:
+                worker, worker_memory_mb = self._next_worker()
+                if worker_memory_mb == memory_mb:
                     return worker
                 worker.kill()
                 self.request_worker(memory_mb)

@@ -1,7 +1,7 @@
 """Frames between host and worker: four bytes of length, big-endian, then one JSON array in UTF-8.
 
 The host is the process that opens sessions. A worker is the process in which the plan code of one session runs. A cell
-is a piece of plan code that is run in one go. Both sides import this module, so it needs nothing beyond the standard
+is a piece of plan code that is run as a unit. Both sides import this module, so it needs nothing beyond the standard
 library. The host trusts no frame from a worker: ``sandbox/conversation.py`` checks them all.
 
 From the host                                       From the worker
@@ -19,7 +19,7 @@ or to the reason why it is not. The host then sends "open", to which there is no
 The host answers each "call", "sleep" and "import" with one "answer" or "error". The worker answers each "run" and
 "part" with any number of "print", "call", "sleep" and "import" frames, and then one "end". A cell in parts is sent as
 any number of "part" frames and then one "run" frame for the same file. Only the "end" that answers the
-"run" has a value; if the "run" has no source, that is the value of the last part.
+"run" has a value. If the "run" has no source, its value is that of the last part.
 """
 
 import os
@@ -50,7 +50,7 @@ POLLS = 80 if len(os.sched_getaffinity(0)) > 1 else 0
 since waking a process on another core takes longer than a whole call. Between polls, other processes may run.
 """
 SLEEPS = 10
-"""Number of frames that are received without polling after polling has failed: the other side is probably busy."""
+"""Number of frames to receive without polling once polling has failed, since the other side is probably busy."""
 MEMORY_BYTES = 4
 """Size in bytes of the host's request to fork a worker, which consists of the worker's memory limit in MB."""
 FIRST_CPU_SECONDS = 12

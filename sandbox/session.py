@@ -1,10 +1,10 @@
-"""A session: one namespace that keeps its variables from cell to cell, in a process of its own, the worker.
+"""A session: one namespace that keeps its variables from cell to cell. It exists in a separate process, the worker.
 
-A cell is a piece of plan code that is run in one go. If a worker crashes or is killed, the session is rebuilt: its
+A cell is a piece of plan code that is run as a unit. If a worker crashes or is killed, the session is rebuilt: its
 cells run again in a new worker and get the recorded answers, so that no function is called twice. Each cell must make
-the same requests as the first time, and have the same output and value. It nearly always does, since random numbers,
-time and the order of sets are the same in every worker. Only the results of ``id``, and the order of a set of objects
-that define no hash, may differ.
+the same requests as the first time, and have the same output and value. This is nearly always so, because random
+numbers, time and the order of sets are the same in every worker. Only the results of ``id``, and the order of a set of
+objects that define no hash, may differ.
 """
 
 import os
@@ -58,11 +58,11 @@ def _run_again(
         ends = [conversation.run(start) for start in cell.starts]
     except LimitReached as reached:
         fault = limit_fault(reached.name, replay_limits)
-        raise RebuildDiverged(f"{title}: run again, it did not finish: {fault.message}") from reached
+        raise RebuildDiverged(f"{title}: in the second run it did not finish: {fault.message}") from reached
     except (FrameTooLong, HostileFrame) as error:
-        raise RebuildDiverged(f"{title}: run again, it ended its worker: {error}") from error
+        raise RebuildDiverged(f"{title}: in the second run it ended its worker: {error}") from error
     except ChannelClosed as error:
-        raise ChannelClosed(f"{title}: run again, it ended its worker: {error}") from error
+        raise ChannelClosed(f"{title}: in the second run it ended its worker: {error}") from error
     recorded.check_ends(ends, cell.ends)
 
 
@@ -113,8 +113,8 @@ class Session:
 
         Raises RebuildDiverged if the worker had to be replaced and its state could not be restored, BadAnswer if a
         result cannot be sent to the plan, and the errors in ``planbook.sandbox.errors`` about workers and sessions. If
-        a host function raises a SandboxError, or a BaseException such as KeyboardInterrupt, it passes through and ends
-        the worker.
+        a host function raises a SandboxError, or a BaseException such as KeyboardInterrupt, that exception passes
+        through and ends the worker.
         """
         with self._exclusive():
             self._current = None
@@ -165,16 +165,16 @@ class Session:
         """Reserve the session for one operation, which belongs to the cell ``growing`` if that is given.
 
         If an exception leaves the block, the worker is ended. Raises SessionBusy if another cell is running or growing
-        (being run in parts), or SandboxClosed.
+        (being run in parts), or SandboxClosed if the session is closed or belongs to another process.
         """
         if self._closed:
             raise SandboxClosed("the session is closed")
         if os.getpid() != self._owner:
-            raise SandboxClosed("the session belongs to another process: open one of your own")
+            raise SandboxClosed("the session belongs to another process: open a new one in this process")
         if growing is not None and self._growing is not growing:
             raise SessionBusy("this cell has ended: begin another one with Session.grow")
         if self._busy or self._growing is not growing:
-            raise SessionBusy("a cell of this session is running; a nested plan needs a session of its own")
+            raise SessionBusy("a cell of this session is running; a nested plan needs its own session")
         self._busy = True
         try:
             yield
@@ -186,7 +186,7 @@ class Session:
             self._busy = False
 
     def _check_code(self, cell: RunningCell, code: str, chars: int, kind: Kind) -> tuple[Fault, ...]:
-        """Return the faults for which the code is refused. ``chars`` is the length of the cell including this code."""
+        """Return the faults for which the code is refused. ``chars`` is the length of the cell, with this code."""
         if chars > self._limits.source_chars:
             return (limit_fault("source", self._limits),)
         return self._answers.compile(code, cell.file, kind).faults
@@ -248,9 +248,9 @@ class Session:
             self._worker.kill()
             self._worker = None
 
-    def _lose(self, worker: WorkerProcess, losses: WorkerLosses, answers: int) -> None:
-        """Count a worker that was lost after this number of answers. Raises WorkersKilled if too many were killed."""
-        losses.count(answers, killed=worker.was_killed())
+    def _lose(self, worker: WorkerProcess, losses: WorkerLosses, answer_count: int) -> None:
+        """Count a worker that was lost after this many answers. Raises WorkersKilled if too many were killed."""
+        losses.count(answer_count, killed=worker.was_killed())
         self._kill()
         if losses.kills == MAX_KILLS:
             place = f"at the same place of cell {len(self._cells) + 1}"

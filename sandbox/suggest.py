@@ -9,42 +9,42 @@ MAX_KNOWN = 500
 MAX_LENGTH = 80
 """Maximum characters of a name that are compared."""
 MAX_COMPARED = 3_000
-"""Maximum number of names that are compared for one cell (a piece of plan code that is run in one go). That takes the
-host at most a second.
+"""Maximum number of names that are compared for one cell (a piece of plan code that is run as a unit). Comparing them
+takes the host at most a second.
 """
 
 Guess = Callable[[str, Collection[str]], str | None]
-"""A function that takes a name and the known names. It returns the one that was most likely meant, or None."""
+"""Takes a name and the known names. Returns the known name that was most likely meant, or None."""
 
 
-def nearest_names(name: str, known: Iterable[str], limit: int = 1) -> list[str]:
+def nearest_names(name: str, known_names: Iterable[str], limit: int = 1) -> list[str]:
     """Return up to ``limit`` known names that were most likely meant, the best first.
 
     Upper and lower case, hyphens and underscores make no difference.
     """
-    by_shape = {_shape(candidate): candidate for candidate in sorted(known)}
+    by_shape = {_shape(candidate): candidate for candidate in sorted(known_names)}
     if len(by_shape) > MAX_KNOWN:
         return []
     return [by_shape[shape] for shape in _nearest(_shape(name), tuple(by_shape), limit)]
 
 
-def closest(name: str, known: Iterable[str]) -> str | None:
+def closest(name: str, known_names: Iterable[str]) -> str | None:
     """Return the known name that was most likely meant, or None."""
-    return next(iter(nearest_names(name, known)), None)
+    return next(iter(nearest_names(name, known_names)), None)
 
 
-def suggestion(name: str, known: Iterable[str]) -> str:
+def suggestion(name: str, known_names: Iterable[str]) -> str:
     """Return ``did you mean `X`?``, or "" if no name is close."""
-    near = closest(name, known)
+    near = closest(name, known_names)
     return f"did you mean `{near}`?" if near else ""
 
 
-def did_you_mean(name: str, known: Iterable[str], introduction: str = "there are") -> str:
+def did_you_mean(name: str, known_names: Iterable[str], introduction: str = "there are") -> str:
     """Return the end of a message about an unknown name: ``; did you mean X? There are X, Y``.
 
     ``introduction`` precedes the list of known names.
     """
-    names = list(known)
+    names = list(known_names)
     guess = closest(name, names)
     hint = f"did you mean {guess}? {introduction.capitalize()}" if guess else introduction
     return f"; {hint} {', '.join(names)}"
@@ -56,10 +56,10 @@ class Guesser:
     def __init__(self) -> None:
         self._remaining = MAX_COMPARED
 
-    def closest(self, name: str, known: Collection[str]) -> str | None:
-        """Return the known name that was most likely meant, or None if there is none or no comparison is left."""
-        self._remaining -= len(known)
-        return closest(name, known) if self._remaining >= 0 else None
+    def closest(self, name: str, known_names: Collection[str]) -> str | None:
+        """Return the known name that was most likely meant, or None if no name is close or no comparisons are left."""
+        self._remaining -= len(known_names)
+        return closest(name, known_names) if self._remaining >= 0 else None
 
 
 @lru_cache(256)

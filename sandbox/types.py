@@ -1,4 +1,4 @@
-"""Limits, faults and results of cells. A cell is a piece of plan code that is run in one go, in a worker process."""
+"""Limits, faults and results of cells. A cell is a piece of plan code that is run as a unit, in a worker process."""
 
 from dataclasses import dataclass
 from enum import StrEnum
@@ -43,7 +43,7 @@ class Limits(BaseModel):
     @model_validator(mode="before")
     @classmethod
     def _check_names(cls, limits: object) -> object:
-        """Raise an error that names the nearest limit, or all limits, if one is misspelt."""
+        """If a limit is misspelt, raise an error that names the nearest limit, or all limits if none is near."""
         for name in limits if isinstance(limits, dict) else ():
             if name not in cls.model_fields:
                 near = closest(str(name), cls.model_fields)

@@ -85,9 +85,10 @@ def read_game(game_id: str) -> AlfworldGame:
     """Return a game, read from its file. Raises EnvironmentBroken if the file cannot be read."""
     path = game_path(game_id)
     try:
-        return AlfworldGame(game_id, json.loads(path.read_bytes()))
-    except (OSError, ValueError) as error:
-        raise EnvironmentBroken(f"alfworld: {path} cannot be read: {error}") from error
+        return AlfworldGame(game_id, dict(json.loads(path.read_bytes())))
+    except (OSError, TypeError, ValueError) as error:
+        fault = f"alfworld: {path} cannot be read: {error}"
+        raise EnvironmentBroken(f"{fault}; if it is damaged, download it again") from error
 
 
 def peek(game_id: str) -> tuple[str, bool]:

@@ -26,7 +26,7 @@ from planbook.terminal.printing import spending
 from planbook.workers import Execution, check_roles
 
 BUILD_SEEDS = range(1000)
-"""Seeds of the building tasks of environments that generate tasks from seeds. Tests use other seeds."""
+"""Seeds of the tasks of `planbook build`, if the environment generates tasks from seeds. Tests use other seeds."""
 RULE_ROLES = ("builder", "consolidator")
 PLAYING_OPTIONS = frozenset({"planner", "planner_options", "split", "seeds", "repeats", "limits", "procedures_first"})
 """Options that cannot be combined with ``--from``, since its episodes have been played already."""
@@ -64,7 +64,7 @@ def build_command(settings: Settings) -> tuple[int, Summary]:
 
 
 def build(settings: Settings) -> tuple[int, Summary]:
-    """Begin a building run, or resume the one in the folder or in ``--resume``; play and learn to its end."""
+    """Begin a build, or resume the run that ``--out`` or ``--resume`` names. Play and learn until the run ends."""
     if settings.resume is not None:
         return play_settings(settings, "")
     config = config_from_sources(settings) if settings.sources else building_config(settings)
@@ -74,7 +74,7 @@ def build(settings: Settings) -> tuple[int, Summary]:
 
 
 def building_config(settings: Settings) -> Config:
-    """Return the configuration of a building run that plays its own episodes."""
+    """Return the configuration of a build that plays its own episodes."""
     planner = settings.planner or "automanual"
     learning = settings.learning()
     settings_with_tasks = settings.with_default_tasks(BUILD_SEEDS, learning.tasks_per_type, ("train",))
@@ -86,7 +86,7 @@ def building_config(settings: Settings) -> Config:
 
 
 def config_from_sources(settings: Settings) -> Config:
-    """Return the configuration of a building run that learns from recorded episodes (``--from``)."""
+    """Return the configuration of a build that learns from recorded episodes (``--from``)."""
     from planbook.learning.copying import environment_of, planned_by, read_source  # its schema takes a while to import
 
     settings.refuse("--from", PLAYING_OPTIONS)
@@ -135,7 +135,7 @@ def formulate_command(run: Path, tokens: int | None, settings: Settings) -> tupl
 def formulate(
     folder: Path, models: Mapping[str, str], tokens: int | None, execution: Execution
 ) -> tuple[int, FormulateResult]:
-    """Write the manuals of a building run from its rules, and export them to files."""
+    """Write the manuals of a run of `planbook build` from its rules, and export them to files."""
     out = console()
     with closing(Run.open(folder, to_play=True)) as run:
         if run.config.learning is None:

@@ -153,7 +153,7 @@ def plan_code(plan: Path, settings: Settings) -> GivenCode:
 
 
 def procedures_in(plan: Path) -> list[Procedure]:
-    """Return the procedures in a file: the one that defines ``solve``, or all of a module; or none if it is a plan."""
+    """Return the procedures in a file: the one in a file that defines ``solve``, all of a module, or none of a plan."""
     text = read_plan(plan)
     if is_procedure(text):
         return [parse_procedure(text, plan.name, plan.resolve().parent.parent / "helpers")]
@@ -181,9 +181,9 @@ def check_plan(plan: Path, settings: Settings) -> list[Fault]:
         return check(text, functions, attributes=attributes, names=names | {TASK}, modules=environment.modules)
     faults: dict[Fault, None] = {}
     for procedure in procedures:
-        known = names | bound_names(procedure.helpers)
+        defined = names | bound_names(procedure.helpers)
         found = check_procedure(
-            procedure.code, functions, attributes=attributes, names=known, modules=environment.modules
+            procedure.code, functions, attributes=attributes, names=defined, modules=environment.modules
         )
         faults |= dict.fromkeys(_move_to_file_line(fault, procedure.code, text) for fault in found)
     return [*faults]

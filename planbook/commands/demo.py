@@ -100,7 +100,7 @@ class Demo:
             self._show_next(built)
 
     def _show_next(self, built: Path) -> None:
-        """Write the report of the building run, and suggest what to try next."""
+        """Write the report of the build, and suggest what to try next."""
         self.screen.print("Report, to open in a browser: ", end="")
         report_runs((built,), None, None)
         plan = min((built / "learnt").rglob("procedures/*.py"))

@@ -61,14 +61,14 @@ def effect_command(library: Path, parts: str, settings: Settings) -> tuple[int, 
     if not models_by_role(settings.models) and not settings.planner:
         models = ", ".join(dict.fromkeys(building.models.values())) if building else ""
         raise errors.BadArgument(
-            f"name the model that plays with --model{f' ({library} was built with {models})' if models else ''}; or "
+            f"use --model to name the model that plays{f' ({library} was built with {models})' if models else ''}; or "
             "measure the procedures alone, which ask no model, with --planner procedures"
         )
     return play_effects(config, chosen or known, settings.out or new_folder(config), Series(settings))
 
 
 def play_effects(config: Config, parts: Sequence[str], out: Path, series: Series) -> tuple[int, Effects]:
-    """Play a test run with everything, and one without each part, in folders below ``out``; print the effects.
+    """Play a test run with all parts, and for each part a run without it, in folders below ``out``. Print the effects.
 
     A run without a part plays only the tasks that use it. Stops after the first run that is interrupted or whose budget
     ends; the same command continues from there. Raises BadArgument if the settings of a run are invalid, or BadRun if
@@ -108,11 +108,11 @@ def play_effects(config: Config, parts: Sequence[str], out: Path, series: Series
 
 def _ablations(config: Config, parts: Sequence[str]) -> Mapping[str, tuple[Config, list[Task]]]:
     """Map each part to the configuration without it, and to the tasks whose recalled knowledge changes without it."""
-    tasks, known, ablations = tasks_of(config), memory_of(config), dict[str, tuple[Config, list[Task]]]()
+    tasks, memory, ablations = tasks_of(config), memory_of(config), dict[str, tuple[Config, list[Task]]]()
     for part in parts:
         ablated = config.model_copy(update={"without": tuple(sorted({*config.without, part}))})
-        memory = memory_of(ablated)
-        affected = [task for task in tasks if _used(config, memory.recall(task)) != _used(config, known.recall(task))]
+        reduced = memory_of(ablated)
+        affected = [task for task in tasks if _used(config, reduced.recall(task)) != _used(config, memory.recall(task))]
         ablations[part] = ablated, affected
     return ablations
 

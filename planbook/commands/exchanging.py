@@ -102,8 +102,8 @@ def skills_export(run: Path, out: Path | None) -> CommandResult:
     exported = export_skills(run, out)
     for name, folder in exported.skills.items():
         console().print(f"{name}: {folder}", markup=False, soft_wrap=True)
-    for kind, reason in exported.left_out.items():
-        ERRORS.print(f"Left out {kind}: {reason}", style="yellow", markup=False, soft_wrap=True)
+    for task_type, reason in exported.left_out.items():
+        ERRORS.print(f"Left out {task_type}: {reason}", style="yellow", markup=False, soft_wrap=True)
     return errors.OK, exported
 
 
@@ -127,7 +127,7 @@ def verify(folder: Path, settings: Settings) -> CommandResult:
 
 
 def _verify_skill(folder: Path, settings: Settings) -> tuple[int, "VerifiedSkill"]:
-    """Play a skill on the tasks of its evidence, in a run of its own. Return its exit code and the result."""
+    """Play a skill on the tasks of its evidence, in a separate run. Return its exit code and the result."""
     from planbook.export import skills as exported
 
     if not exported.has_evidence(folder):

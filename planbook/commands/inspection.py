@@ -214,7 +214,7 @@ def _roles(strategy: Method) -> str:
 
 
 def _shipped_demonstrations(strategy: Method) -> dict[str, tuple[str, ...]]:
-    """Map each environment to the demonstrations that ship for it. Empty for a method that shows none."""
+    """Map each environment to the demonstrations that ship for it. Empty if the method shows no demonstrations."""
     names = strategy.demonstrations
     environments = sorted(known_environments()) if names else []
     return {environment: existing_demonstrations(environment, names) for environment in environments}

@@ -41,7 +41,7 @@ def join_command(run: Path, settings: Settings) -> tuple[int, JoinResult]:
     execution = settings.execution()
     with closing(Run.open(run)) as opened:
         if opened.config.learning is not None:
-            raise errors.BadArgument(f"{run} is a building run, which plays one episode after another")
+            raise errors.BadArgument(f"{run} learns from one episode after another, so no other process can join it")
         if not opened.is_played:
             raise errors.BadRun(f"no process plays {run}; resume it with: planbook run --resume {run}")
         check_config(opened.config, run)

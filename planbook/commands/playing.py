@@ -88,15 +88,15 @@ def play(
     """Begin a run, or resume it if the folder already holds it, and play it to the end.
 
     ``store`` is the URL of a database for the events; by default, the folder keeps them. ``tasks`` replaces the tasks
-    that the configuration selects. ``rerun_of`` is the folder of the run that this one repeats, and ``forked`` the
-    episode and action from which it was forked.
+    that the configuration selects. ``rerun_of`` is the folder of the run that this one repeats, and ``forked`` names
+    the episode and action from which it was forked.
     """
     check_ablations(config.without, building=config.learning is not None)
     check_roles(config)
     check_naive_plan(config)
     check_streaming(config)
     check_executor(config, execution)
-    if out is None or not is_run(out):  # an existing run has its own price table, and checks that
+    if out is None or not is_run(out):  # an existing run checks its own price table
         check_money(config.models.values(), execution.budget, execution.prices)
     tasks = tasks_of(config) if tasks is None else tasks
     memory = initial_memory(config, tasks)
@@ -182,7 +182,8 @@ def play_run(
         )
     if isinstance(stopped, BudgetEnded):
         out.print(
-            f"Stopped: {stopped}. Resume with: {_resume_line(run, execution)} --budget {stopped.larger}", soft_wrap=True
+            f"Stopped: {stopped}. Resume with: {_resume_line(run, execution, '--budget', stopped.larger)}",
+            soft_wrap=True,
         )
         return errors.OUT_OF_BUDGET, summary
     if stopped is not None:
@@ -192,7 +193,7 @@ def play_run(
 
 
 def _formulate(run: Run, stopped: BudgetEnded) -> bool:
-    """Write the manual of a building run with the reserved share of the budget. Return True if it was written."""
+    """Write the manual of a build with the reserved share of the budget. Return True if it was written."""
     from planbook.learning.stages import formulate_with_reserve
 
     return formulate_with_reserve(run, stopped)
@@ -237,7 +238,7 @@ def _first_error(run: Run, endings: Mapping[int, Ending]) -> Iterator[str]:
 
 
 def _short_error(fault: Fault) -> str:
-    """Return an error in one line, with its line numbers, and the option that changes the limit if one was exceeded."""
+    """Return an error in one line, with its line numbers. If a limit was exceeded, name the option that changes it."""
     if fault.type == "reply":
         return first_line(fault.message)
     callers = f" (called from line {', '.join(map(str, fault.callers[::-1]))})" if fault.callers else ""
@@ -246,13 +247,17 @@ def _short_error(fault: Fault) -> str:
     return f"{first_line(str(fault))}{callers}{limit_hint}"
 
 
-def _resume_line(run: Run, execution: Execution) -> str:
-    """Return the command that resumes a run with the same options."""
-    return shlex.join(["planbook", "run", "--resume", str(run.folder), *execution.command_options()])
+def _resume_line(run: Run, execution: Execution, *more: str) -> str:
+    """Return the command that resumes a run with the same options and ``more``, or the call, if it needs objects."""
+    options = [*execution.command_options(), *more]
+    if any(name.startswith("object:") for name in (run.config.env, *run.config.models.values())):
+        same = " ".join(["the same objects", *(["and", *options] if options else [])])
+        return f"planbook.run(resume={str(run.folder)!r}, ...), with {same}"
+    return shlex.join(["planbook", "run", "--resume", str(run.folder), *options])
 
 
 def _print_learned(results: RunResults, out: Console) -> None:
-    """Print what a building run has learned, and the folders that hold it."""
+    """Print what a run of `planbook build` has learned, and the folders that hold it."""
     from planbook.learning.cost import coverage_lines
     from planbook.learning.stages import export
 
@@ -261,19 +266,19 @@ def _print_learned(results: RunResults, out: Console) -> None:
     folders, max_rules = export(run), run.config.learning.max_rules
     initial = knowledge.learned_in(run, after=0)
     for group, state in knowledge.learned_in(run).items():
-        known, title = state.knowledge, "" if group == EVERYTHING else f"{group}: "
+        learned, title = state.knowledge, "" if group == EVERYTHING else f"{group}: "
         out.print(
-            f"{title}{counted(len(known.rules), 'rule')} after {counted(len(state.history.entries), 'change')}, "
-            f"{counted(len(known.skills), 'skill')}, {counted(len(known.reflections), 'reflection')}, "
-            f"{counted(len(known.procedures), 'procedure')}.",
+            f"{title}{counted(len(learned.rules), 'rule')} after {counted(len(state.history.entries), 'change')}, "
+            f"{counted(len(learned.skills), 'skill')}, {counted(len(learned.reflections), 'reflection')}, "
+            f"{counted(len(learned.procedures), 'procedure')}.",
             soft_wrap=True,
         )
-        if known.found:
-            out.print(f"{title}{versions_line(known.found, initial[group].knowledge.found)}", soft_wrap=True)
+        if learned.found:
+            out.print(f"{title}{versions_line(learned.found, initial[group].knowledge.found)}", soft_wrap=True)
         if knowledge.manual_is_outdated(run, group, state):
-            again = f"planbook formulate {shlex.quote(str(run.folder))}"
-            out.print(f"{title}The manual is older than the last rules; write it again: {again}", soft_wrap=True)
-        if (excess := len(known.rules) - max_rules) > 0:
+            command = f"planbook formulate {shlex.quote(str(run.folder))}"
+            out.print(f"{title}The manual is older than the last rules; write it again: {command}", soft_wrap=True)
+        if (excess := len(learned.rules) - max_rules) > 0:
             out.print(f"{counted(excess, 'rule')} more than --max-rules: {OVER_LIMIT}", style="yellow", soft_wrap=True)
         for line in coverage_lines(run, group, state):
             out.print(line, markup=False, soft_wrap=True)
@@ -302,7 +307,7 @@ def _play_with_progress(
     progress = Progress(run, title, len(run.entries()), finished_before.values(), lambda: listener.switches.paused)
 
     def on_ending(entry: Entry, ending: Ending) -> None:
-        if entry.index in finished_before:  # a resumed building run reports its earlier episodes once more
+        if entry.index in finished_before:  # a resumed build reports its earlier episodes once more
             return
         progress.count(entry, ending)
         if run.config.learning:
@@ -319,7 +324,7 @@ def _play_with_progress(
 
 
 def _finished_endings(run: Run) -> dict[int, Ending]:
-    """Map the index of each finished episode to its ending. If the run learns, it must have learned from it."""
+    """Map the index of each finished episode to its ending. If the run learns, it has also learned from the episode."""
     endings = recorded_endings(run)
     if not run.config.learning or "online" in run.config.without:
         return endings

@@ -13,8 +13,8 @@ from planbook.planner import METHODS, Memory, method
 def check_procedures(memory: Memory, config: Config, tasks: Sequence[Task]) -> None:
     """Warn about task types without a procedure.
 
-    Raises BadProcedure if a procedure is invalid, or BadArgument if no type has one. The latter is no error with
-    ``--after``: the first test runs of a learning curve play before any procedure was learned.
+    Raises BadProcedure if a procedure is invalid, or BadArgument if no type has one. With ``--after``, the latter is
+    allowed: the first test runs of a learning curve use the knowledge from before any procedure was learned.
     """
     if config.types == FOUND:
         _check_matches(memory, config, tasks)
@@ -33,11 +33,11 @@ def check_procedures(memory: Memory, config: Config, tasks: Sequence[Task]) -> N
 
 def _check_matches(memory: Memory, config: Config, tasks: Sequence[Task]) -> None:
     """Warn about goals that match no procedure with certainty. Goals that only an episode reveals are not checked."""
-    known = [task.model_copy(update=config.task_overrides(task)) for task in tasks]
-    unmatched = sum(bool(task.goal) and memory.recall(task).procedure is None for task in known)
+    visible = [task.model_copy(update=config.task_overrides(task)) for task in tasks]
+    unmatched = sum(bool(task.goal) and memory.recall(task).procedure is None for task in visible)
     if unmatched:
         ERRORS.print(
-            f"No procedure is certain for {unmatched} of {len(known)} goals: those count as no_plan.", style="yellow"
+            f"No procedure is certain for {unmatched} of {len(visible)} goals: those count as no_plan.", style="yellow"
         )
 
 

@@ -28,7 +28,7 @@ class SummaryWithTable(Summary):
 
 
 def with_table(summary: Summary) -> SummaryWithTable:
-    """Print a run's figures next to those of papers, and return its summary with that table.
+    """Print a run's figures next to the figures of papers, and return the run's summary with this table.
 
     Raises BadRun or BadKnowledge if the run or the manual that it used cannot be read.
     """

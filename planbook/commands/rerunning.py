@@ -1,7 +1,7 @@
 """Commands that play a run again and compare: replay RUN, rerun, fork.
 
-*replay* repeats the recorded actions in the environment. *rerun* plays the whole run anew, with its models. *fork* does
-so from one action of one episode, with a change.
+*replay* repeats the recorded actions in the environment. *rerun* plays the whole run anew, with its models. *fork*
+plays one episode anew from one of its actions, with a change.
 """
 
 import time
@@ -40,8 +40,8 @@ from planbook.workers import Execution
 class Rerun(BaseModel):
     """Output of ``rerun --json`` and ``fork --json``.
 
-    ``differed`` lists the inputs that changed, ``episodes`` the episodes with another result. If ``deterministic`` is
-    True, no episode should have another result. ``learnt_the_same`` is None unless the runs are building runs.
+    ``differed`` lists the inputs that changed, ``episodes`` lists the episodes with another result. If
+    ``deterministic`` is True, no episode should have another result. ``learnt_the_same`` is None unless the runs learn.
     """
 
     model_config = ConfigDict(frozen=True)
@@ -149,7 +149,7 @@ def _show_changes(out: Console, folder: Path, repeat: Repeat) -> None:
 
 
 def _environment_changes(first: Run, second: Run) -> tuple[str, ...]:
-    """Describe versions that have changed, of those that an environment reports only when it is played."""
+    """Describe the changed versions among those that an environment reports only when it is played."""
     before, after = _environment_versions(first), _environment_versions(second)
     changed = [name for name in before if name in after and after[name] != before[name]]
     return tuple(f"{name}: {before[name]}, now {after[name]}" for name in changed)

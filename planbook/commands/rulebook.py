@@ -1,4 +1,4 @@
-"""The command that shows the rules of a building run and their history, and undoes changes."""
+"""The command that shows the rules of a run of `planbook build` and their history, and undoes changes."""
 
 from collections.abc import Callable, Mapping
 from contextlib import closing
@@ -29,7 +29,7 @@ def _group(run: Run, name: str | None) -> tuple[str, KnowledgeState]:
         raise BadArgument(f"this run keeps rules by task type; name one with --group: {', '.join(sorted(states))}")
     chosen = name or next(iter(states))
     if chosen not in states:
-        raise BadArgument(f"--group {chosen}: no such group; there are {', '.join(sorted(states))}")
+        raise BadArgument(f"--group {chosen}: no such group; the groups are {', '.join(sorted(states))}")
     return chosen, states[chosen]
 
 

@@ -30,12 +30,12 @@ FREE = "session"
 @options("Environment", "split", "types", "seeds", "tasks", "limits", "seed", "actions", "library", "unsafe_no_sandbox")
 def mcp(settings: Settings) -> int:
     """Serve an environment to an MCP client over stdio: check_plan, run_plan, verified procedures and the manual."""
-    from planbook.serving.server import serve  # the SDK takes a while to import, and is an extra
+    from planbook.serving.server import serve  # the SDK is slow to import, and is an optional dependency
     from planbook.serving.session import PlanSession
 
     with redirect_stdout(sys.stderr):  # modules may print when they are loaded
         environment, chosen = settings.environment(), settings.environment_options()
-        tasks, known = tasks_of(settings, environment, chosen), knowledge(settings)
+        tasks, learned = tasks_of(settings, environment, chosen), knowledge(settings)
     actions = DEFAULT_ACTIONS if settings.actions is None else settings.actions
     limits = EpisodeSettings(actions, settings.limits, str(settings.seed))
     with Sandbox(modules=environment.modules, unsafe_no_sandbox=settings.unsafe_no_sandbox) as sandbox:
@@ -43,13 +43,13 @@ def mcp(settings: Settings) -> int:
             lambda: PlanSession(environment(chosen), sandbox, tasks, limits),
             render_environment(environment, chosen),
             tasks,
-            known,
+            learned,
         )
     return errors.OK
 
 
 def tasks_of(settings: Settings, environment: type[Environment], chosen: BaseModel) -> Sequence[Task]:
-    """Return the selected tasks, or a single free task if the environment is made of tools and has no tasks.
+    """Return the selected tasks, or one task with an open goal if the environment consists of tools and has no tasks.
 
     Raises BadSelection if no task has the selected ids or types.
     """

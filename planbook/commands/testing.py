@@ -32,7 +32,7 @@ from planbook.wording import NO_FIGURE, fixed, interval
 
 STOPPED = (errors.INTERRUPTED, errors.OUT_OF_BUDGET)
 TEST_SEEDS = range(1000, 2000)
-"""Seeds of the test tasks of environments that generate tasks from seeds. Building uses other seeds."""
+"""Seeds of the tasks of `planbook test`, if the environment generates tasks from seeds. Builds use other seeds."""
 TEST_TASKS_PER_TYPE = 6
 
 
@@ -42,7 +42,7 @@ class CurvePoint(BaseModel):
     model_config = ConfigDict(frozen=True)
 
     after: int
-    """The number of building tasks whose knowledge the test run used."""
+    """The test run used the knowledge as it was after this many building tasks."""
     interval: tuple[float, float] | None
     """95 % interval of the share of solved tasks, or None if some episodes were not played."""
     until_then: BuildingState
@@ -95,7 +95,7 @@ def test_config(settings: Settings) -> Config:
 
 
 class Series:
-    """Plays several runs, one after another, from one budget."""
+    """Plays several runs, one after another. They share one budget."""
 
     def __init__(self, settings: Settings) -> None:
         self._execution, self._store, self.prices = settings.execution(), settings.store, settings.prices
@@ -120,15 +120,15 @@ class Series:
 def unspent_budget(budget: Budget, spent: Spending) -> Budget:
     """Return the unspent part of a budget."""
     limits = {name: getattr(budget, name) for name in ("calls", "tokens", "money", "actions", "seconds")}
-    rest = {name: max(0, limit - (getattr(spent, name) or 0)) for name, limit in limits.items() if limit is not None}
-    return budget.model_copy(update=rest)
+    unspent = {name: max(0, limit - (getattr(spent, name) or 0)) for name, limit in limits.items() if limit is not None}
+    return budget.model_copy(update=unspent)
 
 
 def play_curve(config: Config, after: Sequence[int], out: Path, series: Series) -> tuple[int, Curve]:
     """Play a test run for each number of building tasks, in folders below ``out``, and print the curve.
 
     Stops after the first run that is interrupted or whose budget ends; the same command continues from there. Raises
-    BadArgument if there is no building run to test, or BadRun if a run cannot be read or continued.
+    BadArgument if the library is not a run of `planbook build`, or BadRun if a run cannot be read or continued.
     """
     cost, points, exit_code = _building_cost(config, after, series.prices), list[CurvePoint](), errors.OK
     for number in after:
@@ -150,19 +150,19 @@ def play_curve(config: Config, after: Sequence[int], out: Path, series: Series) 
 def _building_cost(config: Config, after: Sequence[int], prices: Path | None) -> BuildingCost:
     folder = config.library_folder
     if not is_run(folder):
-        raise errors.BadArgument("--after N,N: the building tasks are those of a building run; name it with --library")
+        raise errors.BadArgument("--after N,N: a learning curve needs a run of `planbook build` as --library")
     with closing(Run.open(folder)) as run:
         check_environment(config.model_copy(update={"after": max(after)}), run)
         return read_run(run, price=prices_from(prices) if prices else None).building_cost()
 
 
 def curve_payoffs(points: Sequence[CurvePoint]) -> dict[str, LearningPayoff | None]:
-    """Map the number of building tasks to the cost of a solved task, compared with that without building tasks."""
+    """Map the number of building tasks to the cost of a solved task, compared with the cost without building tasks."""
     costs = {str(point.after): point.summary.paying for point in points}
     baseline = costs.get("0")
     return {
-        name: paying.compared_with("no building tasks", baseline) if paying and baseline else paying
-        for name, paying in costs.items()
+        number: payoff.compared_with("no building tasks", baseline) if payoff and baseline else payoff
+        for number, payoff in costs.items()
     }
 
 

@@ -103,7 +103,7 @@ def _failed(ending: Ending) -> bool:
 
 
 def _last_attempt(entry: Entry, events: list[Event], task: Task | None = None) -> Trajectory:
-    """Return the last attempt at an episode, which may still be played.
+    """Return the last attempt at an episode, which may still be in progress.
 
     Without a task, raises BadArgument if the attempt has not reset the environment yet.
     """
@@ -268,7 +268,7 @@ def _read_runs(folders: Iterable[Path], price: Pricing | None) -> tuple[list[Run
 
 
 def _matching_runs(runs: Sequence[RunResults], where: Sequence[str]) -> list[RunResults]:
-    """Return the runs with these settings. Raises BadArgument if there are none, with the values that exist."""
+    """Return the runs with these settings. Raises BadArgument, which lists the existing values, if there are none."""
     chosen = list(runs)
     for short_name, value in parse_where(where).items():
         name = full_name(short_name, (run.run.config for run in runs))

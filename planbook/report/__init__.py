@@ -1,10 +1,10 @@
 """The viewer behind `planbook report` and `planbook watch`: one HTML page, made from the stores of runs.
 
 ``page`` assembles the page from the sections of each run and from its episodes. A section is a list of ``blocks``:
-paragraphs, tables and so on, as JSON. ``sections`` makes them. ``charts`` makes their charts, ``learned`` the blocks
-about what a building run learned, and ``trust`` those about costs, outcomes and inputs. ``episodes`` makes a row for
-each episode and a document of everything that happened in it, and compresses the documents. ``viewer/`` has the
-template, the style and the scripts.
+paragraphs, tables and so on, as JSON. ``sections`` makes them. ``charts`` makes their charts, ``learned`` makes the
+blocks about what `planbook build` learned, and ``trust`` makes the blocks about costs, outcomes and inputs.
+``episodes`` makes a row for each episode and a document of everything that happened in it, and compresses the
+documents. ``viewer/`` has the template, the style and the scripts.
 """
 
 from collections import Counter
@@ -38,8 +38,8 @@ def report_runs(
 ) -> tuple[int, ReportResult]:
     """Write a page about runs to the file ``out``, and return the exit code and the JSON output.
 
-    By default, the page of one run is written into its folder, and that of several into the current folder.
-    ``episodes`` selects the episodes that can be opened: "all", "failed", a number of episodes from the first, or None
+    By default, the page of one run is written into its folder, and a page of several runs into the current folder.
+    ``episodes`` selects the episodes that can be opened: "all", "failed", a number N for the first N, or None
     for as many as fit on a page of reasonable size. ``prices`` is a price table, by default each run's own.
 
     Raises BadRun if a run cannot be read, BadArgument if the selection is invalid or the file cannot be written, or

@@ -1,7 +1,7 @@
 """The blocks of a page, as JSON: paragraphs, tables, lists, code, charts.
 
-``viewer/page.js`` draws all kinds of blocks, ``viewer/page.html`` those that must be visible without JavaScript. A line
-of text is a string, or a list of parts: strings, and texts in an HTML element.
+``viewer/page.js`` draws blocks of all kinds, ``viewer/page.html`` the blocks that must be visible without JavaScript. A
+line of text is a string, or a list of parts: strings, and texts in an HTML element.
 """
 
 from collections.abc import Iterable, Sequence
@@ -93,7 +93,7 @@ def code(text: str) -> Block:
 
 
 def section(title: str, kind: str, blocks: Iterable[Block], *, static: bool = False) -> Block:
-    """Return a section of a run; a ``static`` one is shown without JavaScript."""
+    """Return a section of a run; a ``static`` section is shown even without JavaScript."""
     return {"title": title, "class": kind, "blocks": list(blocks), "static": static}
 
 

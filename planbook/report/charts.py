@@ -145,14 +145,14 @@ def _curve(runs: Mapping[int, RunResults], setting: str) -> dict[str, Any]:
 
 
 def with_options(run: RunResults) -> dict[str, Any]:
-    """Return a run's configuration as JSON, with the options of its method that have their defaults, too."""
+    """Return a run's configuration as JSON, including options of its method that have their default values."""
     config = run.run.config
     options = effective_options(config, min(run.environments, default=config.env))
     return {**config.model_dump(mode="json"), "planner_options": options}
 
 
 def _knowledge(run: RunResults) -> Iterator[Chart]:
-    """Yield a line chart: the number of rules, skills and so on that a building run knew after each episode."""
+    """Yield a line chart: the number of rules, skills and so on that `planbook build` knew after each episode."""
     if not run.steps:
         return
     series = [

@@ -33,7 +33,7 @@ CHUNK = 200_000
 TEXT = "\x01"
 """Key of a reference to a long text. No other key is equal to it, since ``escape_json`` escapes it elsewhere."""
 LONG_TEXT = 400
-"""Number of characters from which on a text is stored separately, once for all episodes that contain it."""
+"""Texts with at least this many characters are stored separately, once for all episodes that contain them."""
 
 
 @dataclass(frozen=True)
@@ -63,7 +63,7 @@ class Items:
 
     def __init__(self) -> None:
         self.size = 0
-        """Number of characters of the full chunks, compressed."""
+        """Number of compressed characters in the full chunks."""
         self._chunks: list[Chunk] = []
         self._open: list[str] = []
         self._open_size = self._count = 0
@@ -268,7 +268,7 @@ class DocumentPacker:
 
 
 def selected_episodes(run: RunResults, selection: str | None) -> Sequence[Result]:
-    """Return the selected episodes that have begun. By default these are all, with the failed ones first.
+    """Return the selected episodes that have begun. By default, these are all of them, failed episodes first.
 
     Raises BadArgument for an invalid selection.
     """

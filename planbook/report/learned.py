@@ -1,4 +1,4 @@
-"""What a building run learned, as blocks of the page: the manual, each rule with its evidence, procedures and so on."""
+"""What `planbook build` learned, as blocks of the page: the manual, each rule with its evidence, and so on."""
 
 from collections.abc import Iterator, Mapping
 from functools import cache
@@ -16,15 +16,15 @@ from planbook.rules import NO_EVIDENCE, Applied, Evidence, Rule, count_evidence,
 from planbook.wording import counted
 
 KINDS = ("rule", "procedure", "skill", "reflection")
-"""What a building run learns; ``Knowledge`` has an attribute with all of each kind, such as ``rules``."""
+"""What `planbook build` learns. For each kind, ``Knowledge`` has an attribute, such as ``rules``."""
 INERT = ("link", "autolink", "image", "html_inline", "html_block", "reference")
 """Kinds of Markdown that are shown as written, since a model wrote the text."""
 HEADING_SHIFT, LOWEST_HEADING = 3, 6
-"""Number of levels by which the headings of a manual are lowered, below those of the page, and the lowest level."""
+"""The headings of a manual are lowered by this many levels, below the page's own headings; and the lowest level."""
 
 
 def final_states(run: RunResults) -> Mapping[str, KnowledgeState]:
-    """Map each group of tasks to the final knowledge of a building run about it. Empty for other runs."""
+    """Map each group of tasks to what `planbook build` finally knew about it. The dict is empty for other runs."""
     return learned_in(run.run) if run.run.config.learning is not None else {}
 
 
@@ -38,19 +38,19 @@ def count_learned(states: Mapping[str, KnowledgeState]) -> tuple[str, str]:
 
 def learned_blocks(run: RunResults, anchor: str, states: Mapping[str, KnowledgeState]) -> Iterator[Block]:
     """Yield everything that was learned, one group of tasks after the other."""
-    first = learned_in(run.run, after=0)
+    start = learned_in(run.run, after=0)
     for number, (name, state) in enumerate(states.items()):
         if name != EVERYTHING:
             yield blocks.heading(name)
-        yield from _group(f"{anchor}-learned-{number}", state, with_manual(run.run, name, state), first[name].knowledge)
+        yield from _group(f"{anchor}-learned-{number}", state, with_manual(run.run, name, state), start[name].knowledge)
 
 
-def _group(anchor: str, state: KnowledgeState, known: Any, library: Any) -> Iterator[Block]:
+def _group(anchor: str, state: KnowledgeState, known: Any, initial: Any) -> Iterator[Block]:
     rules, evidence = known.rules, count_evidence(state.citations)
     if known.manual:
         yield blocks.details("manual", [{"block": "prose", "tree": prose(known.manual)}], "noted manual")
     if known.found:
-        yield blocks.paragraph(versions_line(known.found, library.found))
+        yield blocks.paragraph(versions_line(known.found, initial.found))
     if rules:
         ids = {rule.id for rule in rules}
         rule_blocks = [_rule(anchor, rule, evidence.get(rule.id, NO_EVIDENCE), ids) for rule in rules]
@@ -91,7 +91,7 @@ def _rule(anchor: str, rule: Rule, evidence: Evidence, ids: set[str]) -> Block:
 def step_text(scope: str, body: Mapping[str, Any]) -> str | None:
     """Return the rules that one step of learning changed, and how much was known after it.
 
-    Return None for the body of an event that is no step of learning.
+    Return None for the body of an event that is not a step of learning.
     """
     if "history" not in body:
         return None

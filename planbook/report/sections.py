@@ -74,8 +74,8 @@ def facts(ended: RunResults, run: RunResults) -> Block:
         ("Result", [bold(f"{summary.solved:,} of {summary.tasks:,}"), " solved"], note)
     ]
     if states := final_states(run):
-        known, changes = count_learned(states)
-        rows.append(("Learned", [bold(known)], changes))
+        counts, changes = count_learned(states)
+        rows.append(("Learned", [bold(counts)], changes))
     price = money_per_solved(cost, summary.solved)
     tokens = counted(cost.tokens, "token") + (ESTIMATED if cost.estimated else "")
     spent = [counted(cost.actions, "action"), tokens, *([format_clock(run.seconds)] if run.seconds else [])]
@@ -102,7 +102,7 @@ def _failed(run: RunResults, anchor: str, cause: str) -> Line:
 
 
 def branch_blocks(run: Run) -> Iterator[Block]:
-    """Yield a table for each episode of which `planbook fork` has made branches: the actions of all, side by side.
+    """Yield a table for each episode that `planbook fork` has branched: its actions next to those of its branches.
 
     If the run is itself a branch, yield one table: the branch next to the original episode.
     """
@@ -173,7 +173,7 @@ def settings_blocks(run: RunResults) -> Iterator[Block]:
 
 
 def comparison_blocks(runs: Sequence[RunResults]) -> Iterator[Block]:
-    """Yield a table of several runs, and what distinguishes each from the first on the tasks that both played.
+    """Yield a table of several runs, and what distinguishes each run from the first on the tasks that both played.
 
     A run that cannot be compared with the first is named, and has no paired differences.
     """

@@ -1,4 +1,4 @@
-"""The sections from which readers judge the figures of a run: costs, outcomes, false claims, and inputs.
+"""The sections that help readers to judge the figures of a run: costs, outcomes, false claims, and inputs.
 
 A claim is a statement of the agent about its whole task: that it is solved, or that it is not.
 """
@@ -10,7 +10,7 @@ from typing import Any
 from planbook.config import flatten_settings
 from planbook.planner import Outcome, Spending
 from planbook.report import blocks
-from planbook.report.blocks import Block, Line, format_money, links, marked, utc_time
+from planbook.report.blocks import Block, Line, format_money, link, links, marked, utc_time
 from planbook.results.rendering import UNSAFE, failure_lines, payoff_line, spending_lines
 from planbook.results.table import RunResults
 from planbook.runs import RunFile
@@ -26,7 +26,7 @@ MEANINGS: Mapping[Outcome, str] = {
 }
 """Maps each outcome to the explanation that the page gives of it."""
 MAX_LISTED = 200
-"""Maximum number of false claims and task seeds that are listed."""
+"""Maximum number of false claims, tracebacks and task seeds that are listed."""
 
 
 def trust_blocks(run: RunResults, anchor: str) -> Iterator[Block]:
@@ -40,12 +40,22 @@ def trust_blocks(run: RunResults, anchor: str) -> Iterator[Block]:
     ]
     yield blocks.table(["outcome", "episodes", "meaning"], rows, "meanings")
     yield from map(blocks.paragraph, failure_lines(summary.model_copy(update={"failures": {}})))  # listed above
+    yield from _tracebacks(run, anchor)
     if run.run.file.unsafe_no_sandbox:
         yield blocks.paragraph(UNSAFE, "unsafe")
     if false_claims := [(row.entry.task.id, f"{anchor}-{row.index}") for row in run.counted if row.claim.is_false]:
         yield blocks.paragraph(["Claims that are false: ", *links(false_claims, MAX_LISTED)], "false-claims")
     yield blocks.heading("Inputs of the run")
     yield from _inputs(run)
+
+
+def _tracebacks(run: RunResults, anchor: str) -> Iterator[Block]:
+    """Yield the tracebacks of broken episodes, each with a link to its episode."""
+    for row in [episode for episode in run.counted if episode.outcome is Outcome.BROKEN][:MAX_LISTED]:
+        first, _, trace = (row.ending.message if row.ending else "").partition("\n")
+        if trace:
+            line = [link(row.entry.task.id, f"{anchor}-{row.index}"), f": {first}"]
+            yield blocks.details(line, [blocks.pre(trace)])
 
 
 def _inputs(run: RunResults) -> Iterator[Block]:

@@ -139,7 +139,7 @@ def build_server(tools: PlanTools, tasks: Sequence[Task], knowledge: Sequence[Kn
 def example_goals(procedure: Procedure, knowledge: Knowledge, tasks: Sequence[Task]) -> list[ExampleGoal]:
     """Return examples of what a procedure can do: the goals and params of the tasks of its type.
 
-    If planbook found the type itself, they are the goals and params that it was found from.
+    If planbook found the type by itself, they are the goals and params from which the type was found.
     """
     found = [goal for kind in knowledge.found if kind.name == procedure.type for goal in kind.examples if goal.params]
     same_type = [task for task in tasks if task.type == procedure.type]

@@ -72,7 +72,7 @@ class PlanSession:
         """The frame (namespace) of the current task. Any thread may read it."""
         self.cancelled = Event()
         """Any thread may set this. Then the running plan ends at its next action or wait, and EpisodeStopped is raised.
-        What it did before has taken effect."""
+        What the plan did before has taken effect."""
         self._resources = ExitStack()
         self._ended = ""
         self._broken = False
@@ -131,8 +131,8 @@ class PlanSession:
     ) -> PlanAnswer:
         """Run a learned procedure. If ``task_id`` is not empty, begin that task first.
 
-        ``params`` are by default those of the current task; if planbook found the type itself, the task's goal is
-        matched to get them. Raises SessionFailed if ``params`` is empty and ``task_id`` is not of the procedure's type.
+        ``params`` are by default those of the current task. If planbook found the type by itself, they are read from
+        the task's goal. Raises SessionFailed if ``params`` is empty and the task is not of the procedure's type.
         """
         if task_id:
             self.begin(task_id)
@@ -207,7 +207,7 @@ class PlanSession:
         return answer
 
     def _after_first_answer(self, answer: PlanAnswer) -> PlanAnswer:
-        """Return the result of a plan. If the answer of an earlier plan was judged, add that and its verdict."""
+        """Return the result of a plan. If the answer of an earlier plan was judged, say so and add its verdict."""
         if self._first_answer is None:
             return answer
         ended = f"{self._first_answer.ended.removesuffix('.')} before this plan; only that answer was judged. " + BEGIN

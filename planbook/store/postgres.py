@@ -74,7 +74,7 @@ def create_schema(location: Schema) -> None:
         encoding = connection.info.parameter_status("server_encoding")
         if encoding not in ENCODINGS:
             raise BadRun(
-                f"{location}: the database's encoding is {encoding}; create one with: "
+                f"{location}: the database's encoding is {encoding}; create a database with: "
                 "createdb --template template0 --encoding UTF8 --locale C NAME"
             )
         try:
@@ -139,7 +139,7 @@ class Postgres:
                 f"{self._location}: an event was written twice: {_first_line(error)}; is the run open elsewhere?"
             ) from error
         except psycopg.Error as error:
-            raise self._cannot("written", error) from error
+            raise self._database_error("written", error) from error
 
     @contextmanager
     def reading(self) -> Iterator[Connection]:
@@ -150,16 +150,16 @@ class Postgres:
         except DBAPIError as error:
             if isinstance(error.orig, UndefinedTable):
                 raise BadRun(f"{self._location} holds no run: its tables no longer exist") from error
-            raise self._cannot("read", error.orig or error) from error
+            raise self._database_error("read", error.orig or error) from error
 
     @contextmanager
     def writing(self) -> Iterator[Connection]:
-        """Yield a transaction, committed at its end. Raises BadRun."""
+        """Yield a connection in a transaction, which is committed when the block ends. Raises BadRun."""
         try:
             with self._engine.begin() as connection:
                 yield connection
         except DBAPIError as error:
-            raise self._cannot("written", error.orig or error) from error
+            raise self._database_error("written", error.orig or error) from error
 
     def last_settled_row(self, number: int) -> int:
         """Return the id of the last event, after waiting until all events with smaller ids are committed.
@@ -212,7 +212,7 @@ class Postgres:
                 self._locked.add(number)
                 return True
         except psycopg.Error as error:
-            raise self._cannot("locked", error) from error
+            raise self._database_error("locked", error) from error
 
     def _in_session(self, query: str, number: int) -> bool:
         if self._session is None:
@@ -233,7 +233,7 @@ class Postgres:
         self._writer = self._session = None
         self._engine.dispose()
 
-    def _cannot(self, verb: str, error: BaseException) -> BadRun:
+    def _database_error(self, verb: str, error: BaseException) -> BadRun:
         """Return the error to raise. If the connection is lost, it names the error that was noticed first."""
         if not _is_lost(error):
             return BadRun(f"{self._location} cannot be {verb}: {_first_line(error)}; nothing recorded so far is lost")

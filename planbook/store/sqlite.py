@@ -80,7 +80,7 @@ class Sqlite:
 
     @contextmanager
     def writing(self) -> Iterator[Connection]:
-        """Yield a transaction, committed at its end. Raises BadRun."""
+        """Yield a connection in a transaction, which is committed when the block ends. Raises BadRun."""
         try:
             with self._thread_lock, _locked(self._lock_file, WRITING), self._engine.begin() as connection:
                 yield connection

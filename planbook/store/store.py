@@ -85,7 +85,7 @@ class EpisodeJournal:
 AFTER_SLASH = chr(ord("/") + 1)
 """The character after "/" ends the range of scopes below a scope. A range uses the index, LIKE does not."""
 ROWS = 500
-"""Number of events that are read in one go."""
+"""Number of events that are read at a time."""
 ALL = select(EVENT).order_by(EVENT.c.id)
 BELOW = ALL.where(
     or_(
@@ -102,7 +102,7 @@ class Store:
     def __init__(self, location: StoreLocation, *, to_write: bool = True) -> None:
         self.location = location
         self.journals_closed = False
-        """True once nothing more of any episode is recorded, although threads may still play some."""
+        """True once events of episodes are no longer recorded, although threads may still play episodes."""
         self._stored_texts: set[str] = set()
         self._database = _open(location, to_write=to_write)
         with self._database.reading() as connection:
@@ -119,16 +119,16 @@ class Store:
         at = time.time()
         texts: dict[str, str] = {}
         packed_rows = [EventRow(scope, kind, n, pack(body, texts), at) for scope, kind, n, body in rows]
-        new = {digest: text for digest, text in texts.items() if digest not in self._stored_texts}
-        self._database.add(packed_rows, new)
-        self._stored_texts |= new.keys()
+        new_texts = {digest: text for digest, text in texts.items() if digest not in self._stored_texts}
+        self._database.add(packed_rows, new_texts)
+        self._stored_texts |= new_texts.keys()
 
     def events(
         self, scope: str | None = None, kind: EventKind | tuple[EventKind, ...] | None = None
     ) -> Iterator[Event]:
         """Yield events in the order in which they were written.
 
-        ``scope`` selects the events of a scope and of all scopes below it, ``kind`` those of one or several kinds.
+        ``scope`` selects the events of a scope and of all scopes below it. ``kind`` selects one or several kinds.
         """
         query = ALL if scope is None else BELOW
         if kind is not None:

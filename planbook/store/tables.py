@@ -49,7 +49,7 @@ LEASE = sa.Table(
     sa.Column("events", sa.Integer, nullable=False),
 )
 """For each leased episode: the last worker, the number of workers lost on it in a row, and the highest number of events
-that the episode had when one was lost."""
+that the episode had when a worker was lost."""
 TEXT = sa.Table(
     "text", METADATA, sa.Column("hash", sa.String(64), primary_key=True), sa.Column("body", sa.Text, nullable=False)
 )
@@ -79,7 +79,7 @@ LONG_TEXT = 400
 """Strings of at least this many characters go to the table of texts."""
 TEXT_KEY = "$text"
 ESCAPE = "\\"
-"""Prefix added to a key of a body if the key could be mistaken for one of the store's own, such as TEXT_KEY."""
+"""Prefix added to a key of a body if the key could be mistaken for a key of the store, such as TEXT_KEY."""
 
 
 def pack(body: Body, texts: dict[str, str]) -> str:
@@ -175,8 +175,8 @@ StoreLocation = Path | Schema
 
 def without_password(url: str) -> str:
     """Return a URL without its password, which must be neither recorded nor shown."""
-    bare = re.sub(r"^(\w+://[^/:@]*):[^/]*@", r"\1@", url)
-    return re.sub(r"(?<=[?&])password=[^&]*(&|$)", "", bare).rstrip("?&")
+    without_userinfo = re.sub(r"^(\w+://[^/:@]*):[^/]*@", r"\1@", url)
+    return re.sub(r"(?<=[?&])password=[^&]*(&|$)", "", without_userinfo).rstrip("?&")
 
 
 Connect = Callable[[], AbstractContextManager[sa.Connection]]
@@ -203,7 +203,7 @@ class StoreLedger:
             _put(connection, ACTIONS, Amount(actions))
 
     def count_actions(self, number: int) -> int:
-        """Count further actions. Returns the number of actions of all processes so far."""
+        """Add to the number of actions. Returns the number of actions of all processes so far."""
         row = LEDGER.c.call == ACTIONS
         with self._writing() as connection:
             connection.execute(sa.update(LEDGER).where(row).values(calls=LEDGER.c.calls + number))

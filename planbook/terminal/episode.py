@@ -88,7 +88,7 @@ class CellRun:
 
     @property
     def order(self) -> int:
-        """The position in the episode's events of its first step, or of its end if it took no step."""
+        """The position, among the episode's events, of the cell's first step, or of its end if it took no step."""
         orders = [step.order for step in self.steps] + [self.cell.order if self.cell else None]
         return min(order for order in orders if order is not None)
 
@@ -151,13 +151,13 @@ def _render(item: Item) -> Pieces:
 
 def _recalled(recalled: RecordedRecall) -> Pieces:
     """Yield the knowledge that was recalled for the task. Helpers are shown whole, since no cell contains them."""
-    known = recalled.model_dump(mode="json", exclude={"order", "data", "procedure"}, exclude_defaults=True)
-    helpers = [known.pop("helpers", "")]
+    fields = recalled.model_dump(mode="json", exclude={"order", "data", "procedure"}, exclude_defaults=True)
+    helpers = [fields.pop("helpers", "")]
     if procedure := recalled.procedure:
-        known = {"procedure": f"{procedure.name}: {procedure.summary}", **known}
+        fields = {"procedure": f"{procedure.name}: {procedure.summary}", **fields}
         helpers.append(procedure.helpers)
-    yield Text("known before" if known or any(helpers) else "known before: nothing", style=DIM)
-    for name, value in known.items():
+    yield Text("known before" if fields or any(helpers) else "known before: nothing", style=DIM)
+    for name, value in fields.items():
         content = value if isinstance(value, str) else ", ".join(value) if name != "match" else json.dumps(value)
         yield _indented(_titled(RECALL_NAMES.get(name, name), _folded(without_block_marks(content), lines=1)))
     yield from (_indented(_titled("helpers", text(f"\n{code.strip()}"))) for code in helpers if code.strip())
@@ -241,7 +241,7 @@ def _step(number: int, step: Step) -> Text:
     observation, style = step.observation, "" if step.observation.accepted else NOTE
     call, result = text(f"{number}. {format_call(step.action)}", "cyan"), _folded(observation.text, style)
     line = call.append(" -> ", DIM).append_text(result)
-    marks = {
+    flags = {
         "no effect": not observation.accepted,
         "not counted": not step.counted,
         "undone": step.undone,
@@ -249,13 +249,13 @@ def _step(number: int, step: Step) -> Text:
         "episode over": observation.terminated,
         "cut short by the environment": observation.truncated,
     }
-    if present := [mark for mark, applies in marks.items() if applies]:
+    if present := [flag for flag, applies in flags.items() if applies]:
         line.append(f" ({', '.join(present)})", style or DIM)
     return Text(line.plain, style=DIM, overflow="fold") if step.undone else line
 
 
 def _feedback(feedback: Feedback) -> Pieces:
-    """Yield the feedback, except its lines about steps: the steps themselves show them."""
+    """Yield the feedback without its lines about steps, which are shown with the steps."""
     yield Text("ended: ", style=DIM).append(feedback.kind.value, style=CELL_STYLES.get(feedback.kind, BAD))
     yield from (_indented(text(str(fault), BAD)) for fault in feedback.faults)
     other_lines = "\n".join(line for line in feedback.text.splitlines() if not STEP_LINE.match(line))

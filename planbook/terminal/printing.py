@@ -91,7 +91,7 @@ def spending(spent: Spending, budget: Budget) -> str:
 
 
 def stream_line(summary: Summary) -> str:
-    """Return a line on the model replies that a run with ``--stream`` stopped early."""
+    """Return a line about the model replies that a run with ``--stream`` stopped early."""
     replies = counted(summary.model_calls, "reply", "replies")
     return f"Streamed: {summary.stopped_replies:,} of {replies} stopped early; only tokens received by then count."
 
@@ -129,18 +129,18 @@ LINE_INTERVAL = 30.0
 BAR_REFRESHES = 4
 """Updates of the bar per second."""
 BAR_WIDTH = 30
-"""Columns."""
+"""Width of the bar in columns."""
 
 
-def time_left(elapsed: float, ended: int, left: int) -> float | None:
+def time_left(elapsed: float, ended: int, remaining: int) -> float | None:
     """Estimate the seconds until the remaining episodes end at the same rate. Return None if none has ended yet."""
-    return elapsed / ended * left if ended else None
+    return elapsed / ended * remaining if ended else None
 
 
 class Progress:
     """Shows the progress of a run: episodes, successes, spending, and the time left.
 
-    ``endings`` are those of episodes that have ended already. ``paused`` returns True while the run is paused.
+    ``endings`` are those of the episodes that have already ended. ``paused`` returns True while the run is paused.
     """
 
     def __init__(self, run: Run, title: str, total: int, endings: Iterable[Ending], paused: Callable[[], bool]) -> None:
@@ -206,12 +206,12 @@ class Progress:
         return f"{solved} solved{share}", f"{broken} broken" if broken else ""
 
     def _figures(self) -> Iterator[str]:
-        spent, rest = self._run.meter.spent, self._total - len(self._endings)
+        spent, remaining = self._run.meter.spent, self._total - len(self._endings)
         if spent.calls:
             yield spending(spent, self._run.meter.budget)
         yield f"{format_clock(self._elapsed())} elapsed"
-        if rest:
-            left = time_left(self._elapsed(), len(self._endings) - self._ended_before, rest)
+        if remaining:
+            left = time_left(self._elapsed(), len(self._endings) - self._ended_before, remaining)
             yield f"{'-' if left is None else f'about {format_clock(left)}'} left"
 
     def _elapsed(self) -> float:

@@ -13,7 +13,7 @@ from planbook.wording import describe, first_line
 
 ANCHOR = "run-0"
 MAX_OPEN, MAX_CHARS = 8, 160
-"""Maximum number of open episodes at the top of the page, and of characters that tell what one is doing."""
+"""Maximum number of open episodes at the top of the page, and of characters that describe what an episode is doing."""
 
 
 class Pages:

@@ -49,7 +49,7 @@ def serve(run: FollowedRun, port: int, on_address: Callable[[str], None]) -> Non
 
 
 def application(run: FollowedRun, token: str, port: int, is_stopping: Callable[[], bool]) -> ASGIApp:
-    """Return the web application, protected by the access control. Its event streams end once ``is_stopping``."""
+    """Return the web application with its access control. Event streams end when ``is_stopping`` returns True."""
     pages = Pages(run)
 
     async def page(request: Request) -> Response:
@@ -118,7 +118,7 @@ HEADERS = {
 
 
 class AccessControl(BaseHTTPMiddleware):
-    """Middleware that admits only requests with the token, which a browser sends in the address, then in a cookie.
+    """Middleware that admits only requests with the token, which a browser sends first in the URL, then in a cookie.
 
     The header ``Host`` must name the loopback address, which prevents DNS rebinding. POST requests must come from the
     page of this server.

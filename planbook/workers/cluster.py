@@ -73,8 +73,8 @@ def work_in_actor(job: Job, check: Callable[[], None]) -> Any:
 def cluster_pool(jobs: int) -> Iterator[WorkerPool]:
     """Yield a pool with a worker for each processor of the cluster, at least one and at most ``jobs``.
 
-    The cluster is the one that this process has already joined, else the one at RAY_ADDRESS, else a new one on this
-    machine, which is shut down at the end.
+    If this process has already joined a cluster, that cluster is used. Otherwise it is the cluster at RAY_ADDRESS or,
+    if that is unset, a new cluster on this machine, which is shut down at the end.
     """
     ray = importlib.import_module("ray")
     joined = ray.is_initialized()
@@ -149,7 +149,7 @@ def watching(parts: Mapping[str, str], max_silence: float) -> Iterator[Callable[
     """
     answered, losses = dict.fromkeys(parts, time.monotonic()), list[str]()
 
-    def look() -> None:
+    def probe() -> None:
         for name, address in parts.items():
             problem = _connection_problem(address)
             if not problem:
@@ -164,7 +164,7 @@ def watching(parts: Mapping[str, str], max_silence: float) -> Iterator[Callable[
         if losses:
             raise ClusterLost(losses[0])
 
-    with call_every(CHECK_SECONDS, look):
+    with call_every(CHECK_SECONDS, probe):
         yield check
 
 
@@ -181,11 +181,11 @@ def _connection_problem(address: str) -> str:
 
 
 def _head_problem(address: str) -> str:
-    """Return why the server at an address is not the head of a cluster; empty if it is one, or a Ray client server."""
+    """Return why the server at an address is not the head of a cluster, or "" if it is. Client servers always pass."""
     if "://" in address:
         return ""
     client = importlib.import_module("ray._raylet").GcsClient
     greeting = threading.Thread(target=client, kwargs={"address": address}, daemon=True)
     greeting.start()
     greeting.join(GREET_SECONDS)
-    return "something answers, but not as the head of a cluster does" if greeting.is_alive() else ""
+    return "a server answers, but it is not the head of a cluster" if greeting.is_alive() else ""

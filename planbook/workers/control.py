@@ -51,7 +51,7 @@ class Switches:
         return self.stopped
 
     def stop(self) -> None:
-        """Begin no further episode, and end those under way at their next action."""
+        """Begin no other episode, and end the running episodes at their next action."""
         self._stop.set()
         self._go.set()
 
@@ -70,7 +70,7 @@ class Switches:
 
 
 class RequestListener:
-    """Reads the requests in the store while it is ``listening``, and sets the switches accordingly.
+    """Reads the requests in the store while ``listening``, and sets the switches accordingly.
 
     Requests before the current invocation are skipped. If several processes play a run, one of them is the leader,
     which records pauses. The others pass ``is_played``, which returns False once the leader has ended; then they stop,
@@ -104,7 +104,7 @@ class RequestListener:
     def _handle(self, request: Request) -> None:
         switches = self.switches
         if request == "stop":
-            self.stopped = self.stopped or not switches.stopped  # if already set, this process made the request itself
+            self.stopped = self.stopped or not switches.stopped  # if already set, this process made the request
             switches.stop()
         elif request == "pause" and not switches.paused:
             switches.pause()

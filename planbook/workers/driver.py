@@ -108,7 +108,8 @@ class RunDriver:
     def play_elsewhere(self) -> bool:
         """Play in other processes, each watched by a thread of this one.
 
-        Together they play as many episodes at a time as there are jobs, or one each if not parallel.
+        Together they play as many episodes at a time as there are jobs. If the environment is not parallel, each plays
+        one.
         """
         jobs = min(self._execution.jobs, len(self._open))
         if not jobs:
@@ -134,7 +135,7 @@ class RunDriver:
     def _keep_working(self, pool: WorkerPool, job: Job) -> None:
         """Run a job to its end. Start another worker if one is lost, or if its sandbox fails.
 
-        Raises the worker's error unless it was stopped, or ClusterLost.
+        Raises the worker's error unless the run was stopped, or ClusterLost if no worker can be reached any more.
         """
         not_started = failures = 0
         while not self._switches.stopped:
@@ -206,7 +207,7 @@ def join_run(run: Run, execution: Execution) -> WorkerReport:
 
 
 def pool_opener(executor: Executor) -> OpenPool:
-    """Return the function that opens the pool of workers of an executor.
+    """Return the function that opens an executor's pool of workers.
 
     Raises MissingRequirement if the executor is not installed, or if the cluster cannot be reached.
     """

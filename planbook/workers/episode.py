@@ -30,7 +30,7 @@ LOG = logging.getLogger(__name__)
 
 
 class EpisodeWorker:
-    """Plays episodes in one thread. Each worker has an environment of its own; the sandbox and the models are shared.
+    """Plays episodes in one thread. Each worker has its own environment; the sandbox and the models are shared.
 
     ``guard`` is called before every action, and may raise EpisodeStopped or BudgetEnded.
     """
@@ -43,7 +43,7 @@ class EpisodeWorker:
         self._environment: Environment | None = None
 
     def environment(self) -> Environment:
-        """Return the worker's environment. Raises EnvironmentBroken if it cannot be made, MissingRequirement."""
+        """Return the worker's environment. Raises EnvironmentBroken or MissingRequirement if it cannot be made."""
         if self._environment is None:
             environment = self._config.environment
             try:
@@ -65,7 +65,7 @@ class EpisodeWorker:
             except Exception as error:
                 LOG.warning("%s could not be closed: %s: %s", environment.name, type(error).__name__, error)
 
-    def episode(
+    def play_arguments(
         self, entry: Entry, path: str, journal: Journal, memory: Memory | None = None
     ) -> tuple[Episode, Strategy, BaseModel]:
         """Return the arguments of ``play``: an episode, the planning method, and the method's options."""
@@ -98,7 +98,7 @@ def play_episode(run: Run, memory: Memory, entry: Entry, worker: EpisodeWorker, 
         path, journal, ending = _current_attempt(run, entry, watch)
         if ending is None:
             try:
-                ending = play(*worker.episode(entry, path, journal, memory))
+                ending = play(*worker.play_arguments(entry, path, journal, memory))
             except JournalMismatch as mismatch:
                 _record_broken(journal, path, DIVERGED, str(mismatch))
                 continue
@@ -144,12 +144,12 @@ def _record_broken(journal: Journal, path: str, cause: str, message: str) -> End
 def _record_versions(run: Run, environment: Environment) -> None:
     """Record the versions that an environment knows only after an episode has begun, unless they are recorded already.
 
-    They may differ from those of an earlier invocation, for example after an update of the browser.
+    They may differ from the versions in an earlier invocation, for example after an update of the browser.
     """
     if run.versions_recorded:
         return
     run.versions_recorded = True
-    now = dict(environment.versions())
+    current = dict(environment.versions())
     recorded = [dict(row.body) for row in run.store.events("run", "versions")]
-    if recorded[-1:] != [now]:
-        append_event(run.store, "run", "versions", now)
+    if recorded[-1:] != [current]:
+        append_event(run.store, "run", "versions", current)

@@ -24,14 +24,14 @@ from planbook.planner import (
 from planbook.runs import Run, is_run
 from planbook.sandbox import nearest_names
 
-ROLES = ("builder", "consolidator", "formulator")
+LEARNING_ROLES = ("builder", "consolidator", "formulator")
 """The roles that ask models in order to learn. All other roles play."""
 
 
 def roles_of(run: Run, stopped: Callable[[], bool], config: Config | None = None) -> Roles:
     """Return the roles of a run, whose model calls count towards its budget. A waiting model checks ``stopped``.
 
-    ``config`` replaces the run's own configuration of models. In a forked episode, the recorded replies come first.
+    ``config`` replaces the run's own configuration of models. A forked episode uses the recorded replies first.
     Raises BadRun if the original of a fork cannot be read.
     """
     lock, models = threading.Lock(), dict[str, Model]()
@@ -64,8 +64,8 @@ def open_model(
 ) -> Model:
     """Open a model by its name, such as openai:NAME or recorded:NAME.
 
-    A recording is a shipped one, given without its folder, or a file, or the folder of a run. A ``strict`` recording
-    answers only prompts in the recorded wording. Raises ModelError, or BadRun for the folder of a run.
+    A recording is named by the name of a shipped recording, by a file, or by the folder of a run. A ``strict``
+    recording answers only prompts in the recorded wording. Raises ModelError, or BadRun for the folder of a run.
     """
     from planbook.planner import RecordedModel, load_model
 
@@ -76,8 +76,8 @@ def open_model(
         return RecordedRunModel(name, strict=strict)
     shipped = RECORDINGS / f"{name}.jsonl"
     try:
-        named = f"{kind}:{shipped}" if kind == "recorded" and shipped.is_file() else spec
-        model = load_model(named, stopped=stopped, timeouts=timeouts)
+        full_name = f"{kind}:{shipped}" if kind == "recorded" and shipped.is_file() else spec
+        model = load_model(full_name, stopped=stopped, timeouts=timeouts)
     except UnknownModel as error:
         message = f"{error}. {_list_shipped(name)}" if kind == "recorded" and "+" not in name else str(error)
         raise UnknownModel(message) from error
@@ -91,8 +91,8 @@ def open_model(
 def _list_shipped(name: str) -> str:
     """Return a sentence that lists the shipped recordings with names similar to ``name``, or all if none is similar."""
     shipped = sorted(file.stem for file in RECORDINGS.glob("*.jsonl"))
-    near = nearest_names(Path(name).stem, shipped, limit=5)
-    return f"Shipped recordings{' with similar names' if near else ''}: {', '.join(near or shipped)}"
+    similar = nearest_names(Path(name).stem, shipped, limit=5)
+    return f"Shipped recordings{' with similar names' if similar else ''}: {', '.join(similar or shipped)}"
 
 
 def check_roles(config: Config, extra_roles: tuple[str, ...] = ()) -> None:
@@ -105,7 +105,7 @@ def check_roles(config: Config, extra_roles: tuple[str, ...] = ()) -> None:
     options = strategy.options.model_validate(config.planner_options)
     from_options = set() if config.copies else {*strategy.roles_from_options(options, config.environment.name)}
     roles = {*(() if config.copies else strategy.roles), *extra_roles, *from_options}
-    allowed = {DEFAULT_ROLE, *ROLES, *strategy.roles, *from_options}
+    allowed = {DEFAULT_ROLE, *LEARNING_ROLES, *strategy.roles, *from_options}
     if not {*config.models, *config.sampling} <= allowed:
         allowed |= {role for other in METHODS.values() for role in other.roles}
     if unknown := sorted({*config.models, *config.sampling} - allowed):
@@ -122,7 +122,7 @@ def check_roles(config: Config, extra_roles: tuple[str, ...] = ()) -> None:
 
 
 def _never_asked(config: Config, roles: Set[str]) -> set[str]:
-    """Return those of the roles that the method never uses in this run.
+    """Return the subset of ``roles`` that the method never uses in this run.
 
     This may open an environment, because the environment's goals may decide which roles are used.
     """

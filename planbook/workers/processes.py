@@ -40,7 +40,7 @@ OpenPool = Callable[[int], AbstractContextManager[WorkerPool]]
 
 @contextmanager
 def local_pool(jobs: int) -> Iterator[WorkerPool]:
-    """Yield a pool with a worker for each core, at most ``jobs``."""
+    """Yield a pool with a worker for each core, but at most ``jobs`` workers."""
     processes: list[subprocess.Popen[bytes]] = []
     try:
         yield WorkerPool(min(jobs, len(os.sched_getaffinity(0))), partial(work_in_process, processes=processes))

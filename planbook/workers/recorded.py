@@ -121,7 +121,10 @@ def replies_by_place(path: str, events: Iterable[Event]) -> dict[str, Reply]:
 
 
 def replies_before(fork: Fork) -> dict[str, Reply]:
-    """Return the replies by place that an episode got before its action number ``fork.at``. Raises BadRun."""
+    """Return a dict that maps places to the replies that an episode got before its action number ``fork.at``.
+
+    Raises BadRun if the run cannot be read.
+    """
     events, actions = list[Event](), 0
     with closing(Run.open(Path(fork.run))) as run:
         path = last_path(run, run.entries()[fork.episode])

@@ -28,7 +28,7 @@ from planbook.workers.models import roles_of
 from planbook.workers.threads import in_threads
 
 IDLE_SECONDS = 0.1
-"""Seconds between two attempts to lease an episode while others have leased all open ones."""
+"""Seconds between two attempts to lease an episode while other workers have leased all open episodes."""
 MAX_LOST = 3
 """An episode is given up after this many workers in a row were lost on it without progress.
 
@@ -37,7 +37,7 @@ LOST = f"{MAX_LOST} worker processes in a row ended while they played this episo
 
 
 class OpenEpisodes:
-    """The episodes of a run without an ending, as last read from the store. Threads may share it."""
+    """The episodes of a run that have no ending, as last read from the store. Threads may share this object."""
 
     def __init__(self, run: Run) -> None:
         self._run, self._excluded, self._lock = run, superseded_scopes(run), threading.Lock()
@@ -49,9 +49,9 @@ class OpenEpisodes:
         self._endings.clear()
 
     def refresh(self, *, reread: bool = False) -> None:
-        """Read the endings that were recorded since the last time, or all of them again if ``reread``.
+        """Read the endings that were recorded since the last call. If ``reread``, read all endings again.
 
-        The latter finds events that PostgreSQL committed late, after an event with a larger id had been read.
+        Rereading finds events that PostgreSQL committed late, after an event with a larger id had been read.
         """
         with self._lock:
             self._row = 0 if reread else self._row
@@ -119,8 +119,8 @@ class SharedLock:
 class EpisodeQueue:
     """Leases the open episodes of a run to the threads of this process.
 
-    Only the leader passes ``open_episodes``. It records a lease only if workers were lost on the episode before,
-    because its own death would end the run anyway.
+    Only the leader passes ``open_episodes``. It records a lease only if workers have been lost on the
+    episode, because its own death would end the run anyway.
     """
 
     def __init__(self, run: Run, switches: Switches, open_episodes: OpenEpisodes | None) -> None:
@@ -162,7 +162,7 @@ class EpisodeQueue:
 
     @contextmanager
     def _end_lease_on_error(self, entry: Entry) -> Iterator[None]:
-        """End the lease if the worker leaves the episode without an ending. Otherwise it would count as lost."""
+        """End the lease if the worker leaves the episode without an ending. Otherwise the worker counts as lost."""
         try:
             yield
         except BaseException:
@@ -256,7 +256,7 @@ def play_in_threads(
 def workers_of(
     run: Run, unsafe_no_sandbox: bool, switches: Switches, *, silent: bool = False
 ) -> Iterator[Callable[[], AbstractContextManager[EpisodeWorker]]]:
-    """Yield a function that opens a worker. All workers share a sandbox; ``silent`` ones ask no model."""
+    """Yield a function that opens a worker. All workers share a sandbox; if ``silent``, they ask no model."""
 
     def guard() -> None:
         switches.guard()

@@ -126,48 +126,48 @@ ANY_TEXT = Shape()
 """The default shape: a text that is not empty."""
 
 
-def shape_of(written: Any) -> Shape:
+def shape_of(spec: Any) -> Shape:
     """Return the shape for the value of ``expect:`` in a graph file. Raises ValueError if it is not a shape."""
-    if isinstance(written, Shape):
-        return written
-    if isinstance(written, list):
-        if len(written) != 1:
-            raise ValueError("a list has one shape, that of all its items: [text]")
-        return Shape(LIST, inner=shape_of(written[0]))
-    if isinstance(written, Mapping):
-        return _mapping_shape(written)
-    if isinstance(written, str):
-        return _word_shape(written)
-    raise ValueError(f"{written!r} is not a shape; write {FORMS}")
+    if isinstance(spec, Shape):
+        return spec
+    if isinstance(spec, list):
+        if len(spec) != 1:
+            raise ValueError("a list needs exactly one shape, which all its items have: [text]")
+        return Shape(LIST, inner=shape_of(spec[0]))
+    if isinstance(spec, Mapping):
+        return _mapping_shape(spec)
+    if isinstance(spec, str):
+        return _word_shape(spec)
+    raise ValueError(f"{spec!r} is not a shape; write {FORMS}")
 
 
-def _mapping_shape(written: Mapping[Any, Any]) -> Shape:
-    if not written:
+def _mapping_shape(spec: Mapping[Any, Any]) -> Shape:
+    if not spec:
         raise ValueError("there are no fields in {}; write `any` for any JSON")
-    if not all(isinstance(name, str) for name in written):
-        raise ValueError("the names of fields are texts; put them in quotes")
-    if "*" in written:
-        if len(written) > 1:
+    if not all(isinstance(name, str) for name in spec):
+        raise ValueError("the names of fields must be strings; quote them")
+    if "*" in spec:
+        if len(spec) > 1:
             raise ValueError('"*" stands for any name; it cannot be combined with other fields')
-        return Shape(EACH, inner=shape_of(written["*"]))
+        return Shape(EACH, inner=shape_of(spec["*"]))
     fields = {}
-    for name, inner in written.items():
+    for name, inner in spec.items():
         shape = shape_of(inner)
         if shape.kind == CODE:
-            raise ValueError(f"{name}: code is a whole answer, not a field; give it a node of its own")
+            raise ValueError(f"{name}: code is a whole answer, not a field; add a separate node for it")
         fields[name.removesuffix("?")] = replace(shape, optional=name.endswith("?"))
     return Shape(FIELDS, fields=fields)
 
 
-def _word_shape(written: str) -> Shape:
-    word = " ".join(written.split())
+def _word_shape(spec: str) -> Shape:
+    word = " ".join(spec.split())
     if word.lower().startswith("one of:"):
         choices = tuple(filter(None, map(str.strip, word[7:].split(","))))
         if len({choice.casefold() for choice in choices}) < max(2, len(choices)):
-            raise ValueError(f"{written!r} needs two or more different choices: `one of: wait, go on`")
+            raise ValueError(f"{spec!r} needs two or more different choices: `one of: wait, go on`")
         return Shape(CHOICE, choices=choices)
     if word.lower() not in SIMPLE:
-        raise ValueError(f"{written!r} is not a shape{suggestion(word.lower(), SIMPLE)} Write {FORMS}")
+        raise ValueError(f"{spec!r} is not a shape{suggestion(word.lower(), SIMPLE)} Write {FORMS}")
     return Shape(word.lower())
 
 

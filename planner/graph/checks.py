@@ -1,7 +1,7 @@
-"""Checks of a whole graph file, beyond those that pydantic makes of its parts.
+"""Checks of a whole graph file, in addition to pydantic's checks of its parts.
 
-They find unknown names, cycles, look-ups of database paths that nothing sets, values that do not have the shape that is
-assumed, and nodes that would overwrite each other's values.
+They find unknown names, cycles, look-ups of database paths that nothing sets, values that do not have the expected
+shape, and nodes that would overwrite each other's values.
 """
 
 import re
@@ -30,7 +30,7 @@ AGENT_PATHS = ("world", "last", "step")
 PlacedFault = tuple[YamlPath, str]
 """A path in the YAML file, and the problem there."""
 MAX_NODES = 200
-"""Maximum number of nodes in a graph file, with those of branches and loops."""
+"""Maximum number of nodes in a graph file, including the nodes of branches and loops."""
 MAX_STORED = 400
 """Maximum number of values that the nodes of a graph file store."""
 Shapes = Mapping[str, Shape]
@@ -60,7 +60,7 @@ class _StoredPath(NamedTuple):
 def whole_graph(file: GraphFile) -> Graph:
     """Return the graph with the nodes of every branch, and with one node for each loop.
 
-    It has the edges of every possible pass.
+    The graph has the edges of every possible pass.
     """
     graph = Graph()
     for node in file.nodes.values():
@@ -91,15 +91,15 @@ def _connect(graph: Graph, node: GraphNode, inner_nodes: tuple[GraphNode, ...], 
             graph.add_edge(inner.name, name)
 
 
-def check_file(file: GraphFile, folder: Path, *, whole: bool) -> Iterator[PlacedFault]:
-    """Yield every fault that pydantic does not find. ``whole`` is False if faulty parts of the file were removed."""
+def check_file(file: GraphFile, folder: Path, *, is_complete: bool) -> Iterator[PlacedFault]:
+    """Yield every fault that pydantic does not find. ``is_complete`` is False if faulty parts were removed."""
     visible = frozenset(file.nodes)
     places = [place for node in file.nodes.values() for place in _places(node, ("nodes",), visible)]
     if len(file.all_nodes) > MAX_NODES:
         yield ("nodes",), f"there are {len(file.all_nodes):,} nodes; at most {MAX_NODES} are allowed"
         return
-    checks = _Checks(file, places, whole=whole)
-    yield from _check_top(file, places, whole=whole)
+    checks = _Checks(file, places, is_complete=is_complete)
+    yield from _check_top(file, places, is_complete=is_complete)
     yield from checks.stores()
     for place in places:
         yield from checks.node(place)
@@ -121,11 +121,11 @@ def _places(
             yield from _places(inner, (*where, "if", number, "nodes"), visible | set(nested.nodes), (node.name, number))
 
 
-def _check_top(file: GraphFile, places: list[_NodePlace], *, whole: bool) -> Iterator[PlacedFault]:
+def _check_top(file: GraphFile, places: list[_NodePlace], *, is_complete: bool) -> Iterator[PlacedFault]:
     """Yield the faults of the keys at the top of the file, of the names of nodes, and of the order of the nodes."""
     if file.code is not None and file.code not in file.nodes:
         yield ("code",), f"there is no node {file.code}{suggestion(file.code, file.nodes)}"
-    elif file.code is not None and file.nodes[file.code].expect.kind not in ((CODE,) if whole else (CODE, ANY)):
+    elif file.code is not None and file.nodes[file.code].expect.kind not in ((CODE,) if is_complete else (CODE, ANY)):
         yield ("nodes", file.code, "expect"), "the graph's `code` is this node; write `expect: code`"
     for path in file.inputs:
         if not PATH.fullmatch(path):
@@ -158,18 +158,18 @@ def _cycles(file: GraphFile, places: list[_NodePlace]) -> Iterator[PlacedFault]:
 class _Checks:
     """Checks whether the nodes of a file fit each other's answers and the database."""
 
-    def __init__(self, file: GraphFile, places: list[_NodePlace], *, whole: bool) -> None:
-        self._file, self._places, self._whole = file, places, whole
+    def __init__(self, file: GraphFile, places: list[_NodePlace], *, is_complete: bool) -> None:
+        self._file, self._places, self._is_complete = file, places, is_complete
         self._by_name = {place.node.name: place for place in places}
         self._stored = list(self._stored_paths())
-        self._edges = whole_graph(file).edges() if whole and _has_clear_names(places) else None
+        self._edges = whole_graph(file).edges() if is_complete and _has_clear_names(places) else None
         """None if the whole graph cannot be built."""
         self._waits_for: dict[str, set[str]] = {}
-        """Maps each node to those that it waits for, directly or through others. It is filled when they are needed."""
-        self._open = {*file.inputs, *(AGENT_PATHS if file.code is not None else ())}
+        """Maps each node to the nodes that it waits for, directly or indirectly. Entries are added when needed."""
+        self._open_paths = {*file.inputs, *(AGENT_PATHS if file.code is not None else ())}
         """Paths whose values are not known before the graph runs. Anything may exist there and below."""
-        self._given = [*paths_of(file.initial), *self._open]
-        self._known = [*self._given, *(stored.path for stored in self._stored)]
+        self._given_paths = [*paths_of(file.initial), *self._open_paths]
+        self._known_paths = [*self._given_paths, *(stored.path for stored in self._stored)]
 
     def _stored_paths(self) -> Iterator[_StoredPath]:
         for place in self._places:
@@ -200,7 +200,7 @@ class _Checks:
         node, where, loop = place.node, place.where, place.node.loop
         if not NAME.fullmatch(node.name) or node.name in RESERVED:
             yield where, f"{node.name!r} cannot be the name of a node: write a word of letters, digits and _"
-        yield from self._known_nodes(node.after, (*where, "after"), place)
+        yield from self._unknown_nodes(node.after, (*where, "after"), place)
         yield from self._source(node.prompt, (*where, "prompt"), place, {}, optional=False)
         if node.when:
             yield from self._condition(node.when, (*where, "when"), place, {})
@@ -208,23 +208,23 @@ class _Checks:
         for path, part in node.store.items():
             yield from self._source(part, (*where, "store", path), place, own)
         for number, branch in enumerate(node.branches):
-            yield from self._known_nodes(branch.before, (*where, "if", number, "before"), place)
+            yield from self._unknown_nodes(branch.before, (*where, "if", number, "before"), place)
             yield from self._condition(branch.when, (*where, "if", number, "when"), place, own)
         if loop:
             at_loop = (*where, "each")
-            yield from self._known_nodes(loop.before, (*at_loop, "before"), place)
-            yield from self._known_nodes(loop.node.after, (*at_loop, "node", "after"), place)
+            yield from self._unknown_nodes(loop.before, (*at_loop, "before"), place)
+            yield from self._unknown_nodes(loop.node.after, (*at_loop, "node", "after"), place)
             yield from self._source(loop.items, (*at_loop, "in"), place, own)
             items = self._part_shape(node, loop.items)
             if items and items.kind not in (LIST, ANY):
                 yield (*at_loop, "in"), f"{loop.items} is not a list; it is {items.sketch()}"
             if not NAME.fullmatch(loop.name) or loop.name in RESERVED:
-                yield (*at_loop, "as"), f"{loop.name!r} cannot stand for the items; write one word, such as item"
+                yield (*at_loop, "as"), f"{loop.name!r} cannot be the name of the items; write one word, such as item"
             item = {loop.name: (items and items.inner) or Shape(ANY)}
             yield from self._source(loop.node.prompt, (*at_loop, "node", "prompt"), place, item, optional=False)
 
-    def _known_nodes(self, names: tuple[str, ...], where: YamlPath, place: _NodePlace) -> Iterator[PlacedFault]:
-        """Yield a fault for each of the names that is not a node which the node at ``place`` may wait for."""
+    def _unknown_nodes(self, names: tuple[str, ...], where: YamlPath, place: _NodePlace) -> Iterator[PlacedFault]:
+        """Yield a fault for each name that is not the name of a node for which the node at ``place`` may wait."""
         for name in names:
             if problem := self._node_problem(name, place):
                 yield where, problem
@@ -249,9 +249,10 @@ class _Checks:
     def _source(
         self, source: Template | Expression, where: YamlPath, place: _NodePlace, own: Shapes, *, optional: bool = True
     ) -> Iterator[PlacedFault]:
-        """Yield the faults of a template or an expression. ``own`` maps the variables that only it has to their shapes.
+        """Yield the faults of a template or an expression. ``own`` maps the variables that exist only in it to
+        their shapes.
 
-        With ``optional``, it may use optional parts of answers without a default.
+        With ``optional``, the source may use optional parts of answers without a default.
         """
         shapes = self._shapes(place, own)
         for look_up in dict.fromkeys(source.look_ups):
@@ -284,19 +285,19 @@ class _Checks:
 
     def _path_problem(self, path: str) -> str:
         """Return the reason why a database path can never exist, or "" if it may exist."""
-        is_open = any(path.startswith(f"{open_path}.") for open_path in self._open)
-        if is_open or any(f"{known_path}.".startswith(f"{path}.") for known_path in self._known):
+        is_open = any(path.startswith(f"{open_path}.") for open_path in self._open_paths)
+        if is_open or any(f"{known_path}.".startswith(f"{path}.") for known_path in self._known_paths):
             return ""
         for stored in self._stored:
             if path.startswith(f"{stored.path}."):
-                if _has(stored.shape, path.removeprefix(f"{stored.path}.")):
+                if _has_part(stored.shape, path.removeprefix(f"{stored.path}.")):
                     return ""
                 return f"what is stored at {stored.path} is {stored.shape.sketch()}"
         parent = path.rpartition(".")[0]
         if parent and isinstance(_value(self._file.initial, parent), dict | list):
             return ""  # a node or hook may fill it
-        similar = suggestion(path, self._known)
-        if not self._whole and similar == ".":
+        similar = suggestion(path, self._known_paths)
+        if not self._is_complete and similar == ".":
             return ""  # a part of the file that could not be read may set it
         return f"nothing sets {path}{similar} Store it, or give it a value in `database:` or `inputs:`"
 
@@ -305,7 +306,7 @@ class _Checks:
         name, (first, _, path) = place.node.name, look_up.path.partition(".")
         if first != DATABASE or look_up.may_be_missing or look_up.is_conditional or place.node.when or place.branch:
             return ""
-        if any(paths_overlap(path, given) for given in self._given):
+        if any(paths_overlap(path, given) for given in self._given_paths):
             return ""
         writers = [stored.place.node.name for stored in self._stored if paths_overlap(path, stored.path)]
         hooked = [other.node.name for other in self._places if other.node.finish and other is not place]
@@ -334,10 +335,10 @@ class _Checks:
             yield ("nodes",), f"{len(self._stored):,} values are stored; at most {MAX_STORED} are allowed"
             return
         for first, second in combinations(self._stored, 2):
-            if problem := self._overwriting(first, second):
+            if problem := self._overwrite_problem(first, second):
                 yield second.where, problem
 
-    def _overwriting(self, first: _StoredPath, second: _StoredPath) -> str:
+    def _overwrite_problem(self, first: _StoredPath, second: _StoredPath) -> str:
         """Return the message if one of two stored values would overwrite the other, or ""."""
         if not paths_overlap(first.path, second.path):
             return ""
@@ -351,7 +352,7 @@ class _Checks:
         return f"{names[0]} stores {first.path} as well, and nothing says which of the two comes last; use another path"
 
     def _follows(self, later: str, earlier: str) -> bool:
-        """Return True if ``later`` waits for ``earlier``, directly or through others, or if this cannot be known."""
+        """Return True if ``later`` waits for ``earlier``, directly or indirectly, or if this cannot be known."""
         if self._edges is None:
             return True
         if later not in self._waits_for:
@@ -375,11 +376,11 @@ def _truths(paths: tuple[str, ...], where: YamlPath, shapes: Shapes) -> Iterator
 def _shape(path: str, shapes: Shapes) -> Shape | None:
     """Return the shape of the value at a dotted path that begins with a variable, or None if it is not known."""
     first, _, rest = path.partition(".")
-    return shapes[first].part(rest) if first in shapes and _has(shapes[first], rest) else None
+    return shapes[first].part(rest) if first in shapes and _has_part(shapes[first], rest) else None
 
 
 def _can_be(shape: Shape, value: object) -> bool:
-    """Return True if an answer of that shape can be equal to a constant."""
+    """Return True if an answer of this shape can be equal to the constant ``value``."""
     if value is None or shape.kind in (CODE, ANY):
         return True
     try:
@@ -388,7 +389,7 @@ def _can_be(shape: Shape, value: object) -> bool:
         return False
 
 
-def _has(shape: Shape, path: str) -> bool:
+def _has_part(shape: Shape, path: str) -> bool:
     try:
         shape.part(path)
     except KeyError:

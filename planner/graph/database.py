@@ -79,7 +79,7 @@ class GraphDatabase:
         return view
 
     def get(self, path: str) -> JsonValue:
-        """Return the value at a path. If there is none, raises GraphError, which suggests a similar path."""
+        """Return the value at a path. Raises GraphError, which suggests a similar path, if there is no value."""
         try:
             return deepcopy(part_at(self._values, _check_path(path)))
         except KeyError:
@@ -104,7 +104,7 @@ class GraphDatabase:
     def append(self, path: str, value: JsonValue) -> None:
         """Append a value to the list at a path. The list is created if needed.
 
-        Raises GraphError if the value at the path is not a list, and in the cases of ``set``.
+        Raises GraphError if the value at the path is not a list, and in the same cases as ``set``.
         """
         mapping, key = self._mapping_for(path)
         items = mapping.setdefault(key, [])
@@ -170,7 +170,7 @@ def current_step(database: GraphDatabase) -> int:
 
 
 def history_text(history: Sequence[Mapping[str, Any]], labels: Mapping[str, str]) -> str:
-    """Return history entries as text, one on each line. They are called turns, since games have steps of their own.
+    """Return history entries as text, one on each line. The text calls them turns, since games have their own steps.
 
     ``labels`` maps each field that is shown to its label, in the order in which they are shown.
     """

@@ -1,4 +1,4 @@
-"""Read a prompt graph from a YAML file. A faulty file gives a list of all faults with their lines.
+"""Read a prompt graph from a YAML file. If the file is faulty, the error lists all faults with their lines.
 
 The format is described in the docstring of ``planbook.planner.graph``.
 """
@@ -82,7 +82,7 @@ def _examine(text: str, path: Path) -> tuple[GraphFile | None, list[FileFault]]:
         return None, [FileFault(1, "", "a graph file is a mapping; it begins with `nodes:`")]
     file, faults = _validate(read, path.stem)
     if file is not None:
-        found = check_file(file, path.parent, whole=not faults)
+        found = check_file(file, path.parent, is_complete=not faults)
         faults += [read.fault(*fault) for fault in islice(found, _MAX_FAULTS)]
     faults = sorted(set(faults))
     if len(faults) >= _MAX_FAULTS:
@@ -161,12 +161,12 @@ def _model_at(where: YamlPath) -> type[BaseModel]:
 _MODELS: Mapping[str, type[BaseModel]] = {"if": IfBranch, "each": EachLoop, "nodes": GraphNode, "node": BaseNode}
 _MESSAGES = {
     "missing": "this is required",
-    "is_instance_of": "this must be a text; put it in quotes, or begin it with | and go on in the next line",
-    "string_type": "this must be a text; put it in quotes, or begin it with | and go on in the next line",
-    "dict_type": "this must be a mapping: names, each with a colon and what it means",
-    "model_type": "this must be a mapping: names, each with a colon and what it means",
-    "model_attributes_type": "this must be a mapping: names, each with a colon and what it means",
-    "tuple_type": "this must be a list: [a, b], or a line with a dash for each",
+    "is_instance_of": "this must be a string; quote it, or start it with | and continue on the next line",
+    "string_type": "this must be a string; quote it, or start it with | and continue on the next line",
+    "dict_type": "this must be a mapping: names, each followed by a colon and a value",
+    "model_type": "this must be a mapping: names, each followed by a colon and a value",
+    "model_attributes_type": "this must be a mapping: names, each followed by a colon and a value",
+    "tuple_type": "this must be a list: [a, b], or one line for each item that starts with a dash",
     "int_type": "this must be a whole number",
     "int_parsing": "this must be a whole number",
     "greater_than_equal": "this must be 1 or more",

@@ -1,9 +1,9 @@
-"""The nodes and edges of a prompt graph, in the order of Kahn's algorithm (AgentKit paper, section 2).
+"""The nodes and edges of a prompt graph.
 
-In a pass over the graph, each node is evaluated after the nodes that it waits for. Permanent nodes and edges belong to
-every pass, temporary ones only to the current pass. The nodes define edges (``after``, the nodes that ``prompt`` and
-``when`` use, and ``before`` of branches and loops); ``add_edge`` adds more. A node that was evaluated in a pass cannot
-be changed in that pass.
+In a pass over the graph, each node is evaluated after the nodes that it waits for. The order is that of Kahn's
+algorithm (AgentKit paper, section 2). Permanent nodes and edges belong to every pass, temporary ones only to the
+current pass. The nodes define edges (``after``, the nodes that ``prompt`` and ``when`` use, and ``before`` of branches
+and loops); ``add_edge`` adds more. A node that was evaluated in a pass cannot be changed in that pass.
 """
 
 from collections.abc import Iterator, Mapping
@@ -82,7 +82,7 @@ class Graph:
         return sorted(sources, key=lambda source: after.index(source) if source in after else len(after))
 
     def ready(self) -> list[str]:
-        """Return the next layer, in order of definition: nodes to evaluate whose sources are all evaluated."""
+        """Return the next layer in order of definition: the nodes to evaluate now, whose sources are all evaluated."""
         waiting = {edge.target for edge in self.edges() if edge.source not in self._evaluated}
         return [name for name in self.nodes if name not in self._evaluated and name not in waiting]
 
@@ -174,7 +174,7 @@ class Graph:
     def skip(self, name: str) -> None:
         """Skip a node in this pass, so that its last answer is used again, or else its ``else`` value.
 
-        If it has neither, it is asked all the same.
+        If it has neither, the node is asked anyway.
         """
         self._check_pass_is_open()
         self._check_changeable(name, self.nodes)
@@ -184,7 +184,7 @@ class Graph:
 
     @contextmanager
     def open_pass(self) -> Iterator[None]:
-        """Begin a pass, which ends with the context. Then all temporary edits are undone, even after an error."""
+        """Begin a pass, which ends with the context. All temporary edits are then undone, even after an error."""
         if self._pass_is_open:
             raise GraphError("the graph is already being traversed; give each episode its own graph")
         self._pass_is_open = True

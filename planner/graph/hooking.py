@@ -77,8 +77,8 @@ def keep_answer_as(field: str) -> Callable[[FinishContext], None]:
 def call_hook(hooks: Hooks, name: str, *arguments: Any, passed_on: type[Exception] = GraphError) -> Any:
     """Call a hook and return its result.
 
-    If the hook raises an error of type ``passed_on``, the error passes through. Any other becomes a GraphError that
-    names the hook.
+    If the hook raises an error of type ``passed_on``, the error passes through. Any other error becomes a GraphError
+    that names the hook.
     """
     try:
         return hooks[name](*arguments)
@@ -89,7 +89,7 @@ def call_hook(hooks: Hooks, name: str, *arguments: Any, passed_on: type[Exceptio
 
 
 def find_hook(name: str, folder: Path) -> Callable[..., Any]:
-    """Return the hook with that name. A file in the name is relative to the folder, and is executed.
+    """Return the hook with that name. If the name contains a file, it is looked up in the folder and executed.
 
     Raises GraphError if there is no such hook, or if its file fails.
     """
@@ -115,7 +115,7 @@ def hook_problem(name: str, folder: Path) -> str:
     names = [module_info.name for module_info in pkgutil.iter_modules(shipped.__path__)]
     if not dot or module not in names:
         known = ", ".join(sorted(names)) or "none"
-        return f"there is no hook {name}{suggestion(module, names)} Write FILE.py:function, or one of a module: {known}"
+        return f"there is no hook {name}{suggestion(module, names)} Write FILE.py:function, or a function of: {known}"
     return _missing(name, function, _functions(vars(importlib.import_module(f"{shipped.__name__}.{module}"))))
 
 
@@ -129,7 +129,7 @@ def _file_problem(path: Path, file: str, function: str) -> str:
     try:
         functions = _functions_in(path.read_bytes())
     except OSError as error:
-        return f"{file} cannot be read: {error.strerror}; the file is looked for beside the graph file"
+        return f"{file} cannot be read: {error.strerror}; give its path relative to the graph file"
     except (SyntaxError, ValueError) as error:
         return f"{file} cannot be parsed: {error}"
     return _missing(file, function, functions)

@@ -35,34 +35,34 @@ OLD_LOOK_UP = re.compile(r"\$db(\.[\w-]+)*(\|[^$\n]*)?\$")
 """A look-up in the format of planbook 0.1. The model would see it instead of the value, so it is refused."""
 
 
-def _as_list(written: Any) -> Any:
-    return [written] if isinstance(written, str) else written
+def _as_list(value: Any) -> Any:
+    return [value] if isinstance(value, str) else value
 
 
-def _as_store(written: Any) -> Any:
-    return {written: ANSWER} if isinstance(written, str) else written
+def _as_store(value: Any) -> Any:
+    return {value: ANSWER} if isinstance(value, str) else value
 
 
-def _template(written: Any) -> Any:
-    if isinstance(written, str) and not written.strip():
+def _template(value: Any) -> Any:
+    if isinstance(value, str) and not value.strip():
         raise ValueError("this is empty; write what the model is asked")
-    if isinstance(written, str) and (old := OLD_LOOK_UP.search(written)):
+    if isinstance(value, str) and (old := OLD_LOOK_UP.search(value)):
         raise ValueError(f"{old[0]} is a look-up of planbook 0.1; write it in Jinja, such as {{{{ db.plan }}}}")
-    return Template.of(written) if isinstance(written, str) else written
+    return Template.of(value) if isinstance(value, str) else value
 
 
-def _expression(written: Any) -> Any:
-    return Expression.of(written) if isinstance(written, str) else written
+def _expression(value: Any) -> Any:
+    return Expression.of(value) if isinstance(value, str) else value
 
 
-def _with_names(written: Any) -> Any:
+def _with_names(value: Any) -> Any:
     """Add to each node its name, which is its key in the file. Raises ValueError if a node has a key ``name``."""
-    if not isinstance(written, Mapping):
-        return written
-    for name, node in written.items():
+    if not isinstance(value, Mapping):
+        return value
+    for name, node in value.items():
         if isinstance(node, Mapping) and "name" in node:
-            raise ValueError(f"{name}: a node's name is what stands before its colon; leave `name` out")
-    return {name: {**node, "name": str(name)} if isinstance(node, Mapping) else node for name, node in written.items()}
+            raise ValueError(f"{name}: a node's name is the key before its colon; remove `name`")
+    return {name: {**node, "name": str(name)} if isinstance(node, Mapping) else node for name, node in value.items()}
 
 
 Names = Annotated[tuple[str, ...], BeforeValidator(_as_list)]
@@ -79,7 +79,7 @@ class BaseNode(_GraphModel):
     """The fields that every node has. ``compose``, ``check`` and ``finish`` are names of hooks."""
 
     name: str = ""
-    """Empty for the node of a loop. The nodes that are made from it for the items have names of their own."""
+    """Empty for the node of a loop. The nodes that are made from it, one for each item, have their own names."""
     prompt: Prompt
     after: Names = ()
     """The nodes whose answers precede its prompt, in this order."""
@@ -93,7 +93,7 @@ class BaseNode(_GraphModel):
 
     @property
     def hooks(self) -> Mapping[str, str]:
-        """Maps the keys among ``compose``, ``check`` and ``finish`` that it has to the names of its hooks."""
+        """Maps each of ``compose``, ``check`` and ``finish`` that the node has to the name of the hook."""
         return {key: name for key in HOOKS if (name := getattr(self, key))}
 
 
@@ -134,7 +134,7 @@ class GraphNode(BaseNode):
     when: Value | None = None
     """If this condition is false, the node is skipped."""
     every: int = Field(default=1, ge=1)
-    """The node is skipped in all passes but every n-th."""
+    """The node is asked only in every n-th pass, beginning with the first."""
     otherwise: JsonValue = Field(alias="else", default=None)
     """The answer that is used if the node is skipped and has no answer yet."""
     branches: tuple[IfBranch, ...] = Field(alias="if", default=())

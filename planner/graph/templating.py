@@ -28,7 +28,7 @@ from planbook.sandbox import closest
 DATABASE = "db"
 """The name of the database in templates and expressions."""
 MAX_CHARACTERS = 1_000_000
-"""Maximum number of characters of a rendered text, and of each text that is made on the way."""
+"""Maximum number of characters of a rendered text, and of each intermediate text."""
 MAX_ITEMS = 100_000
 """Maximum number of items that one rendering goes through, in all its loops and filters."""
 MAX_NODES = 5_000
@@ -66,13 +66,13 @@ def value_text(value: JsonValue) -> str:
 
 
 def suggestion(name: str, known: Iterable[str]) -> str:
-    """Return an end for a sentence: ``; did you mean "plan"?`` if a known name is similar, else a full stop."""
+    """Return the end of a sentence: ``; did you mean "plan"?`` if a known name is similar, else a full stop."""
     similar = closest(name, known)
     return f'; did you mean "{similar}"?' if similar else "."
 
 
 class _Missing(StrictUndefined):
-    """A value that does not exist. Nor do its parts: ``db.a.b | default("none")`` works even if ``db.a`` is missing."""
+    """A missing value. Its parts are missing too, so ``db.a.b | default("none")`` works even if ``db.a`` is missing."""
 
     @property
     def _undefined_message(self) -> str:
@@ -86,7 +86,7 @@ class _Rendering:
     """The look-ups of one rendering, and the number of items that it may still go through."""
 
     def __init__(self, roots: Mapping[str, JsonValue]) -> None:
-        self.roots, self._left = roots, MAX_ITEMS
+        self.roots, self._remaining_items = roots, MAX_ITEMS
         self.looked_up: list[tuple[str, JsonValue]] = []
         """The path and the value of each look-up, in order. They are the data of the rendered text."""
         self._sizes: dict[int, tuple[JsonValue, int]] = {}
@@ -108,7 +108,7 @@ class _Rendering:
 
     def _path(self, value: object) -> str:
         if self.looked_up and self.looked_up[-1][1] is value:
-            self._left += self._look_up_cost(value)  # only a part of the value is used
+            self._remaining_items += self._look_up_cost(value)  # only a part of the value is used
             return self.looked_up.pop()[0]
         return next((name for name, root in self.roots.items() if root is value), "")
 
@@ -117,13 +117,13 @@ class _Rendering:
         if isinstance(value, Iterator):
             value = list(value)
         length = len(value) if isinstance(value, list | tuple | dict) else 1
-        self._left -= (items or 1 + length) + (len(value) // 1_000 if isinstance(value, str) else 0)
-        if self._left < 0:
+        self._remaining_items -= (items or 1 + length) + (len(value) // 1_000 if isinstance(value, str) else 0)
+        if self._remaining_items < 0:
             raise GraphError(f"the template goes through more than {MAX_ITEMS:,} items; select fewer of them")
         return value
 
     def _look_up_cost(self, value: Any) -> int:
-        """Return how many items a look-up of a value counts for. Comparing or recording it takes as long as these."""
+        """Return how many items a look-up of a value counts as. Comparing or recording it takes about as long."""
         if id(value) not in self._sizes:
             self._sizes[id(value)] = value, _size(value) // 10
         return self._sizes[id(value)][1]
@@ -139,7 +139,7 @@ _RENDERING: ContextVar[_Rendering] = ContextVar("_RENDERING")
 
 
 def _size(value: JsonValue) -> int:
-    """Return the number of values in a value. A text counts as one for every twenty characters."""
+    """Return the number of values in a nested value. A text counts as one for every twenty characters."""
     if isinstance(value, dict | list):
         return 1 + sum(map(_size, value.values() if isinstance(value, dict) else value))
     return 1 + len(value) // 20 if isinstance(value, str) else 1
@@ -279,7 +279,7 @@ class Template(_JinjaSource):
         return Template(source)
 
     def render(self, values: Mapping[str, JsonValue]) -> RenderedText:
-        """Return the rendered text. Its data are the values that were looked up. Raises GraphError if that fails."""
+        """Return the rendered text. Its data are the looked-up values. Raises GraphError if rendering fails."""
         with self._rendering(values) as rendering:
             parts: list[str] = []
             characters = 0
@@ -341,7 +341,7 @@ def _reading(subject: str) -> Iterator[None]:
         raise ValueError(f"{subject}{line}: {error.message}") from error
     except RecursionError:
         raise ValueError("this is nested too deeply") from None
-    except SyntaxError:  # Python compiles at most 20 loops in each other
+    except SyntaxError:  # Python compiles at most 20 nested loops
         raise ValueError(f"{subject}: loops are nested too deeply") from None
 
 
@@ -369,13 +369,13 @@ def _check(tree: nodes.Template) -> None:
 def _problem(node: nodes.Node) -> str:
     if not isinstance(node, _ALLOWED) or isinstance(node, nodes.Concat | nodes.Pow):
         name = type(node).__name__
-        return _REFUSED.get(name) or f"{name.lower()} is not allowed; there are {{{{ }}}}, if, for, filters and tests"
+        return _REFUSED.get(name) or f"{name.lower()} is not allowed; use only {{{{ }}}}, if, for, filters and tests"
     if isinstance(node, nodes.BinExpr) and node.operator not in ("and", "or"):
-        written = [operand.value for operand in (node.left, node.right) if isinstance(operand, nodes.Const)]
+        constants = [operand.value for operand in (node.left, node.right) if isinstance(operand, nodes.Const)]
         if isinstance(node.left, nodes.List | nodes.Tuple) or not all(
-            isinstance(each, int | float) for each in written
+            isinstance(constant, int | float) for constant in constants
         ):
-            return f"{node.operator} takes numbers; a text or list is put together with {{{{ }}}}, if and for"
+            return f"{node.operator} takes numbers; to build a text or list, use {{{{ }}}}, if and for"
     if isinstance(node, nodes.Filter) and node.name not in FILTERS:
         return f"there is no filter {node.name}{suggestion(node.name, FILTERS)}"
     if isinstance(node, nodes.Test) and node.name not in TESTS:

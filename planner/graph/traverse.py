@@ -1,11 +1,11 @@
 """Run one pass over a prompt graph, layer by layer.
 
-A layer consists of the nodes that wait for no other node any more. All of them are asked, then their answers are
+A layer consists of the nodes that no longer wait for any other node. All of them are asked, then their answers are
 stored, and their branches, loops and hooks change the rest of the pass. This happens in the order in which the nodes
 were defined, after the whole layer has answered, so it does not matter whether nodes are asked concurrently.
 
-Each node asks in its own scope of the journal, which records every answer. So a pass that was killed continues when it
-is run again with the same journal.
+Each node asks in its own scope of the journal, which records every answer. So if a pass was killed, running it again
+with the same journal continues it.
 """
 
 from collections.abc import Callable
@@ -28,15 +28,15 @@ from planbook.planner.scope import Scope
 from planbook.planner.spans import Payload, Span
 
 GRAPH_PROMPTS = Prompts(Path(__file__).parent / "templates")
-"""The template that puts a node's question together."""
+"""The template from which a node's question is rendered."""
 MAX_RECORDED = 2_000
-"""Maximum number of characters of a stored value. A node's event does not repeat longer ones."""
+"""Maximum number of characters of a stored value. Longer values are not repeated in a node's event."""
 LEFT_OUT = "(too long to be repeated here)"
 
 
 @dataclass(frozen=True)
 class NodeQuestion:
-    """The question of a node, which is text that was rendered already. It is recorded under the node's name."""
+    """The question of a node, as text that has already been rendered. It is recorded under the node's name."""
 
     name: str
     text: RenderedText
@@ -164,7 +164,7 @@ class _RunningPass:
                 self.spans.pop(node.name).end(answer=answers[node.name], stored=stored)
 
     def _reused(self, node: GraphNode) -> list[JsonValue]:
-        """Return the answer of a skipped node in a list; an empty list if the node has to be asked."""
+        """Return the answer of a skipped node in a list, or an empty list if the node has to be asked."""
         is_due = self.result.number % node.every == 0 and (node.when is None or self._holds(node.when, node))
         if is_due and not self.graph.is_skipped(node.name):
             return []
@@ -334,11 +334,11 @@ class _RunningPass:
         return items
 
     def _variables(self, **own: JsonValue) -> dict[str, JsonValue]:
-        """Return the variables for a node's templates and expressions. ``own`` are those that only this node has."""
+        """Return the variables for a node's templates and expressions. ``own`` has the variables of this node alone."""
         return {**self.result.answers, DATABASE: self.database.root, **own}
 
     def _add_edges(self, names: list[str], before: tuple[str, ...]) -> None:
-        """Make the nodes in ``before`` wait for the named nodes. Those that a hook has left out are ignored."""
+        """Make the nodes in ``before`` wait for the named nodes. Ignore targets that a hook has left out."""
         for target in before:
             for name in names if target in self.graph.nodes else ():
                 self.graph.add_temporary_edge(name, target)
@@ -347,7 +347,7 @@ class _RunningPass:
 def _run_concurrently(answer: Callable[[int], JsonValue], count: int, side_by_side: int) -> list[JsonValue]:
     """Call ``answer`` with each index below ``count``, and return the results in order.
 
-    If calls fail, wait until those that are running have ended, and raise the error of the first one in that order.
+    If calls fail, wait until all running calls have ended, and raise the error of the first failed call in this order.
     """
     if side_by_side <= 1 or count <= 1:
         return [answer(index) for index in range(count)]

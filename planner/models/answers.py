@@ -90,7 +90,7 @@ KIND = "exchange"
 """The name of the model in replies. It does not contain the folder, which differs from machine to machine."""
 _NAME = re.compile(r"(\d+)-[0-9a-f]{8}\.prompt\.md")
 STABLE_CHECKS = 2
-"""How often, in succession, a file must be found unchanged before it is regarded as complete."""
+"""Number of checks in a row that must find a file unchanged before it is regarded as complete."""
 README = """\
 # Prompts that wait for an answer
 

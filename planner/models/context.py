@@ -1,6 +1,6 @@
 """Shorten a conversation so that it fits into a model's context. A note replaces whatever is left out.
 
-Templates mark blocks of a prompt that may be left out, or that must not be cut, by the filter ``block`` (see
+Templates mark blocks of a prompt that may be left out, or that must not be cut, with the filter ``block`` (see
 ``planbook.planner.prompts``). An exchange is a reply of the model with the messages after it, up to the next reply.
 """
 
@@ -22,7 +22,7 @@ DROP_ORDER = (
     "example of a rule",
     "demonstration",
 )
-"""What is left out, in this order: the blocks with these names, and the oldest exchanges.
+"""The names of the blocks that are left out, in this order. EXCHANGES stands for the oldest exchanges.
 
 If several blocks have the same name, the last one is left out first.
 """
@@ -57,7 +57,7 @@ def blocks(text: str, name: str) -> str:
 
 @dataclass(frozen=True)
 class FittedPrompt:
-    """A conversation that fits, the number of messages left out, and that of characters cut from the others."""
+    """A conversation that fits, the number of messages left out, and the number of characters cut from the others."""
 
     messages: tuple[Message, ...]
     left_out: int = 0
@@ -65,7 +65,7 @@ class FittedPrompt:
 
 
 def prompt_limit(sampling: Sampling) -> int:
-    """Return the maximum number of tokens of a prompt. Replies without a limit of their own get half of the context."""
+    """Return the maximum number of tokens of a prompt. A reply without a limit gets half of the context."""
     return sampling.context - (sampling.max_tokens or sampling.context // 2)
 
 
@@ -86,7 +86,7 @@ def fit(messages: Sequence[Message], max_tokens: int) -> FittedPrompt:
 
 @dataclass(frozen=True)
 class _MessagePiece:
-    """A piece of a message. If it has a name, it is a block. If it was cut, ``original`` is its text before that."""
+    """A piece of a message. If it has a name, it is a block. If it was cut, ``original`` is the text before the cut."""
 
     text: str
     name: str = ""
@@ -222,11 +222,11 @@ def _without_messages(messages: Sequence[Message], left_out: Set[int]) -> tuple[
 
 
 def _cut_longest(draft: _FittedConversation, max_tokens: int) -> _FittedConversation:
-    """Cut the longest pieces to the same length: the greatest one with which the conversation fits."""
+    """Cut the longest pieces to the same length: the greatest length with which the conversation fits."""
     fitting = draft.cut(MIN_CUT)
-    if (least := fitting.tokens()) > max_tokens:
+    if (min_tokens := fitting.tokens()) > max_tokens:
         raise ContextExceeded(
-            f"even cut to {MIN_CUT} characters a message, the prompt has about {least} tokens, and the context "
+            f"even cut to {MIN_CUT} characters a message, the prompt has about {min_tokens} tokens, and the context "
             f"leaves room for {max_tokens}: raise the context or lower the tokens of a reply"
         )
     fits, too_long = MIN_CUT, max(len(piece.text) for message in draft.pieces for piece in message)

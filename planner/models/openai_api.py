@@ -100,7 +100,7 @@ class OpenAIModel:
         """Return the reply of the model.
 
         Raises ModelRefused if the server refuses the request, ContextExceeded if the prompt is too long,
-        ModelUnavailable if all tries failed, or EpisodeStopped if the run is stopped while it waits.
+        ModelUnavailable if all tries failed, or EpisodeStopped if the run is stopped during the wait.
         """
         start, listener, failures = time.monotonic(), ReplyListener(on_text), Counter[str]()
         while True:
@@ -169,7 +169,7 @@ class OpenAIModel:
     def _chunks(self, body: dict[str, Any], max_tokens: int) -> Iterator[Mapping[str, Any]]:
         """Yield the pieces of a reply as plain JSON. Each object of the SDK would take half a millisecond."""
         stream = self._client.post("/chat/completions", cast_to=object, body=body, stream=True, stream_cls=EventStream)
-        return read_chunks(stream, max_tokens)
+        return read_chunks(stream, max_tokens, streamed="stream" in body)
 
     def _reply(self, received: ReplyParts, messages: Sequence[Message], seconds: float) -> Reply:
         """Return the reply. If the server's name for its model is a path, only its last part is used."""
@@ -251,7 +251,7 @@ _NAMED_PATTERNS = (
     r"\b(unsupported|unrecognized|unknown|unexpected)\b[\s:]+{name}\b",
     r"\b{name}\b( parameter| argument| field)?( is| are)? (un|not |no longer )",
 )
-"""Patterns of messages that name a parameter. The mere word is not enough: "stop" and "seed" are ordinary words."""
+"""Patterns of messages that name a parameter. The word alone is not enough: "stop" and "seed" are ordinary words."""
 
 _OUT_OF_RANGE = re.compile(
     r"\b(above|below|exceeds?|maximum|minimum|at most|at least|too (large|small|high|low)|between|range|(less|greater)"
@@ -277,9 +277,10 @@ class Parameters:
             "stream_options": {"include_usage": True},
             "stream": True,
         }
-        if "stream" in self._replaced:
+        replaced = dict(self._replaced)  # another thread may add to it at any time
+        if "stream" in replaced:
             del values["stream_options"]  # servers refuse it without "stream"
-        names = {name: self._replaced.get(name, name) for name in values}
+        names = {name: replaced.get(name, name) for name in values}
         return {sent: values[name] for name, sent in names.items() if sent is not None and values[name] is not None}
 
     def learn(self, error: openai.APIStatusError, sent: Mapping[str, Any]) -> str | None:

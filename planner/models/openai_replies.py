@@ -2,9 +2,10 @@
 
 import re
 import time
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from email.utils import parsedate_to_datetime
+from functools import partial
 from typing import Any, TypeGuard
 
 import openai
@@ -13,11 +14,11 @@ from planbook.planner.errors import ContextExceeded, ModelError, ModelRefused, M
 from planbook.planner.models.types import Finish, OnText, Usage
 
 MAX_WAIT = 3_600.0
-"""Maximum number of seconds to wait because a server asks for it. If it asks for more, the request fails at once."""
+"""Maximum number of seconds to wait because a server asks for it. If it asks for more, the request fails."""
 MAX_TOKEN_BYTES = 2_000
 """Maximum number of bytes of a streamed reply for each token of the context. A token usually takes 200 to 500 bytes."""
 BUSY_FACTOR = 3
-"""A request that is refused because of a limit on the rate of requests is retried this many times as often."""
+"""A request that fails because of a rate limit is retried this many times as often as other failed requests."""
 MIN_KEY_LENGTH = 8
 """Shorter keys are placeholders for servers that need none. They are not hidden in messages."""
 MAX_QUOTE = 400
@@ -95,8 +96,9 @@ def retry_after(error: Failure) -> float | None:
 def request_limit(error: Failure, retries: int) -> tuple[str, int]:
     """Return the kind of a failure, and the number of failures of this kind after which to give up.
 
-    For a busy server, it is higher. A server that sent nothing for ``Timeouts.idle`` seconds is asked only once more.
-    After a reply without end, or if the server asks for a longer wait than ``MAX_WAIT``, there is no second request.
+    For a busy server, this number is higher. A server that sent nothing for ``Timeouts.idle`` seconds is asked only
+    once more. After an endless reply, or if the server asks for a longer wait than ``MAX_WAIT``, there is no second
+    request.
     """
     if isinstance(error, EndlessReply) or _asks_for_long_wait(error):
         return "final", 1
@@ -159,7 +161,7 @@ def _is_silence(error: Failure) -> bool:
 
 
 def describe(error: Failure, key: str) -> str:
-    """Return a failure in one line. If the server quotes the key, it is hidden. A short placeholder is not secret."""
+    """Return a failure in one line. A key that the server quotes is hidden. A short placeholder is not secret."""
     text = str(error)
     if isinstance(error, openai.APIConnectionError) and error.__cause__ is not None:
         text = f"{text.rstrip('.')} ({type(error.__cause__).__name__}: {error.__cause__})"
@@ -280,27 +282,25 @@ class EventStream(openai.Stream[object]):
             yield event
 
 
-def read_chunks(stream: EventStream, max_tokens: int) -> Iterator[Mapping[str, Any]]:
-    """Yield the JSON objects of a stream, and then close it.
+def read_chunks(stream: EventStream, max_tokens: int, *, streamed: bool) -> Iterator[Mapping[str, Any]]:
+    """Yield the JSON objects of a stream, and then close it. ``streamed`` tells whether a stream was asked for.
 
     Raises BrokenStream if it cannot be read, EndlessReply if it is too long for ``max_tokens``, OtherApi if the server
-    does not speak OpenAI's API, or openai.APIError.
+    does not speak OpenAI's API, or openai.APIError if the stream contains an error.
     """
-    response = stream.response
+    response: Any = stream.response
+    response.iter_bytes = partial(_bounded, response.iter_bytes, max_tokens)  # the SDK reads the body with it
     kind = response.headers.get("content-type", "").partition(";")[0]
     empty = True
     with stream:
         try:
-            if kind == "application/json" and not _read_whole(response).content.lstrip().startswith(b"data:"):
+            may_be_whole = not streamed or kind == "application/json"
+            if may_be_whole and not _read_whole(response).content.lstrip().startswith(b"data:"):
                 yield whole_reply_chunk(response)  # the server does not stream
                 return
             for chunk in stream:
                 if not isinstance(chunk, Mapping):
                     raise BrokenStream(f"the reply's stream holds a piece that is not an object: {chunk!r}")
-                if response.num_bytes_downloaded > MAX_TOKEN_BYTES * max_tokens:
-                    raise EndlessReply(
-                        f"{response.num_bytes_downloaded:,} bytes for a context of {max_tokens:,} tokens"
-                    )
                 empty = False
                 yield chunk
         except ValueError as error:
@@ -311,17 +311,29 @@ def read_chunks(stream: EventStream, max_tokens: int) -> Iterator[Mapping[str, A
         yield {"choices": [{"finish_reason": "stop"}]}  # counts only if no reason was given
 
 
+def _bounded(read: Callable[[], Iterator[bytes]], max_tokens: int) -> Iterator[bytes]:
+    """Yield the pieces of a response. Raises EndlessReply if they are too long for ``max_tokens``."""
+    received = 0
+    for piece in read():
+        received += len(piece)
+        if received > MAX_TOKEN_BYTES * max_tokens:
+            raise EndlessReply(f"{received:,} bytes for a context of {max_tokens:,} tokens")
+        yield piece
+
+
 def _read_whole(response: Any) -> Any:
     """Receive the rest of a response, and return the response. Raises BrokenStream if it breaks off."""
     try:
         response.read()
+    except EndlessReply:
+        raise
     except Exception as error:  # any error of the HTTP library
         raise BrokenStream(f"the reply broke off: {type(error).__name__}: {error}") from error
     return response
 
 
 def _add_chunk(received: ReplyParts, chunk: Mapping[str, Any]) -> None:
-    """Add one chunk to the reply. Any part of it may be missing. Of several choices, only the first is used."""
+    """Add one chunk to the reply. Any part of the chunk may be missing. Only the first of several choices is used."""
     received.model = _text(chunk.get("model")) or received.model
     received.usage = _usage(_mapping(chunk.get("usage"))) or received.usage
     choices = chunk.get("choices")

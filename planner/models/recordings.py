@@ -1,9 +1,10 @@
 """Recordings: files of replies, and the model that replays them.
 
-A recording has a header line, and then a line of JSON for each reply. A reply is found by its exact prompt. If there is
-none, it is found by the data of the prompt: the role, the template, and a digest of the template's variables. If
-several have these data, the one is preferred whose template was used equally often before in the same place (scope) of
-the journal. So prompts can be reworded. The recordings of planbook 0.1.0 do not have these data.
+A recording has a header line, and then a line of JSON for each reply. A reply is found by its exact prompt. If the
+recording does not have this prompt, the reply is found by the data of the prompt: the role, the template, and a digest
+of the template's variables. If several replies have these data, the preferred reply is one whose template had been used
+equally often before in the same place (scope) of the journal. So prompts can be reworded. The recordings of planbook
+0.1.0 do not have these data.
 """
 
 import fcntl
@@ -130,7 +131,7 @@ class RecordedReplies:
     def find(self, messages: Sequence[Message], sampling: Sampling, *, strict: bool = False) -> FoundReply | None:
         """Return the reply to these messages or, unless ``strict``, to other messages with the same data.
 
-        Of several replies to the same data, one whose template was used equally often before is preferred.
+        If several replies have these data, a reply whose template was used equally often before is preferred.
         """
         if entry := self._by_key.get(request_key(messages, sampling)):
             return FoundReply(entry, reworded=False)
@@ -148,7 +149,7 @@ def _key_start(label: str, sampling: Sampling) -> tuple[object, ...]:
 
 
 def read_recording(path: Path) -> tuple[Header, list[RecordedReply]]:
-    """Return the header and the replies. An incomplete last line is ignored. Raises UnknownModel if unreadable."""
+    """Return the header and the replies, without an incomplete last line. Raises UnknownModel if this fails."""
     try:
         lines = _complete_lines(path.read_bytes()).split(b"\n")[:-1]
     except OSError as error:
@@ -164,7 +165,7 @@ def read_recording(path: Path) -> tuple[Header, list[RecordedReply]]:
 
 
 def append(path: Path, header: Header, entry: RecordedReply) -> None:
-    """Add an entry, so that it is not lost in a crash. Remove an incomplete last line that an earlier crash has left.
+    """Add an entry durably. Remove an incomplete last line that an earlier crash has left.
 
     Raises ModelRefused if the file cannot be written.
     """
@@ -224,11 +225,11 @@ MISSING_ADVICE = "Record what is missing with --model recorded:{0}+MODEL, such a
 
 
 class RecordedModel:
-    """A model that replays a recording. If it has an inner model, it asks it for missing replies, and records them.
+    """A model that replays a recording. An inner model, if any, is asked for missing replies, which are then recorded.
 
     The replies are found by the text or the data of their prompts (see ``planbook.planner.models.recordings``). The
-    name of the model that gave them does not matter. If ``strict`` is True, only prompts with the same text count. A
-    new reply is recorded before ``on_text`` gets any part of it.
+    name of the model that gave the replies does not matter. If ``strict`` is True, only prompts with the same text
+    count. A new reply is recorded before ``on_text`` gets any part of it.
     """
 
     def __init__(self, path: str | Path, inner: Model | None = None, *, strict: bool = False) -> None:
@@ -239,25 +240,25 @@ class RecordedModel:
             self._header = Header(made_with=inner.name)
         self._entries = RecordedReplies(entries)
         self._lock = threading.Lock()
-        self._asking: defaultdict[str, threading.Lock] = defaultdict(threading.Lock)
+        self._request_locks: defaultdict[str, threading.Lock] = defaultdict(threading.Lock)
 
     def complete(self, messages: Sequence[Message], sampling: Sampling, on_text: OnText | None = None) -> Reply:
         """Return the recorded reply, or the inner model's reply.
 
-        Raises NotRecorded if there is neither, ModelRefused if the file cannot be written, or an error of the model.
+        Raises NotRecorded if there is neither, ModelRefused if the file cannot be written, or the inner model's error.
         """
         key = request_key(messages, sampling)
         with self._lock:
-            asking = self._asking[key]
-        with asking:  # if two threads make the same request, it is paid for only once
+            request_lock = self._request_locks[key]
+        with request_lock:  # if two threads make the same request, it is paid for only once
             found = self._entries.find(messages, sampling, strict=self.strict)
             if found is None and self._inner is not None:
                 return self._record(self._inner, messages, sampling, on_text)
         if found is None:
             problem = explain_missing(self.path, messages, sampling, self._entries, strict=self.strict)
             command = self._header.command
-            known = command and f"It has the replies for this command: `planbook {command}`. "
-            raise NotRecorded(f"{problem}. {known}{MISSING_ADVICE.format(self.path)}")
+            hint = command and f"It has the replies for this command: `planbook {command}`. "
+            raise NotRecorded(f"{problem}. {hint}{MISSING_ADVICE.format(self.path)}")
         entry, reworded = found
         text, end = pass_on(entry.text, on_text)
         finish = "cut" if end == "cut" else entry.finish

@@ -28,7 +28,9 @@ _OBJECTS: dict[str, Model] = {}
 
 
 def register_model(model: Model) -> str:
-    """Make a model known to ``load_model`` in this process. Return its name: ``object:`` and ``name`` or class.
+    """Make a model known to ``load_model`` in this process, and return its full name.
+
+    The full name is ``object:``, followed by the model's ``name`` or, if it has none, by the name of its class.
 
     Raises UnknownModel if its method ``complete`` has the wrong parameters.
     """

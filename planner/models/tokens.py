@@ -18,7 +18,7 @@ _BYTES_PER_TOKEN = 2
 MESSAGE_TOKENS = 4
 """Number of tokens that a server adds to each message: its role and two marks."""
 _CACHE_SIZE = 16 << 20
-"""Maximum number of characters of all messages together whose token counts are cached."""
+"""Maximum total number of characters of the messages whose token counts are cached."""
 MARGIN = 1.35
 """An upper limit on a prompt's tokens is the estimate times this. The estimate for German was up to 26 % too low."""
 
@@ -115,8 +115,8 @@ class Prices(Record):
         if price is None:
             return None
         cached = price.input if price.cached is None else price.cached
-        fresh = usage.prompt - usage.cached
-        return (fresh * price.input + usage.cached * cached + usage.completion * price.output) / MILLION
+        uncached = usage.prompt - usage.cached
+        return (uncached * price.input + usage.cached * cached + usage.completion * price.output) / MILLION
 
     def price(self, model: str) -> Price | None:
         """Return the price of a model, or None if it is unknown.

@@ -65,14 +65,15 @@ def method(name: str) -> Method:
 def known_method(name: str) -> Method:
     """Return the planning method with that name, as ``method`` does, but without executing a file.
 
-    Raises UnknownStrategy for a FILE.py that this process has not loaded yet, and wherever ``method`` does.
+    Raises UnknownStrategy for a FILE.py that this process has not loaded yet, and in all cases in which ``method``
+    does.
     """
     if is_method_file(name) and not is_loaded(name):
         raise UnknownStrategy(f"{name} is not loaded by this process")
     return method(name)
 
 
-def _methods_in(name: str) -> tuple[Method, ...]:
+def _possible_methods(name: str) -> tuple[Method, ...]:
     """Return the methods that may have played the episodes of a run with that planner.
 
     For a shipped planner, that is the planner itself. A run with an external planner, or without a planner, may have
@@ -90,7 +91,7 @@ def figures_of(name: str = "") -> tuple[type[Figures], ...]:
 
     No file is executed; see ``known_method``.
     """
-    return tuple(dict.fromkeys(figures for method in _methods_in(name) for figures in method.figures))
+    return tuple(dict.fromkeys(figures for method in _possible_methods(name) for figures in method.figures))
 
 
 def bulky_fields(name: str = "") -> Mapping[str, frozenset[str]]:
@@ -98,7 +99,7 @@ def bulky_fields(name: str = "") -> Mapping[str, frozenset[str]]:
 
     If an external planner and a shipped method use the same span name, the fields of the external planner apply.
     """
-    return {payload.span: payload.bulky for method in reversed(_methods_in(name)) for payload in method.spans}
+    return {payload.span: payload.bulky for method in reversed(_possible_methods(name)) for payload in method.spans}
 
 
 def is_method_file(name: str) -> bool:

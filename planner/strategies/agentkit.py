@@ -6,7 +6,7 @@ asks one question. The answer of one of the nodes is plan code, which is run as 
 Prompts read values from the graph's database. Before each pass, this module stores three groups of them:
 
 - ``world``: ``goal``, ``about``, ``action_docs``, ``manual``, ``scene``, ``observation``, ``previous`` (the observation
-  before), ``state``, ``knowledge``, and ``left`` (the number of actions that are left).
+  before it), ``state``, ``knowledge``, and ``left`` (the number of actions that are left).
 - ``last``: ``code`` and ``feedback`` of the last step.
 - ``step``: ``number`` (counted from 0), ``nth`` (counted from 1), and ``most`` (the maximum number of steps).
 
@@ -122,7 +122,7 @@ def agentkit(episode: Episode, options: AgentKitOptions) -> None:
     """Pass over the graph step by step, and run the plan code of each pass before the next pass."""
     file = options.graph_file(episode.environment.name)
     graph, database = Graph(*file.nodes.values()), file.new_database()
-    steps, idle = options.steps or file.steps or max(1, episode.settings.actions), 0
+    steps, idle_steps = options.steps or file.steps or max(1, episode.settings.actions), 0
     manual = options.manual(episode.environment.name)
     for number in range(steps):
         database.set("step", {"number": number, "nth": number + 1, "most": steps})
@@ -137,8 +137,8 @@ def agentkit(episode: Episode, options: AgentKitOptions) -> None:
             code, first_step = str(result.answers[str(file.code)]), len(episode.steps)
             feedback = episode.run(code, source=ROLE)
             database.set("last", {"code": code, "feedback": feedback.text})
-        idle = 0 if len(episode.steps) > first_step else idle + 1
-        if idle == MAX_IDLE:
+        idle_steps = 0 if len(episode.steps) > first_step else idle_steps + 1
+        if idle_steps == MAX_IDLE:
             return
 
 
@@ -213,7 +213,7 @@ class GraphFigures(Figures):
         )
 
 
-# The baseline of random actions. Each cell, which is a piece of plan code that is run in one go, takes one action.
+# The baseline of random actions. Each cell, which is a piece of plan code that is run as a unit, takes one action.
 
 RANDOM = "random"
 CELLS_PER_ACTION = 3
@@ -252,8 +252,8 @@ def possible_choices(environment: Environment) -> Sequence[Action]:
     """Return the actions from which one is drawn. An argument is free if its values cannot be enumerated.
 
     If no action has a free argument, return all actions with all combinations of their arguments. Otherwise return the
-    actions that the environment lists as possible. If it does not list any (None), return its goals, provided that each
-    goal is an action. If there is nothing in these lists, return all actions without free arguments.
+    actions that the environment lists as possible. If the environment does not list any (None), return its goals,
+    provided that each goal is an action. If these lists are empty, return all actions without free arguments.
     """
     calls = [list(_calls(spec)) for spec in environment.offer.actions.values()]
     enumerable = [action for actions in calls for action in actions]
@@ -274,8 +274,8 @@ def _calls(spec: ActionSpec) -> Iterator[Action]:
 def _values(parameter: inspect.Parameter) -> Sequence[Any]:
     """Return the values to choose from for an argument.
 
-    They are the values of its Literal or bool type. Any other argument has only its default. If there is none, it is
-    free, and nothing is returned.
+    For an argument of a Literal or bool type, these are the values of the type. For any other argument, it is only the
+    default. An argument without a default is free, and nothing is returned.
     """
     if get_origin(parameter.annotation) is Literal:
         return get_args(parameter.annotation)

@@ -1,6 +1,6 @@
 """The planner of the AutoManual paper (section 3.2), which writes free-form code with the learned rules in its prompt.
 
-The code of each reply is a cell, a piece of plan code that is run in one go. Feedback follows it. After an episode,
+The code of each reply is a cell, a piece of plan code that is run as a unit. Feedback follows it. After an episode,
 ``conclude`` asks for the whole plan if the task was solved, and for the mistakes if it was not.
 """
 
@@ -97,7 +97,7 @@ def _system(episode: Episode, recall: Recall, options: AutoManualOptions) -> Mes
 
 
 def _procedure_result(episode: Episode, recall: Recall) -> str:
-    """Return a report, for a prompt, of the stored procedure that failed to solve the task, or "" if there was none.
+    """Return a report for a prompt on the stored procedure that failed, or "" if there was no procedure.
 
     A procedure that was not learned may know more about the task than a model should. In that case the report does not
     show its actions.
@@ -133,8 +133,8 @@ def conclude(
 ) -> Conclusion:
     """Ask the planner for its conclusion from an episode. The conclusion is empty if no reply is usable.
 
-    If the first plan solved the task by itself, it is the conclusion, and no model is asked unless ``always`` is True.
-    Raises ModelError if the model fails, or BudgetEnded if the run's budget does not allow the question.
+    If the first plan alone solved the task, this plan is the conclusion, and no model is asked unless ``always`` is
+    True. Raises ModelError if the model fails, or BudgetEnded if the run's budget does not allow the question.
     """
     cells = [cell for round_played in trajectory.rounds for cell in round_played.cells]
     if not always and trajectory.ending.outcome is Outcome.DIRECT_SUCCESS and len(cells) == 1:

@@ -1,7 +1,7 @@
 """The base of planning methods: ``Method``, its options and figures, ``play``, and helpers that several methods share.
 
-A method plays an episode by calling the verbs of ``Episode``: it asks models for plan code and runs it. Its figures are
-statistics that are computed over a run and shown by reports. External methods come from a Python file, or are
+A method plays an episode by calling the functions of ``Episode``: it asks models for plan code and runs it. Its figures
+are statistics that are computed over a run and shown by reports. External methods come from a Python file, or are
 registered by other packages.
 """
 
@@ -101,8 +101,8 @@ def format_figure(figure: float | None) -> str:
 class Strategy(Protocol):
     """A function that plays one episode.
 
-    It returns when it gives up. When the episode ends earlier, the episode's verbs raise EpisodeOver, which the
-    function must let pass. Its return value is not used.
+    It returns when it gives up. If the episode ends earlier, the functions of ``Episode`` raise EpisodeOver, which a
+    strategy must not suppress. The return value is not used.
     """
 
     def __call__(self, episode: Episode, options: Any, /) -> object:
@@ -140,7 +140,7 @@ def play(episode: Episode, strategy: Strategy, options: BaseModel) -> Ending:
 
 
 def _fault_of(error: Exception | SystemExit, strategy: Strategy, environment: Environment) -> str:
-    """Return the message for an error. The environment is blamed if one of its methods raised it, else the planner."""
+    """Return the message for an error. It blames the environment if that raised the error, else the planner."""
     trace = error.__traceback__
     while trace and not _is_method_of(environment, trace.tb_frame.f_locals):
         trace = trace.tb_next
@@ -162,7 +162,7 @@ def _line_of(error: BaseException, strategy: Strategy) -> str:
 
 
 IsAsked = Callable[[Any, Environment], bool]
-"""Takes the method's options and the environment. Returns True if a role is asked."""
+"""A function that returns True if a role is asked, given the method's options and the environment."""
 
 
 class Options(BaseModel):
@@ -184,7 +184,7 @@ class Options(BaseModel):
         return self.model_dump(mode="json")
 
     def prompt_sources(self, environment: str) -> Mapping[str, str]:
-        """Map descriptions to further texts that prompts are made from, such as a graph file or the code of its hooks.
+        """Map descriptions to other texts that prompts are made from, such as a graph file or the code of its hooks.
 
         A run records their digests.
         """
@@ -203,11 +203,11 @@ class Method:
     demonstrations: tuple[str, ...] = ()
     """Names of the demonstrations that it shows to models (``Recall.demonstrations``)."""
     conditional_roles: Mapping[str, IsAsked] = field(default_factory=dict)
-    """Maps each role that is not always asked to a function that returns True if it is."""
+    """Maps each role that is not always asked to a function that tells whether it is asked."""
     fallback_demonstrations: tuple[str, ...] = ()
-    """Names of those demonstrations that are shown only if another one is missing."""
+    """Names of the demonstrations that are shown only if another one is missing."""
     roles_from_options: Callable[[Any, str], Collection[str]] = lambda options, environment: ()
-    """Takes the options and the environment's name. Returns further roles, which the options name."""
+    """Takes the options and the environment's name. Returns the additional roles that the options name."""
     spans: tuple[type[Payload], ...] = ()
     """Payload types of the spans that it records."""
     figures: tuple[type[Figures], ...] = ()
@@ -256,20 +256,20 @@ def ask_or_empty(scope: Scope, role: str, prompt: Prompt, **variables: Any) -> s
 
 
 def model_task(episode: Episode) -> Mapping[str, JsonValue]:
-    """Return the changes to ``task`` for plan code written by a model: it gets only the params that models may know."""
+    """Return the changes to ``task`` for plan code of a model, which gets only the params that models may know."""
     return {"params": dict(episode.environment.public_params(episode.task))}
 
 
 def countdown(number: int) -> Callable[[], int]:
-    """Return a function that counts down: its first call returns the number, each later call one less, down to 0."""
+    """Return a function that counts down: the first call returns the number, and each later call returns one less."""
     return iter(range(number, -1, -1)).__next__
 
 
 def play_in_rounds(episode: Episode, max_rounds: int, play: Callable[[int], None]) -> None:
     """Play a task in up to ``max_rounds`` rounds, until it is solved. The best round counts.
 
-    A round is one attempt; each but the first begins with a reset of the environment. ``play`` gets its number, from 0.
-    Raises NoPlan if the last round ended because no reply held a usable plan.
+    A round is one attempt; each but the first begins with a reset of the environment. ``play`` gets the number of the
+    round, from 0. Raises NoPlan if the last round ended because no reply held a usable plan.
     """
     for number in range(max_rounds):
         if number:

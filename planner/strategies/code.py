@@ -50,7 +50,7 @@ def _frame(episode: Episode, plan: GivenCode, match: Match | None = None) -> Abs
 
 
 def procedures(episode: Episode, options: Options, recall: Recall | None = None) -> bool:
-    """Run the procedure that the memory has for the task, if any. Return True if its checks show that the task is done.
+    """Run the procedure that the memory has for the task, if any. Return True if checks show that the task is done.
 
     If the procedure was found by matching the goal, it is dry-run first, and its post-conditions are checked
     afterwards. Any other procedure is only run.
@@ -83,8 +83,8 @@ def code_of(procedure: Procedure) -> GivenCode:
     return GivenCode(code=code, helpers=procedure.helpers, source=procedure.name, told_params=procedure.is_learned)
 
 
-# Matching a goal with one of the task types that were found by learning. If the memory is not sure, a model is asked.
-# It may answer that none of them fits.
+# Matching a goal with one of the task types that planbook found. If the memory is not sure, a model is asked. The model
+# may answer that none of the types fits.
 
 MODEL = "model"
 NONE = "none"
@@ -133,12 +133,12 @@ def _ask_for_type(episode: Episode, candidates: Sequence[MatchCandidate], role: 
     shown: Any = [candidate.model_dump(mode="json") for candidate in candidates]
     variables = {"candidates": shown, "goal": episode.task.goal, "observation": episode.observation.text}
     try:
-        return scope.ask(role, prompt, read=_reader(candidates), **variables).value
+        return scope.ask(role, prompt, read=_type_reader(candidates), **variables).value
     except UnusableReply:
         return Match()
 
 
-def _reader(candidates: Sequence[MatchCandidate]) -> Callable[[str], Match]:
+def _type_reader(candidates: Sequence[MatchCandidate]) -> Callable[[str], Match]:
     """Return a function that reads a reply. It raises ValueError for a type or parameters that were not offered."""
     params = {candidate.name: set(candidate.params) for candidate in candidates}
 

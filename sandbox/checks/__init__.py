@@ -8,7 +8,7 @@ policy (``planbook.sandbox.policy``).
 - ``calls`` checks how a plan uses the session's functions and objects.
 - ``names`` checks everything else: undefined names, unreachable statements, and plans that do nothing.
 
-A *cell* is a piece of plan code that runs in one go. A *procedure* is a file that defines ``solve(agent, task)``.
+A *cell* is a piece of plan code that runs as a unit. A *procedure* is a file that defines ``solve(agent, task)``.
 """
 
 import ast
@@ -32,7 +32,7 @@ PARAMETERS = ["agent", "task"]
 
 
 def check_solve(tree: ast.Module, usage: ApiUsage, report: Report) -> None:
-    """Report a missing ``solve``, one with wrong parameters, and actions outside functions."""
+    """Report a missing ``solve``, a ``solve`` with wrong parameters, and actions outside functions."""
     definitions = [node for node in tree.body if isinstance(node, ast.FunctionDef) and node.name == SOLVE]
     if not definitions:
         hint = "define it at the top level of the file; helpers and constants may stand beside it"
@@ -80,10 +80,10 @@ def check(
 ) -> list[Fault]:
     """Return all faults of a plan that are certain, sorted by line. Never raises, and runs nothing.
 
-    ``functions`` maps bare or dotted names to the session's functions, which are not called. ``attributes`` has the
-    dotted names of the session's attributes, and ``names`` the names that earlier cells or the session have defined.
-    ``modules`` has the packages beyond the standard library that plans may import. Code that only defines functions is
-    a fault unless ``allow_definitions_only``.
+    ``functions`` maps names, which may be dotted, to the session's functions. None of them is called. ``attributes``
+    has the dotted names of the session's attributes, and ``names`` the names that earlier cells or the session have
+    defined. ``modules`` has the packages beyond the standard library that plans may import. Code that only defines
+    functions is a fault unless ``allow_definitions_only``.
 
     >>> def go_to(place: str) -> str: ...
     >>> print(*check("agent.goto('bed')", {"agent.go_to": go_to}))
@@ -91,29 +91,29 @@ def check(
         agent.goto('bed')
       did you mean agent.go_to?
     """
-    return list(_check(code, Api.of(functions, **context), definitions_only=allow_definitions_only))
+    return list(_check(code, Api.of(functions, **context), allow_definitions_only=allow_definitions_only))
 
 
 def check_part(code: str, functions: Functions, **context: Unpack[CheckContext]) -> list[Fault]:
-    """Return the faults of a part of a plan, except those that later parts, not known yet, may correct.
+    """Return the faults of a part of a plan, except those that later parts may correct.
 
     If a plan passes ``check``, each of its parts passes this check.
     """
-    return list(_check(code, Api.of(functions, is_whole_plan=False, **context), definitions_only=True))
+    return list(_check(code, Api.of(functions, is_whole_plan=False, **context), allow_definitions_only=True))
 
 
 def check_procedure(code: str, functions: Functions, **context: Unpack[CheckContext]) -> list[Fault]:
     """Return the faults of a procedure. It must define ``solve(agent, task)``, and act only inside functions."""
-    return list(_check(code, Api.of(functions, **context), definitions_only=True, procedure=True))
+    return list(_check(code, Api.of(functions, **context), allow_definitions_only=True, procedure=True))
 
 
 @cached_up_to(_MAX_CACHED)
-def _check(code: str, api: Api, *, definitions_only: bool, procedure: bool = False) -> tuple[Fault, ...]:
+def _check(code: str, api: Api, *, allow_definitions_only: bool, procedure: bool = False) -> tuple[Fault, ...]:
     tree = parse(code)
     if isinstance(tree, Fault):
         return (tree,)
     try:
-        report = _build_report(code, tree, api, definitions_only, procedure)
+        report = _build_report(code, tree, api, allow_definitions_only, procedure)
     except RecursionError:
         return (too_deep(code),)
     bound = () if api.is_whole_plan else _bound_elsewhere(tree, api)
@@ -129,18 +129,18 @@ def _bound_elsewhere(tree: ast.Module, api: Api) -> Iterable[str]:
     return api.names | (NAME_HINTS.keys() - read_immediately)
 
 
-def _build_report(code: str, tree: ast.Module, api: Api, definitions_only: bool, procedure: bool) -> Report:
+def _build_report(code: str, tree: ast.Module, api: Api, allow_definitions_only: bool, procedure: bool) -> Report:
     report, scopes = Report(code), scopes_of(tree)
     if api.is_whole_plan:
-        check_does_something(tree, report, definitions_only=definitions_only)
+        check_does_something(tree, report, allow_definitions_only=allow_definitions_only)
     check_flow(scopes, report)
     check_names(scopes, api, report)
     usage = ApiUsage(scopes, api)
     usage.check(report)
     if procedure:
         check_solve(tree, usage, report)
-    known_lines = {fault.line for fault in report.faults if fault.type == SYNTAX}
-    if (refused := compile_error(code, tree)) and refused.line not in known_lines:
+    reported_lines = {fault.line for fault in report.faults if fault.type == SYNTAX}
+    if (refused := compile_error(code, tree)) and refused.line not in reported_lines:
         report.faults.append(refused)
     return report
 

@@ -34,14 +34,14 @@ class CallParameter:
 
 @dataclass(frozen=True, slots=True)
 class Function:
-    """A function and its parameters. Its calls are not checked if ``parameters`` is None, that is, not known."""
+    """A function and its parameters. If ``parameters`` is None, they are unknown, and calls are not checked."""
 
     name: str
     parameters: tuple[CallParameter, ...] | None
 
     @classmethod
     def of(cls, name: str, function: Callable[..., object]) -> "Function":
-        """Describe a callable under a name. Annotations are evaluated where possible."""
+        """Describe the callable that plans call by this name. Annotations are evaluated where possible."""
         plain = getattr(function, "__func__", function)  # a method is a new object at every access
         parameters = _parameters if isinstance(plain, Hashable) else _parameters.__wrapped__
         return cls(name, parameters(plain, bound=plain is not function))
@@ -58,13 +58,13 @@ class Function:
 
 @dataclass(frozen=True)
 class Api:
-    """All that a plan may use: the session's functions and attributes, by dotted name, and other ``names``."""
+    """Everything that a plan may use: functions and attributes of the session, with dotted names, and ``names``."""
 
     functions: tuple[Function, ...]
     attributes: frozenset[str] = frozenset()
     names: frozenset[str] = frozenset()
     is_whole_plan: bool = True
-    """False for a part of a plan, since other parts may bind further names."""
+    """False for a part of a plan, since other parts may bind more names."""
     modules: frozenset[str] = frozenset()
     """Modules beyond the standard library that plans may import."""
 
@@ -100,13 +100,13 @@ class Api:
 
     @cached_property
     def roots(self) -> frozenset[str]:
-        """Names of the objects and bare functions through which plans reach the session."""
+        """First parts of all dotted names: the objects and functions through which plans reach the session."""
         return frozenset(name.partition(".")[0] for name in (*self.functions_by_name, *self.attributes))
 
 
 @lru_cache(1024)
 def _parameters(function: Callable[..., object], *, bound: bool) -> tuple[CallParameter, ...] | None:
-    """Return a function's parameters, without the first if ``bound``; None if Python does not know them."""
+    """Return a function's parameters, without the first one if ``bound``, or None if Python does not know them."""
     called = types.MethodType(function, function) if bound else function
     for evaluated in (True, False):  # not every annotation that is a string can be evaluated
         with suppress(Exception):
@@ -115,9 +115,9 @@ def _parameters(function: Callable[..., object], *, bound: bool) -> tuple[CallPa
 
 
 def _parameter(parameter: inspect.Parameter) -> CallParameter:
-    bare = parameter.replace(default=NO_DEFAULT)
+    without_default = parameter.replace(default=NO_DEFAULT)
     required = parameter.default is NO_DEFAULT and parameter.kind not in (Kind.VAR_POSITIONAL, Kind.VAR_KEYWORD)
-    text = str(bare) if parameter.default is NO_DEFAULT else f"{bare} = ..."
+    text = str(without_default) if parameter.default is NO_DEFAULT else f"{without_default} = ..."
     return CallParameter(parameter.name, parameter.kind, required, text, parameter.annotation)
 
 
@@ -125,7 +125,7 @@ def _parameter(parameter: inspect.Parameter) -> CallParameter:
 
 
 class Report:
-    """Collects the faults of one plan. The checks stop when about MAX_PROBLEMS faults were found."""
+    """Collects the faults of one plan. The checks stop after about MAX_PROBLEMS faults."""
 
     def __init__(self, code: str) -> None:
         self.lines = code_lines(code)

@@ -1,6 +1,6 @@
 """Check how a plan uses the session's objects: unknown actions, calls with wrong arguments, and assignments.
 
-Reports only faults that are certain. What is not known is assumed to be right.
+Reports only faults that are certain. Anything unknown is assumed to be right.
 """
 
 import ast
@@ -15,7 +15,7 @@ from planbook.sandbox.policy.transformer import MAX_PROBLEMS
 from planbook.sandbox.reading.scopes import Binding, NameScope, ScopeKind, Scopes
 from planbook.sandbox.suggest import Guess, closest
 
-# Arguments. The parameters of positional arguments after a starred one are not known.
+# Arguments. It is unknown which parameters receive the positional arguments after a starred one.
 
 _MAX_SOURCE_SHOWN = 60
 _DISPLAY_TYPES: dict[type[ast.expr], type] = {
@@ -86,8 +86,8 @@ def _bind(
     problems: list[tuple[str, str]] = []
     if len(positional) > len(slots) and not any(p.kind is Kind.VAR_POSITIONAL for p in parameters):
         given = "1 was given" if len(positional) == 1 else f"{len(positional)} were given"
-        taken = {0: "no arguments", 1: "1 argument"}.get(len(slots), f"{len(slots)} arguments")
-        problems.append((f"takes {taken}, but {given}", ""))
+        accepted = {0: "no arguments", 1: "1 argument"}.get(len(slots), f"{len(slots)} arguments")
+        problems.append((f"takes {accepted}, but {given}", ""))
     by_keyword, keyword_problems = _bind_keywords(call, parameters, {p.name for p, _ in bound}, guess)
     bound += by_keyword
     problems += keyword_problems
@@ -141,7 +141,7 @@ def accepts(annotation: object, value: ast.expr) -> bool:
 
 
 def _type_or_empty(annotation: object) -> object:
-    """Return the annotation if it is a type or None, which can be looked up; else the value for "no annotation"."""
+    """Return the annotation if it is a type or None, which can be looked up, or else ``Parameter.empty``."""
     return annotation if annotation is None or isinstance(annotation, type) else inspect.Parameter.empty
 
 
@@ -179,24 +179,24 @@ class ApiUsage:
     def path_of(self, node: ast.expr, scope: NameScope, depth: int = 0) -> str | None:
         """Return the dotted name of the session's object, function or attribute to which an expression refers.
 
-        None if that is not certain.
+        Return None if that is not certain.
         """
         if isinstance(node, ast.Attribute):
             base = self.path_of(node.value, scope, depth)
             return f"{base}.{node.attr}" if base in self.api.members else None
         if not isinstance(node, ast.Name) or depth > _ALIAS_DEPTH:
             return None
-        home, _ = self.scopes.find(node.id, scope)
-        if (home is None or home.kind is ScopeKind.MODULE) and node.id in self.api.roots:
+        binding_scope, _ = self.scopes.find(node.id, scope)
+        if (binding_scope is None or binding_scope.kind is ScopeKind.MODULE) and node.id in self.api.roots:
             return node.id  # a plan must not bind this name itself
-        if home is None:
+        if binding_scope is None:
             return None
-        binding = self._only_binding(node.id, home)
-        if binding is None or (home.kind is ScopeKind.MODULE and node.id in self.api.names):
+        binding = self._only_binding(node.id, binding_scope)
+        if binding is None or (binding_scope.kind is ScopeKind.MODULE and node.id in self.api.names):
             return None
         if isinstance(binding.node, ast.arg):
             return node.id if node.id in self.api.members else None
-        return self.path_of(binding.value, home, depth + 1) if binding.value is not None else None
+        return self.path_of(binding.value, binding_scope, depth + 1) if binding.value is not None else None
 
     def called_function(self, call: ast.Call, scope: NameScope) -> Function | None:
         """Return the function that a call refers to, or None if that is not certain.
@@ -206,8 +206,8 @@ class ApiUsage:
         path = self.path_of(call.func, scope)
         if path is not None or not isinstance(call.func, ast.Name):
             return self.api.functions_by_name.get(path) if path else None
-        home, _ = self.scopes.find(call.func.id, scope)
-        binding = self._only_binding(call.func.id, home) if home is not None else None
+        binding_scope, _ = self.scopes.find(call.func.id, scope)
+        binding = self._only_binding(call.func.id, binding_scope) if binding_scope is not None else None
         if binding is None or call.func.id in self.api.names or not isinstance(binding.node, ast.FunctionDef):
             return None
         return None if binding.node.decorator_list else _function_of(binding.node)
@@ -232,13 +232,13 @@ class ApiUsage:
         base = self.path_of(node.value, scope)
         if base is None or base not in self.api.members:
             return
-        path, known = f"{base}.{node.attr}", self.api.members[base]
+        path, members = f"{base}.{node.attr}", self.api.members[base]
         if not isinstance(node.ctx, ast.Load):
             hint = "it changes by actions only; keep your own values in variables"
             report.add(node, "assignment", f"{path} can't be assigned or deleted", hint)
-        elif node.attr not in known:
-            near = report.guess(node.attr, known)
-            hint = f"did you mean {base}.{near}?" if near else f"{base} has {', '.join(known)}"
+        elif node.attr not in members:
+            near = report.guess(node.attr, members)
+            hint = f"did you mean {base}.{near}?" if near else f"{base} has {', '.join(members)}"
             report.add(node, "unknown-action", f"{base} has no action or attribute {node.attr}", hint)
 
     def _check_call(self, call: ast.Call, scope: NameScope, report: Report) -> None:
@@ -253,9 +253,9 @@ class ApiUsage:
                 report.add(*problem)
 
     def _only_binding(self, name: str, scope: NameScope) -> Binding | None:
-        """Return the binding of a name in a scope if it has exactly one, or None.
+        """Return the binding of a name in a scope, or None if it has none or several.
 
-        In a part of a plan, this is None for every name at module level, since other parts may bind it again.
+        In a part of a plan, the result is None for every name at module level, since other parts may bind it again.
         """
         if scope.kind is ScopeKind.MODULE and not self.api.is_whole_plan:
             return None

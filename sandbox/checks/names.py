@@ -129,18 +129,18 @@ def _check_block(block: Sequence[ast.stmt], report: Report) -> None:
             return
 
 
-def check_does_something(tree: ast.Module, report: Report, *, definitions_only: bool) -> None:
-    """Report a plan without statements and, unless ``definitions_only``, one that only defines functions."""
+def check_does_something(tree: ast.Module, report: Report, *, allow_definitions_only: bool) -> None:
+    """Report a plan without statements and, unless ``allow_definitions_only``, a plan that only defines functions."""
     statements = [statement for statement in tree.body if not does_nothing(statement)]
     if not statements:
         report.add(None, "empty", "the plan does nothing", "write the actions to take")
         return
     defined = [statement.name for statement in statements if isinstance(statement, _DEFINES)]
-    if defined and not definitions_only and not any(map(acts, statements)):
+    if defined and not allow_definitions_only and not any(map(acts, statements)):
         message = f"the plan defines {', '.join(defined)} and calls nothing, so nothing happens"
         report.add(statements[-1], "only-definitions", message, f"call {defined[-1]}(...) at the end of the plan")
 
 
 def _is_yield(statement: ast.stmt) -> bool:
-    """Return whether a statement is a ``yield``. Below a ``return`` it has a use: it makes a function a generator."""
+    """Return whether a statement is a ``yield``. After a ``return`` it still makes the function a generator."""
     return isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Yield | ast.YieldFrom)

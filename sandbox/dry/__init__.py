@@ -1,6 +1,6 @@
-"""Dry run: find the actions in a plan that cannot succeed, and its endless loops, before any action is taken.
+"""Dry run: find actions in a plan that cannot succeed, and endless loops, before any action is taken.
 
-A dry run is an abstract interpretation. It walks over the plan's syntax tree, or *follows* the plan, and computes with
+A dry run is an abstract interpretation. It walks over the plan's syntax tree (it *follows* the plan) and computes with
 the values that it knows. The result of an action is unknown, so if a condition depends on it, both branches are
 followed and their states are merged. A call is reported only if it cannot succeed on any path that reaches it.
 
@@ -40,8 +40,9 @@ ENDLESS = "endless"
 class DryRun:
     """The result of a dry run: calls that cannot succeed, endless loops, and the number of examined calls.
 
-    ``calls`` counts the calls that were followed. ``unfollowed`` counts the calls in the plan that were not: no path
-    reached them, or code that cannot be followed makes them, such as a method, ``map`` or ``getattr``.
+    ``calls`` counts the calls that were followed. ``unfollowed`` counts the calls in the plan that were not followed,
+    because no path reached them, or because they are made by code that cannot be followed, such as a method, ``map`` or
+    ``getattr``.
 
     ``followed`` is False if the dry run gave up, so that nothing is reported. It gives up if a plan has too many paths,
     is nested too deeply, may bind names that it does not mention (``globals()``, a star import), or has a ``with`` or
@@ -68,11 +69,12 @@ def dry_run(
 
     Never raises because of the plan.
 
-    ``code`` is a cell: a piece of plan code that runs in one go. ``functions`` are the functions of the session, and
-    ``attributes`` its attributes, by dotted name. ``knowledge`` is what is known about the environment at the start.
-    ``values`` maps names to plain values; an object such as ``task`` is represented by a mapping of its attributes.
-    ``helpers`` is code that has defined functions for the plan. ``earlier`` is the code of the cells before this one.
-    Any part of it may have run, and ``knowledge`` already takes its actions into account.
+    ``code`` is a cell: a piece of plan code that runs as a unit. ``functions`` maps dotted names to the session's
+    functions, and ``attributes`` has the dotted names of its attributes. ``knowledge`` is what is known about the
+    environment at the start. ``values`` maps names to plain values; an object such as ``task`` is represented by a
+    mapping of its attributes. ``helpers`` is code that has defined functions for the plan. ``earlier`` is the code of
+    the cells before this one. Any part of this code may have run, and ``knowledge`` already takes its actions into
+    account.
     """
     walk = follow(code, functions, knowledge, attributes, values or {}, helpers, earlier)
     followed = {id(visits.node) for visits in walk.visits.values()}
@@ -98,13 +100,13 @@ def follow(
     helpers: Iterable[str] = (),
     earlier: Iterable[str] = (),
 ) -> DryWalk:
-    """Return the walk of a dry run: the calls that it visited, and whether it was completed."""
+    """Follow a plan and return the walk, which knows the calls that it visited and whether it was completed."""
     helper_trees, earlier_trees, trees = (
         [tree for tree in map(parse, codes) if isinstance(tree, ast.Module)] for codes in (helpers, earlier, [code])
     )
     all_trees = [*helper_trees, *earlier_trees, *trees]
     walk = DryWalk(WalkState(knowledge), frozenset(functions), frozenset(attributes), all_trees)
-    walk.is_complete = not effects.binds_unnamed(all_trees)
+    walk.is_complete = not effects.binds_unmentioned_names(all_trees)
     try:
         with suppress(PathEnded):
             _bind_values(walk, values)
@@ -123,15 +125,16 @@ def follow(
 def _bind_values(walk: DryWalk, values: Mapping[str, object]) -> None:
     for name, value in values.items():
         fields = value.items() if isinstance(value, Mapping) else ()
-        known = KnownObject({str(name): walk.from_python(field) for name, field in fields})
-        walk.assign(name, known if isinstance(value, Mapping) else walk.from_python(value), MODULE)
+        known_object = KnownObject({str(name): walk.from_python(field) for name, field in fields})
+        walk.assign(name, known_object if isinstance(value, Mapping) else walk.from_python(value), MODULE)
 
 
 def _assume_earlier_ran(walk: DryWalk, helpers: list[ast.Module], trees: list[ast.Module], values: Set[str]) -> None:
     """Assume that any part of the earlier cells may have run.
 
-    If these cells may have left functions behind, any name that they bind may refer to one, and may act. If such a
-    function may also be held by a helper, an attribute or one of the plan's values, the walk is blind from the start.
+    If these cells may have left functions behind, any name that they bind may refer to such a function, and may act. If
+    that function may also be held by a helper, an attribute or one of the plan's values, the walk is blind from the
+    start.
     """
     knowledge = walk.state.knowledge
     walk.assume_any_effects(trees)
@@ -157,7 +160,7 @@ def _endless_fault(node: ast.AST, lines: list[str]) -> Fault:
 
 
 def _call_fault(visits: CallVisits, lines: list[str]) -> Fault:
-    """Return the fault of a call that cannot succeed. Its message names the lines that are the reason."""
+    """Return the fault of a call that cannot succeed. Its message names the lines that made it impossible."""
     assert visits.impossible is not None
     action, reason, causes = visits.impossible.action, visits.impossible.reason, visits.impossible.cause_lines
     since = f" since line{'s' if len(causes) > 1 else ''} {' and '.join(map(str, causes))}" if causes else ""

@@ -56,12 +56,12 @@ class Calls(Expressions):
         if isinstance(node.func, ast.Attribute):
             base = self.evaluate(node.func.value)
             if not isinstance(base, HostRef):
-                consumed = self._consumed(node, node.func.attr) if isinstance(base, str) else []
+                consumed = self._consumed_arguments(node, node.func.attr) if isinstance(base, str) else []
                 return self._method(node, base, node.func.attr, self._arguments(node, consumed))
             function = self.attribute(base, node.func.attr)
         else:
             function = self.evaluate(node.func)
-        consumed = self._consumed(node, function.name) if isinstance(function, BuiltinFunction) else []
+        consumed = self._consumed_arguments(node, function.name) if isinstance(function, BuiltinFunction) else []
         arguments = self._arguments(node, consumed)
         if isinstance(function, HostRef) and function.path in self.functions:
             return self._call_session_function(node, function.path, arguments)
@@ -71,7 +71,7 @@ class Calls(Expressions):
             return self._call_builtin(node, function.name, arguments)
         return self._call_unknown(arguments, function)
 
-    def _consumed(self, node: ast.Call, function: str) -> Sequence[ast.expr]:
+    def _consumed_arguments(self, node: ast.Call, function: str) -> Sequence[ast.expr]:
         """Return the arguments whose items the function reads immediately, before anything else happens."""
         if function in _LAZY_BUILTINS and id(node) in self.consumed_ids:
             return [arg for arg in node.args if isinstance(arg, ast.Call)]
@@ -153,7 +153,7 @@ class Calls(Expressions):
         A comprehension is followed like a function (``is_comprehension``).
         """
         frame = self.open_frame(function.frame)
-        outside, self.frame = self.frame, frame
+        outer_frame, self.frame = self.frame, frame
         if is_comprehension:
             self.comprehension_frames.add(frame)
         self.state.frames[frame].update(values)
@@ -167,7 +167,7 @@ class Calls(Expressions):
         except PathEnded:
             pass
         finally:
-            self.frame = outside
+            self.frame = outer_frame
             paths = self.returns.pop()
         value = self.merge_paths(paths)
         if sum(isinstance(inner, ast.FunctionDef | ast.Lambda) for inner in ast.walk(function.node)) == 1:
@@ -278,7 +278,7 @@ def _is_data(value: Value) -> bool:
 
 
 def _bind_arguments(walk: Calls, function: DefinedFunction, arguments: CallArguments) -> dict[str, Value] | None:
-    """Return a dict of the parameters' values; None if the arguments do not fit, or the function is not followed."""
+    """Return a dict that maps parameters to values, or None if the arguments do not fit or calls are not followed."""
     if not arguments.is_complete or not effects.is_simple(function.node):
         return None
     signature = function.node.args

@@ -11,8 +11,8 @@ _NAMED_NODES = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef | ast.Excep
 
 
 def bound_names(nodes: Iterable[ast.AST]) -> set[str]:
-    """Return every name that the code may bind or declares as global or nonlocal. A star import adds ``*``."""
-    return {name for node in _all(nodes) for name in _bound_by(node)}
+    """Return every name that the code may bind, or that it declares as global or nonlocal. A star import adds ``*``."""
+    return {name for node in _walk_all(nodes) for name in _bound_by(node)}
 
 
 def _bound_by(node: ast.AST) -> list[str]:
@@ -35,7 +35,7 @@ def names_in(node: ast.AST) -> set[str]:
 def rebound_names(nodes: Iterable[ast.AST]) -> set[str]:
     """Return the names that functions and generators may bind outside themselves, or that ``finally`` blocks bind."""
     names = set[str]()
-    for node in _all(nodes):
+    for node in _walk_all(nodes):
         if isinstance(node, ast.Global | ast.Nonlocal):
             names |= {*node.names}
         elif isinstance(node, ast.Try):
@@ -75,19 +75,19 @@ def is_simple(node: ast.FunctionDef | ast.Lambda) -> bool:
 
 def acting_names(trees: Iterable[ast.AST], roots: Collection[str]) -> frozenset[str]:
     """Return ``roots``, and the names of all functions that may act because they use one of these names."""
-    functions = [node for node in _all(trees) if isinstance(node, ast.FunctionDef)]
+    functions = [node for node in _walk_all(trees) if isinstance(node, ast.FunctionDef)]
     acting = set(roots)
     while added := {node.name for node in functions if node.name not in acting and acting & names_in(node)}:
         acting |= added
     return frozenset(acting)
 
 
-def binds_unnamed(trees: Iterable[ast.AST]) -> bool:
+def binds_unmentioned_names(trees: Iterable[ast.AST]) -> bool:
     """Return whether the code may bind names that it does not mention, as a star import or ``globals()`` can."""
     return any(
         (isinstance(node, ast.alias) and node.name == "*")
         or (isinstance(node, ast.Name) and node.id in ("globals", "locals", "vars"))
-        for node in _all(trees)
+        for node in _walk_all(trees)
     )
 
 
@@ -97,7 +97,7 @@ def keeps_functions(trees: Iterable[ast.AST], roots: Collection[str], acting: Co
     Code leaves only data behind if it defines no function, and uses the session only to call its functions. Other
     functions that act may return functions and generators. ``acting`` has the names from ``acting_names``.
     """
-    nodes = list(_all(trees))
+    nodes = list(_walk_all(trees))
     called = [node.func for node in nodes if isinstance(node, ast.Call)]
     bases = {id(function.value if isinstance(function, ast.Attribute) else function) for function in called}
     return any(
@@ -107,7 +107,7 @@ def keeps_functions(trees: Iterable[ast.AST], roots: Collection[str], acting: Co
     )
 
 
-def _all(nodes: Iterable[ast.AST]) -> Iterator[ast.AST]:
+def _walk_all(nodes: Iterable[ast.AST]) -> Iterator[ast.AST]:
     return (inner for node in nodes for inner in ast.walk(node))
 
 

@@ -33,7 +33,7 @@ class Expressions(BaseWalk):
     """Evaluates expressions, and converts values of the dry run from and to plain Python values."""
 
     def plain(self, value: Value) -> Plain:
-        """Return a value as a plain Python value. Raises NotKnown if any part is unknown, or if it is too large."""
+        """Return a value as a plain Python value. Raises NotKnown if any part is unknown, or if there are too many."""
         return self._plain(value, count(1))
 
     def _plain(self, value: Value, parts: Iterator[int]) -> Plain:
@@ -54,7 +54,7 @@ class Expressions(BaseWalk):
         return [self._plain(item, parts) for item in content]
 
     def flat(self, value: Value) -> Plain:
-        """Return what ``plain`` returns. Raises NotKnown for nested lists or dicts, which would be copied."""
+        """Return what ``plain`` returns. Raises NotKnown for nested lists or dicts, since ``plain`` copies them."""
         plain = self.plain(value)
         if any(map(_holds_container, self.items(value) or ())):
             raise NotKnown
@@ -79,7 +79,7 @@ class Expressions(BaseWalk):
         raise NotKnown
 
     def evaluate(self, node: ast.expr) -> Value:
-        """Return the value of an expression. Raises PathEnded if no path returns one."""
+        """Return the value of an expression. Raises PathEnded if no path yields a value."""
         return self.visit(node)
 
     def visit_parts(self, node: ast.AST) -> Value:
@@ -132,7 +132,7 @@ class Expressions(BaseWalk):
         return self.new_container(self.unpack(node.elts))
 
     def unpack(self, nodes: list[ast.expr]) -> list[Value] | None:
-        """Return the values of expressions in order, with starred ones unpacked; None if their number is unknown."""
+        """Return the values of expressions in order, with starred ones unpacked, or None if their number is unknown."""
         values: list[Value] | None = []
         for node in nodes:
             value = self.evaluate(node.value if isinstance(node, ast.Starred) else node)

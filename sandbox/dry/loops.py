@@ -1,7 +1,7 @@
 """Follow loops and comprehensions in a dry run.
 
 If the items are known, a loop is followed one iteration after another. Otherwise iterations are followed until one of
-them adds nothing to what may have happened.
+them adds nothing new to the state.
 """
 
 import ast
@@ -17,9 +17,9 @@ from planbook.sandbox.dry.walk import LoopExits, PathEnded, WalkState, merge_sta
 MAX_ITERATIONS = 300
 """Maximum number of iterations of a loop that are followed one by one."""
 MAX_ENDLESS_ITERATIONS = 4
-"""The same maximum for ``while True``, whose condition never ends it."""
+"""The same maximum for loops such as ``while True``, which never end because of their condition."""
 MAX_UNKNOWN_ITERATIONS = 3
-"""Maximum number of iterations over unknown items that are followed. An iteration that changes nothing is the last."""
+"""Maximum number of iterations over unknown items that are followed. If one changes nothing, it is the last."""
 
 Comprehension = ast.ListComp | ast.SetComp | ast.DictComp | ast.GeneratorExp
 _EXITS = (ast.Break, ast.Return, ast.Raise, ast.Assert, ast.Yield, ast.YieldFrom)
@@ -119,7 +119,7 @@ class Loops(Calls):
     def _follow_iterations(self, iterated: Value, iteration: Callable[[Value], object], nodes: list[ast.AST]) -> None:
         """Follow every iteration of a loop. Raises PathEnded if no path reaches the end of the loop.
 
-        The items are read anew for each iteration, since the body may change them.
+        The items are read again for each iteration, since the body may change them.
         """
         previous_items: tuple[Value, ...] = ()
         for position in range(MAX_ITERATIONS):
@@ -134,17 +134,17 @@ class Loops(Calls):
         self._repeat(lambda: iteration(UNKNOWN), nodes)
 
     def _repeat(self, iteration: Callable[[], object], nodes: list[ast.AST]) -> None:
-        """Follow any number of iterations. The state after that describes the plan before and after each of them."""
+        """Follow any number of iterations. The resulting state covers the points before and after each of them."""
         for _ in range(MAX_UNKNOWN_ITERATIONS):
-            before, known = self.fork(), (self.blind, len(self.exposed_names))
+            state_before, flags_before = self.fork(), (self.blind, len(self.exposed_names))
             try:
                 iteration()
             except PathEnded:
-                self.state = before
+                self.state = state_before
                 return
-            self.state = merge_states(before, self.state)
+            self.state = merge_states(state_before, self.state)
             self.process_escaped()
-            if known == (self.blind, len(self.exposed_names)) and not self.state.adds_to(before):
+            if flags_before == (self.blind, len(self.exposed_names)) and not self.state.adds_to(state_before):
                 return
         self.assume_any_effects(nodes)
         final_state = self.fork()

@@ -24,7 +24,7 @@ class DryWalk(Loops):
             self.visit(node)
 
     def generic_visit(self, node: ast.AST) -> Value:
-        """Visit a kind of node that has no method here.
+        """Visit a node for whose kind this class has no method.
 
         Only the parts of an expression are evaluated. After a statement, such as ``match`` or ``with``, anything may
         have happened. Raises NotFollowed if such a statement may leave a loop or function.
@@ -57,9 +57,9 @@ class DryWalk(Loops):
             self.bind(node.target, self.evaluate(node.value))
         else:
             self.visit_parts(node.target)
-        self._annotate([node.annotation])
+        self._follow_annotations([node.annotation])
 
-    def _annotate(self, annotations: list[ast.expr]) -> None:
+    def _follow_annotations(self, annotations: list[ast.expr]) -> None:
         """If an annotation is computed when the code runs, assume that anything may have happened."""
         if any(map(_is_computed, annotations)):
             self.blind = True
@@ -134,7 +134,7 @@ class DryWalk(Loops):
     def visit_FunctionDef(self, node: ast.FunctionDef) -> None:
         value = self.visit_Lambda(node)
         arguments = [inner.annotation for inner in ast.walk(node.args) if isinstance(inner, ast.arg)]
-        self._annotate([annotation for annotation in (*arguments, node.returns) if annotation])
+        self._follow_annotations([annotation for annotation in (*arguments, node.returns) if annotation])
         for decorator in node.decorator_list:
             self.escape(self.evaluate(decorator), value)
             value = UNKNOWN

@@ -31,7 +31,7 @@ UNKNOWN = UnknownType.UNKNOWN
 
 @dataclass(frozen=True, slots=True)
 class HostRef:
-    """An object (``agent``) or function (``agent.go_to``) of the session, by its dotted name. It may act.
+    """A reference to an object (``agent``) or function (``agent.go_to``) of the session. It may act.
 
     A name that an earlier cell of the session defined may act, too, and then has a value of this class.
     """
@@ -73,7 +73,7 @@ def values_in(content: Content) -> list[Value]:
 class LazyItems:
     """The items of a range, enumerate, zip or view of a dict that is iterated over where it is created.
 
-    ``kind`` is the name of the function or method. The items are computed anew for each iteration, since the lists and
+    ``kind`` is the name of the function or method. The items are computed again for each iteration, since the lists and
     dicts in ``args`` may change in between.
     """
 
@@ -118,7 +118,7 @@ def same(first: Value, second: Value) -> bool:
 class Impossible:
     """The reason why an action cannot succeed.
 
-    ``cause_lines`` has the plan lines that made it impossible. It is empty if that was so from the start.
+    ``cause_lines`` has the plan lines that made it impossible. It is empty if the action was impossible from the start.
     """
 
     action: str
@@ -142,7 +142,7 @@ class SessionKnowledge(Protocol):
         """
 
     def merged_with(self, other: Self) -> Self:
-        """Return what is known if this knowledge is true or the other one, and it is unknown which."""
+        """Return the facts that hold in both cases, if either this knowledge or the other one is true."""
 
     def after_unknown_actions(self) -> Self:
         """Return what is still known after any number of unknown actions."""
@@ -156,7 +156,7 @@ class SessionKnowledge(Protocol):
 MAX_CHARS, MAX_ITEMS, MAX_NUMBER = 20_000, 2_000, 10**12
 """Larger values are UNKNOWN. The items and characters of a nested value are added up."""
 MAX_WORK = 100 * MAX_CHARS
-"""Maximum product of the size of a string and the size of its method's arguments. It limits result and time."""
+"""Maximum product of the size of a string and the size of its method's arguments. It limits result size and time."""
 
 Plain = object
 

@@ -39,7 +39,7 @@ class WalkState:
     """The state at one point of a path through the plan. Forked states share the contents of lists and dicts.
 
     ``frames`` maps the number of a frame to its variables, ``heap`` the number of a list or dict to its content. If the
-    content is known, no unknown value refers to it: a value must escape before unknown code can reach it.
+    content is known, no unknown value refers to the list or dict: a value must escape before unknown code can reach it.
     """
 
     knowledge: SessionKnowledge
@@ -92,8 +92,8 @@ def merge_states(first: WalkState, second: WalkState) -> WalkState:
         ours, theirs = first.frames.get(number, {}), second.frames.get(number, {})
         state.frames[number] = {}
         for name in sorted(ours.keys() | theirs.keys()):
-            only = UNKNOWN if hasattr(builtins, name) else ours.get(name, theirs.get(name))
-            state.frames[number][name] = merge_values(state, ours.get(name, only), theirs.get(name, only))
+            default = UNKNOWN if hasattr(builtins, name) else ours.get(name, theirs.get(name))
+            state.frames[number][name] = merge_values(state, ours.get(name, default), theirs.get(name, default))
     return state
 
 
@@ -125,7 +125,7 @@ def _merge_content(state: WalkState, number: int, first: Content, second: Conten
 MODULE = 0
 """Number of the frame of the plan's module."""
 MAX_STEPS = 20_000
-"""Maximum number of steps of a walk. A statement, a call, and copying 100 items are a step each."""
+"""Maximum number of steps of a walk. A statement, a call, and copying 100 items each count as one step."""
 
 
 class NotFollowed(Exception):
@@ -146,10 +146,10 @@ class LoopExits:
 
 @dataclass
 class CallVisits:
-    """All visits to one call that were reached through the same ``callers``, functions of the plan."""
+    """All visits to one call that were reached through the same ``callers``, which are functions of the plan."""
 
     impossible: Impossible | None
-    """The reason why the call cannot succeed; None if it may have succeeded on any visit."""
+    """The reason why the call cannot succeed, or None if it may have succeeded on at least one visit."""
     node: ast.Call
     line: int
     callers: tuple[str, ...]
@@ -157,7 +157,7 @@ class CallVisits:
 
 @dataclass(eq=False)
 class BaseWalk(ast.NodeVisitor):
-    """The walk of a dry run over ``trees``: those of helpers and earlier cells, and as the last one that of the plan.
+    """The walk of a dry run over ``trees``: the trees of helpers and earlier cells, followed by the tree of the plan.
 
     ``functions`` and ``attributes`` are the dotted names of the session's functions and attributes.
     """
@@ -184,14 +184,14 @@ class BaseWalk(ast.NodeVisitor):
     """Frames of comprehensions. A name that ``:=`` assigns in one of them belongs to the frame around it."""
     loops: list[LoopExits] = field(default_factory=list)
     endless: dict[int, ast.While] = field(default_factory=dict)
-    """Maps the ids of nodes to those endless loops that a path reached."""
+    """Maps node ids to the endless loops that some path reached."""
     returns: list[list[tuple[WalkState, Value]]] = field(default_factory=list)
-    """For each function that was entered, the states at its ends with the returned values."""
+    """For each function that was entered, the states at its ends, each with the returned value."""
     call_chain: list[ast.Call] = field(default_factory=list)
     """Calls of plan functions that led to the current statement, outermost first."""
     entered_functions: list[ast.AST] = field(default_factory=list)
     """The functions that the calls in ``call_chain`` entered."""
-    _numbers: int = 0
+    _last_number: int = 0
     _steps: int = 0
     _names: dict[int, set[str]] = field(default_factory=dict)
 
@@ -308,10 +308,10 @@ class BaseWalk(ast.NodeVisitor):
 
     def open_frame(self, parent: int) -> int:
         """Open a frame inside the frame ``parent``, and return its number."""
-        self._numbers += 1
-        self.parents[self._numbers] = parent
-        self.state.frames[self._numbers] = {}
-        return self._numbers
+        self._last_number += 1
+        self.parents[self._last_number] = parent
+        self.state.frames[self._last_number] = {}
+        return self._last_number
 
     def look_up(self, name: str, frame: int) -> Value:
         """Return the value that a name has for code in a frame."""
@@ -341,9 +341,9 @@ class BaseWalk(ast.NodeVisitor):
 
     def new_container(self, content: Content) -> Container:
         """Create and return a list or dict."""
-        self._numbers += 1
-        self.set_content(self._numbers, content)
-        return Container(self._numbers)
+        self._last_number += 1
+        self.set_content(self._last_number, content)
+        return Container(self._last_number)
 
     def set_content(self, number: int, content: Content) -> None:
         """Replace the content of a list or dict. If it is too large, it becomes unknown."""

@@ -1,4 +1,4 @@
-"""Compile the source of a *cell*, a piece of plan code that runs in one go, or list its problems.
+"""Compile the source of a *cell*, a piece of plan code that runs as a unit, or list its problems.
 
 Sizes are checked first, so that no function recurses into a tree of unknown depth. Only the host process compiles
 code, never a worker. CPython has one recursion counter for all threads that parse or compile, and a switch between
@@ -95,7 +95,7 @@ def code_lines(code: str) -> list[str]:
 
 
 def shown_line(lines: list[str], number: int | None) -> str:
-    """Return the line with this number, counted from 1, as a fault shows it: cut if long, empty if there is none."""
+    """Return the line with this number, from 1, as a fault shows it: truncated if long, "" if there is no such line."""
     line = lines[number - 1] if number and 0 < number <= len(lines) else ""
     return line if len(line) <= MAX_SHOWN else f"{line[:MAX_SHOWN]}..."
 
@@ -106,7 +106,8 @@ def shown_line(lines: list[str], number: int | None) -> str:
 class CompileContext(NamedTuple):
     """What must be known about earlier code of a session when later code is compiled.
 
-    ``names`` has the names that it has bound. ``flags`` are those of ``from __future__``, which apply within one cell.
+    ``names`` has the names that this code has bound. ``flags`` are the compiler flags that ``from __future__`` has set;
+    they apply within one cell.
     """
 
     names: frozenset[str] = frozenset()
@@ -145,7 +146,7 @@ def find_problems(
     """Return all problems of the source, sorted by line. Never raises.
 
     ``bound`` has the names that other parts of the cell bind. ``tree`` is the syntax tree of the source, if the caller
-    has already parsed it. It is changed, so the caller must not use it afterwards.
+    has already parsed it. The tree is modified, so the caller must not use it afterwards.
     """
     try:
         _compile(source, "plan", bound, CompileContext(modules=modules), tree)
@@ -300,7 +301,7 @@ def _compile_parts(tree: ast.Module, name: str, context: CompileContext) -> Comp
 MAX_CACHED = 16 << 20
 """Maximum total of cached source characters and bytes of compiled code."""
 MAX_CODE = 1 << 20
-"""Maximum bytes of compiled code. Python computes constants early: a thousand times ``"ab" * 2000`` would be 4 MB."""
+"""Maximum bytes of compiled code. CPython multiplies constants: a thousand times ``"ab" * 2000`` would be 4 MB."""
 MAX_TEXT = 300
 """Maximum number of characters of a fault's message."""
 

@@ -1,7 +1,7 @@
 """Tables of the names and modules that plans may and may not use, and hints for alternatives.
 
 The host checks source against them, and the worker checks what can be known only at run time. A *cell* is a piece of
-plan code that runs in one go.
+plan code that runs as a unit.
 """
 
 import _string  # type: ignore[import-not-found]
@@ -47,11 +47,11 @@ REFUSED_ATTRIBUTES = frozenset(
 REFUSED_BUILTINS = frozenset(
     """eval exec compile open input breakpoint help exit quit aiter anext copyright credits license""".split()
 )
-"""Built-ins that are not available in plans. A plan may define a name like theirs itself."""
+"""Built-ins that are not available in plans. A plan may define these names itself."""
 REFUSED_NAMES = REFUSED_ATTRIBUTES | {"__import__", "__build_class__"}
 """Variables that no plan may read or set."""
 FORMATS = frozenset({"format", "format_map"})
-"""String methods that read the attributes which their template names."""
+"""String methods that read the attributes named in their template."""
 GUARDED_ATTRIBUTES = FORMATS | {"__dict__"}
 """Attributes that plans may read only on some objects. A function, the guard, decides at run time."""
 GUARD = "<attribute>"
@@ -182,7 +182,7 @@ MEMBER_HINTS = {
     "io.open": _NO_FILES,
     "urllib.request": _NO_NETWORK,
 }
-"""Maps the dotted names of refused members of modules to hints. For others, the hint lists what a module has."""
+"""Maps the dotted names of refused members of modules to hints. Other hints list the module's names."""
 
 _THREAD = "plans run in one thread: call the function directly, without async and await"
 _IN_LOOPS = "break and continue work inside a for or while only"
@@ -201,7 +201,7 @@ SYNTAX_HINTS = (
     ("in one piece of code", "write it as shorter, simpler steps"),
     ("from __future__ imports", "move it above everything else, or leave it out"),
 )
-"""Pairs of a part of a message from Python and a hint. The first pair that matches is used."""
+"""Pairs of a part of a message from Python, and the hint for this message. The first match is used."""
 
 STATEMENT_HINTS = {
     "AsyncFunctionDef": ("`async def`", _THREAD),
@@ -252,11 +252,11 @@ def members(module: str) -> frozenset[str]:
 
 
 @lru_cache(256)
-def public(module: str) -> tuple[str, ...]:
+def public_names(module: str) -> tuple[str, ...]:
     """Return the names that ``from module import *`` binds."""
     exported = getattr(importlib.import_module(module), "__all__", None)
-    known = members(module)
-    return tuple(sorted(known & set(exported) if exported else (name for name in known if not name.startswith("_"))))
+    names = members(module)
+    return tuple(sorted(names & set(exported) if exported else (name for name in names if not name.startswith("_"))))
 
 
 def refused_in_template(template: str) -> str | None:

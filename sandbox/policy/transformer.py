@@ -1,10 +1,10 @@
 """Apply the language policy to a syntax tree.
 
 RestrictedPython's transformer refuses every kind of node that it does not know. The subclasses here allow the nodes
-that plans use, and refuse names, attributes and imports by the tables in ``rules``. Two things are known only at run
-time: the template whose ``format`` method is called, and whether a ``__dict__`` belongs to a module. So an expression
-that reads one of these attributes is replaced by a call of a function, the *guard*, which checks it at run time. Line
-numbers never change.
+that plans use, and refuse the names, attributes and imports that the tables in ``rules`` list. Two things are known
+only at run time: the template whose ``format`` method is called, and whether a ``__dict__`` belongs to a module. So an
+expression that reads one of these attributes is replaced by a call of a function, the *guard*, which checks it at run
+time. Line numbers never change.
 """
 
 import ast
@@ -33,7 +33,7 @@ from planbook.sandbox.policy.rules import (
     attribute_hint,
     last_name,
     members,
-    public,
+    public_names,
     refused_in_template,
 )
 from planbook.sandbox.suggest import suggestion
@@ -173,11 +173,11 @@ class ImportPolicy(BasePolicy):
 
     def visit_If(self, node: ast.If) -> ast.AST:
         """Visit an ``if``. Any import is allowed under ``if TYPE_CHECKING``, since it never runs."""
-        never = last_name(node.test) == "TYPE_CHECKING"
+        never_runs = last_name(node.test) == "TYPE_CHECKING"
         node.test = self.visit(node.test)
-        self._unchecked_blocks += never
+        self._unchecked_blocks += never_runs
         node.body = self._visit_all(node.body)
-        self._unchecked_blocks -= never
+        self._unchecked_blocks -= never_runs
         node.orelse = self._visit_all(node.orelse)
         return node
 
@@ -209,7 +209,7 @@ class ImportPolicy(BasePolicy):
             return node
         for alias in node.names:
             if alias.name == "*" and self._is_listed(module):
-                node.names = [ast.copy_location(ast.alias(name), alias) for name in public(module)]
+                node.names = [ast.copy_location(ast.alias(name), alias) for name in public_names(module)]
                 self.bound.update(name.name for name in node.names)
                 return node if node.names else ast.copy_location(ast.Pass(), node)
             self.check_name(node, alias.asname or alias.name)
@@ -242,14 +242,14 @@ class ImportPolicy(BasePolicy):
             return
         if name in members(module) or self._unchecked_blocks:
             return
-        exported = public(module)
+        exported = public_names(module)
         hint = MEMBER_HINTS.get(f"{module}.{name}") or suggestion(name, exported)
         hint = hint or f"{module} has: {', '.join(exported[:MAX_SHOWN_NAMES])}"
         self.refuse(node, IMPORT, f"`{module}.{name}` is not available in plans", hint)
 
 
 def _catches_import(kinds: ast.expr | None) -> bool:
-    """Return whether an ``except`` clause with these types catches a failing import; None stands for a bare one."""
+    """Return whether ``except`` with these types, or without any types (None), catches a failing import."""
     clauses = kinds.elts if isinstance(kinds, ast.Tuple) else [kinds]
     return kinds is None or any(last_name(kind) in IMPORT_CATCHERS for kind in clauses)
 
@@ -326,8 +326,8 @@ class PlanPolicy(ImportPolicy):
             return None
         defined = (self.bound, self.modules, self.earlier_names, BUILTINS)
         names = [part.id for part in ast.walk(node) if isinstance(part, ast.Name)]
-        known = all(any(name in group for group in defined) for name in names)
-        text = None if known else ast.unparse(node)
+        all_defined = all(any(name in group for group in defined) for name in names)
+        text = None if all_defined else ast.unparse(node)
         visited: ast.expr = self.visit(node)
         return visited if text is None else ast.copy_location(ast.Constant(text), node)
 
@@ -390,7 +390,7 @@ class PlanPolicy(ImportPolicy):
 
 
 def _formats_harmlessly(node: ast.Attribute) -> bool:
-    """Return whether this is ``.format`` of a literal template that reads no refused attribute, so needs no guard."""
+    """Return whether this is ``.format`` of a literal template that reads no refused attribute: it needs no guard."""
     template = getattr(node.value, "value", None)
     if node.attr not in FORMATS or not isinstance(node.value, ast.Constant) or not isinstance(template, str):
         return False

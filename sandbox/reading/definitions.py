@@ -1,6 +1,6 @@
 """Find the parts of a plan: its steps, its functions and its classes. Extract them with everything that they need.
 
-A *cell* is a piece of plan code that runs in one go. A *step* begins with a comment such as ``# [Step 1]``.
+A *cell* is a piece of plan code that runs as a unit. A *step* begins with a comment such as ``# [Step 1]``.
 """
 
 import ast
@@ -72,7 +72,7 @@ def step_numbers(code: str) -> list[str]:
 
 
 def defined_names(code: str) -> list[str]:
-    """Return the names of the top-level functions and classes, in order. In broken code, only intact ones are found."""
+    """Return the names of the top-level functions and classes, in order. Broken ones are left out."""
     return [name for name, part in _parts(code).items() if part.kind == "definition"]
 
 
@@ -89,14 +89,14 @@ def extract(code: str, names: Iterable[str]) -> str:
     parts, requested = _parts(code), set(names)
     if unknown := sorted(requested - parts.keys()):
         raise LookupError(f"cannot extract from this code: {', '.join(unknown)}")
-    needed = _with_needed(requested, parts)
+    needed = _with_dependencies(requested, parts)
     chosen = [part for name, part in parts.items() if name in needed]
     chosen.sort(key=lambda part: (part.kind != "import", part.line))
     texts = [("\n\n" if part.kind == "definition" else "") + part.source for part in chosen]
     return "\n".join(dict.fromkeys(texts)).strip("\n") + "\n" if texts else ""
 
 
-def _with_needed(names: Iterable[str], parts: dict[str, _CodePart]) -> set[str]:
+def _with_dependencies(names: Iterable[str], parts: dict[str, _CodePart]) -> set[str]:
     """Return these names and the names of all parts that they need, directly or indirectly."""
     needed, pending = set[str](), list(names)
     while pending:
@@ -107,7 +107,7 @@ def _with_needed(names: Iterable[str], parts: dict[str, _CodePart]) -> set[str]:
 
 
 def _parts(code: str) -> dict[str, _CodePart]:
-    """Return a dict of the extractable parts by name. It is empty if there are too many, or nested too deeply."""
+    """Return a dict that maps names to extractable parts. It is empty if there are too many, or nested too deeply."""
     try:
         parts = _collect(_statements(code), code_lines(code))
     except RecursionError:
@@ -116,13 +116,13 @@ def _parts(code: str) -> dict[str, _CodePart]:
 
 
 def _collect(statements: list[ast.stmt], lines: list[str]) -> dict[str, _CodePart]:
-    """Return a dict of the parts by name.
+    """Return a dict that maps each name to the part that defines it.
 
-    A variable that is bound more than once is not a constant. Of several functions with the same name, the last one is
-    the part. Statements that share a line are unparsed.
+    A variable that is bound more than once is not a constant. If several functions have the same name, the last one is
+    used. The source of a constant that shares a line with another statement comes from ``ast.unparse``.
     """
     parts: dict[str, _CodePart] = {}
-    changing: set[str] = set()
+    non_constants: set[str] = set()
     shared = {first.end_lineno for first, second in pairwise(statements) if first.end_lineno == second.lineno}
     for statement in statements:
         match statement:
@@ -139,14 +139,14 @@ def _collect(statements: list[ast.stmt], lines: list[str]) -> dict[str, _CodePar
                 | ast.AnnAssign(target=ast.Name(id=name), value=ast.expr() as value)
             ):
                 if name in parts or not _is_constant(value, parts):
-                    changing.add(name)
+                    non_constants.add(name)
                 else:
                     source = "\n".join(lines[statement.lineno - 1 : statement.end_lineno])
                     source = ast.unparse(statement) if shared & {statement.lineno, statement.end_lineno} else source
                     parts[name] = _CodePart("constant", source, statement.lineno, _free_names(statement))
             case _:
-                changing |= set(scopes_of(statement).module.bindings)
-    return {name: part for name, part in parts.items() if part.kind != "constant" or name not in changing}
+                non_constants |= set(scopes_of(statement).module.bindings)
+    return {name: part for name, part in parts.items() if part.kind != "constant" or name not in non_constants}
 
 
 def _definition_part(node: ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef, lines: list[str]) -> _CodePart:
@@ -160,7 +160,7 @@ def _definition_part(node: ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
 
 
 def _statements(code: str) -> list[ast.stmt]:
-    """Return the top-level statements. In broken code, only intact ones are found."""
+    """Return the top-level statements. Broken ones are left out."""
     tree = parse_only(code)
     if isinstance(tree, ast.Module):
         return tree.body

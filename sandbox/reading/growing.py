@@ -33,7 +33,7 @@ _ACTS = ast.Call | ast.Attribute | ast.Subscript | ast.Await
 
 @dataclass(frozen=True, slots=True)
 class Statement:
-    """One statement, or several that share a line, with the comments above.
+    """One statement, or several that share a line, with the comments above them.
 
     ``source`` begins with one empty line for each line of code before it, so that line numbers in errors are right.
     ``last_line`` counts from 1 in the whole code. ``acts`` is True if the statement may do more than define something.
@@ -46,7 +46,9 @@ class Statement:
 
 
 class StatementFinder:
-    """Finds statements in code that arrives line by line. Looks at ``MAX_LINES`` lines; a longer plan is refused later.
+    """Finds statements in code that arrives line by line. Looks only at the first ``MAX_LINES`` lines.
+
+    A longer plan is refused later.
 
     A statement is complete when the next one begins. A line that is not indented begins the next statement if CPython
     can parse the lines before it, and if it does not continue a statement, as ``else`` or a closing bracket does.
@@ -77,11 +79,11 @@ class StatementFinder:
         return []
 
     def close(self) -> list[Statement]:
-        """Return the statements that end with the block. A last one that a later block may continue is left out."""
+        """Return the remaining statements of the block. Leave out the last one if a later block may continue it."""
         return self._take_statements(len(self._lines), excluded_last=_MAY_CONTINUE)
 
     def _take_statements(self, line_count: int, excluded_last: UnionType | None = None) -> list[Statement]:
-        """Return the new statements in the first ``line_count`` lines; none if CPython cannot parse these lines."""
+        """Return the new statements in the first ``line_count`` lines, or [] if CPython cannot parse these lines."""
         statements = statements_of(self._lines[:line_count], self._taken_lines, excluded_last)
         if len(statements) == 1 and not self._taken_lines and _is_docstring(statements[0]):
             return []
@@ -91,7 +93,7 @@ class StatementFinder:
 
 
 def statements_of(lines: Sequence[str], skip: int = 0, excluded_last: UnionType | None = None) -> list[Statement]:
-    """Return the statements after the first ``skip`` lines; none if the code is broken.
+    """Return the statements after the first ``skip`` lines, or [] if the code is broken.
 
     The last statement is left out if its type is among ``excluded_last``. A docstring is joined with the statement
     after it, since it would not be the docstring of the code if it were run alone.
@@ -128,7 +130,7 @@ def _group_by_line(body: Sequence[ast.stmt]) -> list[list[ast.stmt]]:
 
 
 def acts(statement: ast.stmt) -> bool:
-    """Return whether a top-level statement does more than define something. A constant or import is a definition."""
+    """Return whether a top-level statement does more than define something. Constants and imports are definitions."""
     if does_nothing(statement) or isinstance(statement, DEFINES):
         return False
     return not isinstance(statement, ast.Assign | ast.AnnAssign) or any(
@@ -137,12 +139,12 @@ def acts(statement: ast.stmt) -> bool:
 
 
 def only_defines(tree: ast.Module) -> bool:
-    """Return whether the code has only definitions, imports, ``pass`` and bare constants."""
+    """Return whether the code has only definitions, imports, ``pass`` and constants such as docstrings."""
     return all(isinstance(statement, DEFINES) or does_nothing(statement) for statement in tree.body)
 
 
 def does_nothing(statement: ast.stmt) -> bool:
-    """Return whether a statement is ``pass`` or a bare constant, such as a docstring or ``...``."""
+    """Return whether a statement is ``pass`` or only a constant, such as a docstring or ``...``."""
     return isinstance(statement, ast.Pass) or (
         isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Constant)
     )
@@ -211,7 +213,7 @@ class GrowingReply:
                 yield StatementBatch(statements, self._begin)
 
     def _whole_lines(self) -> Iterator[str]:
-        r"""Yield complete lines. A line that ends with \r is not complete before the next character: it may be \n."""
+        r"""Yield complete lines. A line that ends with \r is complete when the next character, maybe \n, is known."""
         while (end := _LINE_END.search(self._text, self._searched)) and not (
             end[0] == "\r" and end.end() == len(self._text)
         ):

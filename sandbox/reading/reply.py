@@ -1,7 +1,7 @@
 """Find the code of a plan in a model's reply.
 
 The plan consists of the fenced blocks of Python in the reply, joined in order. A block is left out if a later block
-revises it. That is, the later block has a function, class or ``[Step n]`` with the same name.
+revises it, that is, if the later block defines a function, class or ``[Step n]`` with the same name.
 """
 
 import ast
@@ -21,16 +21,17 @@ OPENING = re.compile(r"^([ \t]*(?:>[ \t]?)*)(`{3,}+|~{3,}+)[ \t]*+([^`]*+)$")
 PYTHON = frozenset({"python", "python3", "py", "py3", "python-repl", "ipython", "ipython3"})
 MAX_BLOCKS = 200
 _LATER_CLOSINGS = 20
-"""Maximum number of further fences that are tried as the end of a block. A string in the block may contain fences."""
+"""Maximum number of later fences that are tried as the end of a block. A string in the block may contain fences."""
 _MAX_FAILED = 150_000
 """Maximum number of characters of one reply that are parsed without success to find the ends of blocks."""
 
 
 @dataclass(frozen=True, slots=True)
 class FencedBlock:
-    """A fenced block. ``language`` is in lower case; ``opening`` and ``closing`` are the lines of its fences, from 0.
+    """A fenced block. ``language`` is in lower case.
 
-    If no fence closes the block, ``closing`` is the number of lines of the reply.
+    ``opening`` and ``closing`` are the line numbers of its fences, from 0. If no fence closes the block, ``closing`` is
+    the number of lines of the reply.
     """
 
     language: str
@@ -58,7 +59,7 @@ def fenced_blocks(lines: list[str]) -> list[FencedBlock]:
 
 
 def language_of(info: str) -> str:
-    """Return the language that an info string names, in lower case; empty if it names none."""
+    """Return the language that an info string names, in lower case, or "" if it names none."""
     words = re.sub(r"[{}.,:]", " ", info).split()
     return words[0].lower() if words else ""
 
@@ -74,10 +75,10 @@ def margin_of(line: str) -> str:
 
 
 def _block(lines: list[str], budget: int, start: int, indent: str, fence: str, info: str) -> tuple[FencedBlock, int]:
-    """Return the block that opens at a line, and what remains of the ``budget`` of characters parsed without success.
+    """Return the block that opens at a line, and the rest of ``budget``: how many characters may be parsed in vain.
 
     The block ends at the first fence up to which its code can be parsed, since earlier fences may be inside a string.
-    If there is none, it ends at the first fence.
+    If there is no such fence, the block ends at the first fence.
     """
     language = language_of(info)
     closings = _closings(lines, start, fence, stop_at_opening=language not in PYTHON)
@@ -125,8 +126,8 @@ _ONE_BLOCK = "put the whole plan into one block that begins with ```python and e
 class ReadReply:
     """A model's reply: the plan's ``code``, the prose ``before`` and ``after`` it, and a ``problem`` if there is one.
 
-    ``places`` has two line numbers for each block of the plan: where it begins in the code, and where in the reply.
-    ``closed`` is True if a fence closes the last block, so that the code is certainly complete.
+    ``places`` has two line numbers for each block of the plan: that of its first line in ``code``, and that of the same
+    line in the reply. ``closed`` is True if a fence closes the last block, so that the code is certainly complete.
     """
 
     before: str
@@ -156,7 +157,7 @@ def read_reply(text: str) -> ReadReply:
     lines = code_lines(text)
     if chosen := _plan_blocks(fenced_blocks(lines)):
         return _from_fences(lines, chosen)
-    return _from_bare_text(lines)
+    return _from_unfenced_text(lines)
 
 
 def _plan_blocks(blocks: list[FencedBlock]) -> list[FencedBlock]:
@@ -185,11 +186,11 @@ def _from_fences(lines: list[str], fenced: list[FencedBlock]) -> ReadReply:
     return ReadReply(before.strip(), code, after.strip(), tuple(places), _problem_of(code, closed=closed), closed)
 
 
-def _from_bare_text(lines: list[str]) -> ReadReply:
+def _from_unfenced_text(lines: list[str]) -> ReadReply:
     span = find_code(lines)
     if span is None:
-        nothing = _problem("no-code", "the reply contains no Python code", _ONE_BLOCK)
-        return ReadReply("\n".join(lines).strip(), "", "", problem=nothing)
+        no_code = _problem("no-code", "the reply contains no Python code", _ONE_BLOCK)
+        return ReadReply("\n".join(lines).strip(), "", "", problem=no_code)
     code = "\n".join(lines[span.start : span.stop])
     before, after = "\n".join(lines[: span.start]).strip(), "\n".join(lines[span.stop :]).strip()
     problem = _problem_of(code, closed=True)

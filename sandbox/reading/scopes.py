@@ -37,7 +37,8 @@ class Guard(Enum):
 class Binding:
     """One place in the code that gives a name a value.
 
-    ``value`` is the assigned expression if the binding is a plain ``name = value``. ``loops`` numbers those around it.
+    ``value`` is the assigned expression if the binding is a plain ``name = value``. ``loops`` has the numbers of the
+    loops around it.
     """
 
     node: ast.AST
@@ -47,7 +48,7 @@ class Binding:
     end_order: int | None = None
     """For ``except ... as name``: the order at which the handler ends, and Python deletes the name."""
     text_order: int = 0
-    """The order in the text, even if ``order`` is ANY_TIME. An earlier use sees the binding only if a loop has both."""
+    """The order in the text, even if ``order`` is ANY_TIME. An earlier use sees the binding only in a common loop."""
 
 
 @dataclass(slots=True)
@@ -66,7 +67,10 @@ class NameScope:
 
 @dataclass(slots=True)
 class Use:
-    """One place in the code that reads or deletes a name. ``loops`` and ``blocks`` number those around it."""
+    """One place in the code that reads or deletes a name.
+
+    ``loops`` and ``blocks`` have the numbers of the loops and blocks around it.
+    """
 
     node: ast.Name
     scope: NameScope

@@ -110,7 +110,7 @@ def _explain(code: str, error: Exception) -> Fault:
 
 def _tree_sitter_message(code: str, line: int) -> str | None:
     """Return what is wrong in a line for which CPython only says "invalid syntax", or None if that is not known."""
-    lines = _lines_up_to(code_lines(code)[:line])
+    lines = _last_statement_lines(code_lines(code)[:line])
     for node in _nodes("\n".join(lines)):
         if node.start_point.row + 1 < len(lines):
             continue
@@ -123,8 +123,8 @@ def _tree_sitter_message(code: str, line: int) -> str | None:
     return None
 
 
-def _lines_up_to(lines: list[str]) -> list[str]:
-    """Return the lines of as many of the last statements as MAX_EXPLAINED allows.
+def _last_statement_lines(lines: list[str]) -> list[str]:
+    """Return the lines of the last statements, as many as MAX_EXPLAINED allows.
 
     Tree-sitter can take 15 s for 40,000 characters.
     """

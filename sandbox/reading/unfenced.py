@@ -7,9 +7,9 @@ from collections.abc import Iterator, Sequence
 from planbook.sandbox.reading.syntax import parse_only
 
 _MAX_PARSED = 200_000
-"""Maximum number of characters of one text that are parsed, counted each time. What follows is treated as prose."""
+"""Maximum number of characters of one text that are parsed, counted each time. All text after that counts as prose."""
 _MIN_COST = 100
-"""Number of characters that a parse counts for if it parses fewer."""
+"""Minimum number of characters that each parse counts for."""
 _MAX_EXAMINED = 300
 """Maximum number of characters of a line that are examined: half at its beginning and half at its end."""
 _INVISIBLE = re.compile("[\u00ad\u200b-\u200f\u2060-\u2064\ufeff]")
@@ -36,10 +36,10 @@ _ACTS = (
 
 
 def find_code(lines: list[str]) -> range | None:
-    """Return the longest run of lines that can be parsed and that do something; None if there is none.
+    """Return the longest run of lines that can be parsed and that do something, or None.
 
-    Lines count from 0. If other lines look like code, too, the range includes them and all lines in between. So if one
-    half of a plan has an error, the other half cannot run alone.
+    Lines count from 0. If other lines look like code, too, the range includes them and all lines in between. This
+    keeps one half of a plan from running alone if the other half has an error.
     """
     best = max(_runs(lines), key=len, default=None)
     suspects = [number for number, line in enumerate(lines) if _looks_like_code(line) and not (best and number in best)]
@@ -68,7 +68,7 @@ class ProseScanner:
         self._ends_in_string = self._needs_check = False
 
     def ends_in_string(self) -> bool:
-        """Return whether the text ends inside a triple-quoted string. True if that would take too long to find out."""
+        """Return whether the text ends inside a triple-quoted string, or if that would take too long to find out."""
         if self._needs_check:
             self._ends_in_string, self._needs_check = self._find_open_string(), False
         return self._ends_in_string
@@ -174,7 +174,7 @@ def _next_start(lines: Sequence[str], start: int) -> int:
 
 
 def _does_something(statement: ast.stmt) -> bool:
-    """Return whether a statement does something. Prose such as "Done" or "Answer: 42" can be parsed, but does not."""
+    """Return whether a statement does something. Prose such as "Done" or "Answer: 42" is code that does nothing."""
     match statement:
         case ast.Expr(value=value) | ast.Raise(exc=value):
             return isinstance(value, ast.Call)

@@ -5,5 +5,5 @@
   process that opened the session. ``results`` converts values and exceptions to JSON.
 - ``language`` builds the namespace of plans. ``determinism`` replaces what differs between runs, such as the clock.
 
-Of the host's modules they import only ``protocol``, ``suggest`` and ``policy.rules``.
+From the rest of ``sandbox`` they import only ``protocol``, ``suggest`` and ``policy.rules``.
 """

@@ -1,6 +1,6 @@
 """Replace what differs between runs: the time, random numbers, the process id and threads.
 
-This is no security measure: a plan that finds the machine's clock only harms its own replay.
+This is not a security measure: a plan that finds the machine's clock only harms its own replay.
 """
 
 import _random
@@ -111,7 +111,7 @@ NODE = 0x020000000001
 def make_deterministic() -> None:
     """Replace what differs between runs.
 
-    Raises RuntimeError if a module that copies some of it has already been imported.
+    Raises RuntimeError if a module that copies some of the replaced functions has already been imported.
     """
     if early := _COPYING_MODULES & sys.modules.keys():
         raise RuntimeError(f"imported too early: {', '.join(sorted(early))}")

@@ -158,8 +158,8 @@ class Output(io.TextIOBase):
         return len(text)
 
 
-def importer() -> Callable[..., object]:
-    """Return the ``__import__`` of plans. Call this after ``sys.stdout`` has been replaced, since it copies that."""
+def make_importer() -> Callable[..., object]:
+    """Return the ``__import__`` of plans. Call it after ``sys.stdout`` is replaced: plans get a copy."""
     parts = {name: _partial_module(name) for name in PARTIAL_MODULES}
 
     def load_for_plan(
@@ -219,7 +219,7 @@ def _vars(*target: Any) -> Any:
 
 
 def _guarded(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Return a built-in that takes an object and the name of an attribute, with a check of the name."""
+    """Wrap a built-in that takes an object and the name of an attribute, so that the name is checked first."""
     return lambda target, name, /, *value: function(target, _check_attribute(name), *value)
 
 
@@ -314,4 +314,4 @@ def _builtins() -> dict[str, Any]:
         if name not in REFUSED_BUILTINS and (name in _KEPT_SPECIAL or not name.startswith("_"))
     }
     guards = {name: as_builtin(guard, name) for name, guard in _GUARDS.items()}
-    return real | guards | {"__import__": importer(), GUARD: _getattr}
+    return real | guards | {"__import__": make_importer(), GUARD: _getattr}

@@ -151,7 +151,7 @@ def refresh(objects: Mapping[str, object], changed: Mapping[str, object]) -> Non
 # The channel.
 
 SPARE_DEPTH = 100
-"""Additional levels of recursion for reading an answer, which a plan near the limit must not lose."""
+"""Additional levels of recursion for reading an answer, so that a plan near the recursion limit does not lose it."""
 OUT_OF_MEMORY = to_bytes(["end", None, [MEMORY_FAULT]])
 """An "end" message. It is built in advance, since there may be no memory for it when it is needed."""
 
@@ -173,8 +173,8 @@ class Link:
     def receive(self, first_read: int = FIRST_CHUNK) -> list[Any]:
         """Return the next message of the host. The worker ends if the host has hung up.
 
-        A short message takes one read. ``first_read`` is PREFIX if the message after it may have arrived too. The parts
-        in which a message arrives must not affect the number of objects, and with it the addresses of later ones.
+        A short message takes one read. ``first_read`` must be PREFIX if the next message may have arrived too. However
+        a message is split, the same number of objects must be created, since it affects the addresses of later objects.
         """
         try:
             frame = self._read(first_read)
@@ -195,7 +195,7 @@ class Link:
     def send(self, payload: bytes) -> None:
         """Send one message. Raises FrameTooLong.
 
-        If the host has hung up, the worker ends immediately. A plan could catch an exception.
+        If the host has hung up, the worker ends immediately, since a plan could catch an exception.
         """
         frame = pack(payload, MAX_FROM_WORKER)
         try:
@@ -277,7 +277,7 @@ class Link:
         return value
 
     def _receive_answer(self) -> object:
-        """Return the host's answer. If it cannot be read, the worker ends: the host may have made the call."""
+        """Return the host's answer. If it cannot be read, the worker ends, since the host may have made the call."""
         try:
             kind, *answer, changed, clock = self.receive()
             self.update(changed, clock)
@@ -307,10 +307,10 @@ def _call_message(
 
 def _exception(kind: str, message: str) -> Exception:
     """Return an exception of the built-in class of this name, or a RuntimeError if no such class takes a message."""
-    known = getattr(builtins, kind, None)
-    if isinstance(known, type) and issubclass(known, Exception) and not issubclass(known, MemoryError):
+    cls = getattr(builtins, kind, None)
+    if isinstance(cls, type) and issubclass(cls, Exception) and not issubclass(cls, MemoryError):
         try:
-            return known(message)
+            return cls(message)
         except TypeError:
             pass
     return RuntimeError(message)

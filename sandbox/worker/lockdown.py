@@ -1,8 +1,8 @@
 """The kernel's restrictions on workers, the processes in which plan code runs.
 
 Each restriction is a step: a function that raises OSError if the kernel or the container does not grant it. The host,
-which is the process that opens sessions, decides which may be missing. The zygote, the process that workers are forked
-from, takes the steps that workers inherit. Each worker then takes the last step, the seccomp filter.
+which is the process that opens sessions, decides which of them may be missing. The zygote, the process that workers are
+forked from, takes the steps that workers inherit. Each worker then takes the last step, the seccomp filter.
 
 The filter allows only the system calls that are listed here; all others fail with EPERM. None of the listed calls opens
 a file, connects, sends a signal or starts a process. ``recvfrom`` and ``sendto`` can reach only the socket that the
@@ -115,7 +115,7 @@ def make_filter() -> FilterProgram:
 
 
 def install_filter(program: FilterProgram) -> None:
-    """Install the filter in this process, irrevocably. Needs no_new_privs. Raises OSError."""
+    """Install the filter in this process, irrevocably. Needs no_new_privs. Raises OSError if the kernel refuses it."""
     if LIBC.prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, ctypes.byref(program), 0, 0):
         number = ctypes.get_errno()
         raise OSError(number, errno.errorcode.get(number, str(number)))
@@ -192,7 +192,7 @@ def undumpable() -> None:
 
 
 def landlock() -> None:
-    """Deny access to files and, if the kernel can, to TCP ports and outside abstract sockets, and signals to others."""
+    """Deny access to files. Newer kernels also deny TCP ports, and abstract sockets and signals of other processes."""
     syscall = LIBC.syscall
     abi = _check(syscall(SYS_LANDLOCK_CREATE_RULESET, None, 0, LANDLOCK_VERSION))
     files = (1 << LANDLOCK_FILES.get(abi, 16)) - 1
@@ -290,7 +290,7 @@ def limit_resources(worker: int, address_space: int, *, isolated: bool) -> None:
 
 
 def confine(program: FilterProgram) -> None:
-    """Install the system call filter and check that it works. Raises OSError."""
+    """Install the system call filter and check that it works. Raises OSError if one of these fails."""
     install_filter(program)
     if os.access("/", os.F_OK):
         raise OSError(errno.EPERM, "the filter was accepted but stops no system call")

@@ -1,7 +1,7 @@
 """Values and exceptions of a plan as JSON.
 
-Arguments that JSON cannot represent are refused, never converted. If the value of a cell, a piece of plan code that is
-run in one go, is such a value, the host gets its repr.
+A cell is a piece of plan code that is run as a unit. Arguments that JSON cannot represent are refused, never converted.
+If JSON cannot represent the value of a cell, the host gets its repr.
 """
 
 import builtins
@@ -51,7 +51,7 @@ def encode(value: object) -> str:
 
 
 def decode(text: str) -> Any:
-    """Parse JSON that has no blanks around it. This is three times as fast as ``json.loads``."""
+    """Parse JSON that has no white space around it. This is three times as fast as ``json.loads``."""
     return _scan(text, 0)[0]
 
 
@@ -148,11 +148,11 @@ class WorkerCell:
     """For each part: its code, and the code of the expression at its end, or None if there is no such expression."""
 
     def is_continued_by(self, code: CodeType) -> bool:
-        """Return whether the code is a further part of this cell. Each cell has its own file name."""
+        """Return whether the code is another part of this cell. Each cell has its own file name."""
         return code.co_filename == self.compiled[0][0].co_filename
 
     def add(self, source: str, code: CodeType, tail: CodeType | None) -> None:
-        """Add a further part."""
+        """Add another part."""
         after = source.lstrip("\n")
         lines_before = len(source) - len(after)
         if after:
@@ -186,12 +186,12 @@ def fault_of(error: BaseException, cell: WorkerCell, earlier: list[WorkerCell], 
     """
     if isinstance(error, MemoryError) and not _raised_by_plan(error.__traceback__, [cell, *earlier]):
         return MEMORY_FAULT
-    lines, deeper = _locate(error.__traceback__, cell, earlier)
+    lines, origin_note = _locate(error.__traceback__, cell, earlier)
     line = lines.pop() if lines else None
     report: Report = {
         "kind": "raised",
         "type": type(error).__name__[:MAX_TEXT],
-        "message": (text_of(error, str)[:MAX_MESSAGE] + deeper)[:MAX_FAULT_TEXT],
+        "message": (text_of(error, str)[:MAX_MESSAGE] + origin_note)[:MAX_FAULT_TEXT],
         "hint": _hint(error, names)[:MAX_TEXT],
         "line": line,
         "source": cell.line(line)[:MAX_TEXT] if line else "",
@@ -213,17 +213,17 @@ def _locate(trace: TracebackType | None, cell: WorkerCell, earlier: list[WorkerC
 
     If the exception was raised in a function that an earlier cell defined, the text says where. Otherwise it is "".
     """
-    lines, deeper = list[int](), ""
+    lines, origin_note = list[int](), ""
     while trace is not None:
         code = trace.tb_frame.f_code
         if id(code) in cell.codes:
             lines.append(trace.tb_lineno)
-            deeper = ""
+            origin_note = ""
         elif definer := next((candidate for candidate in earlier if id(code) in candidate.codes), None):
             text = definer.line(trace.tb_lineno).strip()
-            deeper = f" (in {code.co_name}(), line {trace.tb_lineno} of {definer.name}: {text})"
+            origin_note = f" (in {code.co_name}(), line {trace.tb_lineno} of {definer.name}: {text})"
         trace = trace.tb_next
-    return lines, deeper
+    return lines, origin_note
 
 
 def _hint(error: BaseException, names: Mapping[str, object]) -> str:

@@ -1,6 +1,6 @@
 """The worker: it opens one session and runs its cells in order until the host hangs up.
 
-A cell is a piece of plan code that is run in one go. The zygote is the process that workers are forked from.
+A cell is a piece of plan code that is run as a unit. The zygote is the process that workers are forked from.
 """
 
 import gc
@@ -142,9 +142,9 @@ def _code(compiled: str) -> tuple[CodeType, CodeType | None]:
 def _objects(link: Link, functions: Mapping[str, list[str]], attributes: Mapping[str, object]) -> dict[str, object]:
     """Return a dict that maps names to the plan's functions and objects.
 
-    ``functions`` maps the name of each function, dotted or bare, to the names of its parameters.
+    ``functions`` maps the name of each function, which may be dotted, to the names of its parameters.
     """
-    bare: dict[str, object] = {}
+    plain_functions: dict[str, object] = {}
     members: dict[str, dict[str, object]] = {name.partition(".")[0]: {} for name in attributes}
     for dotted, parameters in functions.items():
         function = HostFunction(dotted, partial(link.call, dotted, parameters))
@@ -152,11 +152,11 @@ def _objects(link: Link, functions: Mapping[str, list[str]], attributes: Mapping
         if dot:
             members.setdefault(name, {})[member] = function
         else:
-            bare[dotted] = function
+            plain_functions[dotted] = function
     for inner in [name for name in members if "." in name]:
         outer, _, member = inner.partition(".")
         members.setdefault(outer, {})[member] = HostObject(inner, members.pop(inner))
-    return bare | {name: HostObject(name, inner) for name, inner in members.items()}
+    return plain_functions | {name: HostObject(name, inner) for name, inner in members.items()}
 
 
 def prepare(sock: socket.socket, modules: Collection[str], *, guarded: bool) -> CellRunner:

@@ -7,8 +7,8 @@ plans need, drops the privileges that no worker may have, and then serves two ki
   the host's end of the channel to the worker, and the worker's pidfd.
 - Set a worker's limit on processor time. There is no answer.
 
-The zygote ends when the control socket closes or the host dies. It watches the host through the host's pidfd, since
-the kernel sends the parent-death signal as soon as the thread that started the zygote ends.
+The zygote ends when the control socket closes or the host dies. It watches the host through the host's pidfd. The
+parent-death signal would come too early: the kernel sends it as soon as the thread that started the zygote ends.
 
 If a pid namespace is available, workers live in it. The zygote then forks process 1 of the namespace, its init process,
 before all workers. When the zygote dies, the init process dies, and with it every worker.
@@ -49,7 +49,7 @@ def main(standard_input: socket.socket, *, disabled: list[str], modules: list[st
     os.closerange(CONTROL + 1, OPEN_MAX)
     control, channel = socket.socket(fileno=CONTROL), _channel()
     try:
-        watched_pidfds, own_pidfd = [os.pidfd_open(_parent(control))], os.pidfd_open(os.getpid())
+        watched_pidfds, own_pidfd = [os.pidfd_open(_host_pid(control))], os.pidfd_open(os.getpid())
         _detach()
         setup, refusals = _prepare(channel, own_pidfd, frozenset(disabled), modules, guarded=guarded)
         if setup.zygote_pidfd is None:
@@ -62,7 +62,7 @@ def main(standard_input: socket.socket, *, disabled: list[str], modules: list[st
     _fork_on_request(control, watched_pidfds, setup)
 
 
-def _parent(control: socket.socket) -> int:
+def _host_pid(control: socket.socket) -> int:
     """Return the pid of the host. Raises ProcessLookupError if it is gone."""
     host: int
     host, _, _ = CREDENTIALS.unpack(control.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, CREDENTIALS.size))

@@ -103,10 +103,10 @@ def game_on_disk(data: Path) -> Path:
     return data / tasks.DATA_FOLDER / game_id / tasks.GAME_FILE
 
 
-@pytest.mark.parametrize("content", ["", '{"grammar": "Your task is'])
+@pytest.mark.parametrize("content", ["", '{"grammar": "Your task is', "[1]", "null"])
 def test_a_game_without_a_task_breaks_the_environment(data: Path, content: str) -> None:
     game_on_disk(data).write_text(content)
-    with pytest.raises(EnvironmentBroken, match=r"game\.tw-pddl"):
+    with pytest.raises(EnvironmentBroken, match=r"game\.tw-pddl.*download it again"):
         Alfworld.tasks(Selection(split="train"))
 
 

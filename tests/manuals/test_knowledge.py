@@ -144,7 +144,7 @@ def test_a_rule_edited_in_the_manual_replaces_that_of_rules_json(tmp_path: Path)
         ("rules.json", '[{"id": "rule_0"}]', r"rules\.json: 0\.type: Field required"),
         ("rules.json", b"\xff", r"rules\.json cannot be read"),
         ("rules.json", json.dumps([RULES[0].model_dump()] * 2), "the same id: rule_0; correct the ids"),
-        ("rules.json", json.dumps([RULES[0].model_dump() | {"id": "one"}]), "'one' is no rule id"),
+        ("rules.json", json.dumps([RULES[0].model_dump() | {"id": "one"}]), "'one' is not a rule id"),
         (
             "rules.json",
             json.dumps([RULES[0].model_dump()]),

@@ -142,7 +142,7 @@ def test_sections_must_name_every_rule_once_and_no_other(manual: Manual, rules: 
 
 @pytest.mark.parametrize("changed", [{"id": "3"}, {"builds_on": ("box",)}])
 def test_an_invalid_rule_id_is_refused(changed: dict[str, object]) -> None:
-    with pytest.raises(BadManual, match="is no rule id"):
+    with pytest.raises(BadManual, match="is not a rule id"):
         render_rule(OPEN.model_copy(update=changed))
 
 
@@ -183,7 +183,7 @@ def test_a_manual_edited_by_hand_is_read() -> None:
         ("# t\n## s\n### Key points", "line 3: .*'###' begins a rule"),
         ("# t\n## s\n### rule_1 (Sucess Process)", "line 3: there is no type"),
         ("# t\n## s\n### rule_1\nExample:\n\ncode", "line 4: one code fence, and nothing else, must follow 'Example:'"),
-        ("# t\n## s\n### rule_1\nBuilds on sand.", "line 4: 'sand' is no rule id"),
+        ("# t\n## s\n### rule_1\nBuilds on sand.", "line 4: 'sand' is not a rule id"),
         ("# t\n## s\n### rule_1\nBuilds on rule_0.\nmore", "line 5: the rule's content comes before"),
         ("# t\n## s\n### rule_1\nBuilds on rule_0.\nBuilds on rule_2.", "line 5: .*may occur once"),
         (

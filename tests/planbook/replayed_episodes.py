@@ -99,7 +99,7 @@ class RecordedEpisodes:
         roles = Roles(lambda role: model, self.config.sampling, seed=self.config.seed)
         worker, ending = EpisodeWorker(self.config, sandbox, roles=roles), None
         with suppress(HostDied):
-            ending = play(*worker.episode(entry, entry.path, journal, self._memory))
+            ending = play(*worker.play_arguments(entry, entry.path, journal, self._memory))
         worker.drop_environment()
         return Life(journal.rows(), paid, ending)
 

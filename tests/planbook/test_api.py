@@ -19,7 +19,7 @@ from planbook.envs.toy import Toy
 from planbook.errors import BadArgument, BadRun
 from planbook.option_values import option_of
 from planbook.planner import ScriptedModel
-from planbook.planner.errors import UnknownModel
+from planbook.planner.errors import ModelRefused, UnknownModel
 from planbook.settings import Settings
 from tests.command import planbook as command
 from tests.command import result
@@ -86,7 +86,7 @@ def test_a_built_library_can_be_passed_to_test(tmp_path: Path) -> None:
         ({"sampling": 3}, "--sampling: 3 does not fit"),
         ({"planner_options": [3]}, "--planner-option 3: write NAME=VALUE"),
         ({"model": "none", "models": {}}, "give one of the two"),
-        ({"model": {"planner": ScriptedModel(["pass"])}}, "give a mapping by role as models="),
+        ({"model": {"planner": ScriptedModel(["pass"])}}, "pass a mapping of roles to models as models="),
         (
             {"models": {"planner": ScriptedModel(["pass"]), "executor": ScriptedModel(["pass"])}},
             "two objects have the name object:scripted",
@@ -164,6 +164,11 @@ def test_an_object_can_be_passed_as_the_model(tmp_path: Path) -> None:
     assert planbook.run(resume=tmp_path / "run", model=model).solved == played.solved
     with pytest.raises(UnknownModel, match="pass it again"):
         planbook.run(env="toy", planner="automanual", model="object:other", split="all:2")
+    silent, folder = ScriptedModel([], name="silent"), tmp_path / "unfinished"
+    with pytest.raises(
+        ModelRefused, match=r"resume with: planbook\.run\(resume='.*/unfinished', \.\.\.\), with the same"
+    ):
+        planbook.run(env="toy", planner="automanual", model=silent, split="all:2", out=folder)
 
 
 def press_ctrl_c_twice() -> None:

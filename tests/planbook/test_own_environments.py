@@ -83,6 +83,7 @@ class Own(Environment):
             '("all",)\n    action_limit = "many"',
             "action_limit: Input should be a valid integer, not 'many'",
         ),
+        ('("all",)', '("all",)\n    helpers = property(str)', "helpers: Input should be a valid string, not <property"),
         (
             "def go(self)",
             "def go(self, to: 'Place')",
@@ -105,6 +106,25 @@ def test_a_mistake_in_an_environment_is_reported_in_one_line(
     assert finished.returncode == errors.BAD_INPUT
     assert message in finished.printed
     assert "Traceback" not in finished.printed
+
+
+def test_lists_mappings_and_what_an_instance_computes_are_no_mistakes(tmp_path: Path) -> None:
+    (tmp_path / "go.py").write_text("agent.go()\n")
+    written = """
+    types, splits = ["a"], ["all", "rest", "both"]
+    parts = {"both": ["all", "rest"]}
+    attributes = MappingProxyType({"place": "where you are"})
+    about = property(lambda self: "A place.")
+
+    def attribute_values(self):
+        return {"place": 1}
+"""
+    (tmp_path / "own.py").write_text(f"from types import MappingProxyType\n{SOUND}{written}")
+    for split in ("all", "both"):
+        played = invoke(
+            "exec", tmp_path / "go.py", "--env", tmp_path / "own.py", "--split", split, "--out", tmp_path / split
+        )
+        assert played.returncode == errors.OK, played.printed
 
 
 def test_plans_may_import_the_packages_that_an_environment_offers(tmp_path: Path) -> None:

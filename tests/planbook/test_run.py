@@ -67,7 +67,7 @@ def test_a_file_instead_of_a_folder_is_refused(tmp_path: Path) -> None:
 def test_settings_that_differ_from_those_of_the_folder_are_named(tmp_path: Path) -> None:
     Run.create(tmp_path / "run", CONFIG, TASKS).close()
     other = CONFIG.model_copy(update={"selection": Selection(seeds=(7,)), "seed": 3})
-    with pytest.raises(BadRun, match=r"other seed, selection\.seeds"):
+    with pytest.raises(BadRun, match=r"other settings \(seed, seeds\)"):
         Run.create(tmp_path / "run", other, TASKS)
 
 
@@ -88,3 +88,7 @@ def test_changed_versions_of_packages_are_named(tmp_path: Path) -> None:
     (change,) = changed_versions(run.versions, versions())
     assert str(change).startswith("pydantic 1.0, now 2.")
     run.close()
+
+
+def test_a_run_with_more_repeats_than_the_option_allows_is_read() -> None:
+    assert Config.model_validate(CONFIG.model_dump() | {"repeats": 2_000}).repeats == 2_000

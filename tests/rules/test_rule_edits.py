@@ -27,7 +27,7 @@ def test_a_book_keeps_its_rules_in_the_order_of_their_numbers() -> None:
 
 @pytest.mark.parametrize("id", ["rule_01", "Rule_1", "1", "rule_", "rule_1 "])
 def test_a_book_refuses_malformed_ids(id: str) -> None:
-    with pytest.raises(ValueError, match="no rule id"):
+    with pytest.raises(ValueError, match="not a rule id"):
         RuleBook.from_rules((Rule(id=id, type=None, content="x"),))
 
 

@@ -25,7 +25,7 @@ function ticksUpTo(most, form) {
   return Array.from({ length: Math.ceil((most || 1) / step) + 1 }, (_, number) => number * step);
 }
 
-// Draws horizontal bars with their names on the left, those of several runs one below the other.
+// Draws horizontal bars with their names on the left. The bars of several runs are drawn one below the other.
 function barsOf({ names, series, form }) {
   const left = 128;
   const ticks = ticksUpTo(Math.max(...series.flatMap((each) => each.values)), form);
@@ -71,23 +71,23 @@ function linesOf({ series, form, over, steps }) {
   return { parts: [parts, labels], height: 182, rows: ticks.map((each) => [y(each), tick(form, each)]), left, over };
 }
 
-function chart(it) {
-  const { parts, height, grid = [], rows = [], bottom, left, over } = { bars: barsOf, lines: linesOf }[it.kind](it);
+function chart(data) {
+  const { parts, height, grid = [], rows = [], bottom, left, over } = { bars: barsOf, lines: linesOf }[data.kind](data);
   const lines = [
     grid.map(([x, words]) => [svg("line", { class: "grid", x1: x, x2: x, y1: 2, y2: bottom }), svg("text", { x, y: bottom + 13, "text-anchor": "middle" }, words)]),
     rows.map(([y, words]) => [svg("line", { class: "grid", x1: left, x2: WIDTH, y1: y, y2: y }), svg("text", { x: left - 5, y: y + 4, "text-anchor": "end" }, words)]),
     over && svg("text", { x: WIDTH / 2, y: height - 4, "text-anchor": "middle" }, over),
   ];
-  const legend = it.series.length > 1 && make("ul", { class: "legend" }, it.series.map((each, number) => {
+  const legend = data.series.length > 1 && make("ul", { class: "legend" }, data.series.map((each, number) => {
     const swatch = make("i");
     swatch.style.background = hueOf(each.hue, number);
     return make("li", {}, swatch, each.name);
   }));
-  const last = it.last ?? (it.kind === "lines" && it.series.length === 1 && FORMS[it.form](it.series[0].points.at(-1)[1]));
+  const last = data.last ?? (data.kind === "lines" && data.series.length === 1 && FORMS[data.form](data.series[0].points.at(-1)[1]));
   return make("figure", { class: "chart" },
-    make("figcaption", {}, it.title, last && [": ", make("b", {}, last)]),
-    svg("svg", { viewBox: `0 0 ${WIDTH} ${height}`, role: "img", "aria-label": it.title }, lines, parts), legend,
-    details("numbers", "in numbers", block({ block: "table", ...numbersOf(it) })));
+    make("figcaption", {}, data.title, last && [": ", make("b", {}, last)]),
+    svg("svg", { viewBox: `0 0 ${WIDTH} ${height}`, role: "img", "aria-label": data.title }, lines, parts), legend,
+    details("numbers", "in numbers", block({ block: "table", ...numbersOf(data) })));
 }
 
 // Returns the numbers of a chart as a table: about eight points for each line.

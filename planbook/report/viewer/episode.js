@@ -38,7 +38,7 @@ function code(source, faulty = new Set(), steps = new Map(), last = 0) {
   return make("pre", { class: "code", tabindex: 0 }, make("code", {}, lines));
 }
 
-// A scope with its content; inner scopes are sections of it, in the order in which they began.
+// A scope with its content. Inner scopes are sections of this scope, in the order in which they began.
 class Box {
   constructor(scope, body) { Object.assign(this, { scope, body, inner: new Map(), spans: [], codes: new Set() }); }
   at(scope) {
@@ -238,7 +238,7 @@ function drawRecall({ order, data, ...parts }) {
   return details("noted", ["recall", inside.length ? "" : [" ", make("small", {}, "nothing")]], inside);
 }
 
-// Returns the YES or NO that begins the reply or a line of it, and the beginning of the reply.
+// Returns the YES or NO at the start of the reply or of one of its lines, and the beginning of the reply.
 function answerIn(reply) {
   if (reply.includes("```")) return ["", ""]; // code, which is shown in its cell
   const lines = reply.split("\n").map((each) => each.replace(/^[\s#*_`>-]+|[\s*_`]+$/g, "")).filter(Boolean);
@@ -247,7 +247,7 @@ function answerIn(reply) {
   return [word, rest === word ? "" : rest.slice(0, 180)];
 }
 
-// Draws a prompt and its reply. Messages of the scope's previous prompt and its reply are not repeated.
+// Draws a prompt and its reply. Messages that the previous call of the scope already contained are not repeated.
 function drawCall(call, scope, at) {
   const id = at.next("ask");
   const { reply, sampling = {} } = call;
@@ -279,7 +279,7 @@ function drawCall(call, scope, at) {
   make("div", { class: "message reply", id: `${id}-reply` }, make("b", {}, "reply"), make("pre", {}, reply.text)));
 }
 
-// Draws a cell: its plan next to its steps.
+// Draws a cell (a piece of plan code that ran): its plan next to its steps.
 function drawCell(cell, steps, at) {
   const id = at.next("cell");
   const { feedback, thought = {} } = cell;

@@ -1,4 +1,5 @@
-// Initializes the page: sections, contents, the place that the address names. If the run is being watched, updates the page.
+// Initializes the page: draws the sections and the contents, and goes to the place that the address names. If the run is being
+// watched, updates the page.
 
 function drawSections(sections) {
   for (const { id, title, class: kind, static: isStatic, blocks } of sections) {
@@ -6,13 +7,13 @@ function drawSections(sections) {
     if (!document.getElementById(id)) {
       document.querySelector(".all-episodes").before(make("section", { class: kind, id }, make("h3", {}, title), make("div", { class: "blocks" })));
     }
-    become(document.querySelector(`#${CSS.escape(id)} > .blocks`), make("div", {}, blocks.map(block)));
+    updateChildren(document.querySelector(`#${CSS.escape(id)} > .blocks`), make("div", {}, blocks.map(block)));
   }
 }
 
 // Replaces the children of one element by those of another, but keeps equal elements with their scroll position and open
 // state.
-function become(old, fresh) {
+function updateChildren(old, fresh) {
   const nodes = [...fresh.childNodes];
   for (const [number, node] of nodes.entries()) {
     const current = old.childNodes[number];
@@ -21,15 +22,15 @@ function become(old, fresh) {
     else if (node.nodeType !== Node.ELEMENT_NODE) {
       if (current.nodeValue !== node.nodeValue) current.nodeValue = node.nodeValue;
     } else if (!current.isEqualNode(node)) {
-      takeAttributes(current, node);
-      become(current, node);
+      copyAttributes(current, node);
+      updateChildren(current, node);
     }
   }
   while (old.childNodes.length > nodes.length) old.lastChild.remove();
 }
 const KEPT_ATTRIBUTES = ["open", "hidden"];
 const KEPT_CLASSES = ["at", "now", "near", "linked", "under-way"];
-function takeAttributes(old, fresh) {
+function copyAttributes(old, fresh) {
   const marks = KEPT_CLASSES.filter((each) => old.classList.contains(each));
   for (const { name } of [...old.attributes]) if (!KEPT_ATTRIBUTES.includes(name) && !fresh.hasAttribute(name)) old.removeAttribute(name);
   for (const { name, value } of fresh.attributes) if (!KEPT_ATTRIBUTES.includes(name)) old.setAttribute(name, value);
@@ -46,7 +47,7 @@ for (const run of DATA.runs) {
   }
   article.querySelector(":scope > header").append(contents);
 }
-for (const each of DATA.together.filter((it) => it.block === "charts")) document.getElementById("together").append(block(each) || "");
+for (const each of DATA.together.filter((item) => item.block === "charts")) document.getElementById("together").append(block(each) || "");
 const named = () => decodeURIComponent(location.hash.slice(1));
 addEventListener("hashchange", () => go(named()));
 if (location.hash) go(named());
@@ -57,14 +58,14 @@ const stale = new Set();
 async function refresh(episode) {
   await unpack(episode);
   const found = await documentOf(episode).catch(() => null);
-  if (found) become(episode.querySelector(":scope > .inside"), make("div", {}, ...drawDocument(found, episode.id)));
+  if (found) updateChildren(episode.querySelector(":scope > .inside"), make("div", {}, ...drawDocument(found, episode.id)));
 }
-function takeRow(row) {
+function updateRow(row) {
   const episode = document.getElementById(row.id);
   Object.assign(episode.dataset, { outcome: row.outcome, type: row.type, cause: row.cause });
   const head = make("summary", {}, make("span", { class: "n" }, row.n), make("span", { class: `outcome ${row.outcome}` }, row.shown),
     make("span", { class: "id" }, row.task, row.repeat > 0 && [" ", make("small", {}, `repeat ${row.repeat}`)]), make("span", { class: "goal" }, row.goal), make("span", { class: "small" }, row.detail));
-  become(episode.querySelector(".head"), head);
+  updateChildren(episode.querySelector(".head"), head);
   if (unpacking.has(episode)) stale.add(episode);
   for (const select of document.querySelectorAll(".filter select")) {
     const value = row[select.name];
@@ -78,13 +79,13 @@ function drawState({ doing, ended, total, solved, broken, spending, now }) {
     broken > 0 && [make("span", { class: "broken" }, `${broken.toLocaleString("en")} broken`), " "], make("span", {}, spending)),
   lines.length > 0 && make("ul", { class: "happening" }, lines));
 }
-function takeNews(news) {
+function applyNews(news) {
   document.documentElement.classList.remove("gone");
-  become(state, drawState(news.state));
+  updateChildren(state, drawState(news.state));
   document.title = news.title;
   for (const button of document.querySelectorAll("[data-do]")) button.disabled = !news.can.includes(button.dataset.do);
   if (news.sections) drawSections(news.sections);
-  for (const row of news.rows ?? []) takeRow(row);
+  for (const row of news.rows ?? []) updateRow(row);
   if (news.rows?.length) document.querySelector(".filter").dispatchEvent(new Event("input"));
   for (const episode of episodes) episode.classList.toggle("under-way", news.under_way.includes(episode.id));
 }
@@ -96,9 +97,9 @@ function showNoNews(why) {
 function watch() {
   document.documentElement.classList.add("live");
   document.querySelector("header.watch").hidden = false;
-  takeNews(DATA.live);
+  applyNews(DATA.live);
   const source = new EventSource(`news?since=${DATA.live.version}`);
-  source.addEventListener("message", (event) => takeNews(JSON.parse(event.data)));
+  source.addEventListener("message", (event) => applyNews(JSON.parse(event.data)));
   source.addEventListener("problem", (event) => showNoNews(JSON.parse(event.data)));
   source.addEventListener("error", () => showNoNews("planbook watch does not answer"));
   for (const button of document.querySelectorAll("[data-do]")) {

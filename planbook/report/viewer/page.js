@@ -1,5 +1,5 @@
 "use strict";
-// The page: elements, packed items, the blocks of sections, places and links, keys, the filter of episodes.
+// The page: elements, compressed items, the blocks of sections, links to places, keys, and the filter of episodes.
 
 const DATA = JSON.parse(document.getElementById("data").textContent);
 const TAGS = new Set("a b blockquote br code em h4 h5 h6 hr li ol p pre s small span strong table tbody td th thead tr ul".split(" "));
@@ -15,7 +15,7 @@ const details = (kind, summary, ...inside) => make("details", { class: kind }, m
 const counted = (number, thing) => `${number.toLocaleString("en")} ${thing}${number === 1 ? "" : "s"}`;
 
 // Decompresses packed data: zlib in base64, as episodes.py writes it.
-async function inflated(data) {
+async function decompress(data) {
   const bytes = Uint8Array.from(atob(data), (each) => each.charCodeAt(0));
   const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("deflate"));
   return JSON.parse(await new Response(stream).text());
@@ -28,7 +28,7 @@ class Packed {
     this.open = new Map();
   }
   items(chunk) {
-    const items = this.open.get(chunk) ?? inflated(chunk.textContent);
+    const items = this.open.get(chunk) ?? decompress(chunk.textContent);
     this.open.delete(chunk);
     this.open.set(chunk, items);
     if (this.open.size > Packed.CACHED) this.open.delete(this.open.keys().next().value);
@@ -46,28 +46,28 @@ const texts = new Packed("texts");
 // A document refers to long texts by number, under a key that no other object has.
 const TEXT = "\u0001";
 const isText = (value) => value !== null && typeof value === "object" && TEXT in value;
-function numbersIn(value, found = new Set()) {
+function textNumbersIn(value, found = new Set()) {
   if (isText(value)) found.add(value[TEXT]);
-  else if (value !== null && typeof value === "object") for (const each of Object.values(value)) numbersIn(each, found);
+  else if (value !== null && typeof value === "object") for (const each of Object.values(value)) textNumbersIn(each, found);
   return found;
 }
-function filled(value, known) {
+function insertTexts(value, known) {
   if (value === null || typeof value !== "object") return value;
-  if (Array.isArray(value)) return value.map((each) => filled(each, known));
+  if (Array.isArray(value)) return value.map((each) => insertTexts(each, known));
   if (isText(value)) return known.get(value[TEXT]);
-  return Object.fromEntries(Object.entries(value).map(([name, each]) => [name, filled(each, known)]));
+  return Object.fromEntries(Object.entries(value).map(([name, each]) => [name, insertTexts(each, known)]));
 }
-async function whole(value) {
+async function loadTexts(value) {
   const known = new Map();
-  for (const number of numbersIn(value)) known.set(number, await texts.item(number));
-  return filled(value, known);
+  for (const number of textNumbersIn(value)) known.set(number, await texts.item(number));
+  return insertTexts(value, known);
 }
 async function documentOf(holder) {
   if (DATA.live) {
     const answer = await fetch(`episode/${holder.dataset.document}`);
     return answer.ok ? answer.json() : null;
   }
-  return whole(await documents.item(Number(holder.dataset.document)));
+  return loadTexts(await documents.item(Number(holder.dataset.document)));
 }
 
 // The blocks of sections; blocks.py makes them.
@@ -85,36 +85,36 @@ function text(value, kind = "", characters = 1200, lines = 24) {
 }
 const prose = (tree) => tree.map((each) => (typeof each === "string" ? each : make(TAGS.has(each[0]) ? each[0] : "span", {}, prose(each.slice(1)))));
 const BLOCKS = {
-  p: (it) => make("p", { class: it.class }, line(it.line)),
-  h: (it) => make("h5", {}, line(it.line)),
-  facts: (it) => make("dl", { class: "first-facts" }, it.rows.map(([name, fact, detail]) =>
+  p: (data) => make("p", { class: data.class }, line(data.line)),
+  h: (data) => make("h5", {}, line(data.line)),
+  facts: (data) => make("dl", { class: "first-facts" }, data.rows.map(([name, fact, detail]) =>
     make("div", {}, make("dt", {}, name), make("dd", {}, line(fact), detail && make("small", {}, line(detail)))))),
-  list: (it) => make("ul", { class: it.class }, it.lines.map((each) => make("li", {}, line(each)))),
-  pairs: (it) => make("dl", { class: "settings" }, it.rows.map(([name, value]) => [make("dt", {}, name), make("dd", {}, value)])),
-  pre: (it) => make("pre", { class: it.class }, it.text),
-  code: (it) => code(it.text),
-  prose: (it) => make("div", { class: "prose" }, prose(it.tree)),
-  group: (it) => make(it.class.startsWith("rule") ? "article" : "div", { class: it.class, id: it.id }, it.blocks.map(block)),
-  charts: (it) => it.charts.length > 0 && make("div", { class: "charts" }, it.charts.map(chart)),
-  more: (it) => {
-    const found = details(it.class, line(it.line), it.blocks.map(block));
-    found.open = it.open;
+  list: (data) => make("ul", { class: data.class }, data.lines.map((each) => make("li", {}, line(each)))),
+  pairs: (data) => make("dl", { class: "settings" }, data.rows.map(([name, value]) => [make("dt", {}, name), make("dd", {}, value)])),
+  pre: (data) => make("pre", { class: data.class }, data.text),
+  code: (data) => code(data.text),
+  prose: (data) => make("div", { class: "prose" }, prose(data.tree)),
+  group: (data) => make(data.class.startsWith("rule") ? "article" : "div", { class: data.class, id: data.id }, data.blocks.map(block)),
+  charts: (data) => data.charts.length > 0 && make("div", { class: "charts" }, data.charts.map(chart)),
+  more: (data) => {
+    const found = details(data.class, line(data.line), data.blocks.map(block));
+    found.open = data.open;
     return found;
   },
-  table: (it) => make("div", { class: "wide" }, make("table", { class: it.class },
-    make("thead", {}, make("tr", {}, it.head.map((each) => make("th", {}, each)))),
-    make("tbody", {}, it.rows.map(([name, ...cells], number) =>
-      make("tr", { class: it.total && number + 1 === it.rows.length && "all" }, make("th", {}, line(name)),
+  table: (data) => make("div", { class: "wide" }, make("table", { class: data.class },
+    make("thead", {}, make("tr", {}, data.head.map((each) => make("th", {}, each)))),
+    make("tbody", {}, data.rows.map(([name, ...cells], number) =>
+      make("tr", { class: data.total && number + 1 === data.rows.length && "all" }, make("th", {}, line(name)),
         cells.map((each) => make("td", { class: typeof each === "string" && /[a-z]{3}.* .* /.test(each) && "words" }, line(each)))))))),
 };
-const block = (it) => BLOCKS[it.block](it);
+const block = (data) => BLOCKS[data.block](data);
 
 // Opening episodes, and navigating inside them.
 const episodes = [...document.querySelectorAll(".episode")];
 const unpacking = new WeakMap();
 let here = null;
 
-// Draws an episode or another packed document in its holder, once.
+// Draws an episode or another packed document inside its element, the first time that it is opened.
 function unpack(holder) {
   if (!unpacking.has(holder)) unpacking.set(holder, fill(holder));
   return unpacking.get(holder);
@@ -152,7 +152,7 @@ async function go(name) {
   place.classList.add("linked");
 }
 
-// Marks the line of the plan that took a step, and no other line.
+// Marks the line of the plan that took a step, and removes the mark from all other lines.
 function mark(step, kind) {
   for (const each of document.querySelectorAll(`.code .${kind}`)) each.classList.remove(kind);
   const found = step.closest(".cell")?.querySelector(".code > code")?.children[Number(step.dataset.line) - 1];

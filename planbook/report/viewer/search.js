@@ -1,4 +1,4 @@
-// Searches everything: the page, and the packed documents one after another.
+// Searches the whole page, including the packed documents.
 
 const bar = document.querySelector(".bar");
 const searched = bar.elements.search;
@@ -14,9 +14,9 @@ function count(words, word) {
   for (let at = words.indexOf(word); at >= 0; at = words.indexOf(word, at + word.length)) found += 1;
   return found;
 }
-const holds = (value, word, inTexts) => (typeof value === "string" ? value.toLowerCase().includes(word)
+const contains = (value, word, inTexts) => (typeof value === "string" ? value.toLowerCase().includes(word)
   : isText(value) ? inTexts.has(value[TEXT])
-    : value !== null && typeof value === "object" && Object.entries(value).some(([name, each]) => name.toLowerCase().includes(word) || holds(each, word, inTexts)));
+    : value !== null && typeof value === "object" && Object.entries(value).some(([name, each]) => name.toLowerCase().includes(word) || contains(each, word, inTexts)));
 
 // Returns a function that lets the browser work after each slice of time, and returns true if a newer search has begun.
 function slices(own) {
@@ -37,13 +37,13 @@ async function find(word) {
   const inTexts = new Set();
   for (const chunk of texts.chunks) {
     if (await isOver()) return;
-    (await inflated(chunk.textContent)).forEach((each, number) => { if (each.toLowerCase().includes(word)) inTexts.add(texts.first(chunk) + number); });
+    (await decompress(chunk.textContent)).forEach((each, number) => { if (each.toLowerCase().includes(word)) inTexts.add(texts.first(chunk) + number); });
   }
   const parts = [...document.querySelectorAll("main > header, main > section, .run > header, .run > section:not(.outside, .all-episodes), .packed, .episode")];
   for (const [number, part] of parts.entries()) {
     if (await isOver()) return;
     const found = await countIn(part, word, inTexts);
-    if (found) take(part, found);
+    if (found) addHits(part, found);
     if (number % 20 === 0 || number + 1 === parts.length) showCounts(number + 1 < parts.length);
   }
 }
@@ -52,11 +52,11 @@ async function countIn(part, word, inTexts) {
   if (number === undefined) return count(wordsIn(part).text, word);
   const found = count(wordsIn(part.firstElementChild).text, word);
   const packed = await documents.item(Number(number));
-  if (!holds(packed, word, inTexts)) return found;
-  const drawn = make("div", {}, ...drawDocument(await whole(packed), part.id));
+  if (!contains(packed, word, inTexts)) return found;
+  const drawn = make("div", {}, ...drawDocument(await loadTexts(packed), part.id));
   return found + count(wordsIn(drawn).text, word);
 }
-function take(part, found) {
+function addHits(part, found) {
   hits.push({ part, found });
   if (part.matches(".episode")) part.querySelector(".head > .small").dataset.hits = found;
   bar.classList.add("found");

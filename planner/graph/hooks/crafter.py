@@ -46,7 +46,7 @@ ACTIONS = (
 
 
 def all_actions(answer: JsonValue, database: GraphDatabase) -> JsonValue:
-    """Check that the table lists all actions. Return it with the actions as the manual writes them, in its order."""
+    """Check that the table lists all actions. Return it with the spelling and the order of the manual."""
     table = {_normalized(name): row for name, row in _mapping(answer).items()}
     missing = [name for name in ACTIONS if _normalized(name) not in table]
     unknown = sorted(table.keys() - set(map(_normalized, ACTIONS)))
@@ -58,7 +58,7 @@ def all_actions(answer: JsonValue, database: GraphDatabase) -> JsonValue:
 
 
 def three_challenges(answer: JsonValue, database: GraphDatabase) -> JsonValue:
-    """Accept only three challenges that are rated from 1 to 5."""
+    """Accept only exactly three challenges, rated from 1 to 5."""
     challenges: Any = _mapping(answer)["challenges"]
     if len(challenges) != CHALLENGES:
         raise AfterQueryError(f"name exactly {CHALLENGES} challenges; there are {len(challenges)}")
@@ -76,7 +76,7 @@ def three_subgoals(answer: JsonValue, database: GraphDatabase) -> JsonValue:
 
 
 def allowed_only(answer: JsonValue, database: GraphDatabase) -> JsonValue:
-    """Accept only an analysis in which all actions are allowed ones."""
+    """Accept only an analysis of actions that are allowed."""
     allowed = {_normalized(name) for name in _mapping(database.get("allowed_actions"))}
     analyzed = _mapping(_mapping(answer)["actions"])
     if unknown := [name for name in analyzed if _normalized(name) not in allowed]:
@@ -223,7 +223,7 @@ IN_THE_HISTORY = frozenset({"s_obs", "s_vit", "s_action", "feed"})
 """Nodes whose answers are not shown, since the history and the feedback contain them."""
 NOTHING = "nothing yet"
 REPEATED = f"\n{LAST_OBSERVATION}"
-"""The beginning of a part of the feedback that is cut off: it repeats the observation, which has its own section."""
+"""The feedback is cut off here, since what follows repeats the observation, which has its own section."""
 ACTION_TABLE = "obs_current_actions"
 """The node that answers with a table of all actions."""
 

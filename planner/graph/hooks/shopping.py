@@ -19,7 +19,7 @@ note_page, note_action, note_plan = keep_answer_as("page"), keep_answer_as("did"
 
 
 def one_call(answer: JsonValue, database: GraphDatabase) -> JsonValue:
-    """Accept only code with a single call of an action, since a step is one action. Else raises AfterQueryError."""
+    """Accept only code with a single call of an action, since a step is one action. Else raise AfterQueryError."""
     if (count := len(calls_in(str(answer)))) != 1:
         raise AfterQueryError(f"the code must call one action, once; it has {count} calls. Write the one for now.")
     return answer

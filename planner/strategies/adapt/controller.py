@@ -210,7 +210,7 @@ class Recursion:
 
 REFLECTOR = "reflector"
 REACT_REPLIES_IN = {"textcraft": 60}
-"""Number of ReAct's replies in certain environments (appendix A). In others, it is a subtask's number times d_max.
+"""Number of ReAct's replies in certain environments (appendix A). In others: the replies of a subtask times d_max.
 
 For TextCraft, section 4.2 of the paper implies another number: d_max is 4, and 4 times 20 replies are 80.
 """
@@ -219,9 +219,10 @@ TEMPERATURE = 0.7
 
 
 def react(episode: Episode, options: DepthOptions) -> None:
-    """Let only the executor work, on the whole task.
+    """Let the executor work alone on the whole task.
 
-    It gets as many replies as ADaPT could use at most in one branch, from the whole task to a smallest subtask.
+    The executor gets as many replies as ADaPT could use at most in one branch, from the whole task to a smallest
+    subtask.
     """
     environment = episode.environment.name
     replies = options.replies(environment) * options.max_depth(environment)
@@ -266,7 +267,7 @@ def reflexion(episode: Episode, options: DepthOptions) -> None:
 def _lesson(episode: Episode, options: DepthOptions, first_cell: int, lessons: Sequence[str]) -> str:
     """Ask the reflector for a lesson from a failed round. Return "" if no reply is usable.
 
-    The round consists of the cells (pieces of code that were run in one go) from number ``first_cell`` on.
+    The round consists of the cells (pieces of code that were run as a unit) from number ``first_cell`` on.
     """
     with episode.frame("reflect") as frame:
         return ask_or_empty(

@@ -1,4 +1,4 @@
-"""The executor of the ADaPT paper (section 3.1): a model that works on one subtask until it calls it done or failed.
+"""The executor of the ADaPT paper (section 3.1): a model that works on one subtask until it reports done or failed.
 
 ADaPT and its baselines share the executor. They also share its figures, which are the statistics of a run: numbers of
 calls, depths of decomposition, and claims of success compared with the environment's verdicts.
@@ -27,7 +27,7 @@ CLAIM_AUTHOR = "whoever had the whole task"
 REPLIES, REPLIES_IN = 20, {"shopping": 15}
 """Number of replies for a subtask (appendix A): in general, and in certain environments."""
 REPLY_ACTIONS = 10
-"""Number of actions that a subtask gets for each of its replies. The limit keeps it from using up the episode's."""
+"""Number of actions that a subtask gets for each reply, so that one subtask cannot use up those of the episode."""
 SHOWN = {"task": ("task",), "hybrid": ("atomic", "common"), "atomic": ("atomic",)}
 """Maps each value of the option ``demonstrations`` to the names of the demonstrations that are shown (section 6.2).
 
@@ -39,7 +39,7 @@ DEMONSTRATIONS = ("atomic", "common", "task", *STEPWISE.values())
 
 
 class ExecutorOptions(Options):
-    """Options of all methods that use this executor. It is limited by its number of replies rather than of actions."""
+    """Options of all methods that use this executor. The executor is limited by replies rather than by actions."""
 
     default_actions: ClassVar[int | None] = 1_000
 
@@ -175,26 +175,19 @@ def execute(
         def end(done: bool | None, note: str) -> Subtask:
             return end_span(episode, span, done=done, note=note, replies=frame.scope.reply_count)
 
+        def actions_left() -> int:
+            return max(0, max_actions + first_step - len(episode.steps))
+
         try:
-
-            def replies_left() -> int:
-                return 0 if claims or actions_left() == 0 else replies - frame.scope.reply_count
-
-            def actions_left() -> int:
-                return max(0, max_actions + first_step - len(episode.steps))
-
-            def actions() -> int:
-                return min(options.actions_per_reply or max_actions, actions_left())
-
             ask_and_run(
                 episode,
                 EXECUTOR,
                 PROMPTS["executor/task"],
                 PROMPTS["executor/feedback"],
-                replies_left,
+                lambda: 0 if claims or actions_left() == 0 else replies - frame.scope.reply_count,
                 history=[_system(episode, options)],
                 sample=sample,
-                actions=actions,
+                actions=lambda: min(options.actions_per_reply or max_actions, actions_left()),
                 scene=episode.environment.scene(),
                 subtask=subtask.text,
                 handed=subtask.handed,
@@ -229,7 +222,7 @@ EndingsWithSubtasks = Sequence[tuple[Ending, Sequence[Subtask]]]
 
 
 class Claims(BaseModel):
-    """Numbers of subtasks by what was claimed about them."""
+    """Numbers of subtasks for each kind of claim."""
 
     done: int = 0
     failed: int = 0

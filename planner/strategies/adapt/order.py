@@ -166,7 +166,7 @@ def _number(token: Token) -> int | None:
 
 
 def _expression(node: Tree[Token] | Token, steps: dict[int, str], indent: str, *, is_alternative: bool = False) -> str:
-    """Return the Python expression for a node of the order, with each subtask on a line of its own.
+    """Return the Python expression for a node of the order, with each subtask on a separate line.
 
     ``is_alternative`` is True for an operand of OR.
     """

@@ -104,12 +104,12 @@ def read_alternative(text: str) -> Plan | None:
 
 def read_verdict(text: str) -> bool:
     """Return True if the verdict is YES, False if it is NO."""
-    return _yes(_line(text, "Verdict"))
+    return _is_yes(_line(text, "Verdict"))
 
 
 def read_alignment(text: str) -> Evaluation:
-    """Return the effect of the code. Its value is 1 if it fits its subtask, else 0."""
-    return Evaluation(_line(text, "Did"), _line(text, "Why"), float(_yes(_line(text, "Verdict"))))
+    """Return the effect of the code, with the value 1 if the code fits its subtask, else 0."""
+    return Evaluation(_line(text, "Did"), _line(text, "Why"), float(_is_yes(_line(text, "Verdict"))))
 
 
 def read_value(text: str) -> Evaluation:
@@ -151,7 +151,7 @@ def _labelled_lines(text: str) -> Iterator[tuple[str, str]]:
             yield label.strip(_MARKS).lower(), rest.strip(_MARKS)
 
 
-def _yes(verdict: str) -> bool:
+def _is_yes(verdict: str) -> bool:
     word = verdict.rstrip(_END).upper()
     if word not in ("YES", "NO"):
         raise ValueError(f"the verdict is {verdict!r}; write 'Verdict: YES' or 'Verdict: NO', and nothing after it")
@@ -247,7 +247,8 @@ class ModelCalls:
     def remedy(self, history: Sequence[Message]) -> tuple[Plan | None, Sequence[Message]]:
         """Ask for an alternative to the last code of the conversation (section 3.3.1).
 
-        Return it and the longer conversation, or None and an empty conversation if there is no alternative.
+        Return the alternative and the longer conversation, or None and an empty conversation if there is no
+        alternative.
         """
         try:
             answer = self._frame.scope.ask(
@@ -286,7 +287,7 @@ class ModelCalls:
     def evaluation(
         self, question: Literal["align", "value"], before: SearchState, code: str, after: SearchState
     ) -> Evaluation:
-        """Ask for the effect of the code, and if it fits the subtask (section 3.3.2), or its value for the task."""
+        """Ask for the effect of the code, and whether it fits the subtask (section 3.3.2) or how valuable it is."""
         read = read_alignment if question == "align" else read_value
         shown = {"before": self._shortened(before), "code": code, "after": self._shortened(after)}
         variables = {**self._situation(before), **shown, "subtask": self.parts[before.subtask]}

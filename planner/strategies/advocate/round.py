@@ -55,7 +55,7 @@ class Notebook:
 
 
 MAX_IDLE = 30
-"""Maximum number of cells (pieces of code that are run in one go) in a round that take no action."""
+"""Maximum number of cells (pieces of code that are run as a unit) in a round that take no action."""
 GONE = "What the code works on is no longer there."
 CONSIDERED_COMPLETE = "The task was held to be complete."
 
@@ -102,7 +102,7 @@ class AdvocateRound:
                 break
             remedies -= 1
             plan, history = self.model_calls.remedy(history)
-        return [self.add_branch(state, number, distinct) for number, distinct in enumerate(plans.values())]
+        return [self.add_branch(state, number, proposal) for number, proposal in enumerate(plans.values())]
 
     def mark(self, state: SearchState) -> None:
         """Make a checkpoint of the current state, so that ``return_to`` can restore it."""
@@ -164,8 +164,8 @@ class AdvocateRound:
             self._episode.run(f"agent.{answering}({answer!r})", source=PLANNER_ROLE)
         raise (RoundOver if self._options.until_solved else EpisodeOver)(CONSIDERED_COMPLETE)
 
-    def end(self, ended: str) -> FailedRound:
-        """Record the branches and the counts of the round, which ended for the given reason.
+    def end(self, reason: str) -> FailedRound:
+        """Record the branches and the counts of the round, which ended for this reason.
 
         Return the description of the round for the prompt of the next plan.
         """
@@ -178,7 +178,7 @@ class AdvocateRound:
                 lasting=len(lasting),
                 lasting_gone_behind=sum(step.undone for step in lasting),
             )
-        return FailedRound(self.model_calls.parts, self.tree.effects(), ended)
+        return FailedRound(self.model_calls.parts, self.tree.effects(), reason)
 
     def _record_steps(self, branch: Branch, first_step: int) -> Sequence[Step]:
         """Add the steps since ``first_step`` to the branch's counts and the notebook, and return them."""
@@ -241,7 +241,7 @@ def play_rounds(
                 play(advocate_round)
             except EpisodeOver as over:
                 earlier.append(advocate_round.end(str(over)))
-                if _answered(episode) and not options.until_solved:
+                if _has_answered(episode) and not options.until_solved:
                     raise EpisodeOver(CONSIDERED_COMPLETE) from over
                 raise
             earlier.append(advocate_round.end(NOTHING_LEFT))
@@ -249,6 +249,6 @@ def play_rounds(
     play_in_rounds(episode, options.rounds, play_one)
 
 
-def _answered(episode: Episode) -> bool:
+def _has_answered(episode: Episode) -> bool:
     """Return True if an answer ended the environment's episode."""
     return episode.environment.ended and episode.steps[-1].action.name == episode.environment.answering

@@ -138,7 +138,7 @@ class SearchNode:
     visits: int = 0
     """Number of samples that were run at and below this node, without duplicates."""
     total: float = 0.0
-    """Sum of their values, which are between 0 and 1. A failed sample has the value 0."""
+    """Sum of the values of these samples, which are between 0 and 1. A failed sample has the value 0."""
     closed: bool = False
     """True if nothing is left to try from here."""
 
@@ -172,7 +172,7 @@ class TreeSearch:
         advocate_round.model_calls.current_path_only = True
 
     def search(self) -> None:
-        """Expand the most promising node again and again, until no node is open or the limit is reached.
+        """Expand the most promising node repeatedly, until no node is open or the limit is reached.
 
         Raises EpisodeOver, or RoundOver with the option ``until_solved``, when the task is considered complete.
         """
@@ -215,17 +215,17 @@ class TreeSearch:
         assert last.state is not None
         state = last.state
         self._round.return_to(state)
-        for step in path[path.index(last) + 1 :]:
-            assert step.branch is not None
-            assert step.state is not None
-            after = self._round.carry_out(state, step.branch)
+        for path_node in path[path.index(last) + 1 :]:
+            assert path_node.branch is not None
+            assert path_node.state is not None
+            after = self._round.carry_out(state, path_node.branch)
             if after is None:
-                step.closed = True
+                path_node.closed = True
                 return None
-            state = step.state
+            state = path_node.state
             state.update_page(after.page, after.report, after.scene)
-            self._round.keep(step.branch, state)
-            self._mark(step, state)
+            self._round.keep(path_node.branch, state)
+            self._mark(path_node, state)
         return node.state
 
     def _mark(self, node: SearchNode, state: SearchState) -> None:

@@ -263,7 +263,7 @@ class SearchFigures(Figures):
     success_by_round: tuple[float, ...]
     """Shares of all tasks that were solved within one round, within two rounds, and so on."""
     branches: dict[Fate, int]
-    """Maps each fate to the number of branches with it. Remedies that were never needed are counted."""
+    """Maps each fate to the number of branches with that fate. Remedies that were never needed are counted."""
     remedies_tried: int
     """Number of remedies (alternatives to the first proposal) that were tried."""
     remedies_kept: int
@@ -283,9 +283,9 @@ class SearchFigures(Figures):
         if not any(search.plans or search.branches for search in searches):
             return None
         played = [search for search in searches if search.ending.outcome.played]
-        ends = Counter(search.rounds for search in searches if search.ending.outcome.solved)
-        most = max((search.rounds for search in played), default=1)
-        solved = tuple(accumulate(ends[number] for number in range(1, most + 1)))
+        solved_in_round = Counter(search.rounds for search in searches if search.ending.outcome.solved)
+        max_rounds = max((search.rounds for search in played), default=1)
+        solved = tuple(accumulate(solved_in_round[number] for number in range(1, max_rounds + 1)))
         branches = [branch for search in searches for branch in search.branches]
         plans = [plan for search in searches for plan in search.plans]
         remedies = [branch for branch in branches if branch.idea and branch.fate != NOT_TRIED]

@@ -54,7 +54,7 @@ class Move(NamedTuple):
 def control(episode: Episode, goal: Action, max_actions: int) -> tuple[bool, str]:
     """Let the controller try to reach a goal with at most ``max_actions`` actions.
 
-    Return True or False (whether the goal was reached), and the reason. Raises EpisodeOver if the episode ends first.
+    Return whether the goal was reached, and the reason. Raises EpisodeOver if the episode ends first.
     """
     environment = episode.environment
     history: Sequence[Message] = [PROMPTS["deps/controller"].system(about=environment.about)]
@@ -261,7 +261,7 @@ class Pursuit:
         return GoalResult(goal, format_call(action), done, reason)
 
     def _reach(self, action: Action) -> tuple[bool, str]:
-        """Try to reach a goal. Return True or False (whether it was reached), and the reason."""
+        """Try to reach a goal. Return whether it was reached, and the reason."""
         episode = self._episode
         if not episode.environment.goals.direct:
             return control(episode, action, self._options.controller_steps)
@@ -349,8 +349,8 @@ def _first_sentence(reason: str) -> str:
 def rounds(goals: Sequence[GoalTried]) -> int:
     """Return the number of replans in an episode.
 
-    Old runs do not record it. There it is the number of failed goals before the last goal, since each failure ends a
-    plan.
+    Old runs do not record this number. For them, it is the number of failed goals before the last goal, since each
+    failure ends a plan.
     """
     recorded = [goal.round for goal in goals if goal.round is not None]
     return max(recorded, default=sum(not goal.done for goal in goals[:-1]))

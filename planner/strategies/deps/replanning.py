@@ -108,7 +108,7 @@ def follow_plans(
 ) -> None:
     """Plan and follow the plan, and plan again up to ``replans`` times. The whole conversation stays in the prompt.
 
-    A request without a usable reply counts as one of these times. Raises NoPlan if it is the last one, or if a prompt
+    A request without a usable reply counts as one of these plans. Raises NoPlan if it is the last one, or if a prompt
     does not fit into the model's context. Raises EpisodeOver when the episode ends.
     """
     history: Sequence[Message] = [system_message(episode, variant.system, variant.demonstration)]
@@ -125,7 +125,7 @@ def follow_plans(
                 history, description = unusable.conversation, PROMPTS["deps/no_plan"].render(problem=str(unusable))
             else:
                 pursued = pursuit.follow(plan)
-                if not left and not (pursued.claim and plan.no_goals):  # its other lines named no goal to reach
+                if not left and not (pursued.claim and plan.no_goals):  # the plan's other lines name no goal
                     episode.claim(pursued.claim, CLAIM_AUTHOR)
                 description = describe(episode, PROMPTS[variant.failure], pursued, plan.no_goals)
                 if left and variant.explains:
@@ -226,7 +226,8 @@ def inner_monologue(episode: Episode, options: PursuitOptions) -> None:
 def _first_goal(episode: Episode, role: str, reply: str) -> GoalPlan:
     """Return a plan with only the first goal of a reply, or with no goal if the reply declares the task done.
 
-    A reply that contains code never declares that. Raises ValueError if a reply has neither a goal nor a declaration.
+    A reply that contains code never declares the task done. Raises ValueError if a reply has neither a goal nor a
+    declaration.
     """
     is_last = says_done(reply) and read_reply(reply).problem is not None
     return GoalPlan(goals=() if is_last else collect(episode, role, reply).goals[:1])

@@ -1,9 +1,9 @@
 """Selectors, which choose the goal to try next among those that are possible now (DEPS paper, section 3.3).
 
 The paper's selector takes the goal with the shortest horizon, which is the number of time steps to reach it. Here,
-``HorizonPredictor`` predicts it. The paper uses a neural network on images; we use boosted trees on features of
-the environment's state (``envs.Features``). ``tools/horizons.py`` learns the trees from a table of recorded goals, and
-writes them to a file beside the table.
+``HorizonPredictor`` predicts this number. The paper uses a neural network on images; we use boosted trees on features
+of the environment's state (``envs.Features``). ``tools/horizons.py`` learns the trees from a table of recorded goals,
+and writes them to a file beside the table.
 """
 
 import random
@@ -62,7 +62,7 @@ class HorizonPredictor(BaseModel):
 def predictor_for(table: Path) -> HorizonPredictor:
     """Return the predictor in the file beside a table of recorded goals.
 
-    Raises MissingRequirement if there is none, or if it was learned from another version of the table.
+    Raises MissingRequirement if there is no predictor, or if it was learned from another version of the table.
     """
     path = table.with_suffix(".json")
     try:
@@ -83,10 +83,10 @@ def _value(tree: Sequence[Node], row: Sequence[float]) -> float:
     return node
 
 
-def fill_missing(features: Features, usual: Mapping[str, float]) -> dict[str, float | str]:
-    """Return the features, with the median of each missing number added. ``usual`` maps names to medians."""
+def fill_missing(features: Features, medians: Mapping[str, float]) -> dict[str, float | str]:
+    """Return the features, with the median of each missing number added. ``medians`` maps names to medians."""
     known = {name: value for name, value in features.items() if isinstance(value, str) or is_finite_number(value)}
-    return {**usual, **known}
+    return {**medians, **known}
 
 
 def is_finite_number(value: float | str) -> bool:
@@ -152,7 +152,7 @@ def select(goals: Goals, remaining: Sequence[Action], selector: Selector) -> Cho
 
 
 FIXED = Selector("fixed", lambda goals, candidates: Choice(candidates[0], candidates))
-"""Takes the first possible goal, by the action in the plan if that is possible."""
+"""Takes the first possible goal, with the action in the plan if that action is possible."""
 
 
 def random_selector(seed: str) -> Selector:

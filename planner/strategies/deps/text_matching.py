@@ -1,7 +1,7 @@
 """Find the goal that a line of a plan means if the line is a phrase or a faulty call, such as "mine 3 logs".
 
 Whole words are compared. The line must contain the verb of the goal (``mine``) and name its object (``log``). The count
-in the line becomes the count of the goal. An ambiguous line matches nothing, so that the planner hears of it.
+in the line becomes the count of the goal. An ambiguous line matches nothing, so that the planner is told about it.
 """
 
 import re
@@ -136,8 +136,8 @@ class GoalMatcher:
     def _verbs(self, word: str, is_first: bool) -> list[str]:
         """Return the goals' verbs that a word may stand for.
 
-        They are the verbs that contain the word. If there are none, they are those with a synonym of it, or else, for
-        the first word of a line, those that it may misspell.
+        These are the verbs that contain the word. If there are none, these are the verbs that contain a synonym. If
+        there are still none, and the word is the first of its line, these are the verbs that it may misspell.
         """
         names = {name: name.split("_") for name in self._known}
         synonyms = {verb for group in _SYNONYMS if word in group for verb in group}
@@ -179,13 +179,13 @@ class GoalMatcher:
         words = frozenset[str]().union(*named, *known.needed, *(name for name in known.optional if name <= line_words))
         unmatched = [item for item in line.items if words.isdisjoint(_forms(item))]
         first_part = [item for item in line.items if item.part == line.items[0].part]
-        heading = {form for item in first_part for form in _forms(item)} & words
-        subjects = [name for name in named if name <= heading or heading <= name]
+        first_words = {form for item in first_part for form in _forms(item)} & words
+        subjects = [name for name in named if name <= first_words or first_words <= name]
         unknown = {item.word for item in unmatched}
         is_ambiguous = any(name <= unknown for name in objects)
         if not subjects or is_ambiguous or not unknown.isdisjoint(item.word for item in first_part):
             return None, ()
-        subject = max(subjects, key=lambda name: len(name & heading))
+        subject = max(subjects, key=lambda name: len(name & first_words))
         indices = [next(n for n, item in enumerate(line.items) if word in _forms(item)) for word in subject]
         action = self._with_count(known.action, line, words, {line.items[index].part for index in indices})
         if action is None:
@@ -193,7 +193,7 @@ class GoalMatcher:
         share = (1 + len(line.items) - len(unmatched)) / (1 + len(line.items))
         missing = [name for name in (known.objects[0], *known.optional) if not name <= line_words]
         counts = {number for number, _ in line.numbers} & set(_numbers(action))
-        return action, (share, len(subject & heading), -max(indices), -len(missing), len(counts))
+        return action, (share, len(subject & first_words), -max(indices), -len(missing), len(counts))
 
     def _with_count(self, action: Action, line: _Line, words: Name, parts: Set[int]) -> Action | None:
         """Return the goal with the count in the line, or None if the goal cannot have it or the line is ambiguous.

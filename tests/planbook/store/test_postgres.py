@@ -172,7 +172,7 @@ def test_a_user_who_may_not_create_a_schema_is_shown_the_grant(postgres: Server)
 
 def test_a_database_without_utf8_is_refused(postgres: Server) -> None:
     postgres.execute(b"CREATE DATABASE latin ENCODING 'LATIN1' LOCALE 'C' TEMPLATE template0")
-    with pytest.raises(BadRun, match="encoding is LATIN1; create one with: createdb --template template0"):
+    with pytest.raises(BadRun, match="encoding is LATIN1; create a database with: createdb --template template0"):
         create_schema(postgres.url_of("latin"))
 
 

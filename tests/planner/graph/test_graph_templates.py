@@ -84,7 +84,7 @@ def test_a_failing_template_explains_why_within_two_seconds(text: str, message: 
         ("{% set a = 1 %}", "set is not allowed; `store` of a node keeps values"),
         ("{{ db.plan ~ 'x' }}", "~ is not allowed; write {{ a }}{{ b }}"),
         ("{{ 10 ** 10 }}", "** is not allowed"),
-        ("{{ 'x' * 1000000 }}", "* takes numbers; a text or list is put together with"),
+        ("{{ 'x' * 1000000 }}", "* takes numbers; to build a text or list, use"),
         ("{{ [1] * 1000000 }}", "* takes numbers"),
         ("{% for a in db %}" * 25 + "{% endfor %}" * 25, "the text: loops are nested too deeply"),
         ("{% include 'other' %}", "include is not allowed"),

@@ -1,6 +1,7 @@
 """Replies of a real HTTP server on this machine: streams, whole answers, token counts, and finish reasons."""
 
 import json
+from dataclasses import replace
 
 import pytest
 
@@ -128,6 +129,30 @@ def test_a_whole_answer_needs_no_finish_reason(server: Server) -> None:
     server.troubles += [Refusal(400, param="stream"), Refusal(200, body=json.dumps({**body, "choices": [choice]}))]
     reply = model(server).complete(ASK, Sampling())
     assert (reply.text, reply.finish) == ("Yes.", "stop")
+
+
+@pytest.mark.parametrize("kind", ["text/plain", ""])
+def test_a_whole_answer_needs_no_content_type_if_the_server_refused_to_stream(server: Server, kind: str) -> None:
+    body = json.dumps({"choices": [{"index": 0, "message": {"role": "assistant", "content": TEXT}}]})
+    server.troubles += [Refusal(400, param="stream"), Refusal(200, body=body, headers={"Content-Type": kind})]
+    assert model(server).complete(ASK, Sampling()).text == TEXT
+    assert len(server.requests) == 2
+
+
+def test_a_stream_that_calls_itself_json_is_read(server: Server) -> None:
+    server.troubles += [replace(streamed(chunk(choice(TEXT)), STOP), headers={})]
+    assert model(server).complete(ASK, Sampling()).text == TEXT
+    assert len(server.requests) == 1
+
+
+@pytest.mark.parametrize(
+    ("kind", "begin"), [("application/json", '{"choices": "'), ("text/event-stream", 'data: {"choices": "')]
+)
+def test_an_answer_without_end_is_given_up(server: Server, kind: str, begin: str) -> None:
+    server.troubles += [Refusal(200, body=begin + "x" * 1_100_000, headers={"Content-Type": kind})]
+    with pytest.raises(ModelUnavailable, match=r"does not end its reply after one request: 1,0\d\d,\d{3} bytes"):
+        model(server).complete(ASK, Sampling(context=500))
+    assert len(server.requests) == 1
 
 
 def test_a_stream_without_end_is_given_up() -> None:

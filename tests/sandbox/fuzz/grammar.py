@@ -24,7 +24,7 @@ __subclasshook__ __class_getitem__ __prepare__ __weakref__ _call_ _link_ _title_
 HOSTILE_ATTRIBUTES = sorted({*rules.REFUSED_ATTRIBUTES, *rules.ATTRIBUTE_HINTS, *MORE_ATTRIBUTES.split()})
 MODULES = sorted(rules.MODULES)
 COMMON = ("collections", "dataclasses", "functools", "itertools", "math", "operator", "re", "typing")
-MEMBERS = sorted({name for module in ("json", *COMMON) for name in rules.public(module)})
+MEMBERS = sorted({name for module in ("json", *COMMON) for name in rules.public_names(module)})
 HOSTILE_MODULES = (
     "os sys builtins types gc inspect importlib _io ctypes typing.io json.decoder collections.abc os.path".split()
 )
