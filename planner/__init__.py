@@ -74,13 +74,13 @@ if TYPE_CHECKING:
     )
     from planbook.planner.frames import Frame
     from planbook.planner.graph import GRAPH_SYNTAX
-    from planbook.planner.graph.checks import whole_graph
     from planbook.planner.graph.database import GraphDatabase, paths_overlap
     from planbook.planner.graph.drawing import GRAPH_FORMATS
     from planbook.planner.graph.file import SHIPPED_GRAPHS, graph_faults, graph_of, graph_path, graph_text, read_graph
-    from planbook.planner.graph.graph import Graph
+    from planbook.planner.graph.graph import Graph, whole_graph
     from planbook.planner.graph.node import GraphFile, GraphNode
-    from planbook.planner.graph.templating import suggestion, value_text
+    from planbook.planner.graph.template_syntax import suggestion
+    from planbook.planner.graph.templating import value_text
     from planbook.planner.graph.traverse import GRAPH_PROMPTS, run_pass
     from planbook.planner.journal import Body, EventKind, Journal, MemoryJournal
     from planbook.planner.memory import Match, MatchCandidate, Memory, NoMemory, Recall

@@ -16,7 +16,7 @@ from pydantic import JsonValue, ValidationError
 from pydantic_core import SchemaValidator
 from pydantic_core import core_schema as schema
 
-from planbook.planner.graph.templating import suggestion
+from planbook.planner.graph.template_syntax import suggestion
 from planbook.planner.roles import as_json, as_text
 from planbook.planner.thought import as_plan
 

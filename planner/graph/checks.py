@@ -16,10 +16,11 @@ from planbook.envs import YamlPath
 from planbook.planner.errors import GraphError
 from planbook.planner.graph.answers import ANY, CODE, LIST, YES_NO, Shape
 from planbook.planner.graph.database import PATH, part_at, paths_of, paths_overlap
-from planbook.planner.graph.graph import Graph
+from planbook.planner.graph.graph import whole_graph
 from planbook.planner.graph.hooking import hook_problem
 from planbook.planner.graph.node import ANSWER, GraphFile, GraphNode
-from planbook.planner.graph.templating import DATABASE, Expression, LookUp, Template, suggestion
+from planbook.planner.graph.template_syntax import LookUp, suggestion
+from planbook.planner.graph.templating import DATABASE, Expression, Template
 
 NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]*")
 RESERVED = frozenset(
@@ -55,40 +56,6 @@ class _StoredPath(NamedTuple):
     place: _NodePlace
     where: YamlPath
     shape: Shape
-
-
-def whole_graph(file: GraphFile) -> Graph:
-    """Return the graph with the nodes of every branch, and with one node for each loop.
-
-    The graph has the edges of every possible pass.
-    """
-    graph = Graph()
-    for node in file.nodes.values():
-        _add_with_inner_nodes(graph, node)
-    return graph
-
-
-def _add_with_inner_nodes(graph: Graph, node: GraphNode) -> None:
-    graph.add_node(node)
-    for branch in node.branches:
-        for inner in branch.nodes.values():
-            _add_with_inner_nodes(graph, inner)
-        _connect(graph, node, tuple(branch.nodes.values()), branch.before)
-    if node.loop:
-        inner = GraphNode.for_item(node, node.loop, node.loop.name, None)
-        graph.add_node(inner)
-        _connect(graph, node, (inner,), node.loop.before)
-
-
-def _connect(graph: Graph, node: GraphNode, inner_nodes: tuple[GraphNode, ...], before: tuple[str, ...]) -> None:
-    """Add the edges from a node to the nodes in its branch or loop, and from these to the nodes that wait for them."""
-    awaited = {name for inner in inner_nodes for name in (*inner.after, *inner.needs)}
-    names = {inner.name for inner in inner_nodes}
-    for inner in inner_nodes:
-        if names.isdisjoint((*inner.after, *inner.needs)):
-            graph.add_edge(node.name, inner.name, shows_answer=False)
-        for name in before if inner.name not in awaited else ():
-            graph.add_edge(inner.name, name)
 
 
 def check_file(file: GraphFile, folder: Path, *, is_complete: bool) -> Iterator[PlacedFault]:

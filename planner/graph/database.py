@@ -14,7 +14,8 @@ from pydantic import JsonValue, TypeAdapter, ValidationError
 
 from planbook.planner.agent import AGENT
 from planbook.planner.errors import GraphError
-from planbook.planner.graph.templating import suggestion, value_text
+from planbook.planner.graph.template_syntax import suggestion
+from planbook.planner.graph.templating import value_text
 from planbook.sandbox import Fault, parse
 
 _SEGMENT = r"[A-Za-z0-9_](?:[A-Za-z0-9_-]*[A-Za-z0-9_])?"

@@ -11,8 +11,7 @@ from typing import Literal, NamedTuple
 
 from planbook.planner.errors import GraphError
 from planbook.planner.graph.answers import EACH, LIST, Shape
-from planbook.planner.graph.checks import whole_graph
-from planbook.planner.graph.graph import Graph
+from planbook.planner.graph.graph import Graph, whole_graph
 from planbook.planner.graph.node import ROLE, GraphFile, GraphNode
 
 Kind = Literal["node", "code", "branch", "loop"]

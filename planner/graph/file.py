@@ -17,7 +17,7 @@ from planbook.planner.errors import BadGraphFile
 from planbook.planner.graph.checks import check_file
 from planbook.planner.graph.hooking import find_hook
 from planbook.planner.graph.node import BaseNode, EachLoop, GraphFile, GraphNode, IfBranch
-from planbook.planner.graph.templating import suggestion
+from planbook.planner.graph.template_syntax import suggestion
 
 SHIPPED_GRAPHS = Path(__file__).parents[1] / "graphs"
 """The folder of the graphs that come with planbook."""

@@ -14,8 +14,8 @@ from typing import NamedTuple
 from pydantic import JsonValue
 
 from planbook.planner.errors import GraphError
-from planbook.planner.graph.node import GraphNode
-from planbook.planner.graph.templating import suggestion
+from planbook.planner.graph.node import GraphFile, GraphNode
+from planbook.planner.graph.template_syntax import suggestion
 
 
 class Edge(NamedTuple):
@@ -238,3 +238,37 @@ def _check_ends(edge: Edge, nodes: Mapping[str, GraphNode]) -> None:
         if name not in nodes:
             relation = "waits for" if name == edge.source else "must come before"
             raise GraphError(f"{other} {relation} {name}, but there is no such node{suggestion(name, nodes)}")
+
+
+def whole_graph(file: GraphFile) -> Graph:
+    """Return the graph with the nodes of every branch, and with one node for each loop.
+
+    The graph has the edges of every possible pass.
+    """
+    graph = Graph()
+    for node in file.nodes.values():
+        _add_with_inner_nodes(graph, node)
+    return graph
+
+
+def _add_with_inner_nodes(graph: Graph, node: GraphNode) -> None:
+    graph.add_node(node)
+    for branch in node.branches:
+        for inner in branch.nodes.values():
+            _add_with_inner_nodes(graph, inner)
+        _connect(graph, node, tuple(branch.nodes.values()), branch.before)
+    if node.loop:
+        inner = GraphNode.for_item(node, node.loop, node.loop.name, None)
+        graph.add_node(inner)
+        _connect(graph, node, (inner,), node.loop.before)
+
+
+def _connect(graph: Graph, node: GraphNode, inner_nodes: tuple[GraphNode, ...], before: tuple[str, ...]) -> None:
+    """Add the edges from a node to the nodes in its branch or loop, and from these to the nodes that wait for them."""
+    awaited = {name for inner in inner_nodes for name in (*inner.after, *inner.needs)}
+    names = {inner.name for inner in inner_nodes}
+    for inner in inner_nodes:
+        if names.isdisjoint((*inner.after, *inner.needs)):
+            graph.add_edge(node.name, inner.name, shows_answer=False)
+        for name in before if inner.name not in awaited else ():
+            graph.add_edge(inner.name, name)

@@ -26,7 +26,7 @@ from planbook.planner.graph import hooks as shipped
 from planbook.planner.graph.database import GraphDatabase, add_history, current_step
 from planbook.planner.graph.graph import Graph
 from planbook.planner.graph.node import GraphNode
-from planbook.planner.graph.templating import suggestion
+from planbook.planner.graph.template_syntax import suggestion
 
 Hooks = Mapping[str, Callable[..., Any]]
 """Maps the names of hooks in a graph file to their functions."""

@@ -22,7 +22,8 @@ from pydantic import (
 
 from planbook.planner.graph.answers import ANY_TEXT, CODE, TEXT, Shape, shape_of
 from planbook.planner.graph.database import GraphDatabase, paths_of
-from planbook.planner.graph.templating import DATABASE, Expression, LookUp, Template
+from planbook.planner.graph.template_syntax import LookUp
+from planbook.planner.graph.templating import DATABASE, Expression, Template
 
 ROLE = "graph"
 """The role that a node asks if it names none."""

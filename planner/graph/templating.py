@@ -6,11 +6,11 @@ and no text that it makes may have more than ``MAX_CHARACTERS`` characters.
 """
 
 import json
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from functools import lru_cache
-from typing import Any, NamedTuple
+from typing import Any
 
 from jinja2 import StrictUndefined, TemplateSyntaxError, Undefined, meta, nodes, pass_context
 from jinja2.exceptions import TemplateError
@@ -22,8 +22,17 @@ from jinja2.tests import TESTS as JINJA_TESTS
 from pydantic import JsonValue
 
 from planbook.planner.errors import GraphError
+from planbook.planner.graph.template_syntax import (
+    FILTERS,
+    TESTS,
+    LookUp,
+    check_syntax,
+    comparisons,
+    look_ups,
+    suggestion,
+    truths,
+)
 from planbook.planner.rendered import RenderedText
-from planbook.sandbox import closest
 
 DATABASE = "db"
 """The name of the database in templates and expressions."""
@@ -31,44 +40,14 @@ MAX_CHARACTERS = 1_000_000
 """Maximum number of characters of a rendered text, and of each intermediate text."""
 MAX_ITEMS = 100_000
 """Maximum number of items that one rendering goes through, in all its loops and filters."""
-MAX_NODES = 5_000
-"""Maximum number of nodes in the syntax tree of one template."""
 MAX_NUMBER = 10**15
 """The largest number allowed in a calculation."""
-FILTERS = (
-    "abs", "capitalize", "count", "d", "default", "dictsort", "first", "float", "int", "items", "join", "last",
-    "length", "list", "lower", "map", "max", "min", "reject", "rejectattr", "replace", "reverse", "select",
-    "selectattr", "sort", "string", "sum", "title", "trim", "truncate", "unique", "upper", "wordcount",
-)  # fmt: skip
-TESTS = (
-    "boolean", "defined", "divisibleby", "eq", "even", "false", "float", "ge", "gt", "in", "integer", "iterable", "le",
-    "lower", "lt", "mapping", "ne", "none", "number", "odd", "sequence", "string", "true", "undefined", "upper",
-)  # fmt: skip
-_ALLOWED = (
-    nodes.Template, nodes.Output, nodes.TemplateData, nodes.If, nodes.For, nodes.Name, nodes.Const,
-    nodes.List, nodes.Tuple, nodes.Dict, nodes.Pair, nodes.Keyword, nodes.CondExpr, nodes.Getattr, nodes.Getitem,
-    nodes.Slice, nodes.Filter, nodes.Test, nodes.Compare, nodes.Operand, nodes.UnaryExpr, nodes.BinExpr,
-)  # fmt: skip
-_REFUSED = {
-    "Call": "functions cannot be called; use a filter",
-    "Concat": "~ is not allowed; write {{ a }}{{ b }}",
-    "Pow": "** is not allowed",
-    "Assign": "set is not allowed; `store` of a node keeps values",
-}
 _COUNTED, _RESULT = "counted", "result"
-_ALWAYS = {nodes.If: "test", nodes.CondExpr: "test", nodes.For: "iter", nodes.And: "left", nodes.Or: "left"}
-"""Maps the kinds of nodes of which only one part is always evaluated to this part."""
 
 
 def value_text(value: JsonValue) -> str:
     """Return a value as text for a prompt: a text unchanged, anything else as JSON."""
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, indent=1)
-
-
-def suggestion(name: str, known: Iterable[str]) -> str:
-    """Return the end of a sentence: ``; did you mean "plan"?`` if a known name is similar, else a full stop."""
-    similar = closest(name, known)
-    return f'; did you mean "{similar}"?' if similar else "."
 
 
 class _Missing(StrictUndefined):
@@ -217,15 +196,6 @@ _JINJA.tests = {name: JINJA_TESTS[name] for name in TESTS}
 _JINJA.globals = {}
 
 
-class LookUp(NamedTuple):
-    """One look-up of a template: its dotted path, such as ``db.plan.goal``, and whether the value may be missing."""
-
-    path: str
-    may_be_missing: bool = False
-    is_conditional: bool = False
-    """Whether a rendering may leave it out."""
-
-
 class _JinjaSource:
     """A template or an expression: its text, and what it uses. Raises ValueError if a construct is not allowed."""
 
@@ -234,17 +204,17 @@ class _JinjaSource:
         _check(tree)
         conditions = [node.test for node in tree.find_all(nodes.If)]
         conditions += [node.test for node in tree.find_all(nodes.CondExpr)]
-        self.truths = tuple(path for condition in conditions for path in _truths(condition))
+        self.truths = tuple(path for condition in conditions for path in truths(condition))
         """The paths of values that are used as true or false."""
-        self.comparisons = tuple(_comparisons(tree))
+        self.comparisons = tuple(comparisons(tree))
         """Pairs of a path and a constant with which the value there is compared."""
-        look_ups = list(_look_ups(tree))
-        optional = {look_up.path for look_up in look_ups if look_up.may_be_missing}
+        found = list(look_ups(tree))
+        optional = {look_up.path for look_up in found if look_up.may_be_missing}
         self.names = frozenset(meta.find_undeclared_variables(tree))  # last, since this call changes the tree
         """The variables that it uses: ``db``, names of nodes, and the name of a loop's item."""
         self.look_ups = tuple(
             LookUp(path, any(f"{path}.".startswith(f"{start}.") for start in optional), is_conditional)
-            for path, _, is_conditional in look_ups
+            for path, _, is_conditional in found
             if path.partition(".")[0] in self.names
         )
 
@@ -302,7 +272,7 @@ class Expression(_JinjaSource):
                 parser.fail("there is text after its end", 1)
             super().__init__(source, _tree(nodes.Output([expression])))
             self._compiled: Any = _JINJA.from_string(_tree(nodes.Assign(nodes.Name(_RESULT, "store"), expression)))
-            self.as_condition = tuple(_truths(expression))
+            self.as_condition = tuple(truths(expression))
             """The paths of values that are used as true or false if the expression is a condition."""
 
     @staticmethod
@@ -354,78 +324,8 @@ def _tree(node: nodes.Stmt) -> nodes.Template:
 
 def _check(tree: nodes.Template) -> None:
     """Raise ValueError if a construct is not allowed. Change the loops so that they count their items."""
-    for number, node in enumerate(tree.find_all(nodes.Node)):
-        problem = _problem(node)
-        if number > MAX_NODES:
-            problem = f"the text has more than {MAX_NODES:,} parts of Jinja; split it into several nodes"
-        if problem:
-            raise ValueError(problem)
+    check_syntax(tree)
     for loop in tree.find_all(nodes.For):
         counted = nodes.Filter(loop.iter, _COUNTED, [], [], None, None, lineno=loop.lineno)
         counted.set_environment(_JINJA)
         loop.iter = counted
-
-
-def _problem(node: nodes.Node) -> str:
-    if not isinstance(node, _ALLOWED) or isinstance(node, nodes.Concat | nodes.Pow):
-        name = type(node).__name__
-        return _REFUSED.get(name) or f"{name.lower()} is not allowed; use only {{{{ }}}}, if, for, filters and tests"
-    if isinstance(node, nodes.BinExpr) and node.operator not in ("and", "or"):
-        constants = [operand.value for operand in (node.left, node.right) if isinstance(operand, nodes.Const)]
-        if isinstance(node.left, nodes.List | nodes.Tuple) or not all(
-            isinstance(constant, int | float) for constant in constants
-        ):
-            return f"{node.operator} takes numbers; to build a text or list, use {{{{ }}}}, if and for"
-    if isinstance(node, nodes.Filter) and node.name not in FILTERS:
-        return f"there is no filter {node.name}{suggestion(node.name, FILTERS)}"
-    if isinstance(node, nodes.Test) and node.name not in TESTS:
-        return f"there is no test {node.name}{suggestion(node.name, TESTS)}"
-    return "a loop cannot be recursive" if isinstance(node, nodes.For) and node.recursive else ""
-
-
-def _path(node: nodes.Node) -> str:
-    """Return the dotted path of a look-up such as ``db.plan["goal"]``, or "" for any other expression."""
-    if isinstance(node, nodes.Name):
-        return str(node.name)
-    if isinstance(node, nodes.Getattr):
-        parent, name = _path(node.node), str(node.attr)
-    elif isinstance(node, nodes.Getitem) and isinstance(node.arg, nodes.Const):
-        parent, name = _path(node.node), str(node.arg.value)
-    else:
-        return ""
-    return f"{parent}.{name}" if parent else ""
-
-
-def _look_ups(node: nodes.Node, *, may_be_missing: bool = False, is_conditional: bool = False) -> Iterator[LookUp]:
-    if path := _path(node):
-        yield LookUp(path, may_be_missing, is_conditional)
-        return
-    always = getattr(node, _ALWAYS.get(type(node), ""), None)
-    optional = (isinstance(node, nodes.Filter) and node.name in ("default", "d")) or (
-        isinstance(node, nodes.Test) and node.name in ("defined", "undefined")
-    )
-    for inner in node.iter_child_nodes():
-        yield from _look_ups(
-            inner,
-            may_be_missing=optional and inner is getattr(node, "node", None),
-            is_conditional=is_conditional or always not in (None, inner),
-        )
-
-
-def _truths(node: nodes.Node) -> Iterator[str]:
-    if isinstance(node, nodes.And | nodes.Or):
-        yield from (*_truths(node.left), *_truths(node.right))
-    elif isinstance(node, nodes.Not):
-        yield from _truths(node.node)
-    elif path := _path(node):
-        yield path
-
-
-def _comparisons(tree: nodes.Node) -> Iterator[tuple[str, JsonValue]]:
-    for node in tree.find_all(nodes.Compare):
-        path = _path(node.expr)
-        for operand in node.ops[:1] if path else ():
-            values = [operand.expr] if operand.op in ("eq", "ne") else []
-            if operand.op in ("in", "notin") and isinstance(operand.expr, nodes.List | nodes.Tuple):
-                values = operand.expr.items
-            yield from ((path, value.value) for value in values if isinstance(value, nodes.Const))

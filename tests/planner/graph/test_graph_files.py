@@ -10,10 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from planbook.planner.errors import BadGraphFile, GraphError
-from planbook.planner.graph.checks import whole_graph
 from planbook.planner.graph.drawing import mermaid
 from planbook.planner.graph.file import graph_faults, graph_of, read_graph
-from planbook.planner.graph.graph import Graph
+from planbook.planner.graph.graph import Graph, whole_graph
 from tests.planner.graph.graph_kit import ScriptedAnswers, traverse
 
 DRIVE = Path(__file__).parent / "drive.yaml"
