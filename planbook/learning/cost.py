@@ -74,7 +74,7 @@ def coverage_lines(run: Run, group: str, state: KnowledgeState) -> Iterator[str]
         return
     coverage, title = coverage_of(run, group, state), "" if group == EVERYTHING else f"{group}: "
     if coverage.missing and "types" not in left_out and not learning.libraries_only:
-        yield f"{title}No success process (a rule with a working solution) seems to cover: {', '.join(coverage.missing)}."
+        yield f"{title}No success process (rule with a working solution) seems to cover: {', '.join(coverage.missing)}."
     if coverage.never_cited and "cooperation" not in left_out:
         yield f"{title}Never cited: {', '.join(coverage.never_cited)}."
     if coverage.dangling:
