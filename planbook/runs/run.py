@@ -298,7 +298,7 @@ AGAIN = "again"
 
 
 def _declarations(env: str) -> dict[str, Any]:
-    """Return what to record of an environment that is neither shipped nor installed, so that readers need not load it."""
+    """Return facts to record about an environment that is neither shipped nor installed. Readers need not load it."""
     if env in known_environments():
         return {}
     try:

@@ -47,4 +47,4 @@ def test_tasks_that_cannot_be_judged_are_counted(tmp_path: Path) -> None:
     assert json.loads((folder / "run.json").read_text())["unjudgeable"] == played.result["unjudgeable"]
     assert invoke("report", folder, "--out", tmp_path / "report.html").returncode == 0
     page = (tmp_path / "report.html").read_text()
-    assert "Not played and not counted, because this installation cannot judge them: 3 more tasks" in page
+    assert "counted, because this installation cannot judge them: 3 more tasks of the selection." in page
