@@ -32,7 +32,7 @@ BONETT_PRICE, OVER_TASKS = "Bonett and Price", "over tasks, each with its repeat
 NOISE = 0.05
 """A difference is more than noise if its p value is below this."""
 SCORE = "score"
-"""The environment's score, from 0 to 1. It is compared only if some scores are partial, and no measure is the same."""
+"""The environment's score, from 0 to 1. It is compared only if some scores are partial, and no measure equals it."""
 TIME = "seconds"
 COSTS: Mapping[str, Callable[[Result], float | None]] = {
     "model calls": lambda row: row.spent.calls,
@@ -92,9 +92,9 @@ class SolvedDifference(TestedDifference):
 class MeasureDifference(TestedDifference):
     """The difference in a measure, second run minus first, over the pairs that both runs played and measured.
 
-    The interval from ``low`` to ``high`` and ``p`` come from the same t test over tasks, each with the mean of its
-    repeats, so they always agree. ``p_corrected`` is corrected by Holm's method, but the interval is not, so these two
-    may disagree. All four are None for a single task, or if all tasks differ by the same amount other than 0.
+    The interval from ``low`` to ``high`` and ``p`` come from the same t test, so they always agree. The test uses the
+    mean over the repeats of each task. ``p_corrected`` is corrected by Holm's method, but the interval is not, so these
+    two may disagree. All four values are None for a single task, or if all tasks change by the same amount except 0.
     """
 
     tasks: int
@@ -143,8 +143,8 @@ def solved_difference(pairs: Sequence[Pair]) -> SolvedDifference:
     return SolvedDifference(
         tasks=len(tasks),
         pairs=len(pairs),
-        first=sum(one.solved for one, _ in pairs),
-        second=sum(other.solved for _, other in pairs),
+        first=sum(first.solved for first, _ in pairs),
+        second=sum(second.solved for _, second in pairs),
         gained=gained,
         lost=lost,
         difference=(gained - lost) / len(pairs),
@@ -215,14 +215,14 @@ def _measure_difference(name: str, pairs: Sequence[Pair]) -> MeasureDifference:
     def mean(sides: Iterable[Result]) -> float:
         return fmean(_values(side)[name] for side in sides)
 
-    tasks = [mean(other for _, other in group) - mean(one for one, _ in group) for group in _by_task(pairs)]
-    low, high, p = paired_t(tasks)
+    changes = [mean(second for _, second in group) - mean(first for first, _ in group) for group in _by_task(pairs)]
+    low, high, p = paired_t(changes)
     return MeasureDifference(
-        tasks=len(tasks),
+        tasks=len(changes),
         pairs=len(pairs),
-        first=mean(one for one, _ in pairs),
-        second=mean(other for _, other in pairs),
-        difference=fmean(tasks),
+        first=mean(first for first, _ in pairs),
+        second=mean(second for _, second in pairs),
+        difference=fmean(changes),
         low=low,
         high=high,
         p=p,
@@ -265,7 +265,7 @@ def _parts(pairs: Sequence[Pair], part: Callable[[Pair], tuple[float, float]]) -
 UNSET = "-"
 VERSION = "version of "
 LONGEST = 60
-"""Maximum number of displayed characters of a setting. A longer value, such as a plan, is cut, and gets a digest."""
+"""Maximum number of displayed characters of a setting. A longer value, such as a plan, is cut; a digest is added."""
 
 
 class SettingDifference(BaseModel):
@@ -307,11 +307,11 @@ def differing_settings(first: RunResults, second: RunResults) -> tuple[SettingDi
 
 
 def abridged(value: str) -> str:
-    """Return the value of a setting on one line. A long value is cut, and gets its length and a digest."""
+    """Return the value of a setting on one line. A long value is cut, and its length and a digest are added."""
     if len(value) <= LONGEST and "\n" not in value:
         return value
-    begin = " ".join(value[:LONGEST].split())
-    return f"{begin} ... ({len(value):,} characters, SHA-256 {texts_digest([value])[:8]})"
+    beginning = " ".join(value[:LONGEST].split())
+    return f"{beginning} ... ({len(value):,} characters, SHA-256 {texts_digest([value])[:8]})"
 
 
 def _differing_values(first: Mapping[str, str], second: Mapping[str, str]) -> Iterator[SettingDifference]:

@@ -1,7 +1,7 @@
 """The effects of single rules and skills.
 
-For each of these parts of the knowledge, there is a run without it. It is compared with the other runs of the same
-tasks, which have the part.
+For each of these parts of the knowledge, there is a run that lacks only this part. It is compared with the other runs
+of the same tasks, which have the part.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -54,8 +54,9 @@ class PartEffect(BaseModel):
 class _Pairs:
     """Compares the run without a part with the runs in a pool that have the part, task by task.
 
-    ``counts`` has, for each task, the number of successes without the part, and that of each other run. ``changes``
-    has, for each task, the share solved without the part, minus the mean share of the other runs.
+    ``counts`` has, for each task, the number of successes without the part, and a list of the numbers of successes in
+    the other runs. ``changes`` has, for each task, the share of repeats solved without the part, minus the mean share
+    solved in the other runs.
     """
 
     def __init__(self, part: str, solved: Mapping[str, SuccessByTask], pool: Sequence[str]) -> None:
@@ -69,7 +70,7 @@ class _Pairs:
 
     @property
     def tails(self) -> tuple[float, float]:
-        """The one-sided p values: the probabilities of so few, and of so many, successes if the part had no effect."""
+        """The one-sided p values: the probabilities of at most, and at least, so many successes by chance alone."""
         return permutation_tails([(without, *others) for without, others in self.counts])
 
 
@@ -79,10 +80,10 @@ def part_effects(everything: RunResults, runs_without: Mapping[str, RunResults |
     ``everything`` is the run with all parts. ``runs_without`` maps each part to the run without it, or to None if no
     task uses the part.
 
-    A run without one part has all other parts, so all other runs show how often a task is solved with this one. The
-    test permutes the runs within each task: if the part had no effect, any of them could be the run without it. Runs
-    that lack an important part would hide the effects of the others. So runs that solved suspiciously few tasks
-    (``SUSPECT``) are first removed from the pool, beginning with the worst.
+    Each run lacks at most one part. So all runs except the one without a part show how often a task is solved with this
+    part. The test permutes the runs within each task: if the part had no effect, any of them could be the run without
+    it. Runs that lack an important part would hide the effects of the other parts. So runs that solved suspiciously few
+    tasks (``SUSPECT``) are first removed from the pool, beginning with the worst.
     """
     runs = {EVERYTHING: everything, **{part: run for part, run in runs_without.items() if run}}
     solved = {name: _solved(run) for name, run in runs.items()}
@@ -154,10 +155,11 @@ def effects_in_words(effects: Sequence[PartEffect]) -> Iterator[Grid | str]:
     if unused:
         yield f"Not measured, as no played task uses them: {', '.join(unused)}."
     yield (
-        "p: runs swapped within tasks, exact, against the runs that lack no part found to matter; corrected by the "
-        f"Benjamini-Hochberg method over {counted(len(effects) - len(unused), 'part')}. Of the parts named as more "
-        f"than noise, at most {FALSE_SHARE:.0%} are expected to be false positives. An interval shows the size of an "
-        "effect, is not corrected, and may disagree with p."
+        "p comes from an exact test that swaps runs within tasks; runs that solved clearly fewer tasks than the others "
+        "are not used to test other parts. It is corrected by the Benjamini-Hochberg method over "
+        f"{counted(len(effects) - len(unused), 'part')}. Of the parts named as more than noise, at most "
+        f"{FALSE_SHARE:.0%} are expected to be false positives. An interval shows the size of an effect, is not "
+        "corrected, and may disagree with p."
     )
 
 

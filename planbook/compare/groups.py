@@ -34,8 +34,8 @@ class GroupRow(BaseModel):
     ``share`` is the share of all tasks that was solved, with the interval from ``low`` to ``high``. Tasks that broke or
     were not run count as not solved. If there are several runs, ``share_mean`` and ``share_sd`` are the mean and the
     standard deviation of their shares. ``several`` counts the tasks that were played several times, as repeats or in
-    several runs. ``once`` counts those of them that were solved at least once, and ``every_time`` those that were
-    always solved.
+    several runs. Of these tasks, ``once`` counts those that were solved at least once, and ``every_time`` counts those
+    that were always solved.
     """
 
     name: str
@@ -43,7 +43,7 @@ class GroupRow(BaseModel):
     differ: tuple[str, ...] = ()
     """The settings, except seeds, in which the runs of the group differ."""
     building: bool
-    """True if there are building runs. Their later tasks are played with more knowledge than the earlier ones."""
+    """True if there are runs of `planbook build`, which play later tasks with more knowledge than earlier ones."""
     tasks: int
     solved: int
     share: float
@@ -52,7 +52,7 @@ class GroupRow(BaseModel):
     broken: int
     not_run: int
     left_out: int
-    """Number of building tasks that were skipped, since their type was already solved often enough.
+    """Number of tasks that `planbook build` skipped, since their type was already solved often enough.
 
     They are not counted in ``tasks``.
     """
@@ -87,8 +87,8 @@ def payoff_by_group(groups: Mapping[str, Sequence[RunResults]]) -> dict[str, Lea
     """Return a dict from each group to its cost per solved task, including the cost of learning.
 
     A group's cost is compared with that of the first group that learned nothing and has the same settings, apart from
-    seeds and those that concern knowledge. Groups with building runs are not compared, nor are groups whose runs differ
-    in other settings.
+    seeds and those that concern knowledge. Groups with runs of `planbook build` are not compared, nor are groups whose
+    runs differ in other settings.
     """
     payoffs = {name: _payoff(runs) for name, runs in groups.items()}
     common = {name: settings_without(runs, (*SEEDS, *KNOWLEDGE)) for name, runs in groups.items()}
@@ -111,8 +111,9 @@ def _differing(runs: Sequence[RunResults]) -> tuple[str, ...]:
 def _payoff(runs: Sequence[RunResults]) -> LearningPayoff | None:
     """Return the cost per solved task in several runs, or None if it is unknown for one of them.
 
-    A building run that produced the knowledge of several of these runs counts only once. If they used it at different
-    stages, the highest cost counts. If a building run is itself in the group, its episodes count as playing.
+    If several of these runs use the knowledge of the same run of `planbook build`, the cost of that run counts only
+    once. If they use its knowledge at different stages, the highest cost counts. If a run of `planbook build` is itself
+    in the group, its episodes count as playing.
     """
     known = [payoff for run in runs if (payoff := run.payoff())]
     if len(known) < len(runs):

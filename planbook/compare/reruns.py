@@ -110,7 +110,7 @@ def totals(episodes: Iterable[RepeatedEpisode]) -> RerunTotals:
 
 
 def learned_the_same(first: Run, second: Run) -> bool:
-    """Return True if two building runs ended with the same knowledge."""
+    """Return True if two runs of `planbook build` ended with the same knowledge."""
     knowledge = [{group: state.knowledge for group, state in learned_in(run).items()} for run in (first, second)]
     return knowledge[0] == knowledge[1]
 
@@ -159,10 +159,10 @@ def _events(run: Run, entry: Entry) -> dict[EventKey, Any]:
 
 
 def kept_steps(episode: Trajectory, action_count: int) -> list[Step]:
-    """Return the steps that a fork with a plan repeats before the plan goes on.
+    """Return the recorded steps that a fork repeats before it continues with a new plan.
 
-    The fork is after the first ``action_count`` actions of the episode. Its plan begins with those of them that belong
-    to the same round (the part between two resets), except actions that were undone before the fork.
+    The fork begins after the first ``action_count`` actions of the episode. Of these actions, it repeats only those in
+    the round in which it begins (a round is the part between two resets), except actions that were undone by then.
     """
     for played in episode.rounds:
         if action_count <= len(played.steps):
@@ -182,8 +182,8 @@ def kept_steps(episode: Trajectory, action_count: int) -> list[Step]:
 def actions_taken(run: Run, entry: Entry, planned: Fork | None = None) -> list[str]:
     """Return the actions of an episode with their observations, regardless of the plan code that called them.
 
-    If ``planned`` is given, it is a fork of the episode that goes on with a plan. Of the actions before the fork, only
-    those that it repeats are then returned.
+    If ``planned`` is given, it is a fork of the episode that continues with a new plan. Then, of the actions before the
+    fork, only those that the fork repeats are returned.
     """
     path = last_path(run, entry)
     steps = [Step.model_validate(row.body) for row in run.store.events(path, "act")]
@@ -197,9 +197,9 @@ def _numbered(actions: Iterable[str]) -> dict[EventKey, Any]:
 
 
 def _essential(kind: str, body: Any) -> Any:
-    """Return the part of an event that is compared. For a model call, it has neither the model nor the duration.
+    """Return the part of an event that is compared. For a model call, it includes neither the model nor the duration.
 
-    Digests of the data in prompts are left out, too, since runs of planbook 0.1.0 do not have them.
+    Digests of the data in prompts are not compared either, since runs of planbook 0.1.0 do not have them.
     """
     if kind != "ask":
         return {name: value for name, value in body.items() if (kind, name) != ("recall", "data")}

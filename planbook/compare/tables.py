@@ -23,7 +23,7 @@ def comparison_parts(compared: RunComparison, name: str) -> Iterator[Grid | str]
     """Yield the parts of a comparison. The first run is called A, and ``name`` is the letter of the second run."""
     yield f"A: {compared.first.run}"
     yield f"{name}: {compared.second.run}"
-    yield "Other settings:" if compared.settings else "Both have the same settings and versions."
+    yield "Settings that differ:" if compared.settings else "Both have the same settings and versions."
     yield from (f"  {row.name}: {abridged(row.first)}; in {name}: {abridged(row.second)}" for row in compared.settings)
     yield from _unpaired(compared, name)
     yield from (f"Note: {warning}" for warning in compared.warnings)

@@ -54,8 +54,8 @@ class ExportChoice(BaseModel):
 class ExportResult(BaseModel):
     """The output of ``planbook export --json``.
 
-    ``left_out`` maps each reason for leaving episodes out to their number. ``task_only`` does so for episodes of which
-    only the task and the ending are written, so that they count in success rates.
+    ``left_out`` maps each reason for leaving episodes out to the number of these episodes. Of other episodes, only the
+    task and the ending are written, so that they count in success rates. ``task_only`` maps reasons to their number.
     """
 
     form: str
@@ -73,8 +73,7 @@ class ExportResult(BaseModel):
 def export(folders: Sequence[Path], form: str, out: Path, choice: ExportChoice) -> ExportResult:
     """Write the episodes of runs, in their order.
 
-    Raises BadArgument if no episode has one of the types or the file cannot be written, or BadRun if a run cannot be
-    read.
+    Raises BadArgument if a chosen type has no episode or the file cannot be written, or BadRun if a run cannot be read.
     """
     check_types(folders, choice.types)
     exported = ExportResult(form=form, out=str(out), runs=tuple(map(str, folders)))
@@ -104,7 +103,7 @@ def _write_conversations(episodes: Iterator[Trajectory], choice: ExportChoice, f
 
 
 def check_types(folders: Sequence[Path], types: Sequence[str]) -> None:
-    """Raise BadArgument if there is no episode of one of the types, or BadRun if a run cannot be read."""
+    """Raise BadArgument if one of the types has no episode, or BadRun if a run cannot be read."""
     if not types:
         return
     known = set[str]()
@@ -191,8 +190,9 @@ def conversation_line(conversation: Conversation) -> str:
 def conversations_of(
     trajectory: Trajectory, roles: Collection[str] = (), *, with_repairs: bool = False
 ) -> list[Conversation]:
-    """Return the conversations of an episode, in the order in which they ended. With ``roles``, return only theirs.
+    """Return the conversations of an episode, in the order in which they ended.
 
+    If ``roles`` are given, return only conversations with models in these roles.
     A call whose messages continue an earlier conversation replaces that conversation.
     """
     calls = [_without_marks(call) for call in sorted(trajectory.calls, key=lambda call: call.order)]

@@ -58,7 +58,7 @@ TRAJECTORY = "trajectory"
 
 
 class BadEpisode(ValueError):
-    """A line or row is not an episode in the schema. ``faults`` describes everything that is wrong with it."""
+    """A line or row is not a valid episode. ``faults`` describes everything that is wrong with it."""
 
     def __init__(self, *faults: str) -> None:
         super().__init__("; ".join(faults))
@@ -87,7 +87,7 @@ def sanitize(value: Any) -> Any:
 
 
 def parse_episode(text: str | bytes) -> Trajectory:
-    """Return the episode in a line of JSON. Raises BadEpisode if the line is not one in the schema."""
+    """Return the episode in a line of JSON. Raises BadEpisode if the line is not a valid episode."""
     line = text if isinstance(text, bytes) else text.encode()
     try:
         trajectory = Trajectory.model_validate_json(line, strict=True)
@@ -240,7 +240,7 @@ def _check_size(metadata: Any) -> None:
 
 
 def _arrow() -> tuple[Any, Any]:
-    """Import pyarrow, which takes a quarter of a second. Raises MissingRequirement."""
+    """Import pyarrow, which takes a quarter of a second. Raises MissingRequirement if it is not installed."""
     try:
         import pyarrow
         from pyarrow import parquet
@@ -263,7 +263,7 @@ ORDERS: Any = {
 
 
 def faults_of(trajectory: Trajectory) -> Iterator[str]:
-    """Yield the contradictions in an episode from a file, each of whose fields is valid by itself."""
+    """Yield the contradictions between the fields of an episode from a file. Each single field is already validated."""
     ending, parts = trajectory.ending, [*trajectory.spans, *trajectory.calls, *_parts_of_rounds(trajectory)]
     if not trajectory.run.planner:
         yield "run: the facts about the run of the episode are missing"

@@ -146,13 +146,13 @@ def _fill(folder: Path, paths: Sequence[Path]) -> tuple[_Files, Config]:
 def config_of(imported: Imported, environments: set[str]) -> Config:
     """Return the configuration of the imported run.
 
-    It is that of the original runs if all have the same one and it is valid here. Otherwise it has only the planner and
-    the environment. It is never that of a building run, since what was learned is not exported.
+    If all original runs have the same configuration, and it is valid here, it is kept, except for the settings for
+    learning, because what was learned is not exported. Otherwise the result has only the planner and the environment.
     """
     facts = [origin.facts for origin in imported.origins]
     planners = {str(fact["planner"]) for fact in facts}
     if all(fact["config"] == facts[0]["config"] for fact in facts):
-        with suppress(ValidationError):  # it is from another program or version
+        with suppress(ValidationError):  # the configuration may come from another program or version
             return Config.model_validate(facts[0]["config"]).model_copy(update={"learning": None})
     return Config(planner=_single(planners), env=_single(environments), actions=0)
 
@@ -162,6 +162,6 @@ def _single(names: set[str]) -> str:
 
 
 def _name(config: Config) -> str:
-    """Return a name for the folder from the environment and the planner. Their names in a file may be anything."""
+    """Return a name for the folder from the environment and the planner, whose names in a file may be any text."""
     stems = (Path(name.partition(":")[0]).stem for name in (config.env, config.planner) if name != SEVERAL)
     return "-".join(("imported", *(re.sub(r"[^\w.-]", "_", stem)[:NAME_CHARACTERS] for stem in stems)))

@@ -1,7 +1,8 @@
 """Learned procedures as Agent Skills (agentskills.io): a folder for each, with evidence that it works.
 
-``SKILL.md`` describes the skill, ``scripts/solve.py`` is the procedure, ``references/manual.md`` has the environment
-and the rules. ``evidence.json`` has the tasks on which the procedure was verified, with verdicts and settings.
+``SKILL.md`` describes the skill, ``scripts/solve.py`` is the procedure, and ``references/manual.md`` describes the
+environment and the rules. ``evidence.json`` lists the tasks on which the procedure was verified, with verdicts and
+settings.
 """
 
 import hashlib
@@ -12,7 +13,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import closing
 from functools import cache
 from itertools import chain, count
-from os.path import exists, isfile  # False, unlike the methods of Path, for a text that is too long for a path
+from os.path import exists, isfile  # return False if a text is too long for a path; the methods of Path raise
 from pathlib import Path
 from typing import Literal
 
@@ -42,7 +43,7 @@ from planbook.wording import counted, listed
 SKILL, SCRIPT, MANUAL, EVIDENCE = "SKILL.md", "scripts/solve.py", "references/manual.md", "evidence.json"
 HASHED = (SKILL, SCRIPT, MANUAL)
 NAME_CHARACTERS, DESCRIPTION_CHARACTERS = 64, 1024
-"""Maximum lengths by the specification."""
+"""Maximum lengths that the specification allows."""
 EXAMPLES = 3
 """Maximum number of goals that the description quotes."""
 NEEDS_MATCHING = "its params are matched from goals (--types found), which a skill cannot do"
@@ -104,7 +105,7 @@ class SkillsExportResult(BaseModel):
 
 
 def export_skills(folder: Path, out: Path | None) -> SkillsExportResult:
-    """Write a skill for each verified procedure of a building run. Raises BadArgument if there is none."""
+    """Write a skill for each verified procedure of a run of `planbook build`. Raises BadArgument if there is none."""
     written, left_out = dict[str, str](), dict[str, str]()
     with closing(Run.open(folder)) as run:
         if run.config.learning is None:
@@ -128,7 +129,7 @@ def export_skills(folder: Path, out: Path | None) -> SkillsExportResult:
 
 
 def _verifications(run: Run) -> Iterator[Trajectory]:
-    """Yield the episodes that a building run played to verify procedures, in the order of their ends."""
+    """Yield the episodes that were played to verify procedures, in the order in which they ended."""
     ended = (event for event in run.store.events("learn", "outcome") if "/verification/" in event.scope)
     paths = [event.scope for event in ended if Outcome(str(event.body["outcome"])).played]
     yield from (read_trajectory(path, run.store.events(path)) for path in paths)
@@ -185,7 +186,7 @@ def _files(
 
 
 def _shareable_source(procedure: Procedure, config: Config) -> str:
-    """Return where a procedure comes from, with file names instead of paths, since paths hold on one machine only."""
+    """Return where a procedure comes from, with file names instead of paths, which are valid on one machine only."""
     source = procedure.source
     for model, shareable in zip(config.models.values(), without_folders(config).models.values(), strict=True):
         source = source.replace(model, shareable)

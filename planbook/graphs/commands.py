@@ -166,15 +166,19 @@ def run(
 
 
 def _models(file: GraphFile, named: Mapping[str, str]) -> dict[str, str]:
-    """Return a dict that maps roles to models. Raises BadArgument if a role of the graph has none, or ModelError."""
+    """Return a dict that maps roles to models.
+
+    Raises BadArgument if a role of the graph has no model, or if a model is named for a role that the graph does not
+    have. Raises ModelError if a model cannot be used.
+    """
     models = {role: absolute_model(model) for role, model in models_by_role(named).items()}
     known = {DEFAULT_ROLE, *file.roles}
     if unknown := sorted(set(models) - known):
         raise BadArgument(f"no node of {file.name} asks {unknown[0]}{suggestion(unknown[0], known)}")
-    silent = [role for role in file.roles if not (models.get(role) or models.get(DEFAULT_ROLE))]
-    if silent:
+    missing = [role for role in file.roles if not (models.get(role) or models.get(DEFAULT_ROLE))]
+    if missing:
         raise BadArgument(
-            f"{file.name} asks a model ({', '.join(silent)}): name one with --model, for example --model openai:NAME "
+            f"{file.name} asks a model ({', '.join(missing)}): name one with --model, for example --model openai:NAME "
             "(with OPENAI_API_KEY, and OPENAI_BASE_URL for another server), or exchange:FOLDER to answer yourself"
         )
     for model in dict.fromkeys(models.values()):
@@ -188,7 +192,7 @@ def _models(file: GraphFile, named: Mapping[str, str]) -> dict[str, str]:
 def read_values(file: GraphFile, texts: tuple[str, ...], files: tuple[str, ...]) -> dict[str, JsonValue]:
     """Return a dict that maps paths in the database to the values of ``--set`` and ``--input``.
 
-    Raises BadArgument if the graph uses no such path, or GraphError if a value does not fit.
+    Raises BadArgument if the graph does not use one of the paths, or GraphError if a value does not fit its path.
     """
     values: dict[str, JsonValue] = {**pairs(texts, "--set"), **_read_inputs(files)}
     _database_with(file, values)
@@ -198,9 +202,9 @@ def read_values(file: GraphFile, texts: tuple[str, ...], files: tuple[str, ...])
 
 
 def with_inputs(file: GraphFile, values: Mapping[str, JsonValue]) -> Mapping[str, JsonValue]:
-    """Ask the user for missing inputs in the terminal, and return the values including these.
+    """Ask the user for missing inputs in the terminal, and return all values.
 
-    Raises BadArgument if there is no terminal.
+    Raises BadArgument if an input is missing and there is no terminal.
     """
     prompted: dict[str, JsonValue] = {}
     database = _database_with(file, values)
@@ -240,7 +244,8 @@ def _database_with(file: GraphFile, values: Mapping[str, JsonValue]) -> GraphDat
 def _refuse_unused(file: GraphFile, paths: Iterable[str]) -> None:
     known = file.known_paths
     for path in paths:
-        if "" not in file.looked_up and not any(paths_overlap(path, used) for used in known):  # "": {{ db }} uses all
+        # "" is looked up if a prompt inserts the whole database, as {{ db }}
+        if "" not in file.looked_up and not any(paths_overlap(path, used) for used in known):
             takes = f"It takes {', '.join(known)}" if known else "It takes no values"
             raise BadArgument(f"nothing in {file.name} uses {path}{suggestion(path, known)} {takes}")
 
@@ -250,7 +255,7 @@ def _read_inputs(texts: tuple[str, ...]) -> dict[str, JsonValue]:
     for text in texts:
         path, separator, file = text.partition("=@")
         if not path or not separator:
-            raise BadArgument(f"--input {text}: write PATH=@FILE; a value goes with --set PATH=VALUE")
+            raise BadArgument(f"--input {text}: write PATH=@FILE; for a value, use --set PATH=VALUE")
         try:
             values[path] = Path(file).read_text(encoding="utf-8")
         except (OSError, UnicodeDecodeError) as error:

@@ -64,8 +64,8 @@ class GraphArguments(NamedTuple):
 class GraphResult(BaseModel):
     """Output of ``graph run --json``.
 
-    ``answer`` is the answer of the last pass, and ``answers`` maps the pass's nodes to theirs. ``problem`` says why the
-    passes stopped early, or is empty.
+    ``answer`` is the answer of the last pass, and ``answers`` maps each node of that pass to its answer. ``problem``
+    says why the passes stopped early, or is empty.
     """
 
     model_config = ConfigDict(frozen=True)
@@ -155,7 +155,7 @@ class _GraphPasses:
             return errors.BROKEN, f"Pass {self.result.passes + 1} failed: {unusable}", f"Ask that node again {how}"
         except JournalMismatch as mismatch:
             raise BadRun(
-                f"what {self.run.folder} holds no longer fits: {mismatch.scope} differs; a hook has changed, or is not "
+                f"{self.run.folder} cannot be continued: {mismatch.scope} differs; a hook has changed, or is not "
                 "deterministic. Name another folder"
             ) from mismatch
         except ModelError as error:

@@ -1,9 +1,9 @@
-"""The knowledge that a run uses, and the knowledge that a building run has learned so far.
+"""The knowledge that a run uses, and what a run of `planbook build` has learned so far.
 
 - ``memory``: chooses where a run's planner gets its knowledge from.
-- ``learned``: the knowledge that a building run learned, or that the files of a library hold.
-- ``state``: the knowledge of a building run after each of its episodes.
-- ``record``: the events in which a building run records what it learned.
+- ``learned``: gives planners the knowledge that `planbook build` learned, or that the files of a library contain.
+- ``state``: the knowledge of a run of `planbook build` after each of its episodes.
+- ``record``: the events in which `planbook build` records what it learned.
 - ``parts``: the names of the parts of knowledge that a run can leave out (``--without``).
 """
 
@@ -29,11 +29,11 @@ if TYPE_CHECKING:
     from planbook.knowledge.state import (
         KnowledgeState,
         check_environment,
-        form_without,
         initial_state,
         learned_in,
         manual_is_outdated,
         read_undos,
+        rule_form_without,
         start_of,
         with_manual,
         with_undos,

@@ -1,4 +1,4 @@
-"""The memory of learned knowledge, which comes from a building run or from the files of a library."""
+"""The memory of learned knowledge, which comes from a run of `planbook build` or from the files of a library."""
 
 from collections.abc import Collection, Mapping, Sequence
 from contextlib import closing
@@ -10,7 +10,7 @@ from planbook.config import Config
 from planbook.envs import Task
 from planbook.knowledge.parts import RETRIEVAL, SINGLE_PART, SKILL, check_single_parts, single_parts
 from planbook.knowledge.record import group_of
-from planbook.knowledge.state import check_environment, form_without, learned_in, start_of, with_manual
+from planbook.knowledge.state import check_environment, learned_in, rule_form_without, start_of, with_manual
 from planbook.manuals import default_starts, excerpt, read_knowledge
 from planbook.planner import Memory, Recall, method
 from planbook.rules import Knowledge, LearnedMemory, Rule, ablated, mark_optional_code, render_rules
@@ -18,7 +18,7 @@ from planbook.runs import Run, is_run
 
 
 def run_memory(config: Config, folder: Path) -> Memory:
-    """Return the memory of what a building run learned.
+    """Return the memory of what a run of `planbook build` learned. ``folder`` is the folder of that run.
 
     Raises BadRun if the run cannot be read, or BadArgument if it does not fit the configuration.
     """
@@ -31,9 +31,9 @@ def run_memory(config: Config, folder: Path) -> Memory:
 
 
 class GroupedMemory:
-    """Recalls from the knowledge of a task's group. A group is a set of task types that share their rules.
+    """A memory that recalls the knowledge about a task's group. A group is a set of task types that share their rules.
 
-    Recalls nothing for a group that had no building tasks.
+    It recalls nothing about a group if the run that learned the knowledge had no tasks of the group.
     """
 
     def __init__(self, building: Config, by_group: Mapping[str, Memory]) -> None:
@@ -49,7 +49,8 @@ class GroupedMemory:
 def folder_memory(config: Config, folder: Path) -> Memory:
     """Return the memory of the knowledge in the files of a library.
 
-    Raises BadKnowledge or BadStart if a file is invalid, or BadArgument if the library lacks a part to leave out.
+    Raises BadKnowledge or BadStart if a file is invalid, or BadArgument if the library does not have a rule or skill
+    that is to be left out.
     """
     knowledge = read_knowledge(folder, config.environment, config.environment_options)
     learned = bool(knowledge.rules)
@@ -69,12 +70,13 @@ def _with_start(config: Config, knowledge: Knowledge) -> Knowledge:
 def learned_memory(config: Config, knowledge: Knowledge, *, learned: bool = True) -> LearnedMemory:
     """Return a memory of this knowledge, without the parts that the run leaves out.
 
-    In a building run, the planner gets all rules, so that each of them is tried and cited. Otherwise it gets only those
-    that its task needs, unless ``learned`` is False: the few rules of a start are always shown together.
+    In a run of `planbook build`, the planner gets all rules, so that each of them is tried and cited. In any other run,
+    the planner gets only the rules that its task needs. If ``learned`` is False, it always gets all rules, because
+    starting knowledge has only a few.
     """
     if config.learning is None:
         knowledge = without_single_parts(knowledge, config.without)
-    rules = form_without(set(config.without) - {"logs"}).reduced(knowledge.rules)
+    rules = rule_form_without(set(config.without) - {"logs"}).reduced(knowledge.rules)
     if rules != knowledge.rules:
         knowledge = knowledge.model_copy(update={"rules": rules, "manual": ""})
     manual = ablated(knowledge, config.without).manual

@@ -25,9 +25,10 @@ def with_demonstrations(config: Config, memory: Memory) -> Memory:
 
 
 def playing_memory(config: Config, learned: Memory) -> Memory:
-    """Return the memory for the planner of a building run.
+    """Return the memory for the planner of a run of `planbook build`.
 
-    It is ``learned``, what the run has learned so far, unless the planner plays stored procedures.
+    It is ``learned``, the memory of what the run has learned so far. If the planner plays stored procedures, it is the
+    memory of the run's library.
     """
     return memory_of(config) if config.planner == PROCEDURES else with_demonstrations(config, learned)
 

@@ -33,7 +33,10 @@ SINGLE_PART = re.compile(rf"rule_\d+|{SKILL}.+")
 
 
 def check_ablations(names: Iterable[str], *, building: bool = False) -> None:
-    """Raise BadArgument if a name is unknown. Building runs (``building``) cannot leave out single rules or skills."""
+    """Raise BadArgument if a name is unknown.
+
+    Names of single rules and skills are valid unless ``building`` is set, since `planbook build` cannot leave them out.
+    """
     single = [] if building else [name for name in names if SINGLE_PART.fullmatch(name)]
     if unknown := sorted(set(names) - set(ABLATIONS) - set(single)):
         known = "\n".join(f"  {name}: {meaning}" for name, meaning in ABLATIONS.items())

@@ -1,4 +1,4 @@
-"""The events in which a building run records what it learned: one event ``learnt`` for each step of learning.
+"""The events in which `planbook build` records what it learned: one event ``learnt`` for each step of learning.
 
 A scope is a path, such as ``learn/3``, under which events are stored. A group is a set of task types that share their
 rules.
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 EVERYTHING = "all"
 """The group of all tasks. It is the only group unless each task type has rules of its own."""
 LEARNED = re.compile(rf"learn/(\d+)({RESTART}\d+)?")
+"""Matches the scope of a step of learning. The first group is the number of the episode."""
 SPOILT = "spoilt"
 """Key in the event of a failed step, whose value is the reason. Such a step is restarted."""
 
@@ -28,10 +29,10 @@ SPOILT = "spoilt"
 def learn_once(run: Run, path: str, roles: Roles, make: Callable[[Scope], Body], watch: Watch | None = None) -> Any:
     """Return the recorded result of a step, or carry it out with ``make`` and record its result as a ``learnt`` event.
 
-    ``watch`` is called with every new event. If the events of an unfinished step no longer fit, for example after the
-    user has undone changes, the step is restarted in the scope ``PATH/restart/N``. Raises UnusableReply if a model
-    gives no usable reply; the next call then restarts the step. Raises ModelError or BudgetEnded if a model cannot be
-    asked.
+    ``watch`` is called with every new event. If ``make`` no longer repeats the recorded events of an unfinished step,
+    for example after the user has undone changes, the step is restarted in the scope ``PATH/restart/N``. Raises
+    UnusableReply if a model gives no usable reply; the next call then restarts the step. Raises ModelError or
+    BudgetEnded if a model cannot be asked.
     """
     for attempt in _attempts(path):
         scope = Scope(run.journal(attempt, watch), attempt, roles)

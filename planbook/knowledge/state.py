@@ -1,7 +1,7 @@
-"""The knowledge of a building run after each episode.
+"""The knowledge of a run of `planbook build` after each episode.
 
-Tasks can be in groups that do not share their rules; each group then has a state of its own. Users can undo changes to
-the rules. Undos are recorded as events, and applied whenever a state is read.
+A group is a set of task types that share their rules. Each group has a separate state. Users can undo changes to the
+rules. Undos are recorded as events, and applied whenever a state is read.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -63,10 +63,10 @@ class KnowledgeState(Learned):
 
 
 def initial_state(config: Config, group: str) -> KnowledgeState:
-    """Return the knowledge with which a building run begins, from its library or from the starts that it names.
+    """Return the knowledge with which a run of `planbook build` begins.
 
-    The library is read as it is now. Raises BadStart, BadRun, BadKnowledge or BadArgument if the knowledge cannot be
-    read.
+    It comes from the starting knowledge that the run names and, if the user has chosen a library, from this library as
+    it is now. Raises BadStart, BadRun, BadKnowledge or BadArgument if the knowledge cannot be read.
     """
     assert config.learning is not None
     start = start_of(config, config.learning.start)
@@ -76,17 +76,20 @@ def initial_state(config: Config, group: str) -> KnowledgeState:
         knowledge, book = _read_library(config, group)
         example = _join_examples(knowledge.example, start.example)
         knowledge = knowledge.model_copy(update={"example": example, "manual": ""})
-    rules = () if "rules" in config.without else form_without(config.without).reduced(book.active)
+    rules = () if "rules" in config.without else rule_form_without(config.without).reduced(book.active)
     book = RuleBook(active=rules, next_number=book.next_number)
     return KnowledgeState(knowledge=knowledge.model_copy(update={"rules": rules}), history=History(initial=book))
 
 
 def start_of(config: Config, names: Sequence[str]) -> Start:
-    """Read the named starts, in the version without helper methods if the run leaves these out. Raises BadStart."""
+    """Read the starting knowledge (rules and examples) with these names.
+
+    If the run leaves out helper methods, read the version without them. Raises BadStart if a file cannot be read.
+    """
     return read_start(config.environment.name, names, helpers="helpers" not in config.without)
 
 
-def form_without(names: Iterable[str]) -> RuleForm:
+def rule_form_without(names: Iterable[str]) -> RuleForm:
     """Return the form of rules in a run that leaves out the named parts."""
     left_out = set(names)
     return RuleForm(
@@ -98,7 +101,7 @@ def form_without(names: Iterable[str]) -> RuleForm:
 
 
 def _join_examples(known: str, starting: str) -> str:
-    """Join the examples of the library and of the starts (AutoManual, appendix D).
+    """Join the examples of the library and of the starting knowledge (AutoManual, appendix D).
 
     If one contains the other, only the longer one is returned.
     """
@@ -108,7 +111,7 @@ def _join_examples(known: str, starting: str) -> str:
 
 
 def _read_library(config: Config, group: str) -> tuple[Knowledge, RuleBook]:
-    """Return the knowledge in the library, and its rule book. That of a run knows the numbers of deleted rules."""
+    """Return the knowledge in the library, and its rule book. A run's rule book also knows numbers of deleted rules."""
     folder = config.library_folder
     if not is_run(folder):
         knowledge = read_knowledge(folder, config.environment, config.environment_options)
@@ -124,8 +127,8 @@ def _read_library(config: Config, group: str) -> tuple[Knowledge, RuleBook]:
 def check_environment(config: Config, library: Run) -> None:
     """Check that a run can be the library of a run with this configuration.
 
-    Raises BadArgument if it is not a building run, has learned nothing yet, belongs to a different environment, or has
-    fewer tasks than ``--after`` asks for.
+    Raises BadArgument if it is not a run of `planbook build`, has learned nothing yet, belongs to a different
+    environment, or has fewer tasks than ``--after`` asks for.
     """
     if library.config.learning is None:
         raise BadArgument(
@@ -145,10 +148,11 @@ def check_environment(config: Config, library: Run) -> None:
 
 
 def learned_in(run: Run, after: int | None = None) -> dict[str, KnowledgeState]:
-    """Return a dict from groups to their knowledge in a building run, at its end or after a number of episodes.
+    """Return a dict that maps groups to their knowledge in a run of `planbook build`.
 
-    If nothing was learned about a group yet, its state is the initial knowledge. A group is missing if not even that
-    was recorded.
+    It is the knowledge after the first ``after`` episodes or, if that is None, after all episodes. If nothing was
+    learned about a group yet, its state is its initial knowledge. A group is missing if its initial knowledge was not
+    recorded.
     """
     assert run.config.learning is not None
     types = {entry.index: entry.task.type for entry in run.entries()}

@@ -1,7 +1,7 @@
-"""Copy episodes from other runs, or from files of episodes, into a building run, which learns from them.
+"""`planbook build --from`: copy episodes from other runs, or from files of episodes, and learn from the copies.
 
-With ``planbook build --from``, no episodes are played. The model calls of the copied episodes are copied, too, but do
-not count as costs of the building run.
+No episodes are played. The model calls of the copied episodes are copied, too, but do not count as costs of the run
+that learns from them.
 """
 
 import hashlib
@@ -47,8 +47,8 @@ def episodes_in(path: Path) -> Iterator[Trajectory]:
 def read_source(path: Path) -> Source:
     """Read all episodes of a source, and return it with their digest.
 
-    Raises BadArgument if the path is neither a run nor a file of episodes, or if no episode has ended, and BadRun if
-    the run cannot be read.
+    Raises BadArgument if the path is neither a run nor a file of episodes, or if none of the episodes has ended. Raises
+    BadRun if the run cannot be read.
     """
     if not path.exists() or (path.is_dir() and not is_run(path)):
         raise BadArgument(f"--from {path}: name the folder of a run, or a file that `planbook export` wrote")
@@ -65,11 +65,11 @@ def read_source(path: Path) -> Source:
 
 
 def environment_of(sources: Sequence[Source]) -> dict[str, Any]:
-    """Return default settings for building from the sources.
+    """Return the settings that a run of `planbook build` takes from its sources by default.
 
     They are the environment and its options, if all sources agree on them, and the split of the first source. If a
-    source is a file, or was imported from one, an environment that is not installed is left out: its name may be the
-    path of a file, and loading it would run the code in that file.
+    source is a file, or was imported from a file, an environment that is not installed is left out: the name of the
+    environment may be a path, and loading it would run the code in the file at this path.
     """
     configs = [facts.config for _, facts in sources]
     common: dict[str, Any] = {}
@@ -108,7 +108,7 @@ def tasks_to_copy(config: Config) -> list[Task]:
     """Return the tasks of the episodes to copy, in order.
 
     Raises BadArgument if there are none, or if they belong to a different environment. Raises BadRun if a source has
-    changed since the building run began.
+    changed since this run began.
     """
     return [trajectory.task for trajectory in _select(config)]
 
@@ -133,7 +133,7 @@ def _select(config: Config) -> Iterator[Trajectory]:
         if ids or counts[task.type] <= config.learning.tasks_per_type:
             yield trajectory
     if not counts:
-        raise BadArgument("--from: it has no episode of the chosen tasks or types")
+        raise BadArgument("--from: no episode belongs to the chosen tasks or types")
 
 
 def _read_all(sources: Sequence[EpisodeSource]) -> Iterator[Trajectory]:
@@ -151,10 +151,10 @@ def _update_digest(digest: Any, trajectory: Trajectory) -> None:
 
 
 class EpisodeCopier:
-    """Copies one episode after the other, as the building run reaches their tasks."""
+    """Copies the episodes one by one, as the run reaches their tasks."""
 
     def __init__(self, run: Run) -> None:
-        """Check the sources. Raises BadRun if one has changed since the building run began."""
+        """Check the sources. Raises BadRun if one has changed since the run began."""
         tasks_to_copy(run.config)
         self._run, self._remaining = run, _select(run.config)
         self._recorded: Mapping[int, Ending] = recorded_endings(run)

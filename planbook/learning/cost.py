@@ -1,4 +1,4 @@
-"""The cost of a building run after each of its tasks, and the task types that the learned rules cover."""
+"""The cost of a run of `planbook build` after each of its tasks, and the task types that the learned rules cover."""
 
 from collections.abc import Iterator
 from contextlib import closing
@@ -20,7 +20,11 @@ from planbook.wording import counted
 
 
 def show_cost(folder: Path, prices: Path | None) -> BuildingCost:
-    """Print the output of ``planbook cost``, and return the cost. Raises BadRun, BadArgument or BadPrices."""
+    """Print the output of ``planbook cost``, and return the cost.
+
+    Raises BadRun if the run cannot be read, BadArgument if it is not a run of `planbook build`, or BadPrices if the
+    price table is invalid.
+    """
     out = console()
     with closing(Run.open(folder)) as run:
         cost = read_run(run, price=prices_from(prices) if prices else None).building_cost()
@@ -32,7 +36,7 @@ def show_cost(folder: Path, prices: Path | None) -> BuildingCost:
 
 
 def cost_table(cost: BuildingCost) -> Grid:
-    """Return a table with a row for each building task that changed any of its columns."""
+    """Return a table of the cost so far after each task. Tasks that changed no column have no row."""
     columns = ("model calls", "tokens", "actions", "money", "rules", "types with a procedure")
     rows = [_cost_row(step, cost.task_types) for step in (BuildingState(tasks=0), *cost.after)]
     changed = [row for previous, row in pairwise(rows) if row[1:] != previous[1:]]
@@ -70,7 +74,7 @@ def coverage_lines(run: Run, group: str, state: KnowledgeState) -> Iterator[str]
         return
     coverage, title = coverage_of(run, group, state), "" if group == EVERYTHING else f"{group}: "
     if coverage.missing and "types" not in left_out and not learning.libraries_only:
-        yield f"{title}No success process seems to cover: {', '.join(coverage.missing)}."
+        yield f"{title}No success process (rule with a working solution) seems to cover: {', '.join(coverage.missing)}."
     if coverage.never_cited and "cooperation" not in left_out:
         yield f"{title}Never cited: {', '.join(coverage.never_cited)}."
     if coverage.dangling:

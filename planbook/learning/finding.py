@@ -1,4 +1,4 @@
-"""Task types that a building run finds, if the tasks have none: the type of each episode, and the type's procedures.
+"""Find a type for each episode if the environment gives tasks no types, and make procedures for the found types.
 
 A found type is a group of solved tasks with the same kind of plan (``planbook.rules.found_types``).
 """
@@ -30,7 +30,7 @@ LOG = logging.getLogger(__name__)
 def with_found_type(knowledge: Knowledge, task: Task) -> Task:
     """Return a task with its found type and params.
 
-    If the task is an example of a type, it has that type. Otherwise the type is found by matching the goal.
+    If the task is an example of a found type, it has that type. Otherwise its goal is matched with the found types.
     """
     for kind in knowledge.found:
         for example in kind.examples:
@@ -112,11 +112,11 @@ def with_readings(knowledge: Knowledge, name: str, readings: Mapping[str, Readin
     found = type_named(knowledge, name)
     if found is None:
         return knowledge
-    examples = tuple(each.model_copy(update={"read": readings.get(each.task_id, each.read)}) for each in found.examples)
-    check = postcondition([each.read for each in examples], [each.params for each in examples])
+    examples = tuple(old.model_copy(update={"read": readings.get(old.task_id, old.read)}) for old in found.examples)
+    check = postcondition([example.read for example in examples], [example.params for example in examples])
     return _with_type(knowledge, found.model_copy(update={"examples": examples, "check": check}))
 
 
 def _with_type(knowledge: Knowledge, found: FoundType) -> Knowledge:
-    types = tuple(found if each.name == found.name else each for each in knowledge.found)
+    types = tuple(found if old.name == found.name else old for old in knowledge.found)
     return knowledge.model_copy(update={"found": types})

@@ -12,7 +12,6 @@ from planbook.config import FOUND, Config
 from planbook.envs import Task
 from planbook.knowledge import (
     KnowledgeState,
-    form_without,
     group_of,
     initial_state,
     initial_state_path,
@@ -20,6 +19,7 @@ from planbook.knowledge import (
     learned_memory,
     learning_path,
     read_undos,
+    rule_form_without,
     with_undos,
 )
 from planbook.learning.finding import find_type, typed_episode, with_found_type
@@ -55,9 +55,9 @@ from planbook.workers import EpisodeWorker
 
 
 class Learner:
-    """Keeps the state of knowledge during a building run. Each step continues from the result of the previous one.
+    """Keeps the state of knowledge in a run of `planbook build`. Each step continues from the previous step's result.
 
-    Tasks can be in groups that do not share their rules. Each group has a state of its own.
+    A group is a set of task types that share their rules. Each group has a separate state.
     """
 
     def __init__(self, run: Run, watch: Watch | None = None) -> None:
@@ -131,7 +131,7 @@ class Learner:
         return self._with_rules(scope, state, trajectory, conclusion, failure, worker)
 
     def _renew_procedures(self, scope: Scope, state: KnowledgeState, worker: EpisodeWorker) -> KnowledgeState:
-        """Rewrite those procedures that may profit from rules that were learned after them, type by type."""
+        """Rewrite, type by type, the procedures that may benefit from rules that were learned after them."""
         for kind in sorted(state.knowledge.procedures):
             if played := self._episodes_of_type(state.knowledge, kind):
                 state = ProcedureWriter(self._run, scope.child("renewal"), worker).renew(state, played)
@@ -149,7 +149,7 @@ class Learner:
         return [typed_episode(knowledge, episode) for episode in episodes] if self._finds_types else episodes
 
     def _read_begun(self, entries: Iterable[Entry]) -> list[Trajectory]:
-        """Return those of the episodes that have begun."""
+        """Read the episodes of these entries, except those that have not begun."""
         begun = (entry for entry in entries if any(self._run.store.events(last_path(self._run, entry), "task")))
         return [read_episode(self._run, entry) for entry in begun]
 
@@ -223,7 +223,7 @@ def builder_settings(config: Config) -> BuilderSettings:
         environment=config.environment,
         options=config.environment_options,
         max_rules=config.learning.max_rules,
-        form=form_without(left_out).model_copy(update={"checks": config.learning.checks}),
+        form=rule_form_without(left_out).model_copy(update={"checks": config.learning.checks}),
         cooperation="cooperation" not in left_out,
         cases="cases" not in left_out,
         classification="classification" not in left_out,
@@ -239,8 +239,8 @@ def read_episode(run: Run, entry: Entry) -> Trajectory:
 def describe_episodes(run: Run, ids: list[str]) -> str:
     """Return the text of episodes for the Consolidator, the model that merges and deletes rules.
 
-    An id may also be that of a restarted attempt, such as ``task/3/restart/1``, since rules name such ids in their
-    logs. The text always describes the last attempt. Raises LookupError for an unknown id.
+    An id such as ``task/3/restart/1``, of a restarted attempt, is valid, too, since the logs of rules contain such ids.
+    The text always describes the last attempt. Raises LookupError for an unknown id.
     """
     entries = {entry.path: entry for entry in run.entries()}
     named = {id: entries.get(without_restart(id)) for id in ids}

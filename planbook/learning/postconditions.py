@@ -1,6 +1,6 @@
 """Post-conditions of procedures, derived from the values that could be read after tasks that a procedure solved.
 
-If a value was the same after all of them, a later run of the procedure should produce it, too.
+If a value was the same after all of these tasks, it should be the same after the next task that the procedure plays.
 """
 
 import json
@@ -21,7 +21,10 @@ Reading = Mapping[str, JsonValue]
 
 
 def play_and_read(episode: Episode, options: GivenCode) -> None:
-    """Run a procedure. Then print all attributes, and what queries and read-only tools return without arguments."""
+    """Run a procedure. Then call the queries and read-only tools that need no arguments, and read all attributes.
+
+    The values are printed as JSON.
+    """
     given_code(episode, options)
     expressions = readable_expressions(episode.environment)
     if expressions and not episode.feedbacks[-1].is_error:
@@ -58,7 +61,7 @@ def read_after(episode: Trajectory) -> Reading | None:
 
 
 def postcondition(readings: Sequence[Reading | None], params: Sequence[Mapping[str, JsonValue]]) -> str:
-    """Return plan code that raises unless it reads the values that all readings have in common.
+    """Return plan code that raises an error if it does not read the values that all readings have in common.
 
     Readings have a value in common if it was the same after at least ``MIN_EXAMPLES`` tasks, or if it was always equal
     to the same param of the task. ``params`` holds the params of each task. Return "" if there are no such values, or

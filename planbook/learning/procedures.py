@@ -1,7 +1,7 @@
-"""Write the procedures of a building run.
+"""Write the procedures of a run of `planbook build`.
 
 A procedure is written after the first success with a task type, and kept only if it solves other tasks of the type,
-too. It is rewritten if it fails on a later task, or if rules were learned that it may profit from.
+too. It is rewritten if it fails on a later task, or if it may benefit from rules that were learned later.
 """
 
 import logging
@@ -58,9 +58,9 @@ class ProcedureWriter:
     """Maps task ids to the values that were read after the last verification on the task."""
 
     def after_episode(self, state: KnowledgeState, played: Sequence[Trajectory]) -> tuple[KnowledgeState, str]:
-        """Write a procedure after an episode, if it was solved and its type has none, or if the existing one fails.
+        """Write a procedure if the last episode was solved and its type has none, or if the existing procedure fails.
 
-        ``played`` are the episodes of the type, including this one as the last. Return the new state, and a description
+        ``played`` are all episodes of the type, in order. Return the new state, and a description
         of how a new procedure failed on another task, or "" if it did not.
         """
         latest = played[-1]
@@ -74,7 +74,7 @@ class ProcedureWriter:
         return self._write(state, played, existing, failed) if failed else (self._publish(state, existing), "")
 
     def renew(self, state: KnowledgeState, played: Sequence[Trajectory]) -> KnowledgeState:
-        """Rewrite the procedure for a type if it may profit from newer rules about the environment or about errors.
+        """Rewrite the procedure for a type if it may benefit from newer rules about the environment or about errors.
 
         The new procedure is kept if it solves all tasks of the type, and takes no more actions than the old one.
         """
@@ -131,7 +131,10 @@ class ProcedureWriter:
         return self._publish(state, procedure, repaired=repaired), generalised.other_failure
 
     def _publish(self, state: KnowledgeState, procedure: Procedure | None, *, repaired: bool = False) -> KnowledgeState:
-        """Return the state with a new procedure. A found type also gets a version and a post-condition."""
+        """Return the state with a new procedure.
+
+        If planbook found the type by itself (a found type), the type also gets a new version and a post-condition.
+        """
         knowledge = with_procedure(state.knowledge, procedure)
         if procedure is not None and self._finds_types:
             knowledge = with_readings(knowledge, procedure.type, self._readings)

@@ -1,4 +1,4 @@
-"""The stages of a building run (AutoManual, section 3.1): learn from episodes, write a manual, export the result."""
+"""The stages of `planbook build` (AutoManual, section 3.1): learn from episodes, write a manual, export the result."""
 
 import logging
 from collections.abc import Callable, Sequence
@@ -20,7 +20,7 @@ from planbook.wording import TYPE_SOLVED
 from planbook.workers import EpisodeWorker, Execution, play_episode, play_episodes, play_in_order, roles_of
 
 LOG = logging.getLogger(__name__)
-ABOUT = "world.md"
+ENVIRONMENT_FILE = "world.md"
 """Name of a file that describes the environment to readers of the manual. Planners get the text in prompts."""
 SHORT_MANUAL = "manual.short.md"
 """Name of the file with the shortened manual."""
@@ -29,7 +29,7 @@ SHORT_MANUAL = "manual.short.md"
 def build(
     run: Run, on_ending: Callable[[Entry, Ending], None], *, execution: Execution, watch: Watch | None = None
 ) -> bool:
-    """Play the building tasks in order, and learn from each. Return False if the run was stopped.
+    """Play the tasks of a run in order, and learn from each. Return False if the run was stopped.
 
     Call this again to continue a run that was stopped or killed. With ``--without online``, all episodes are played
     before anything is learned, and none is skipped. With ``--from``, episodes are copied from other runs instead of
@@ -64,11 +64,11 @@ def _record_skipped(run: Run, entry: Entry) -> Ending:
 
 
 def formulate(run: Run, config: Config, tokens: int | None) -> None:
-    """Write a manual from the rules of each group of tasks in a building run. ``config`` names the models to ask.
+    """Write a manual from the rules of each group of tasks in a run of `planbook build`.
 
-    This is done once for each state of the rules, and recorded. A second call changes nothing. Raises BadArgument if
-    there are no rules, UnusableReply if a model gives no usable outline, or ModelError or BudgetEnded if it cannot be
-    asked.
+    ``config`` names the models to ask. This is done once for each state of the rules, and recorded. A second call
+    changes nothing. Raises BadArgument if there are no rules, UnusableReply if a model gives no usable outline, or
+    ModelError or BudgetEnded if a model cannot be asked.
     """
     states = learned_in(run)
     if not any(state.knowledge.rules for state in states.values()):
@@ -82,9 +82,9 @@ def formulate(run: Run, config: Config, tokens: int | None) -> None:
 
 
 def formulate_with_reserve(run: Run, ended: BudgetEnded) -> bool:
-    """Write the manual of a building run whose budget has ended, from a reserved share of the budget.
+    """Write the manual of a run of `planbook build` whose budget has ended, and pay for it from a reserved share.
 
-    Return True if it was written.
+    Return True if the manual was written.
     """
     if run.config.learning is None or not run.meter.budget.manual_share(ended.name):
         return False
@@ -102,25 +102,26 @@ def _formulate(scope: Scope, rules: Sequence[Rule], config: Config, tokens: int 
 
 
 def export(run: Run) -> list[Path]:
-    """Write the knowledge of a building run into its folder, as a library that other runs can use.
+    """Write the knowledge of a run of `planbook build` into its folder, as libraries that other runs can use.
 
-    There is one library for each group of tasks. Return their folders.
+    There is one library for each group of tasks. Return the folders of the libraries.
     """
     written: list[Path] = []
     for group, state in learned_in(run).items():
         folder = library_folder(run, group)
         write_knowledge(folder, with_manual(run, group, state))
         environment = render_environment(run.config.environment, run.config.environment_options)
-        replace_files(folder / run.config.environment.name, {ABOUT: f"{environment}\n"})
+        replace_files(folder / run.config.environment.name, {ENVIRONMENT_FILE: f"{environment}\n"})
         written.append(folder)
     return written
 
 
 def export_manuals(run: Run, tokens: int | None) -> list[Path]:
-    """Write the knowledge of a building run like ``export``, with a shortened manual next to each manual.
+    """Write the knowledge of a run like ``export``, with a shortened manual next to each manual.
 
     The shortened manual has at most ``tokens`` tokens. It is meant for people; planbook does not read it. If ``tokens``
-    is None, none is written. Return the paths of the manuals. Raises TooLong if a manual cannot be shortened that much.
+    is None, no shortened manual is written. Return the paths of all manuals. Raises TooLong if a manual cannot be
+    shortened that much.
     """
     export(run)
     written: list[Path] = []

@@ -1,4 +1,4 @@
-"""Select the tasks of a run. For a building run, they are drawn at random."""
+"""Select the tasks of a run. For a run of `planbook build`, they are drawn at random."""
 
 import random
 from collections.abc import Sequence
@@ -16,7 +16,7 @@ def tasks_of(config: Config) -> Sequence[Task]:
 
 
 def building_tasks(config: Config) -> list[Task]:
-    """Return the tasks of a building run: a number of each type, drawn and shuffled with the run's seed.
+    """Return the tasks of a run of `planbook build`: a number of each type, drawn and shuffled with the run's seed.
 
     This follows appendix D of AutoManual. Raises BadSelection or BadArgument if the selection, or another setting for
     learning, is invalid.
@@ -45,7 +45,7 @@ def building_tasks(config: Config) -> list[Task]:
     rng.shuffle(drawn)
     if not drawn:
         raise BadArgument(
-            "building leaves out all of the chosen task types, since they repeat others; choose others with --types"
+            "`planbook build` uses none of the chosen task types, since they repeat others; choose others with --types"
         )
     return drawn
 

@@ -37,7 +37,7 @@ def _search(name: str) -> Figure:
 
 
 def _cost(run: OurRun) -> float | None:
-    """Return the cost of the run. Recorded and scripted replies cost nothing, which is no price to compare."""
+    """Return the cost of the run. It is None if a price is unknown, or if all replies were recorded or scripted."""
     return (run.summary.money or None) if run.uses_a_model else 0.0
 
 
@@ -52,16 +52,15 @@ COLUMNS: Mapping[str, Column] = {
     "actions, last round": Column(_search("mean_actions_last"), digits=2),
     "plan revisions": Column(_search("mean_revisions"), digits=2),
 }
-"""The columns with figures of the whole run, not shares of solved tasks. Scores are 0 to 100, costs in US dollars."""
+"""The columns with figures of the whole run, not shares of solved tasks. Scores are 0 to 100, costs are in dollars."""
 
 
 class OurRow(BaseModel):
     """Our results, in percent of all selected tasks. ``spread`` is the standard deviation over the repeats.
 
-    ``k_max`` is a measure of the ADaPT paper. It maps task types to the mean, over
-    solved episodes, of the greatest depth of subtasks.
-    ``start`` names the starting examples. ``learnt`` is true if the run knew more than these, and None if no paper is
-    about learning.
+    ``k_max`` is a measure of the ADaPT paper. It maps task types to the mean, over solved episodes, of the greatest
+    depth of subtasks. ``start`` names the starting examples. ``learnt`` is true if the run knew more than these, and
+    None if none of the papers is about learning.
     """
 
     planner: str
@@ -71,7 +70,7 @@ class OurRow(BaseModel):
     repeats: int
     overall: float
     interval: tuple[float, float] | None
-    """The 95 % interval of the overall share, with all repeats of a task as one case. None if some were not played."""
+    """The 95 % interval of the overall share, for repeats that are not independent. None if some were not played."""
     spread: float | None
     by_type: dict[str, float]
     error_steps: float | None

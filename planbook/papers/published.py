@@ -44,6 +44,7 @@ class PublishedRow(PaperData):
     spread: dict[str, float] = Field(default_factory=dict)
     """Maps columns to the standard deviations of their figures."""
     k_max: dict[str, float] = Field(default_factory=dict)
+    """Maps task types to the greatest depth of subtasks, as in ``comparison.OurRow``."""
 
     @computed_field  # type: ignore[prop-decorator]
     @property
@@ -53,8 +54,8 @@ class PublishedRow(PaperData):
 
 
 class PublishedTable(PaperData):
-    """A table of a paper. ``by`` says whether its columns are task types, objects or skills, apart from
-    those in ``comparison.COLUMNS``.
+    """A table of a paper. ``by`` says whether its columns, except those in ``comparison.COLUMNS``, are task types,
+    objects or skills.
 
     A ``main`` table is compared with all runs in its environment. Other tables are compared only with runs of a method
     that they contain. A table of ``ablations`` is not printed for a run that asked no model. ``note`` explains how the
@@ -84,7 +85,7 @@ class PublishedTable(PaperData):
 
 
 class PaperBuilding(PaperData):
-    """The settings with which a paper builds its rules. Values that the paper does not state are None."""
+    """The settings with which a paper learns its rules. Values that the paper does not state are None."""
 
     planner: str
     models: tuple[str, ...]

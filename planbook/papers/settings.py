@@ -30,8 +30,9 @@ from planbook.wording import counted
 def paper_settings(
     planner: str, env: str, split: str = "", types: Collection[str] = (), *, building: bool = False
 ) -> PaperSettings:
-    """Return the settings that a paper used for a method on a split, or for its building stage if ``building`` is set.
+    """Return the settings that a paper used for a method on a split.
 
+    If ``building`` is set, they are those with which the paper learned, instead of those with which it tested.
     Raises BadArgument if no paper used this method in this environment.
     """
     name = load_environment(env).name
@@ -77,9 +78,9 @@ class KnowledgeOrigin:
     """Where the knowledge of a run comes from."""
 
     building: Config | None
-    """The configuration of the building run, or None if the knowledge was read from files."""
+    """The configuration of the run of `planbook build`, or None if the knowledge was read from files."""
     builders: tuple[str, ...]
-    """The models that answered in the building run."""
+    """The models that answered in that run."""
     formulated: bool
     """True if all rules are in a manual, or there are no rules."""
     learned: bool
@@ -111,7 +112,7 @@ class OurRun:
         return self.config.environment.splits[0]
 
     def solved_by(self, name_of: Callable[[Result], str]) -> dict[str, float]:
-        """Return the percentage solved of the episodes to which ``name_of`` gives the same name, by that name."""
+        """Return a dict that maps each name to the percentage solved of the episodes that ``name_of`` maps to it."""
         counts = defaultdict[str, list[tuple[int, int]]](list)
         for row in self.rows:
             counts[name_of(row)].append((row.solved, 1))
@@ -210,7 +211,7 @@ class PaperDifference(BaseModel):
 
 
 Values = Iterator[tuple[str, object, object]]
-"""Yields settings: the name, our value and theirs. A value is None if it is unknown."""
+"""Yields (name, our value, their value) of settings. A value is None if it is unknown."""
 
 
 def differences(run: OurRun, paper: Publication, setting: PaperSetting) -> tuple[PaperDifference, ...]:
@@ -327,7 +328,7 @@ def _options(suffix: str, ours: Mapping[str, JsonValue], theirs: Mapping[str, Js
 
 
 def _or_default(value: JsonValue) -> JsonValue:
-    """Return a value of an option that the paper does not name. None may have any meaning, not only "no limit"."""
+    """Return the text for an option that the paper does not name. None may have another meaning than "no limit"."""
     return "the default" if value is None else _limit(value)
 
 

@@ -13,7 +13,7 @@ from planbook.wording import NO_FIGURE, counted, fixed
 OURS = "ours"
 MAX_COLUMNS = 10
 """A table with more columns is transposed."""
-PARTIAL = "(n/m): our figure is over n of the m task types of theirs; the others were not played."
+PARTIAL = "(n/m): our figure is over n of the m task types that theirs is over; the others were not played."
 
 
 def paper_tables(comparison: PaperComparison) -> Iterator[Grid | str]:
@@ -68,7 +68,7 @@ def _interval(bounds: tuple[float, float] | None) -> str:
 
 
 def _title(paper: ComparedPaper, compared: ComparedTable, model: str = "") -> str:
-    """Return the title of a table, to print it on a line of its own. A table would wrap it at its own width."""
+    """Return the title of a table. It is printed on a separate line, since the table would wrap it at its width."""
     table = compared.table
     return f"{paper.paper}, {table.kind} {table.table}: {table.title} ({table.unit}){model and f', with {model}'}"
 

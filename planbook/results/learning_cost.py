@@ -1,4 +1,4 @@
-"""The cost of learning after each task, and whether learning pays off: the cost of a solved task including learning."""
+"""The cost of a run of `planbook build`, which learns, after each of its tasks, and whether this cost pays off."""
 
 from collections.abc import Mapping, Sequence
 from math import ceil
@@ -12,9 +12,10 @@ from planbook.wording import counted
 
 
 class BuildingState(BaseModel):
-    """What a building run (`planbook build`) knows after a number of tasks, and its cost, without writing the manual.
+    """What a run of `planbook build` has learned after a number of tasks, and what it has spent until then.
 
-    Episodes that were copied from other runs cost nothing. ``actions`` includes those that verified procedures.
+    The cost of writing the manual is not included. Episodes that were copied from other runs cost nothing. ``actions``
+    includes the actions that were taken to verify procedures.
     ``money`` is in US dollars, or None if a price is unknown. ``procedures`` counts the task types with a procedure.
     """
 
@@ -40,12 +41,12 @@ class BuildingCost(BaseModel):
 
 
 def state_after(states: Sequence[BuildingState], tasks: int) -> BuildingState:
-    """Return the state of a building run after a number of tasks."""
+    """Return the state of a run of `planbook build` after its first ``tasks`` tasks. ``states`` are in order."""
     return next((state for state in reversed(states) if state.tasks <= tasks), BuildingState(tasks=0))
 
 
 def cost_line(cost: BuildingCost) -> str:
-    """Return a line with the cost until the last procedure was found; empty if none was found."""
+    """Return a line with the cost until the last procedure was found, or "" if none was found."""
     found = max((state.procedures for state in cost.after), default=0)
     if not found:
         return ""
@@ -60,10 +61,11 @@ def cost_line(cost: BuildingCost) -> str:
 
 
 class LearningPayoff(BaseModel):
-    """Calls and tokens of a run, in total and per solved task, without and with the cost of learning its knowledge.
+    """Calls and tokens of a run, in total and per solved task, with and without the cost of learning its knowledge.
 
-    ``beside`` names a run without learned knowledge, if there is one to compare with. ``break_even`` is the number of
-    solved tasks after which learning has saved as many tokens as it cost; None if it never does, or without such a run.
+    ``beside`` names the run without learned knowledge that this run is compared with. It is empty if there is none.
+    ``break_even`` is the number of solved tasks after which learning has saved as many tokens as it cost. It is None if
+    learning never saves that much, or if there is no run to compare with.
     """
 
     solved: int
@@ -76,7 +78,7 @@ class LearningPayoff(BaseModel):
 
     @classmethod
     def of(cls, solved: int, playing: Spending, learning: Spending) -> Self:
-        """Return the figures of a run, not yet compared with another run."""
+        """Return the payoff of a run before it is compared with another run. ``solved`` counts its solved tasks."""
         return cls(
             solved=solved,
             calls=playing.calls,
@@ -88,7 +90,10 @@ class LearningPayoff(BaseModel):
     @computed_field  # type: ignore[prop-decorator]
     @property
     def per_solved(self) -> dict[str, float | None]:
-        """Maps calls and tokens, without and with learning, to the number per solved task; None if none is solved."""
+        """Maps calls and tokens, without and with learning, to their number per solved task.
+
+        All values are None if no task was solved.
+        """
         learning = {"calls": self.learning_calls, "tokens": self.learning_tokens}
         playing = {"calls": self.calls, "tokens": self.tokens}
         total = {f"{name}_with_learning": amount + learning[name] for name, amount in playing.items()}
@@ -100,16 +105,17 @@ class LearningPayoff(BaseModel):
         return bool(self.learning_calls or self.learning_tokens)
 
     def named(self, names: Mapping[str, str]) -> Self:
-        """Return the figures with the displayed name of the run ``beside``; ``names`` maps names to displayed names."""
+        """Return a copy in which the run ``beside`` has its displayed name, which is its value in ``names``."""
         return self.model_copy(update={"beside": names.get(self.beside, self.beside)})
 
     def compared_with(self, name: str, baseline: "LearningPayoff") -> Self:
-        """Return the figures with the break-even point, compared with a run without learned knowledge.
+        """Return a copy with the break-even point, compared with the run ``name``, which has no learned knowledge.
 
-        They are unchanged if this run learned nothing, if the baseline did learn, or if either solved no task.
+        The payoff is returned unchanged if this run learned nothing, if the baseline learned something, or if either
+        run solved no task.
         """
-        own, other = per_solved(self.tokens, self.solved), per_solved(baseline.tokens, baseline.solved)
-        if own is None or other is None or baseline.has_learned or not self.has_learned:
+        tokens, baseline_tokens = per_solved(self.tokens, self.solved), per_solved(baseline.tokens, baseline.solved)
+        if tokens is None or baseline_tokens is None or baseline.has_learned or not self.has_learned:
             return self
-        break_even = ceil(self.learning_tokens / (other - own)) if own < other else None
+        break_even = ceil(self.learning_tokens / (baseline_tokens - tokens)) if tokens < baseline_tokens else None
         return self.model_copy(update={"beside": name, "break_even": break_even})

@@ -1,4 +1,7 @@
-"""Count goals that were matched with a found task type (one that planbook learned), wrong matches, and abstentions."""
+"""Count how many goals were matched with a found type, how many of these matches were wrong, and the abstentions.
+
+A found type is a task type that planbook found by itself while it learned.
+"""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -16,7 +19,7 @@ if TYPE_CHECKING:
 
 
 class Share(BaseModel):
-    """``count`` out of ``of`` tasks; ``low`` and ``high`` are the 95 % interval of this share, in percent."""
+    """The share ``count`` out of ``of`` tasks. Its 95 % interval is from ``low`` to ``high``, in percent."""
 
     count: int
     of: int
@@ -28,11 +31,12 @@ class Share(BaseModel):
 
 
 class MatchCounts(BaseModel):
-    """Counts of played episodes by how their goals were matched; they are ``matches`` in the output of ``--json``.
+    """Counts of played episodes by how their goals were matched; the value of ``matches`` in the output of ``--json``.
 
     ``wrong`` counts tasks that were matched, but not solved by the procedure of the found type: the type or the
-    parameters are wrong, or the procedure fails. ``wrong_type`` counts the wrong matches whose type in the
-    environment differs from that of most tasks with the same found type. It is None if these tasks have one type.
+    parameters are wrong, or the procedure fails. ``wrong_type`` counts the wrong matches of tasks whose type in the
+    environment differs from that of most tasks with the same found type. It is None if all tasks have the same type in
+    the environment.
     """
 
     matched: Share
@@ -46,19 +50,19 @@ class MatchCounts(BaseModel):
 
 
 def count_matches(rows: Sequence[Result]) -> MatchCounts | None:
-    """Count the matches of the played episodes, including abstentions. Return None if no goal was to be matched."""
+    """Count the matches of the played episodes, including abstentions. Return None if the method matches no goals."""
     matches = [(row, match) for row in rows if row.outcome.played and (match := row.match) is not None]
     if not matches:
         return None
     matched = [(row, match) for row, match in matches if match.type]
     wrong = [(row, match) for row, match in matched if match.failed or not row.solved]
-    several = len({row.entry.task.type for row, _ in matches}) > 1
+    has_several_types = len({row.entry.task.type for row, _ in matches}) > 1
     return MatchCounts(
         matched=share(len(matched), len(matches)),
         abstained=share(len(matches) - len(matched), len(matches)),
         wrong=share(len(wrong), len(matched)),
         solved_after=share(sum(row.solved for row, _ in wrong), len(wrong)),
-        wrong_type=share(_count_wrong_types(matched, wrong), len(matched)) if several else None,
+        wrong_type=share(_count_wrong_types(matched, wrong), len(matched)) if has_several_types else None,
         by=dict(Counter(match.by for _, match in matched)),
     )
 

@@ -16,11 +16,11 @@ from planbook.envs import EnvsError, known_environment
 from planbook.results.rows import Result
 
 ALL = "all"
-"""The key for all task types together, if there are several."""
+"""The key of the figures over all task types. It is used only if there are several types."""
 
 
 def format_number(number: float, digits: int = 4) -> str:
-    """Return a number with ``digits`` significant digits, a large one as an integer with commas."""
+    """Format a number with ``digits`` significant digits. Large numbers become integers with commas."""
     return f"{number:,.0f}" if abs(number) >= 10 ** (digits - 1) else f"{number:.{digits}g}"
 
 
@@ -43,14 +43,17 @@ MilestoneCounts = Mapping[str, Mapping[str, tuple[int, int]]]
 
 
 def measures(rows: Sequence[Result]) -> dict[str, dict[str, Measure]]:
-    """Return a dict that maps task types to their measures; if there are several types, ``all`` has all episodes."""
+    """Return a dict that maps task types to their measures.
+
+    If there are several types, the key ``all`` has the measures over all episodes.
+    """
     by_type = {kind: _means(row for row in rows if row.type == kind) for kind in sorted({row.type for row in rows})}
     measured = {kind: figures for kind, figures in by_type.items() if figures}
     return {**measured, ALL: _means(rows)} if len(measured) > 1 else measured
 
 
 def overall(measured: MeasuresByType, name: str) -> Measure | None:
-    """Return a measure over all task types; None if the environment does not have it."""
+    """Return a measure over all task types, or None if the environment does not have this measure."""
     figures = measured.get(ALL) or next(iter(measured.values()), {})
     return figures.get(name)
 
@@ -82,11 +85,11 @@ def _measure(values: Sequence[float]) -> Measure:
 
 
 def milestones(rows: Sequence[Result], known: Sequence[str] = ()) -> dict[str, dict[str, tuple[int, int]]]:
-    """Count the episodes that reached each milestone, for each task type whose tasks have the same goal.
+    """Count the episodes that reached each milestone, for each task type that is open-ended or has a single goal.
 
-    Frequent milestones come first, because the others build on them. ``known`` are all milestones of the environment,
-    if they are the same for every task. Then those that no episode reached come last, except for a type whose goal is
-    one milestone.
+    Frequent milestones come first, because the others build on them. ``known`` lists all milestones of the environment
+    if they are the same for every task. If it is given, an open-ended type also has a count of 0 for every milestone
+    that no episode reached.
     """
     by_type = {}
     for kind in sorted({row.type for row in rows}):
@@ -105,7 +108,7 @@ def is_open_ended(kind: str, known: Sequence[str]) -> bool:
 
 
 def known_milestones(config: Config) -> tuple[str, ...]:
-    """Return all milestones of the environment; empty if they differ by task, or if it is not installed."""
+    """Return all milestones of the environment; empty if they differ by task, or if it is not installed here."""
     try:
         return known_environment(config.env).all_milestones
     except EnvsError:

@@ -13,17 +13,17 @@ from planbook.wording import ESTIMATED, NO_FIGURE, PRICE_UNKNOWN, counted, first
 SHOWN = 3
 """Maximum number of false claims, of broken episodes and of unjudged ones that are listed by name."""
 NO_BREAK_EVEN = (
-    "The break-even point (pays) needs a run that learned nothing, with the same settings apart from seeds and "
-    "knowledge, and a solved task in both runs. A building run has none. A row without figures: the cost of learning "
-    "its knowledge is not known."
+    'The break-even point (column "pays") needs a run that learned nothing, with the same settings apart from seeds '
+    "and knowledge, and a solved task in both runs. It does not exist for a run of `planbook build`. If a row has no "
+    "figures, the cost of learning the run's knowledge is not known."
 )
 UNSAFE = "Plans were allowed to run where the kernel cannot confine them (--unsafe-no-sandbox)."
 
 
 def results_table(summary: Summary, title: str) -> Grid:
-    """Return a table of the tasks solved by type, with the interval of their share and the mean number of actions.
+    """Return a table with a row for each task type: the tasks solved, their share with its interval, and mean counts.
 
-    Episodes that were broken or not run have columns of their own, because they are not failures of the method.
+    Episodes that were broken or not run are counted in separate columns, because they are not failures of the method.
     """
     unplayed = ("broken", "not run") if summary.unplayed else ()
     counted_as = "tasks" if summary.repeats == 1 else "episodes"
@@ -43,7 +43,7 @@ def results_table(summary: Summary, title: str) -> Grid:
 
 
 def figure_parts(summary: Summary) -> Iterator[Grid | str]:
-    """Yield the planning method's own figures, the claims, and the environment's measures and milestones."""
+    """Yield the planning method's own statistics, claims, matches of goals, and the environment's measures."""
     for figures in summary.methods.values():
         yield from figures.describe()
     if summary.claims is not None:
@@ -55,7 +55,7 @@ def figure_parts(summary: Summary) -> Iterator[Grid | str]:
 
 
 def claim_lines(figures: ClaimCounts) -> Iterable[str]:
-    """Yield the counts of claims, and the first false ones."""
+    """Yield a line that counts the claims, and a line that lists the first false claims, if there are any."""
     right = figures.claimed_and_solved + figures.denied_and_not
     made = right + len(figures.false)
     none = figures.unclaimed_and_solved + figures.unclaimed_and_not
@@ -79,7 +79,7 @@ def measure_lines(measured: MeasuresByType) -> Iterable[str]:
 
 
 def milestone_parts(reached: MilestoneCounts, score: float | None) -> Iterator[Grid | str]:
-    """Yield a line of milestones for each task type. If all milestones are known, yield tables and the score."""
+    """Yield the milestones of each task type as a line. If there is a score, open-ended types get a table instead."""
     names = {name for counts in reached.values() for name in counts}
     for kind, counts in reached.items():
         if score is not None and kind not in names:
@@ -113,7 +113,7 @@ def failure_lines(summary: Summary) -> Iterable[str]:
     yield from _named(broken, "Broken: {}: {}", "broken")
     if summary.unjudgeable:
         tasks = counted(sum(summary.unjudgeable.values()), "more task")
-        yield f"Not played and not counted, as nothing here can judge them: {tasks} of the selection."
+        yield f"Not played and not counted, because this installation cannot judge them: {tasks} of the selection."
         yield from (f"  {number}: {reason}" for reason, number in summary.unjudgeable.items())
     if summary.left_out:
         yield f"Left out, as their type was solved often enough in a row: {summary.left_out}."
@@ -162,9 +162,9 @@ def payoff_line(payoff: LearningPayoff | None) -> Iterable[str]:
 
 
 def payoff_table(rows: Mapping[str, LearningPayoff | None], name: str = "run") -> Iterator[Grid | str]:
-    """Yield a table with the cost of a solved task in each run, without and with learning; nothing if no run learned.
+    """Yield a table with the cost of a solved task in each run, without and with the cost of learning.
 
-    ``rows`` maps the displayed names of the runs to their figures.
+    ``rows`` maps the displayed names of the runs to their payoffs. If no run learned anything, yield nothing.
     """
     if not any(payoff and payoff.has_learned for payoff in rows.values()):
         return

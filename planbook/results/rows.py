@@ -31,7 +31,7 @@ OWN_SCOPE = re.compile(rf"task/\d+({RESTART}\d+)?(/round/\d+)?")
 INNER_SCOPE = re.compile(rf"task/\d+(?:{RESTART}(\d+))?/round/.+")
 """Matches a scope inside an attempt at an episode; the group is the number of restarts before that attempt."""
 METHOD_EVENTS: frozenset[EventKind] = frozenset({"span", "act", "rewind", *OLD_SPAN_KINDS})
-"""Kinds of events from which claims are read, and the statistics of planning methods."""
+"""Kinds of events from which claims and the statistics of planning methods are read."""
 TIMED_EVENTS: frozenset[EventKind] = frozenset({"task", "ask", "act", "cell", "outcome"})
 """Kinds of events from which the duration of an episode is read."""
 ClaimKind = Literal["solved", "not solved", "nothing"]
@@ -41,13 +41,13 @@ ANSWERED = "an answer was delivered"
 
 
 class TaskClaim(BaseModel):
-    """The last recorded claim about a whole task, who made it (``by``), and whether the environment judged it solved.
+    """The last recorded claim about a whole task, its author (``by``), and the verdict of the environment (``solved``).
 
-    Claims are never guessed. Some methods make none about the whole task: stored procedures, given code, random
+    Claims are never guessed. Some methods make no claim about the whole task: stored procedures, given code, random
     actions, AutoManual (it replans as long as it is allowed to), AgentKit (its steps run out), and ProgPrompt and Code
     as Policies (a program may end because it can do nothing). With any method, a last action that delivers an answer is
-    a claim of success. ``played`` is False for an episode that was broken, not played or not judged. Its claim cannot
-    be false.
+    a claim of success. ``played`` is False for an episode that was broken, not played or not judged. The claim of such
+    an episode cannot be false.
     """
 
     task: str
@@ -69,7 +69,7 @@ class Result:
 
     entry: Entry
     answering: str = ""
-    """The action that delivers an answer, as the run recorded it. If empty, it is that of the installed environment."""
+    """The action that delivers an answer, as the run recorded it. If empty, the installed environment names it."""
     copied: bool = False
     """True if another run played the episode and paid for it."""
     bulky: Mapping[str, frozenset[str]] = field(default_factory=dict)
@@ -111,7 +111,7 @@ class Result:
             self._attempt.take(event)
 
     def _take_ending(self, event: Event) -> bool:
-        """Read the event if it has the task or the ending of the episode itself; return whether it is an ending."""
+        """Read the event if it records the task or the ending of the episode itself. Return whether it is an ending."""
         body: Any = event.body
         if event.kind not in ("task", "outcome") or not OWN_SCOPE.fullmatch(event.scope):
             return False
@@ -172,7 +172,10 @@ class Result:
 
     @property
     def is_skipped(self) -> bool:
-        """True if a building run skipped the episode, its type having been solved often enough. It counts nowhere."""
+        """True if a run of `planbook build` skipped the episode, because its type had been solved often enough.
+
+        A skipped episode is not counted anywhere.
+        """
         return self.ending.cause == TYPE_SOLVED
 
     @property
@@ -229,7 +232,7 @@ class _EpisodeAttempt:
 
 
 def _answering_action(env: str) -> str | None:
-    """Return the action with which an environment takes answers; None if it has none, or is not installed."""
+    """Return the action that delivers an answer, or None if the environment has no such action or is not installed."""
     try:
         return known_environment(env).answering or None
     except EnvsError:

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 Z_95 = 1.959963984540054
 TERMS = 200
-"""Number of terms of a continued fraction. It converges much earlier."""
+"""Number of terms that ``_beta_share`` computes of its continued fraction, which converges much earlier."""
 
 
 def wilson(successes: float, total: float, z: float = Z_95) -> tuple[float, float]:
@@ -67,7 +67,7 @@ def paired_difference(gained: int, lost: int, total: int, z: float = Z_95) -> tu
 
 
 def unvaried_difference(changes: Sequence[float]) -> tuple[float, float]:
-    """Return the interval of a mean change if the change is the same in every task, as that of two paired shares."""
+    """Return the interval of a mean change that is the same in every task. Treat it as that of two paired shares."""
     net = round(fsum(changes))
     return paired_difference(max(net, 0), max(-net, 0), len(changes))
 
@@ -82,8 +82,8 @@ def mcnemar(gained: int, lost: int) -> float:
 def sign_flip_test(differences: Sequence[int]) -> float:
     """Return the exact two-sided p value of the sum of differences between two sides, one difference per task.
 
-    It is the chance of such a sum if the two sides of each task are swapped at random. With one pair of episodes per
-    task, this is McNemar's exact test.
+    It is the chance of a sum at least as far from 0 if the two sides of each task are swapped at random. With one pair
+    of episodes per task, this is McNemar's exact test.
     """
     return min(1.0, 2 * min(permutation_tails([(difference, -difference) for difference in differences])))
 
@@ -97,7 +97,7 @@ def t_cdf(t: float, freedom: int) -> float:
 
 
 def t_quantile(share: float, freedom: int) -> float:
-    """Return the value below which Student's t is with chance ``share``, which must be more than one half."""
+    """Return the quantile of Student's t for the probability ``share``, which must be greater than 0.5."""
     low, high = 0.0, 1.0
     while t_cdf(high, freedom) < share:
         low, high = high, 2 * high
@@ -146,7 +146,7 @@ def benjamini_hochberg(p_values: Sequence[float]) -> list[float]:
 def permutation_tails(groups: Iterable[Sequence[int]]) -> tuple[float, float]:
     """Return the two tails of an exact permutation test, in which one count is drawn at random from each group.
 
-    They are the chances that the sum of the drawn counts is at most, and at least, the sum of each group's first count.
+    They are the chances that the sum of the drawn counts is at most, and at least, the sum of the groups' first counts.
     """
     chances, first = {0: 1.0}, 0
     for counts in groups:
@@ -215,7 +215,7 @@ def _value(parts: Parts) -> float:
 def _residuals(parts: Parts) -> list[float]:
     """Return the influence of each task on the ratio."""
     value, total = _value(parts), fsum(denominator for _, denominator in parts)
-    return [(above - value * below) / total if total else float("nan") for above, below in parts]
+    return [(numerator - value * denominator) / total if total else float("nan") for numerator, denominator in parts]
 
 
 def _has_interval(parts: Parts) -> bool:

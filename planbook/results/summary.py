@@ -14,12 +14,15 @@ from planbook.results.measures import ALL, Measure, measures, milestones, total_
 from planbook.results.rows import NO_CLAIM, Result, TaskClaim
 from planbook.results.statistics import wilson_over
 
-ALWAYS = ("subtasks", "graph", "goals", "search")
-"""Keys that ``--json`` has for every run, whatever its method; null if the method has no such figures."""
+REQUIRED_KEYS = ("subtasks", "graph", "goals", "search")
+"""Keys of method statistics that ``--json`` always has. A value is null if the run's method has no such statistics."""
 
 
 class ClaimCounts(BaseModel):
-    """Counts of episodes by what was claimed, and whether the task was solved; ``--json`` has them as ``claims``."""
+    """Counts of episodes by what was claimed, and whether the task was solved; ``--json`` has them as ``claims``.
+
+    In the names, ``not`` stands for "not solved".
+    """
 
     claimed_and_solved: int
     claimed_and_not: int
@@ -35,7 +38,7 @@ class ClaimCounts(BaseModel):
 
 
 class Summary(BaseModel):
-    """The object that ends the standard output of ``--json``. ``by_type`` maps a type to [solved, tasks]."""
+    """The object at the end of the standard output with ``--json``. ``by_type`` maps a type to [solved, tasks]."""
 
     tasks: int
     solved: int
@@ -44,9 +47,9 @@ class Summary(BaseModel):
     """The mean of the environment's score, from 0 to 1, over all tasks; 0 for a task that was not played."""
     failures: dict[str, int]
     left_out: int = 0
-    """Tasks that a building run skipped because their type had been solved often enough in a row."""
+    """Number of tasks that `planbook build` skipped because their type had been solved often enough in a row."""
     unjudgeable: dict[str, int] = Field(default_factory=dict)
-    """Maps reasons to the number of selected tasks that were not played because nothing here can judge them."""
+    """Maps reasons to the number of selected tasks that were not played because this installation cannot judge them."""
     mean_actions: float | None
     mean_actions_by_type: dict[str, float | None]
     repeats: int
@@ -87,7 +90,7 @@ class Summary(BaseModel):
     intervals: dict[str, tuple[float, float]] = Field(default_factory=dict, exclude=True)
     """Maps task types and ``all`` to the 95 % interval of the share solved; see ``wilson_over``."""
     unplayed_by_type: dict[str, tuple[int, int]] = Field(default_factory=dict)
-    """Maps task types to [broken, not run], if they have such episodes, which count as not solved."""
+    """Maps each task type that has such episodes to [broken, not run]. These episodes count as not solved."""
     seconds: float
     """Time without pauses: of the invocation that printed this summary or, in a report, of all invocations."""
     run: str
@@ -99,7 +102,7 @@ class Summary(BaseModel):
     @model_serializer(mode="wrap")
     def _with_methods(self, plain: SerializerFunctionWrapHandler) -> dict[str, Any]:
         fields: dict[str, Any] = plain(self)
-        return {**fields, **dict.fromkeys(ALWAYS), **fields.get("methods", {})}
+        return {**fields, **dict.fromkeys(REQUIRED_KEYS), **fields.get("methods", {})}
 
     @property
     def broken(self) -> int:
@@ -112,7 +115,7 @@ class Summary(BaseModel):
         return sum(map(sum, self.unplayed_by_type.values()))
 
     def interval_of(self, kind: str) -> tuple[float, float] | None:
-        """Return the interval to show for a task type or ``all``; None without tasks, or if some were not played."""
+        """Return the interval to show for a task type or ``all``, or None if there are no tasks or unplayed ones."""
         unplayed = self.unplayed if kind == ALL else sum(self.unplayed_by_type.get(kind, ()))
         tasks = self.tasks if kind == ALL else self.by_type.get(kind, (0, 0))[1]
         return self.intervals[kind] if tasks and not unplayed else None
@@ -131,8 +134,8 @@ def summarise(
     """Count the episodes of a run. An episode without an ending counts as NOT_RUN; one that was skipped does not count.
 
     ``known`` are all milestones of the environment, if they are the same for every task. ``unjudgeable`` maps reasons
-    to the number of tasks that were not played because nothing can judge them. ``figures`` are the classes of the
-    planning method's own figures (statistics). ``payoff`` is the cost of a solved task.
+    to the number of tasks that were not played because this installation cannot judge them. ``figures`` are the classes
+    of the planning method's own figures (statistics). ``payoff`` is the cost of a solved task.
     """
     figures = figures_of() if figures is None else figures
     counted = [row for row in rows if not row.is_skipped]
@@ -176,7 +179,7 @@ def summarise(
 
 
 def count_claims(rows: Sequence[TaskClaim]) -> ClaimCounts | None:
-    """Count the claims of a run; None if there are none that a verdict could contradict."""
+    """Count the claims of a run. Return None if there is no claim that a verdict could contradict."""
     if all(row.claim == NO_CLAIM or not row.played for row in rows):
         return None
     counts = Counter((row.claim, row.solved) for row in rows if row.played)
@@ -227,9 +230,9 @@ def mean_actions(rows: Iterable[Result]) -> float | None:
 
 
 def mean_errors(rows: Iterable[Result]) -> float | None:
-    """Return the mean number of cells (pieces of plan code run in one go) that ended in an error (AutoManual, table 3).
+    """Return the mean number of cells that ended in an error (AutoManual, table 3), over the played episodes.
 
-    Only episodes that were played count.
+    A cell is a piece of plan code that is run as a unit.
     """
     return mean_of(row.ending.error_steps for row in rows if row.outcome.played)
 

@@ -29,6 +29,7 @@ from planbook.store import Event
 
 FORMULATING = "formulate/"
 KNOWN = ("rules", "skills", "reflections", "procedures")
+"""The parts of knowledge that are counted after each task of a run of `planbook build`."""
 
 
 def _model(body: Any) -> str:
@@ -62,7 +63,7 @@ class RunResults:
     formulating: Spending = NOTHING
     """The part of ``outside_cost`` that was spent on writing manuals."""
     steps: list[BuildingState] = field(default_factory=list)
-    """What a building run (`planbook build`) knew after each task, and its cost until then."""
+    """What a run of `planbook build` knew after each task, and what it had spent until then."""
     costs: dict[str, dict[str, Spending]] = field(default_factory=lambda: {kind: {} for kind in CALL_FACTS})
     """Maps "role", "model" and "prompt" to the spending of each of them; a prompt is a template or a graph's node."""
     answered: dict[str, None] = field(default_factory=dict)
@@ -71,8 +72,8 @@ class RunResults:
     """Maps names of software to the versions that the environment reported."""
     first: float | None = None
     last: float | None = None
-    """Times of the first and the last event that was played, in seconds since 1970."""
-    _built: Spending = NOTHING
+    """Times of the first and the last event, in seconds since 1970. The list of episodes does not count."""
+    _spent_without_manual: Spending = NOTHING
     _known: dict[str, dict[str, int]] = field(default_factory=dict)
     """Maps groups of tasks, for which rules are learned separately, to counts of what was learned."""
     _time: PlayedTime = field(default_factory=PlayedTime)
@@ -141,24 +142,24 @@ class RunResults:
         if event.scope.startswith(FORMULATING):
             self.formulating += cost
         else:
-            self._built += cost
+            self._spent_without_manual += cost
         if event.kind == "ask":
             for kind, name_of in CALL_FACTS.items():
                 totals, name = self.costs[kind], name_of(event.body)
                 totals[name] = totals.get(name, NOTHING) + cost
 
     def _add_step(self, index: int, body: Any) -> None:
-        """Add what a building run knows after learning from an episode."""
+        """Add what a run of `planbook build` knows after learning from an episode."""
         assert self.run.config.learning is not None
         group = group_of(self.run.config.learning, self.episodes[index].entry.task.type)
         self._known[group] = {name: len(body["knowledge"][name]) for name in KNOWN}
         counts = {name: sum(known[name] for known in self._known.values()) for name in KNOWN}
-        spent = {name: getattr(self._built, name) for name in ("calls", "tokens", "actions", "money")}
+        spent = {name: getattr(self._spent_without_manual, name) for name in ("calls", "tokens", "actions", "money")}
         self.steps.append(BuildingState(tasks=index + 1, **spent, **counts))
 
     @property
     def counted(self) -> list[Result]:
-        """The rows without tasks that a building run skipped."""
+        """The rows of all episodes, except those that a run of `planbook build` skipped."""
         return [row for row in self.episodes.values() if not row.is_skipped]
 
     def so_far(self) -> "RunResults":
@@ -170,7 +171,7 @@ class RunResults:
 
     @property
     def skipped(self) -> int:
-        """The number of tasks that a building run skipped because their type had been solved often enough."""
+        """The number of tasks that a run of `planbook build` skipped, since their type had been solved often enough."""
         return sum(row.is_skipped for row in self.episodes.values())
 
     @property
@@ -205,7 +206,7 @@ class RunResults:
         return sum((row.cost for row in self.episodes.values()), self.outside_cost)
 
     def building_cost(self) -> BuildingCost:
-        """Return the cost of a building run after each task. Raises BadArgument for any other run."""
+        """Return the cost of a run of `planbook build` after each task. Raises BadArgument for any other run."""
         run = self.run
         if not self.is_building_run:
             raise BadArgument(
@@ -224,11 +225,12 @@ class RunResults:
 
     @cached_property
     def earlier_learning(self) -> Mapping[Path, Spending] | None:
-        """Maps the building runs from which this run has its knowledge to what they had spent when this run began.
+        """Maps each run of `planbook build` that this run's knowledge comes from to its spending before this run began.
 
-        It includes the runs that those runs built on. It is empty for the shipped library, and for a folder in which
-        this run found no knowledge. It is None if another library is no run of `planbook build`, if one of the runs
-        cannot be read, or if this run was imported, and so has only the name of its library.
+        The runs whose knowledge those runs used are included. The dict is empty for the shipped library, and for a
+        folder in which this run found no knowledge. The value is None if any other library is not a run of
+        `planbook build`, if one of the runs cannot be read, or if this run was imported, since only the name of its
+        library is then known.
         """
         config, made_of = self.run.config, self.run.made_of
         names = ["a library"] if made_of is None else made_of.knowledge  # an older planbook did not record them
@@ -295,7 +297,10 @@ def read_run(run: Run, name: str = "", price: Pricing | None = None, *, until: f
 
 
 def read_folder(folder: Path, price: Pricing | None = None) -> RunResults:
-    """Read the run in a folder, and close it. Events outside episodes are not kept. Raises BadRun."""
+    """Read the run in a folder, and close it. Events outside episodes are not kept.
+
+    Raises BadRun if the run cannot be read.
+    """
     with closing(Run.open(folder)) as run:
         results = read_run(run, str(folder), price)
     results.outside.clear()

@@ -1,8 +1,8 @@
 """A run on disk: everything that one command did, in one folder.
 
-- ``run`` has an open run, and reads the endings of its episodes.
+- ``run`` creates, opens and closes runs, and reads the endings of their episodes.
 - ``folder`` creates and claims the folder, reads and writes run.json, and finds the files that run.json names.
-- ``installed`` has the versions of the software, and finds what has changed since the run began.
+- ``installed`` reads the versions of installed software, and finds what has changed since the run began.
 """
 
 from typing import TYPE_CHECKING

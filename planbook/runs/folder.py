@@ -31,7 +31,7 @@ RETRY_SECONDS = 0.05
 def new_folder(config: Config, runs: Path = RUNS, name: str = "") -> Path:
     """Create a folder named after the current time and ``name`` (by default, the environment and the planner).
 
-    Raises BadRun.
+    Raises BadRun if the folder cannot be created.
     """
     name = name or f"{Path(config.env.partition(':')[0]).stem}-{Path(config.planner.partition(':')[0]).stem}"
     stem = f"{datetime.now():%Y%m%d-%H%M%S}-{name}"
@@ -97,7 +97,7 @@ def _lock(descriptor: int, kind: int) -> None:
 
 
 ChangePath = Callable[[Path], Path]
-"""A function that returns another path for the path of a file or folder."""
+"""A function that maps the path of a file or folder to a new path."""
 SEARCHED_PARENTS = 4
 """Number of folders above the run's own that are searched for moved files."""
 EXECUTED = (".py", ".json")
@@ -109,8 +109,8 @@ PROMPT_DIGITS = 16
 def with_current_paths(config: Config, folder: Path, digests: Collection[str] = ()) -> Config:
     """Return the configuration with the current paths of its environment, method, library, scripts and recordings.
 
-    A path that exists is kept. Otherwise, the end of the path is looked for in the folders above the run's own, and in
-    the current folder. A file that would be executed must have one of the recorded ``digests``.
+    A path that exists is kept. Otherwise, the last parts of the path are searched for in the folders above the run's
+    folder, and in the current folder. A file that would be executed must have one of the recorded ``digests``.
     """
     return with_paths(config, lambda path: _find(path, folder, digests))
 
@@ -178,11 +178,11 @@ def _has_digest(path: Path, digests: Collection[str]) -> bool:
 
 
 class RunInputs(BaseModel):
-    """The inputs of a run apart from versions. Each field but ``seeds`` maps names to SHA-256 digests (short for
-    prompts).
+    """The inputs of a run, apart from versions of software.
 
-    ``knowledge`` has the library, the examples that learning starts from, and demonstrations; ``models`` has recordings
-    and scripts. ``seeds`` maps names to seeds: the run's own seed, and the seed sent to each role's model in the first
+    Each field except ``seeds`` maps names to SHA-256 digests, which are shortened for prompts. ``knowledge`` covers the
+    library, the examples that learning starts from, and demonstrations. ``models`` covers recordings and scripts of
+    replies. ``seeds`` maps names to seeds: the run's own seed, and the seed sent to each role's model in the first
     repeat. The seeds of tasks are in the tasks.
     """
 
@@ -197,7 +197,7 @@ class RunInputs(BaseModel):
 
     @property
     def digests(self) -> frozenset[str]:
-        """The digests of data, prompts and models, among them those of all files of the user."""
+        """The digests of data, prompts and models. They include the digests of all files that the user provides."""
         return frozenset({*self.data.values(), *self.prompts.values(), *self.models.values()} - {""})
 
 
@@ -275,12 +275,12 @@ class RunFile(BaseModel):
     reworded_replies: int = Field(default=0, exclude_if=lambda number: not number)
     """Number of recorded replies to prompts whose wording has changed since."""
     unjudgeable: dict[str, int] = Field(default_factory=dict, exclude_if=lambda counts: not counts)
-    """Number of selected tasks that are not played because the environment cannot judge them, by reason."""
+    """Maps reasons to the number of selected tasks that are not played because the environment cannot judge them."""
     answering: str = Field(default="", exclude_if=lambda action: not action)
     """The environment's action that delivers an answer. Recorded only if the environment is neither shipped nor
     installed, because then it is not loaded when a run is read."""
     milestones: tuple[str, ...] = Field(default=(), exclude_if=lambda names: not names)
-    """All milestones of such an environment."""
+    """All milestones of the environment. Recorded in the same cases as ``answering``."""
     forked: Fork | None = Field(default=None, exclude_if=lambda forked: forked is None)
     """Set for a run of one episode that continues from a recorded action."""
     imported: Imported | None = Field(default=None, exclude_if=lambda imported: imported is None)
@@ -288,7 +288,10 @@ class RunFile(BaseModel):
 
     @classmethod
     def read(cls, folder: Path) -> Self:
-        """Read the file in a run's folder, with the current paths of files that were moved with it. Raises BadRun."""
+        """Read the file in a run's folder, with the current paths of files that were moved with the folder.
+
+        Raises BadRun if the file cannot be read.
+        """
         try:
             file = cls.model_validate_json((folder / CONFIG_FILE).read_text(encoding="utf-8"))
             digests = file.made_of.digests if file.made_of else frozenset[str]()

@@ -21,7 +21,7 @@ HERE = Path(__file__).resolve().parents[1]
 HOME = HERE.parent
 CODE_FILES = ("*.py", "*.j2", "*.yaml", "*.js")
 DIGITS = 12
-"""Number of digits that are recorded of a commit or digest."""
+"""Number of digits of a commit or digest that are recorded."""
 GIT_SECONDS = 5.0
 """Time limit for a git command. If it takes longer, the files are read instead."""
 
@@ -69,7 +69,7 @@ DECISIVE = ("data", "prompts", "knowledge")
 
 
 class InputChange(NamedTuple):
-    """A changed version or digest: the recorded one and the current one. None stands for a part that does not exist."""
+    """A changed version or digest: the recorded one and the current one, each of which is None if it does not exist."""
 
     part: str
     name: str
@@ -90,12 +90,12 @@ def changed_versions(then: Mapping[str, str], now: Mapping[str, str]) -> list[In
 
 
 def changes(then: RunInputs | None, now: RunInputs) -> list[InputChange]:
-    """Return the changed inputs; none for a run of an older planbook, which did not record them."""
+    """Return the changed inputs. The list is empty for a run of an older planbook, which did not record its inputs."""
     found = list[InputChange]()
     for part in NAMES if then else ():
         before, after = getattr(then, part), getattr(now, part)
-        every = (InputChange(part, name, before.get(name), after.get(name)) for name in {**before, **after})
-        found += [change for change in every if change.then != change.now]
+        inputs = (InputChange(part, name, before.get(name), after.get(name)) for name in {**before, **after})
+        found += [change for change in inputs if change.then != change.now]
     return found
 
 

@@ -48,7 +48,7 @@ STORE_FILE = "run.db"
 PRICES_FILE = "prices.json"
 """The price table that was given to the run, if any."""
 FORMULATOR_SHARE = 0.1
-"""A building run (`planbook build`) keeps this share of its budget for its manual, unless another share is given."""
+"""A run of `planbook build` keeps this share of its budget for its manual, unless another share is given."""
 PAUSED = "paused"
 """Key that marks a pause in an event that otherwise ends an invocation."""
 OWN_FILES = (CONFIG_FILE, f"{CONFIG_FILE}.*{TEMPORARY}", STORE_FILE, f"{STORE_FILE}-*", "run.new")
@@ -85,9 +85,9 @@ class Run:
         """Create a run in a folder, or open the existing one if it has the same configuration. Raises BadRun.
 
         ``store`` is the URL of a PostgreSQL database for the events; a wrong URL raises BadArgument, and a missing
-        driver MissingRequirement. ``made_of`` are the digests of the inputs, ``rerun_of`` is the folder of the run that
-        this one repeats, ``forked`` is the action after which the only episode continues, and ``unjudgeable`` maps
-        reasons to the number of tasks that were left out for them.
+        driver raises MissingRequirement. ``made_of`` has the digests of the inputs. ``rerun_of`` is the folder of the
+        run that this one repeats. ``forked`` names the action after which the only episode continues. ``unjudgeable``
+        maps reasons to the number of tasks that were left out for these reasons.
 
         ``run.json`` is written last. In a folder without it, files of planbook are leftovers, and are deleted. Any
         other file raises BadRun.
@@ -104,7 +104,7 @@ class Run:
                 cleanup.close()
                 return cls._open_same(folder, config, store)
             if foreign := sorted(name for name in files if not any(fnmatchcase(name, own) for own in OWN_FILES)):
-                raise BadRun(f"{folder} holds no run, but {foreign[0]}; name another folder with --out")
+                raise BadRun(f"{folder} holds other files ({foreign[0]}) and no run; name another folder with --out")
             for name in files:
                 (folder / name).unlink()
             schema = create_schema(store) if store else None
@@ -167,7 +167,7 @@ class Run:
 
     @property
     def price(self) -> Pricing:
-        """The function that prices replies by the run's table. Raises BadPrices."""
+        """The function that prices replies by the run's table. Raises BadPrices if the table is invalid."""
         return prices_from(self.prices)
 
     @property
@@ -224,7 +224,7 @@ class Run:
         self._record_invocation(note or {})
 
     def _with_manual_share(self, budget: Budget) -> Budget:
-        """Return the budget. If it is that of a building run, it keeps a share for the manual."""
+        """Return the budget. If this is a run of `planbook build`, reserve a share of its limits for the manual."""
         if self.config.learning is None or budget == Budget() or budget.formulator is not None:
             return budget
         return budget.model_copy(update={"formulator": FORMULATOR_SHARE})
@@ -257,7 +257,7 @@ class Run:
         self.invocations.append(body)
 
     def journal(self, path: str, watch: Watch | None = None) -> EpisodeJournal:
-        """Return the journal of a scope. The cost of new events counts, and the events are passed to ``watch``."""
+        """Return the journal of a scope. New events are counted in the run's spending, and passed to ``watch``."""
 
         def metered(kind: EventKind, body: Body) -> None:
             self.meter.count(kind, body)
@@ -294,11 +294,11 @@ class Run:
 DIVERGED = "diverged"
 """Cause of an ending that does not count: the episode's record could not be repeated, so a new attempt began."""
 AGAIN = "again"
-"""Key in the event of an invocation that plays episodes again, for the scopes of the endings that no longer count."""
+"""Key in the event of an invocation that plays episodes again. Its value lists the endings that no longer count."""
 
 
 def _declarations(env: str) -> dict[str, Any]:
-    """Return what run.json records about an environment that is neither shipped nor installed, for reading alone."""
+    """Return facts to record about an environment that is neither shipped nor installed. Readers need not load it."""
     if env in known_environments():
         return {}
     try:
@@ -315,7 +315,7 @@ def superseded_scopes(run: Run) -> frozenset[str]:
 
 
 def recorded_endings(run: Run) -> dict[int, Ending]:
-    """Return a dict that maps the indices of episodes to their endings; if there are several, to the last one."""
+    """Return a dict that maps the index of each ended episode to its ending. If it has several, the last one counts."""
     endings: dict[int, Ending] = {}
     excluded = superseded_scopes(run)
     for row in run.store.events("task", "outcome"):
@@ -336,7 +336,7 @@ def last_path(run: Run, entry: Entry) -> str:
 
 
 def broken_paths(run: Run) -> list[str]:
-    """Return the scopes of the BROKEN endings. Raises BadArgument for a building run."""
+    """Return the scopes of the BROKEN endings. Raises BadArgument for a run of `planbook build`."""
     if run.config.learning is not None:
         raise BadArgument(
             f"{run.folder} is a building run: later knowledge depends on how these episodes ended; "

@@ -123,7 +123,7 @@ def test_formulating_is_counted_separately(library: Path, tmp_path: Path) -> Non
     before = invoke("cost", run, "--json").result
     formulated = invoke("formulate", run)
     assert formulated.returncode == 0
-    assert "No success process seems to cover: fetch_two." in formulated.printed
+    assert "No success process (rule with a working solution) seems to cover: fetch_two." in formulated.printed
     finished = invoke("cost", run, "--json")
     after = finished.result
     assert after["after"] == before["after"]
@@ -175,7 +175,7 @@ def test_coverage_names_types_without_rules_and_rules_that_are_never_cited(libra
     assert "rule_0" not in found["never_cited"]
     assert "Without a success process: fetch_two." in finished.printed
     built = invoke(*BUILD, *SMALL, "--out", library)
-    assert "No success process seems to cover: fetch_two." in built.printed
+    assert "No success process (rule with a working solution) seems to cover: fetch_two." in built.printed
     assert f"Never cited: {', '.join(found['never_cited'])}." in built.printed
     assert "Procedures for 2 of 2 task types" in built.printed
 

@@ -133,7 +133,7 @@ def test_unusable_sources_and_options_are_refused_and_leave_no_folder(played: Pa
         (("--from", tmp_path / "nothing"), "name the folder of a run"),
         (("--from", tmp_path), "name the folder of a run"),
         (("--from", lost, "--env", "alfworld"), "build without them: --no-procedures"),
-        (("--from", played, "--types", "nonsense"), "no episode of the chosen"),
+        (("--from", played, "--types", "nonsense"), "no episode belongs to the chosen"),
         (("--from", played, "--split", "all"), "leave out --split"),
         (("--from", played, "--planner", "deps"), "leave out --planner"),
     ]:

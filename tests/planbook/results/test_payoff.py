@@ -111,9 +111,9 @@ def test_a_run_whose_library_has_no_knowledge_is_a_baseline(home: Path, curve: F
     assert payoff(tmp_path / "without") is None, "it learned nothing"
     compared = invoke("compare", tmp_path / "without", home / "curve" / "after-4").printed
     assert "the tokens of learning are saved after" in compared
-    assert "The break-even point (pays) needs" not in compared
+    assert 'The break-even point (column "pays") needs' not in compared
     alone = invoke("stats", home / "curve" / "after-4").printed
-    assert "The break-even point (pays) needs a run that learned nothing" in alone
+    assert 'The break-even point (column "pays") needs a run that learned nothing' in alone
 
 
 def tokens(*folders: Path) -> int:
