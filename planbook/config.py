@@ -275,7 +275,7 @@ class Config(PlayingSettings):
 
     selection: Selection = Selection()
     repeats: int = Field(default=1, ge=1)
-    """How often every task is played. ``--repeats`` has a limit, which older runs may exceed."""
+    """How often every task is played. The option has a limit, which older runs may exceed."""
     actions: int = Field(ge=0)
     """Maximum number of actions of an episode."""
     after: int | None = Field(default=None, ge=0)
@@ -388,13 +388,8 @@ class PaperSettings(NamedTuple):
 
     def __str__(self) -> str:
         """Describe the settings in one line."""
-        actions = {} if self.actions is None else {"actions": self.actions}
-        groups = {
-            "planner": self.options,
-            "environment": self.env_options,
-            "sampling": self.sampling,
-            "episode": actions,
-        }
+        groups = {"planner": self.options, "environment": self.env_options, "sampling": self.sampling}
+        groups["episode"] = {} if self.actions is None else {"actions": self.actions}
         parts = [f"{title}: {_format_options(values)}" for title, values in groups.items() if values]
         return "; ".join((*parts, *([f"without {', '.join(self.without)}"] if self.without else [])))
 
