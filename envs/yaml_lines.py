@@ -67,7 +67,7 @@ def read_yaml(text: str) -> YamlFile | list[FileFault]:
     """Return the value of a YAML text, or its faults if it cannot be read."""
     if len(text) > MAX_CHARACTERS:
         return [FileFault(1, "", f"the file has {len(text):,} characters; at most {MAX_CHARACTERS:,} are allowed")]
-    reader = _Reader(text)
+    reader = _LineReader(text)
     try:
         value = reader.read()
     except MarkedYAMLError as error:
@@ -85,7 +85,7 @@ class _TooDeep(Exception):
     """Values are nested too deeply. The fault is already recorded."""
 
 
-class _Reader:
+class _LineReader:
     """Builds the value of a text from the events of ruamel's parser, with the line of each part."""
 
     def __init__(self, text: str) -> None:
