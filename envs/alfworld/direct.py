@@ -4,8 +4,7 @@ A test plays games in this engine and in textworld, and compares every reply. Th
 missing, since our actions never send them.
 """
 
-from collections.abc import Callable
-from itertools import product
+from collections.abc import Callable, Iterator
 from typing import cast
 
 from planbook.envs.alfworld import wording
@@ -74,18 +73,35 @@ class DirectEngine(GameEngine):
 
     def admissible(self) -> list[str]:
         """Return the commands that are admissible now, sorted."""
-        scene, state = self.scene, self.state
-        here = scene.neighbours.get(state.at, ())
-        held = {state.holding} if state.holding else set()
-        near = {*here, *held, *(thing for thing, holder in state.inside if holder in here)}
-        names = [scene.names[entity] for entity in near]
-        commands = {f"go to {scene.names[place]}" for place, location in scene.places.items() if location != state.at}
-        for form in wording.COMMANDS:
-            for things in product(names, repeat=form.count("* *")):
-                command = form.replace("* *", "{}").format(*things)
-                if self._carry_out(command):
-                    commands.add(command)
+        commands = {"inventory", "look", *self._commands_here(), *self._commands_with_held()}
+        commands.update(command for command, location in self.scene.go_commands if location != self.state.at)
         return sorted(commands)
+
+    def _commands_here(self) -> Iterator[str]:
+        scene, state = self.scene, self.state
+        for receptacle in scene.neighbours.get(state.at, ()):
+            name = scene.names[receptacle]
+            yield f"examine {name}"
+            if receptacle in scene.has("openable"):
+                yield f"{'close' if receptacle in state.opened else 'open'} {name}"
+            things = [thing for thing, holder in state.inside if holder == receptacle]
+            yield from (f"use {scene.names[thing]}" for thing in things if thing in scene.has("toggleable"))
+            if state.holding is None and self._is_accessible(receptacle):
+                movable = scene.has("pickupable")
+                yield from (f"take {scene.names[thing]} from {name}" for thing in things if thing in movable)
+
+    def _commands_with_held(self) -> Iterator[str]:
+        scene, dialect = self.scene, self.dialect
+        if not (thing := self.state.holding):
+            return
+        name = scene.names[thing]
+        yield f"examine {name}"
+        for receptacle in scene.neighbours.get(self.state.at, ()):
+            if self._fits(thing, receptacle):
+                yield f"{dialect.put} {name} {dialect.to} {scene.names[receptacle]}"
+            for verb, kinds in dialect.machines.items():
+                if scene.kinds[receptacle] in kinds and thing in scene.has(TREATABLE[verb]):
+                    yield f"{verb} {name} with {scene.names[receptacle]}"
 
     def _is_here(self, receptacle: str) -> bool:
         return self.scene.places.get(receptacle) == self.state.at
@@ -94,6 +110,11 @@ class DirectEngine(GameEngine):
         """Return whether the agent can now take things from a receptacle, and put things into it."""
         is_open = receptacle in self.state.opened or receptacle not in self.scene.has("openable")
         return is_open and self._is_here(receptacle)
+
+    def _fits(self, thing: str, receptacle: str) -> bool:
+        """Return whether the agent can now put a thing in or on a receptacle, if it holds the thing."""
+        kinds = self.scene.kinds
+        return self._is_accessible(receptacle) and (kinds[receptacle], kinds[thing]) in self.scene.can_contain
 
     # The commands. Each method returns the outcome.
 

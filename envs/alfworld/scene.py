@@ -79,6 +79,11 @@ class GameScene:
             receptacles[self.places[receptacle]].append(receptacle)
         return {location: tuple(names) for location, names in receptacles.items()}
 
+    @cached_property
+    def go_commands(self) -> tuple[tuple[str, str], ...]:
+        """Pairs of the command for going to a receptacle, and the location of the receptacle."""
+        return tuple((f"go to {self.names[receptacle]}", location) for receptacle, location in self.places.items())
+
     def has(self, predicate: str) -> Names:
         """Return the entities for which a unary predicate is true."""
         return self.predicates.get(predicate, _NONE)

@@ -205,7 +205,7 @@ def first_text(intro: str, goal: str) -> str:
     return f"{paper_text(room)}\nYour task is to: {goal}."
 
 
-COMMANDS = {
+_COMMANDS = {
     "go to * *": "go_to",
     "open * *": "open",
     "close * *": "close",
@@ -221,7 +221,7 @@ COMMANDS = {
     "examine * *": "examine",
 }
 """Maps the form of each command to its action. The commands ``slice`` and ``help`` have none."""
-FORMS = {re.compile(form.replace("* *", r"([a-z]+ \d+)")): (form.split()[0], name) for form, name in COMMANDS.items()}
+FORMS = {re.compile(form.replace("* *", r"([a-z]+ \d+)")): (form.split()[0], name) for form, name in _COMMANDS.items()}
 """Maps the pattern of each command to its verb and its action."""
 
 
