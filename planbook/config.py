@@ -394,8 +394,5 @@ class PaperSettings(NamedTuple):
         return "; ".join((*parts, *([f"without {', '.join(self.without)}"] if self.without else [])))
 
 
-NO_PAPER = PaperSettings()
-
-
 def _format_options(values: Mapping[str, JsonValue]) -> str:
     return ", ".join(f"{name}={json.dumps(value)}" for name, value in values.items())

@@ -17,7 +17,6 @@ from planbook.config import (
     GIVEN,
     LEARNED_LIBRARY,
     LIBRARIES,
-    NO_PAPER,
     UNTYPED,
     BuildingSettings,
     Config,
@@ -37,6 +36,8 @@ from planbook.option_values import Option, option, option_of, validate
 from planbook.planner import DEFAULT_ROLE, Sampling, method
 from planbook.runs import RunFile, change_path_in_model, change_path_in_name, is_run
 from planbook.workers import Execution
+
+NO_PAPER = PaperSettings()
 
 
 def _numbers_of(flag: str) -> Callable[[Any], Any]:
