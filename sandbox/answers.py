@@ -168,7 +168,7 @@ class Answers:
         self._specs, self._attributes, self._guarded = specs, attributes, guarded
         self._cells, self._guesser = 0, Guesser()
         self._last_file, self._context = "", CompileContext(modules=modules)
-        """The file name of the code that ran last, and what must be known about it to compile the next part."""
+        """The file name of the code that ran last, and what must be known about it to compile later code."""
         self._clock, self._shown, self._last_attributes = EPOCH, dict[str, JsonValue](), b""
 
     @property

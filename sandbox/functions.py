@@ -108,7 +108,7 @@ class ArgumentChecker:
         self._checks = {p.name: ParameterChecker(p.name, p.annotation) for p in parameters}
         positional = [p for p in parameters if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
         self._by_position = tuple(self._checks[p.name] for p in positional)
-        self._required = sum(p.default is p.empty for p in positional)
+        self._required_count = sum(p.default is p.empty for p in positional)
         self._mutable = [p.name for p in parameters if isinstance(p.default, MUTABLE)]
         self._simple = len(positional) == len(parameters) and not self._mutable
 
@@ -119,7 +119,7 @@ class ArgumentChecker:
 
         Most calls have only positional arguments, so there is a fast path for them.
         """
-        if self._simple and not kwargs and self._required <= len(args) <= len(self._by_position):
+        if self._simple and not kwargs and self._required_count <= len(args) <= len(self._by_position):
             return [check(function, value, guess) for check, value in zip(self._by_position, args, strict=False)], {}
         try:
             bound = self._signature.bind(*args, **kwargs)

@@ -54,7 +54,7 @@ class Mechanism:
 def read_mechanisms(refusals: Mapping[str, str]) -> dict[str, Mechanism]:
     """Return a dict that maps the name of every mechanism to the mechanism.
 
-    ``refusals`` maps the name of each mechanism that was tried to "" if it is granted, or to the reason why it is not.
+    ``refusals`` maps the name of a mechanism to "" if it is granted, or to the reason why it is not.
     """
     reasons = {name: refusals.get(name, "not tried") for name in ALL_MECHANISMS}
     return {name: Mechanism(name, not reason, name in REQUIRED, reason) for name, reason in reasons.items()}
@@ -208,7 +208,7 @@ class Sandbox:
         return Zygote(guarded=self._language_layer, disabled=self._disabled, modules=self._modules)
 
     def _renew_zygote(self) -> None:
-        """If the zygote has ended, replace it. Raises WorkerFailed if this fails, or SandboxClosed."""
+        """If the zygote has ended, replace it and its workers. Raises WorkerFailed if this fails, or SandboxClosed."""
         with self._lock:
             if self._closed:
                 raise SandboxClosed(CLOSED)

@@ -205,8 +205,8 @@ main(control, **config)
 
 It receives its configuration through a socket, its standard input, and not as arguments: the length of the arguments
 would affect the memory layout, which must be the same every time. It imports only the worker's modules, not
-``sandbox/__init__`` and its imports. It disables the hooks with which the standard library renews
-random numbers and locks at a fork, since they take longer than the fork itself and no worker needs them.
+``sandbox/__init__`` and its imports. It disables the hooks with which the standard library renews random numbers and
+locks at a fork, since they take longer than the fork itself and no worker needs them.
 """
 FLAGS = ("-S", "-s", "-P")
 """Options with which Python imports only the standard library, and runs no code of installed packages at start-up.

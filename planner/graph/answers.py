@@ -145,7 +145,7 @@ def _mapping_shape(spec: Mapping[Any, Any]) -> Shape:
     if not spec:
         raise ValueError("there are no fields in {}; write `any` for any JSON")
     if not all(isinstance(name, str) for name in spec):
-        raise ValueError("the names of fields must be strings; quote them")
+        raise ValueError("the names of fields must be texts; quote them")
     if "*" in spec:
         if len(spec) > 1:
             raise ValueError('"*" stands for any name; it cannot be combined with other fields')

@@ -216,10 +216,10 @@ class _Checks:
     def _source(
         self, source: Template | Expression, where: YamlPath, place: _NodePlace, own: Shapes, *, optional: bool = True
     ) -> Iterator[PlacedFault]:
-        """Yield the faults of a template or an expression. ``own`` maps the variables that exist only in it to
-        their shapes.
+        """Yield the faults of a template or an expression.
 
-        With ``optional``, the source may use optional parts of answers without a default.
+        ``own`` maps the variables that only this source has to their shapes. With ``optional``, the source may use
+        optional parts of answers without a default.
         """
         shapes = self._shapes(place, own)
         for look_up in dict.fromkeys(source.look_ups):

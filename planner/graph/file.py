@@ -161,12 +161,12 @@ def _model_at(where: YamlPath) -> type[BaseModel]:
 _MODELS: Mapping[str, type[BaseModel]] = {"if": IfBranch, "each": EachLoop, "nodes": GraphNode, "node": BaseNode}
 _MESSAGES = {
     "missing": "this is required",
-    "is_instance_of": "this must be a string; quote it, or start it with | and continue on the next line",
-    "string_type": "this must be a string; quote it, or start it with | and continue on the next line",
+    "is_instance_of": "this must be a text; quote it, or start it with | and continue on the next line",
+    "string_type": "this must be a text; quote it, or start it with | and continue on the next line",
     "dict_type": "this must be a mapping: names, each followed by a colon and a value",
     "model_type": "this must be a mapping: names, each followed by a colon and a value",
     "model_attributes_type": "this must be a mapping: names, each followed by a colon and a value",
-    "tuple_type": "this must be a list: [a, b], or one line for each item that starts with a dash",
+    "tuple_type": "this must be a list: [a, b], or one line with a dash for each item",
     "int_type": "this must be a whole number",
     "int_parsing": "this must be a whole number",
     "greater_than_equal": "this must be 1 or more",

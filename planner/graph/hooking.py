@@ -89,7 +89,7 @@ def call_hook(hooks: Hooks, name: str, *arguments: Any, passed_on: type[Exceptio
 
 
 def find_hook(name: str, folder: Path) -> Callable[..., Any]:
-    """Return the hook with that name. If the name contains a file, it is looked up in the folder and executed.
+    """Return the hook with that name. If it names a file, the path is relative to the folder. The file is executed.
 
     Raises GraphError if there is no such hook, or if its file fails.
     """
@@ -115,7 +115,8 @@ def hook_problem(name: str, folder: Path) -> str:
     names = [module_info.name for module_info in pkgutil.iter_modules(shipped.__path__)]
     if not dot or module not in names:
         known = ", ".join(sorted(names)) or "none"
-        return f"there is no hook {name}{suggestion(module, names)} Write FILE.py:function, or a function of: {known}"
+        advice = f"Write FILE.py:function, or MODULE.function with one of the modules: {known}"
+        return f"there is no hook {name}{suggestion(module, names)} {advice}"
     return _missing(name, function, _functions(vars(importlib.import_module(f"{shipped.__name__}.{module}"))))
 
 

@@ -94,7 +94,7 @@ class BaseNode(_GraphModel):
 
     @property
     def hooks(self) -> Mapping[str, str]:
-        """Maps each of ``compose``, ``check`` and ``finish`` that the node has to the name of the hook."""
+        """Maps ``compose``, ``check`` and ``finish``, as far as the node has them, to the names of hooks."""
         return {key: name for key in HOOKS if (name := getattr(self, key))}
 
 
@@ -135,7 +135,7 @@ class GraphNode(BaseNode):
     when: Value | None = None
     """If this condition is false, the node is skipped."""
     every: int = Field(default=1, ge=1)
-    """The node is asked only in every n-th pass, beginning with the first."""
+    """The node is skipped in all passes but every n-th, beginning with the first."""
     otherwise: JsonValue = Field(alias="else", default=None)
     """The answer that is used if the node is skipped and has no answer yet."""
     branches: tuple[IfBranch, ...] = Field(alias="if", default=())

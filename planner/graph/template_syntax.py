@@ -32,7 +32,7 @@ _REFUSED = {
 }
 
 _ALWAYS = {nodes.If: "test", nodes.CondExpr: "test", nodes.For: "iter", nodes.And: "left", nodes.Or: "left"}
-"""Maps the kinds of nodes of which only one part is always evaluated to this part."""
+"""Maps each kind of node of which only one part is always evaluated to the name of that part."""
 
 
 def suggestion(name: str, known: Iterable[str]) -> str:
@@ -118,7 +118,7 @@ def truths(node: nodes.Node) -> Iterator[str]:
 
 
 def comparisons(tree: nodes.Node) -> Iterator[tuple[str, JsonValue]]:
-    """Yield each path that is compared with a constant, with the constant."""
+    """Yield each path that is compared with a constant, and the constant."""
     for node in tree.find_all(nodes.Compare):
         path = _path(node.expr)
         for operand in node.ops[:1] if path else ():

@@ -39,7 +39,7 @@ DATABASE = "db"
 MAX_CHARACTERS = 1_000_000
 """Maximum number of characters of a rendered text, and of each intermediate text."""
 MAX_ITEMS = 100_000
-"""Maximum number of items that one rendering goes through, in all its loops and filters."""
+"""Maximum number of items that one rendering goes through, in all its loops, look-ups and filters."""
 MAX_NUMBER = 10**15
 """The largest number allowed in a calculation."""
 _COUNTED, _RESULT = "counted", "result"

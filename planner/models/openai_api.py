@@ -166,10 +166,10 @@ class OpenAIModel:
         ) as chunks:
             return read_stream(chunks, listener)
 
-    def _chunks(self, body: dict[str, Any], max_tokens: int) -> Iterator[Mapping[str, Any]]:
+    def _chunks(self, body: dict[str, Any], context: int) -> Iterator[Mapping[str, Any]]:
         """Yield the pieces of a reply as plain JSON. Each object of the SDK would take half a millisecond."""
         stream = self._client.post("/chat/completions", cast_to=object, body=body, stream=True, stream_cls=EventStream)
-        return read_chunks(stream, max_tokens, streamed="stream" in body)
+        return read_chunks(stream, context, streamed="stream" in body)
 
     def _reply(self, received: ReplyParts, messages: Sequence[Message], seconds: float) -> Reply:
         """Return the reply. If the server's name for its model is a path, only its last part is used."""

@@ -282,14 +282,14 @@ class EventStream(openai.Stream[object]):
             yield event
 
 
-def read_chunks(stream: EventStream, max_tokens: int, *, streamed: bool) -> Iterator[Mapping[str, Any]]:
+def read_chunks(stream: EventStream, context: int, *, streamed: bool) -> Iterator[Mapping[str, Any]]:
     """Yield the JSON objects of a stream, and then close it. ``streamed`` tells whether a stream was asked for.
 
-    Raises BrokenStream if it cannot be read, EndlessReply if it is too long for ``max_tokens``, OtherApi if the server
-    does not speak OpenAI's API, or openai.APIError if the stream contains an error.
+    Raises BrokenStream if it cannot be read, EndlessReply if it is too long for a context of ``context`` tokens,
+    OtherApi if the server does not speak OpenAI's API, or openai.APIError if the stream contains an error.
     """
     response: Any = stream.response
-    response.iter_bytes = partial(_bounded, response.iter_bytes, max_tokens)  # the SDK reads the body with it
+    response.iter_bytes = partial(_bounded, response.iter_bytes, context)  # the SDK reads the body with it
     kind = response.headers.get("content-type", "").partition(";")[0]
     empty = True
     with stream:
@@ -311,13 +311,13 @@ def read_chunks(stream: EventStream, max_tokens: int, *, streamed: bool) -> Iter
         yield {"choices": [{"finish_reason": "stop"}]}  # counts only if no reason was given
 
 
-def _bounded(read: Callable[[], Iterator[bytes]], max_tokens: int) -> Iterator[bytes]:
-    """Yield the pieces of a response. Raises EndlessReply if they are too long for ``max_tokens``."""
+def _bounded(read: Callable[[], Iterator[bytes]], context: int) -> Iterator[bytes]:
+    """Yield the pieces of a response. Raises EndlessReply if they are too long for a context of ``context`` tokens."""
     received = 0
     for piece in read():
         received += len(piece)
-        if received > MAX_TOKEN_BYTES * max_tokens:
-            raise EndlessReply(f"{received:,} bytes for a context of {max_tokens:,} tokens")
+        if received > MAX_TOKEN_BYTES * context:
+            raise EndlessReply(f"{received:,} bytes for a context of {context:,} tokens")
         yield piece
 
 

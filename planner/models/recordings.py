@@ -165,7 +165,7 @@ def read_recording(path: Path) -> tuple[Header, list[RecordedReply]]:
 
 
 def append(path: Path, header: Header, entry: RecordedReply) -> None:
-    """Add an entry durably. Remove an incomplete last line that an earlier crash has left.
+    """Add an entry, and wait until it is on the disk. Repair an incomplete last line that a crash has left.
 
     Raises ModelRefused if the file cannot be written.
     """

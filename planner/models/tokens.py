@@ -114,9 +114,9 @@ class Prices(Record):
         price = self.price(model)
         if price is None:
             return None
-        cached = price.input if price.cached is None else price.cached
+        cached_price = price.input if price.cached is None else price.cached
         uncached = usage.prompt - usage.cached
-        return (uncached * price.input + usage.cached * cached + usage.completion * price.output) / MILLION
+        return (uncached * price.input + usage.cached * cached_price + usage.completion * price.output) / MILLION
 
     def price(self, model: str) -> Price | None:
         """Return the price of a model, or None if it is unknown.

@@ -58,7 +58,7 @@ class Function:
 
 @dataclass(frozen=True)
 class Api:
-    """Everything that a plan may use: functions and attributes of the session, with dotted names, and ``names``."""
+    """Everything that a plan may use: functions and attributes of the session, by their names, and ``names``."""
 
     functions: tuple[Function, ...]
     attributes: frozenset[str] = frozenset()
@@ -100,7 +100,7 @@ class Api:
 
     @cached_property
     def roots(self) -> frozenset[str]:
-        """First parts of all dotted names: the objects and functions through which plans reach the session."""
+        """First parts of the names of functions and attributes. Through these, plans reach the session."""
         return frozenset(name.partition(".")[0] for name in (*self.functions_by_name, *self.attributes))
 
 

@@ -69,11 +69,11 @@ def dry_run(
 
     Never raises because of the plan.
 
-    ``code`` is a cell: a piece of plan code that runs as a unit. ``functions`` maps dotted names to the session's
-    functions, and ``attributes`` has the dotted names of its attributes. ``knowledge`` is what is known about the
-    environment at the start. ``values`` maps names to plain values; an object such as ``task`` is represented by a
+    ``code`` is a cell: a piece of plan code that runs as a unit. ``functions`` maps names, which may be dotted, to
+    the session's functions. ``attributes`` has the dotted names of its attributes. ``knowledge`` is what is known about
+    the environment at the start. ``values`` maps names to plain values; an object such as ``task`` is represented by a
     mapping of its attributes. ``helpers`` is code that has defined functions for the plan. ``earlier`` is the code of
-    the cells before this one. Any part of this code may have run, and ``knowledge`` already takes its actions into
+    the cells before this one. Any part of that code may have run, and ``knowledge`` already takes its actions into
     account.
     """
     walk = follow(code, functions, knowledge, attributes, values or {}, helpers, earlier)

@@ -278,7 +278,7 @@ def _is_data(value: Value) -> bool:
 
 
 def _bind_arguments(walk: Calls, function: DefinedFunction, arguments: CallArguments) -> dict[str, Value] | None:
-    """Return a dict that maps parameters to values, or None if the arguments do not fit or calls are not followed."""
+    """Return a dict that maps parameters to values, or None if they do not fit or the function is not followed."""
     if not arguments.is_complete or not effects.is_simple(function.node):
         return None
     signature = function.node.args

@@ -33,7 +33,7 @@ class Expressions(BaseWalk):
     """Evaluates expressions, and converts values of the dry run from and to plain Python values."""
 
     def plain(self, value: Value) -> Plain:
-        """Return a value as a plain Python value. Raises NotKnown if any part is unknown, or if there are too many."""
+        """Return a value as a plain Python value. Raises NotKnown if a part is unknown or there are too many parts."""
         return self._plain(value, count(1))
 
     def _plain(self, value: Value, parts: Iterator[int]) -> Plain:

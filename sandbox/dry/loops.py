@@ -17,7 +17,7 @@ from planbook.sandbox.dry.walk import LoopExits, PathEnded, WalkState, merge_sta
 MAX_ITERATIONS = 300
 """Maximum number of iterations of a loop that are followed one by one."""
 MAX_ENDLESS_ITERATIONS = 4
-"""The same maximum for loops such as ``while True``, which never end because of their condition."""
+"""The same maximum for a loop such as ``while True``, whose condition never ends it."""
 MAX_UNKNOWN_ITERATIONS = 3
 """Maximum number of iterations over unknown items that are followed. If one changes nothing, it is the last."""
 
@@ -134,9 +134,9 @@ class Loops(Calls):
         self._repeat(lambda: iteration(UNKNOWN), nodes)
 
     def _repeat(self, iteration: Callable[[], object], nodes: list[ast.AST]) -> None:
-        """Follow any number of iterations. The resulting state covers the points before and after each of them."""
+        """Follow any number of iterations. The resulting state describes the plan before and after each of them."""
         for _ in range(MAX_UNKNOWN_ITERATIONS):
-            state_before, flags_before = self.fork(), (self.blind, len(self.exposed_names))
+            state_before, exposure_before = self.fork(), (self.blind, len(self.exposed_names))
             try:
                 iteration()
             except PathEnded:
@@ -144,7 +144,7 @@ class Loops(Calls):
                 return
             self.state = merge_states(state_before, self.state)
             self.process_escaped()
-            if flags_before == (self.blind, len(self.exposed_names)) and not self.state.adds_to(state_before):
+            if exposure_before == (self.blind, len(self.exposed_names)) and not self.state.adds_to(state_before):
                 return
         self.assume_any_effects(nodes)
         final_state = self.fork()

@@ -57,9 +57,9 @@ class DryWalk(Loops):
             self.bind(node.target, self.evaluate(node.value))
         else:
             self.visit_parts(node.target)
-        self._follow_annotations([node.annotation])
+        self._assume_annotation_effects([node.annotation])
 
-    def _follow_annotations(self, annotations: list[ast.expr]) -> None:
+    def _assume_annotation_effects(self, annotations: list[ast.expr]) -> None:
         """If an annotation is computed when the code runs, assume that anything may have happened."""
         if any(map(_is_computed, annotations)):
             self.blind = True
@@ -134,7 +134,7 @@ class DryWalk(Loops):
     def visit_FunctionDef(self, node: ast.FunctionDef) -> None:
         value = self.visit_Lambda(node)
         arguments = [inner.annotation for inner in ast.walk(node.args) if isinstance(inner, ast.arg)]
-        self._follow_annotations([annotation for annotation in (*arguments, node.returns) if annotation])
+        self._assume_annotation_effects([annotation for annotation in (*arguments, node.returns) if annotation])
         for decorator in node.decorator_list:
             self.escape(self.evaluate(decorator), value)
             value = UNKNOWN

@@ -142,7 +142,7 @@ class SessionKnowledge(Protocol):
         """
 
     def merged_with(self, other: Self) -> Self:
-        """Return the facts that hold in both cases, if either this knowledge or the other one is true."""
+        """Return what is known if this knowledge or the other one is true, and it is unknown which."""
 
     def after_unknown_actions(self) -> Self:
         """Return what is still known after any number of unknown actions."""

@@ -301,7 +301,9 @@ def _compile_parts(tree: ast.Module, name: str, context: CompileContext) -> Comp
 MAX_CACHED = 16 << 20
 """Maximum total of cached source characters and bytes of compiled code."""
 MAX_CODE = 1 << 20
-"""Maximum bytes of compiled code. CPython multiplies constants: a thousand times ``"ab" * 2000`` would be 4 MB."""
+"""Maximum bytes of compiled code. CPython multiplies constants when it compiles: a thousand times ``"ab" * 2000`` would
+be 4 MB.
+"""
 MAX_TEXT = 300
 """Maximum number of characters of a fault's message."""
 

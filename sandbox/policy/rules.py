@@ -182,7 +182,7 @@ MEMBER_HINTS = {
     "io.open": _NO_FILES,
     "urllib.request": _NO_NETWORK,
 }
-"""Maps the dotted names of refused members of modules to hints. Other hints list the module's names."""
+"""Maps the dotted names of refused members of modules to hints. For others, hints suggest names of the module."""
 
 _THREAD = "plans run in one thread: call the function directly, without async and await"
 _IN_LOOPS = "break and continue work inside a for or while only"

@@ -46,9 +46,9 @@ class Statement:
 
 
 class StatementFinder:
-    """Finds statements in code that arrives line by line. Looks only at the first ``MAX_LINES`` lines.
+    """Finds statements in code that arrives line by line.
 
-    A longer plan is refused later.
+    It stops looking after ``MAX_LINES`` lines, since a longer plan is refused later.
 
     A statement is complete when the next one begins. A line that is not indented begins the next statement if CPython
     can parse the lines before it, and if it does not continue a statement, as ``else`` or a closing bracket does.

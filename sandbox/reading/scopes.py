@@ -48,7 +48,7 @@ class Binding:
     end_order: int | None = None
     """For ``except ... as name``: the order at which the handler ends, and Python deletes the name."""
     text_order: int = 0
-    """The order in the text, even if ``order`` is ANY_TIME. An earlier use sees the binding only in a common loop."""
+    """The order in the text, even if ``order`` is ANY_TIME. An earlier use sees it only if a loop contains both."""
 
 
 @dataclass(slots=True)

@@ -174,7 +174,7 @@ def _next_start(lines: Sequence[str], start: int) -> int:
 
 
 def _does_something(statement: ast.stmt) -> bool:
-    """Return whether a statement does something. Prose such as "Done" or "Answer: 42" is code that does nothing."""
+    """Return whether a statement does something. Prose such as "Done" or "Answer: 42" is parsed, but does nothing."""
     match statement:
         case ast.Expr(value=value) | ast.Raise(exc=value):
             return isinstance(value, ast.Call)

@@ -159,7 +159,7 @@ class Output(io.TextIOBase):
 
 
 def make_importer() -> Callable[..., object]:
-    """Return the ``__import__`` of plans. Call it after ``sys.stdout`` is replaced: plans get a copy."""
+    """Return the ``__import__`` of plans. Call it after ``sys.stdout`` is replaced: plans get a copy of ``sys``."""
     parts = {name: _partial_module(name) for name in PARTIAL_MODULES}
 
     def load_for_plan(

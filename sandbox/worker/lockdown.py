@@ -192,7 +192,7 @@ def undumpable() -> None:
 
 
 def landlock() -> None:
-    """Deny access to files. Newer kernels also deny TCP ports, and abstract sockets and signals of other processes."""
+    """Deny access to files. Newer kernels also deny TCP ports, abstract sockets of others, and signals to others."""
     syscall = LIBC.syscall
     abi = _check(syscall(SYS_LANDLOCK_CREATE_RULESET, None, 0, LANDLOCK_VERSION))
     files = (1 << LANDLOCK_FILES.get(abi, 16)) - 1

@@ -58,7 +58,7 @@ def all_actions(answer: JsonValue, database: GraphDatabase) -> JsonValue:
 
 
 def three_challenges(answer: JsonValue, database: GraphDatabase) -> JsonValue:
-    """Accept only exactly three challenges, rated from 1 to 5."""
+    """Accept only three challenges, each rated from 1 to 5."""
     challenges: Any = _mapping(answer)["challenges"]
     if len(challenges) != CHALLENGES:
         raise AfterQueryError(f"name exactly {CHALLENGES} challenges; there are {len(challenges)}")
@@ -223,7 +223,7 @@ IN_THE_HISTORY = frozenset({"s_obs", "s_vit", "s_action", "feed"})
 """Nodes whose answers are not shown, since the history and the feedback contain them."""
 NOTHING = "nothing yet"
 REPEATED = f"\n{LAST_OBSERVATION}"
-"""The feedback is cut off here, since what follows repeats the observation, which has its own section."""
+"""The feedback is cut off before this text. The rest repeats the observation, which has its own section."""
 ACTION_TABLE = "obs_current_actions"
 """The node that answers with a table of all actions."""
 
