@@ -280,8 +280,8 @@ def _check_spec(environment: type, spec: ActionSpec) -> ActionSpec:
         raise TypeError(f"{environment.__name__}.{spec.name} is a coroutine; write `def` instead of `async def`")
     if not spec.name.isidentifier() or keyword.iskeyword(spec.name) or spec.name.startswith("_"):
         raise TypeError(
-            f"{environment.__name__}: plans cannot call {spec.name!r}; give it a name that is no keyword and does not "
-            "begin with an underscore"
+            f"{environment.__name__}: plans cannot call {spec.name!r}; give it a name that is not a keyword and does "
+            "not begin with an underscore"
         )
     for parameter in list(inspect.signature(spec.function).parameters.values())[1:]:
         if parameter.kind is not inspect.Parameter.POSITIONAL_OR_KEYWORD:

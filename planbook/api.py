@@ -127,8 +127,7 @@ def run(*, verbose: bool = False, **settings: Any) -> PlayedRun:
     - ``out``: the run's folder. If it holds the same run, that run is resumed. ``resume`` names a run to resume.
 
     ``verbose`` prints what the command prints. A run that ends early (budget, Ctrl-C) is returned, too; see
-    ``PlayedRun.stopped``. A second Ctrl-C, while the run is stopping, raises KeyboardInterrupt
-    immediately.
+    ``PlayedRun.stopped``. A second Ctrl-C, while the run is stopping, raises KeyboardInterrupt immediately.
 
     Raises an error with the message that the command prints: BadArgument for a wrong value, BadRun for a folder that
     cannot be used, EnvsError, PlannerError (ModelError for an unavailable model), ManualsError or SandboxError.

@@ -115,7 +115,8 @@ def main() -> None:
     except click.NoSuchOption as error:
         from planbook.sandbox import nearest_names
 
-        suggestions = nearest_names(error.option_name, error.possibilities or (), 3)  # click's own depend on hyphens
+        # click's own suggestions also compare the hyphens
+        suggestions = nearest_names(error.option_name, error.possibilities or (), 3)
         click.NoSuchOption(error.option_name, possibilities=suggestions, ctx=error.ctx).show()
         sys.exit(2)
     except click.ClickException as error:

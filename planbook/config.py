@@ -2,7 +2,8 @@
 
 Each field is declared once: in ``PlayingSettings`` if it is recorded as it was given, in ``BuildingSettings`` if it is
 about learning, or in ``InvocationSettings`` if it may change on resume. A command or a caller fills in
-``planbook.settings.Settings``, and these settings make the ``Config`` that a run records.
+``planbook.settings.Settings``, and these settings make the ``Config`` that a run records. A command that continues the
+run must make the same one.
 """
 
 import json
@@ -283,7 +284,7 @@ class Config(PlayingSettings):
     paper: str = Field(default="", exclude_if=lambda paper: not paper)
     """The paper whose settings are the defaults (``--paper``)."""
     types: SourceOfTypes = Field(default="given", exclude_if=lambda types: types == GIVEN)
-    """Where task types and params come from: the environment, or plans and goals. These hide the environment's own."""
+    """Where task types and params come from: the environment, or plans and goals, which hide the environment's own."""
     goals: dict[str, str] = Field(default_factory=dict, exclude_if=lambda goals: not goals)
     """Maps task ids to other wordings of their goals. Planners get these instead of the environment's."""
     learning: LearningSettings | None = None

@@ -1,7 +1,7 @@
 """Validate and describe options, which are fields of pydantic models.
 
-Fields that are declared with ``option`` are options of the command line. Planners and environments have
-their own models, whose fields are given as NAME=VALUE.
+Fields that are declared with ``option`` are options of the command line. Planners and environments have their own
+models, whose fields are given as NAME=VALUE.
 """
 
 import json

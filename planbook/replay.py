@@ -39,8 +39,8 @@ NUMBER = re.compile(r"\d+")
 def is_renaming(recorded: Events, replayed: Events, ids: str) -> bool:
     """Return whether one consistent one-to-one renaming of ids turns the recorded episode into the replayed one.
 
-    A renaming changes only the numbers in a name. ``ids`` is the environment's pattern for names of
-    objects; if it is empty, the result is False.
+    A renaming changes only the numbers in an id. ``ids`` is the pattern of the ids that the environment declares; if it
+    is empty, the result is False.
     """
     if not ids:
         return False
@@ -59,7 +59,7 @@ def _essential(kind: str, body: Any) -> Any:
 
 
 class _Renaming:
-    """The pairs of old and new names found so far, in both directions."""
+    """The pairs of old and new ids found so far, in both directions."""
 
     def __init__(self, ids: str) -> None:
         self._ids = re.compile(rf"(?<!\w)({ids})(?!\w)")
@@ -67,7 +67,7 @@ class _Renaming:
         self._old_names: dict[str, str] = {}
 
     def fits(self, then: Any, now: Any) -> bool:
-        """Return whether two values differ only in renamed objects, whose names agree with the earlier pairs."""
+        """Return whether two values are the same except for ids, and the ids agree with the earlier pairs."""
         if isinstance(then, Mapping) and isinstance(now, Mapping):
             return then.keys() == now.keys() and all(self.fits(value, now[key]) for key, value in then.items())
         if isinstance(then, list | tuple) and isinstance(now, list | tuple):

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from planbook.planner import GivenCode
 
 MADE_OF = "made_of"
-"""Key in the event that begins an invocation; its value is the current inputs, if they have changed or changed back."""
+"""Key of the current inputs in the event that begins an invocation, if they have changed or changed back."""
 PUT_BACK = "restore the version that it was played with"
 
 
@@ -133,8 +133,8 @@ class Repeat(NamedTuple):
 def prepare_repeat(folder: Path, models: Mapping[str, str], *, recorded: bool, prices: Path | None) -> Repeat:
     """Prepare to play a run again. Raises BadRun if something that it needs is missing.
 
-    ``models`` maps roles to models that replace the run's own. If ``recorded``, all other roles are answered by
-    the replies that the run recorded.
+    ``models`` maps roles to models that replace the run's own. If ``recorded``, the replies that the run
+    recorded answer for all other roles.
     """
     with closing(Run.open(folder)) as run:
         if run.imported:

@@ -151,7 +151,7 @@ class Settings(PlayingSettings, BuildingSettings, InvocationSettings):
         return name in self.model_fields_set
 
     def refuse(self, source: str, names: Collection[str]) -> None:
-        """Raise BadArgument if any of these fields was given; the option ``source`` already determines their values."""
+        """Raise BadArgument if any of these fields was given although ``source``, such as "--from", determines them."""
         fields = type(self).model_fields
         refused = [name for name in fields if name in names and self.was_given(name)]
         if refused:
@@ -320,7 +320,7 @@ class Settings(PlayingSettings, BuildingSettings, InvocationSettings):
             return self.library
         folder = Path(self.library).resolve()
         if not folder.is_dir():
-            raise BadArgument(f"--library {self.library}: no such folder; name one, or {' or '.join(LIBRARIES)}")
+            raise BadArgument(f"--library {self.library}: no such folder; name another, or {' or '.join(LIBRARIES)}")
         return str(folder)
 
     def sampling_by_role(self, defaults: Mapping[str, JsonValue] = {}) -> dict[str, Sampling]:

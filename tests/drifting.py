@@ -108,7 +108,7 @@ def answer(messages: Sequence[Message], sampling: Sampling) -> str:
 
 
 def answer_with_unnamed_constant(messages: Sequence[Message], sampling: Sampling) -> str:
-    """Reply like ``answer``, with a constant of the goals in the plan that the plan does not name."""
+    """Reply like ``answer``, but with a plan that also contains a constant of the goals without giving it a name."""
     reply = answer(messages, sampling)
     place = 'task.params["value"]' if "def solve" in reply else "'table'"
     return re.sub("( *)thing = ", rf"\1assert task.goal.endswith({place})\n\1thing = ", reply)

@@ -165,7 +165,7 @@ class ToolEnvironment(Environment):
 
     @classmethod
     def tasks(cls, selection: Selection, options: BaseModel | None = None) -> Sequence[Task]:
-        """Return the tasks of the file. Raises BadSelection if the option ``tasks`` names none, or a faulty one."""
+        """Return the tasks of the file. Raises BadSelection if the option ``tasks`` names no file, or a faulty file."""
         goals = cls.file_goals(options).values()
         if not goals:
             raise BadSelection(f"{cls.name} has no tasks of its own; name a file with tasks: --option tasks=FILE.yaml")

@@ -26,7 +26,7 @@ from planbook.terminal.printing import spending
 from planbook.workers import Execution, check_roles
 
 BUILD_SEEDS = range(1000)
-"""Seeds of the tasks of `planbook build`, if the environment generates tasks from seeds. Tests use other seeds."""
+"""Seeds of the tasks of `planbook build`, if tasks are generated from seeds. `planbook test` uses other seeds."""
 RULE_ROLES = ("builder", "consolidator")
 PLAYING_OPTIONS = frozenset({"planner", "planner_options", "split", "seeds", "repeats", "limits", "procedures_first"})
 """Options that cannot be combined with ``--from``, since its episodes have been played already."""

@@ -153,7 +153,7 @@ def plan_code(plan: Path, settings: Settings) -> GivenCode:
 
 
 def procedures_in(plan: Path) -> list[Procedure]:
-    """Return the procedures in a file: the one in a file that defines ``solve``, all of a module, or none of a plan."""
+    """Return the procedures in a file: one if it defines ``solve``, all if it is a module of procedures, else none."""
     text = read_plan(plan)
     if is_procedure(text):
         return [parse_procedure(text, plan.name, plan.resolve().parent.parent / "helpers")]

@@ -72,7 +72,7 @@ def play_effects(config: Config, parts: Sequence[str], out: Path, series: Series
 
     A run without a part plays only the tasks that use it. Stops after the first run that is interrupted or whose budget
     ends; the same command continues from there. Raises BadArgument if the settings of a run are invalid, or BadRun if
-    a folder holds another run.
+    a folder holds a run with other settings.
     """
     screen, folders = console(), dict[str, Path | None]()
     exit_code, summary = series.play(config, out / "all")

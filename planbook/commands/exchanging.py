@@ -128,16 +128,17 @@ def verify(folder: Path, settings: Settings) -> CommandResult:
 
 def _verify_skill(folder: Path, settings: Settings) -> tuple[int, "VerifiedSkill"]:
     """Play a skill on the tasks of its evidence, in a separate run. Return its exit code and the result."""
-    from planbook.export import skills as exported
+    from planbook.export import skills as skill_files
 
-    if not exported.has_evidence(folder):
-        return errors.BROKEN, exported.unverified_skill(folder)
-    evidence = exported.read_evidence(folder)
-    config = exported.verifying_config(folder, evidence, settings.env, settings.env_options)
+    if not skill_files.has_evidence(folder):
+        return errors.BROKEN, skill_files.unverified_skill(folder)
+    evidence = skill_files.read_evidence(folder)
+    config = skill_files.verifying_config(folder, evidence, settings.env, settings.env_options)
     out = settings.out and settings.out / folder.resolve().name
     with quiet():
-        code, summary = play(config, out, settings.execution(), tasks=exported.tasks_in_environment(config, evidence))
-    return code, exported.verified_skill(folder, evidence, Path(summary.run))
+        tasks = skill_files.tasks_in_environment(config, evidence)
+        code, summary = play(config, out, settings.execution(), tasks=tasks)
+    return code, skill_files.verified_skill(folder, evidence, Path(summary.run))
 
 
 def _describe_skill(skill: "VerifiedSkill") -> str:

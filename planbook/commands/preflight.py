@@ -13,8 +13,8 @@ from planbook.planner import METHODS, Memory, method
 def check_procedures(memory: Memory, config: Config, tasks: Sequence[Task]) -> None:
     """Warn about task types without a procedure.
 
-    Raises BadProcedure if a procedure is invalid, or BadArgument if no type has one. With ``--after``, the latter is
-    allowed: the first test runs of a learning curve use the knowledge from before any procedure was learned.
+    Raises BadProcedure if a procedure is invalid, or BadArgument if no type has one. With ``--after``, no
+    procedure is needed: the first test runs of a learning curve use the knowledge from before any was learned.
     """
     if config.types == FOUND:
         _check_matches(memory, config, tasks)

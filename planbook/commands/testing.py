@@ -32,7 +32,7 @@ from planbook.wording import NO_FIGURE, fixed, interval
 
 STOPPED = (errors.INTERRUPTED, errors.OUT_OF_BUDGET)
 TEST_SEEDS = range(1000, 2000)
-"""Seeds of the tasks of `planbook test`, if the environment generates tasks from seeds. Builds use other seeds."""
+"""Seeds of the tasks of `planbook test`, if tasks are generated from seeds. `planbook build` uses other seeds."""
 TEST_TASKS_PER_TYPE = 6
 
 

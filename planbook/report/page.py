@@ -1,7 +1,7 @@
 """The page of `planbook report` and `planbook watch`: one HTML file without external resources.
 
-The template renders the parts that must be visible without JavaScript. The page's only script draws all other
-parts from JSON in the page.
+The template renders the parts that must be visible without JavaScript. The page's only script draws all other parts
+from JSON in the page.
 """
 
 import base64

@@ -175,8 +175,8 @@ StoreLocation = Path | Schema
 
 def without_password(url: str) -> str:
     """Return a URL without its password, which must be neither recorded nor shown."""
-    without_userinfo = re.sub(r"^(\w+://[^/:@]*):[^/]*@", r"\1@", url)
-    return re.sub(r"(?<=[?&])password=[^&]*(&|$)", "", without_userinfo).rstrip("?&")
+    shortened = re.sub(r"^(\w+://[^/:@]*):[^/]*@", r"\1@", url)
+    return re.sub(r"(?<=[?&])password=[^&]*(&|$)", "", shortened).rstrip("?&")
 
 
 Connect = Callable[[], AbstractContextManager[sa.Connection]]

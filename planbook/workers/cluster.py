@@ -181,11 +181,11 @@ def _connection_problem(address: str) -> str:
 
 
 def _head_problem(address: str) -> str:
-    """Return why the server at an address is not the head of a cluster, or "" if it is. Client servers always pass."""
+    """Return why the server at an address is not the head of a cluster, or "" if it is. Ray client servers pass."""
     if "://" in address:
         return ""
     client = importlib.import_module("ray._raylet").GcsClient
     greeting = threading.Thread(target=client, kwargs={"address": address}, daemon=True)
     greeting.start()
     greeting.join(GREET_SECONDS)
-    return "a server answers, but it is not the head of a cluster" if greeting.is_alive() else ""
+    return "a server answers, but not like the head of a cluster" if greeting.is_alive() else ""

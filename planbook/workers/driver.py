@@ -135,7 +135,8 @@ class RunDriver:
     def _keep_working(self, pool: WorkerPool, job: Job) -> None:
         """Run a job to its end. Start another worker if one is lost, or if its sandbox fails.
 
-        Raises the worker's error unless the run was stopped, or ClusterLost if no worker can be reached any more.
+        Unless the run was stopped, raises the worker's error, or WorkerFailed if workers do not start or their sandbox
+        keeps failing. Raises ClusterLost if no worker can be reached any more.
         """
         not_started = failures = 0
         while not self._switches.stopped:

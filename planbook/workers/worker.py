@@ -119,8 +119,8 @@ class SharedLock:
 class EpisodeQueue:
     """Leases the open episodes of a run to the threads of this process.
 
-    Only the leader passes ``open_episodes``. It records a lease only if workers have been lost on the
-    episode, because its own death would end the run anyway.
+    Only the leader passes ``open_episodes``. It records a lease only if workers have been lost on the episode, because
+    its own death would end the run anyway.
     """
 
     def __init__(self, run: Run, switches: Switches, open_episodes: OpenEpisodes | None) -> None:

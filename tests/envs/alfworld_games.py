@@ -1,4 +1,4 @@
-"""Generated ALFWorld games, and a search that knows the whole state for the commands that win them."""
+"""Generated ALFWorld games, and a search for the commands that win them. The search knows the whole state."""
 
 from collections.abc import Iterator
 from contextlib import suppress

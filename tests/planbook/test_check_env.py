@@ -169,7 +169,7 @@ MISTAKES = {
     "action whose name plans cannot write": (
         "17 steps.'\")",
         "17 steps.'\", name='class')",
-        "Doors: plans cannot call 'class'; give it a name that is no keyword and does not begin with an underscore",
+        "Doors: plans cannot call 'class'; give it a name that is not a keyword and does not begin with an underscore",
     ),
     "private action": ("def open(", "def _open(", "Doors: plans cannot call '_open'; give it a name"),
     "example of another action": (

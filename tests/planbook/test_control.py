@@ -186,7 +186,7 @@ def test_asking_whether_a_folder_is_claimed_does_not_claim_it(tmp_path: Path) ->
     watcher.join()
 
 
-def test_execution_settings_are_recorded_as_options_for_the_next_invocation() -> None:
+def test_execution_settings_become_options_for_the_next_invocation() -> None:
     assert Execution().command_options() == []
     every_option = Execution(jobs=3, unsafe_no_sandbox=True, executor="processes")
     expected = ["--jobs", "3", "--executor", "processes", "--unsafe-no-sandbox"]

@@ -133,7 +133,7 @@ def test_an_address_without_a_cluster_is_reported_before_the_run_begins(
             "127.0.0.1:9": "Connection refused",
             "ray://127.0.0.1:9": "Connection refused",
             "nonsense": "it is not HOST:PORT",
-            f"127.0.0.1:{port}": "a server answers, but it is not the head of a cluster",
+            f"127.0.0.1:{port}": "a server answers, but not like the head of a cluster",
         }.items():
             with pytest.raises(
                 MissingRequirement, match=f"no Ray cluster answers at {address}.*: {problem}; check with"
