@@ -108,7 +108,7 @@ def _covered(
     words: Mapping[str, frozenset[str]],
     whole_words: Mapping[str, str],
 ) -> CoveredType:
-    if naming := tuple(id for id, kinds in named.items() if task_type in kinds):
+    if naming := tuple(id for id, types in named.items() if task_type in types):
         return CoveredType(type=task_type, grounds="named", rule_ids=naming)
     own = {type: _own_words(type, words) for type in words}
     others = frozenset().union(*(own[type] for type in words if type != task_type))

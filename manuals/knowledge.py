@@ -39,7 +39,7 @@ SKILLS, REFLECTIONS, PROCEDURES = "skills.json", "reflections.json", "procedures
 """Names of the other files, and of the folder of procedures. ``TYPES_FILE`` is the name of the file of types."""
 Part = TypeVar("Part")
 _USES = re.compile(r"^[ \t]*uses:.*?(?:\n|(?=\"{3}|'{3}))", re.MULTILINE)
-"""Matches the header line of a procedure that names helper files, without the quotes that may follow the line."""
+"""Matches the header line of a procedure that names helper files, without the quotes that may end the line."""
 
 
 def read_knowledge(folder: Path, environment: type[Environment], options: BaseModel | None = None) -> Knowledge:

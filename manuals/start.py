@@ -2,8 +2,8 @@
 
 A start is a folder with ``example.md``, an example of a simple task that planners see, and ``rules.json``, a list of
 the rules that the example uses. Shipped starts are in ``manuals/ENVIRONMENT/start/NAME``. The first line of an example
-may name the task that it plays, as ``<!-- task: ID -->``. Planners do not see this line, and must not be tested on that
-task. A subfolder ``without_helpers`` has both files for runs without helper methods.
+may name the task that it solves, as ``<!-- task: ID -->``. Planners do not see this line, and must not be tested on
+that task. A subfolder ``without_helpers`` has both files for runs without helper methods.
 """
 
 import re

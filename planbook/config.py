@@ -129,7 +129,7 @@ class PlayingSettings(SettingsModel):
     repeats: int = option(1, "Play every task this many times.", Option("Tasks"), ge=1, le=1_000)
     limits: Annotated[Limits, _pairs_of("--limit")] = option(
         Limits(),
-        "A limit for each cell, a piece of plan code that runs in one go, for example wall_seconds=20.",
+        "A limit for each cell, a piece of plan code that is run as a unit, for example wall_seconds=20.",
         Option("Episodes", "--limit", metavar="NAME=VALUE", many=True),
     )
     seed: int = option(0, "Seed of plans, models, and the tasks that `build` and `test` draw.", Option("Episodes"))

@@ -34,7 +34,7 @@ class Amount:
 
 
 AllowsCall = Callable[[Amount, Amount], bool]
-"""A function that returns True if another call may begin, given the amounts spent and reserved by other calls."""
+"""A function that takes the amount spent and the amount reserved by others. Returns True if a call may begin."""
 
 
 class Ledger(Protocol):

@@ -17,7 +17,7 @@ NOT_JUDGED = "not_judged"
 
 
 class Judgement(NamedTuple):
-    """The environment's judgement of one round. Of several rounds, the one with the highest ``rank`` counts."""
+    """The environment's judgement of one round. Of several judgements, the one with the highest ``rank`` counts."""
 
     verdict: Verdict = Verdict(False, 0.0)
     milestones: tuple[str, ...] = ()
@@ -43,7 +43,7 @@ def ending_of(
     """Return the ending for the current state. ``used_up`` is True if an action was refused because none were left.
 
     ``incomplete`` is the number of plans that should have done the whole task, but ran to their end without doing it.
-    ``no_plan`` is the problem with the last reply if the episode ended because it held no usable plan.
+    ``no_plan`` says why there was no usable plan, if the episode ended for that reason.
     """
     errors = _count_errors(feedbacks) + incomplete
     outcome, cause = _outcome(judgement.verdict, feedbacks, errors, used_up=used_up)

@@ -61,7 +61,7 @@ class Episode:
         guard: Callable[[], None] = lambda: None,
         task_changes: Mapping[str, JsonValue] | None = None,
     ) -> None:
-        """``task_changes`` maps fields of the task, such as the goal, to values that the environment does not see."""
+        """``task_changes`` maps fields of the task, such as the goal, to values that all but the environment see."""
         self.environment, self.settings, self.path = environment, settings, path
         self._own_task, self._task_changes = task, dict(task_changes or {})
         self.task = task.model_copy(update=self._task_changes)
@@ -295,7 +295,7 @@ class Episode:
         return current if self._best is None else max(self._best, current, key=lambda judgement: judgement.rank)
 
     def ending(self, no_plan: str = "") -> Ending:
-        """Return the ending for the current state. ``no_plan`` is the problem if the last reply held no usable plan."""
+        """Return the ending for the current state. ``no_plan`` says why there was no usable plan, if so."""
         used_up, incomplete = self._used_up, self._incomplete if self.whole_plans else 0
         judgement = self._judgement()
         ending = ending_of(

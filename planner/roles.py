@@ -167,7 +167,7 @@ NO_MODELS: Roles = Roles(no_model, {})
 
 
 def as_json(text: str, kind: type | None = None) -> JsonValue:
-    """Return the last JSON value of a kind, preferably from a code fence. Raises ValueError if there is none."""
+    """Return the last JSON value of a kind in a reply, preferably from a code fence. Raises ValueError if none."""
     text = as_text(text)
     problems: list[tuple[int, str]] = []
     fenced = (_only_value(block, problems) for block in _fenced_blocks(text))

@@ -129,12 +129,13 @@ def build_rules(
     settings: BuilderSettings,
     other_failure: str = "",
 ) -> BuildResult:
-    """Show an episode to the Builder and apply its edits. Raises ModelError or BudgetEnded if this fails.
+    """Show an episode to the Builder and apply its edits.
 
-    If the episode had errors, the Builder is first asked who caused them (listing 12 of the paper).
-    If no reply with edits is usable, only the valid edits of the last reply with readable code are applied. If the
-    Builder gives no usable verdict on the errors, nothing is applied. ``other_failure`` describes how the same approach
-    failed on another task. It is empty if no such failure is known.
+    Unless the episode is a direct success, the Builder is first asked who caused the errors (listing 12 of the paper),
+    if the settings say so. If it gives no usable verdict, nothing is applied. If no reply with edits is usable, only
+    the valid edits of the last reply with readable code are applied. ``other_failure`` describes how the same approach
+    failed on another task. It is empty if no such failure is known. Raises ModelError or BudgetEnded if the Builder
+    cannot be asked.
     """
     outcome = trajectory.ending.outcome
     if outcome in (Outcome.BROKEN, Outcome.NOT_RUN):

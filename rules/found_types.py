@@ -285,7 +285,7 @@ def _common_prefix(texts: Sequence[str]) -> str:
 
 
 def spans(value: JsonValue, form: str, goal: str) -> list[tuple[int, int]]:
-    """Return the places where a value is in a goal, each as the index of its first token and that after its last."""
+    """Return where a value occurs in a goal: pairs of the index of its first token, and the index after its last."""
     goal_tokens, max_tokens = tokens(goal), 1 if form in NUMERIC else MAX_VALUE_TOKENS
     matches = list[tuple[int, int]]()
     for begin in range(len(goal_tokens)):

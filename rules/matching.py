@@ -125,8 +125,8 @@ def _by_pattern(types: Sequence[FoundType], goal: str) -> Iterator[_Reading]:
 def _changes_meaning(found: FoundType, goal_words: Sequence[str], distinctive: set[str]) -> bool:
     """Return True if the words that ``{*}`` matches may give a goal a different meaning than the type's goals have.
 
-    They may if none of the type's goals begins with the goal's first word. They also may if the goal has a
-    word that none of the type's goals has, and that word is a negation, a number above one, or distinguishes types.
+    They may if none of the type's goals begins with the goal's first word. They also may if a word of the goal is in
+    none of the type's goals, and is a negation, a number above one, or a word that distinguishes types.
     """
     goals = [[token.part for token in tokens(each.goal)] for each in found.examples]
     new = set(goal_words).difference(*goals)

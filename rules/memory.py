@@ -152,7 +152,7 @@ def _fits(code: str, matched: Match, knowledge: Knowledge) -> bool:
 
 
 def with_type(task: Task, matched: Match | None) -> Task:
-    """Return the task with the type and params of its match. If none matched, the goal gives the type its name."""
+    """Return the task with the type and params of its match. If no type matched, the type is named after the goal."""
     if matched is None:
         return task
     return task.model_copy(update={"type": matched.type or plain_type_name(task.goal), "params": matched.params})

@@ -22,10 +22,10 @@ ReplaceConstant = Callable[[int, ast.expr, str], ast.expr]
 class PlanShape:
     """The shape of a plan, and the constants that were removed from it.
 
-    ``constants`` are the literals as Python source, mostly in the order of the code. Two exceptions: the value of an
-    assignment comes before a key in its target, and the condition of ``a if b else c`` comes first. ``hints`` has a
-    name for each constant: the variable that it is assigned to, or the parameter that it is passed as. The hint is ""
-    if there is no such name.
+    ``constants`` are the literals as Python source, mostly in the order of the code. Exceptions are, for example, that
+    the value of an assignment comes before a key in its target, and that the condition of ``a if b else c`` comes
+    first. ``hints`` has a name for each constant: the variable that it is assigned to, or the parameter that it is
+    passed as. The hint is "" if there is no such name.
     """
 
     shape: str

@@ -131,7 +131,7 @@ def _is_process(rule: Rule | None) -> bool:
 
 
 FAILED = frozenset({Outcome.FAILURE, Outcome.OUT_OF_BUDGET})
-"""The unsolved outcomes that may be the fault of the plan. Other outcomes say nothing about the plan."""
+"""The unsolved outcomes that may be the fault of the plan. Other unsolved outcomes say nothing about it."""
 
 
 def with_conclusion(knowledge: Knowledge, trajectory: Trajectory, conclusion: Conclusion) -> Knowledge:

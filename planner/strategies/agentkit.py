@@ -274,8 +274,8 @@ def _calls(spec: ActionSpec) -> Iterator[Action]:
 def _values(parameter: inspect.Parameter) -> Sequence[Any]:
     """Return the values to choose from for an argument.
 
-    For an argument of a Literal or bool type, these are the values of the type. For any other argument, it is only the
-    default. An argument without a default is free, and nothing is returned.
+    For an argument of a Literal or bool type, these are the values of the type. Any other argument has only its
+    default. If it has none, it is free, and nothing is returned.
     """
     if get_origin(parameter.annotation) is Literal:
         return get_args(parameter.annotation)

@@ -97,7 +97,7 @@ def _system(episode: Episode, recall: Recall, options: AutoManualOptions) -> Mes
 
 
 def _procedure_result(episode: Episode, recall: Recall) -> str:
-    """Return a report for a prompt on the stored procedure that failed, or "" if there was no procedure.
+    """Return what a prompt reports about the stored procedure that failed, or "" if there was no procedure.
 
     A procedure that was not learned may know more about the task than a model should. In that case the report does not
     show its actions.

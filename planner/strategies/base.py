@@ -1,8 +1,8 @@
 """The base of planning methods: ``Method``, its options and figures, ``play``, and helpers that several methods share.
 
-A method plays an episode by calling the functions of ``Episode``: it asks models for plan code and runs it. Its figures
-are statistics that are computed over a run and shown by reports. External methods come from a Python file, or are
-registered by other packages.
+A method plays an episode by calling the functions ("verbs") of ``Episode``: it asks models for plan code and runs it.
+Its figures are statistics that are computed over a run and shown by reports. External methods come from a Python file,
+or are registered by other packages.
 """
 
 import inspect
@@ -140,7 +140,7 @@ def play(episode: Episode, strategy: Strategy, options: BaseModel) -> Ending:
 
 
 def _fault_of(error: Exception | SystemExit, strategy: Strategy, environment: Environment) -> str:
-    """Return the message for an error. It blames the environment if that raised the error, else the planner."""
+    """Return the message for an error. It blames the environment if one of its methods raised it, else the planner."""
     trace = error.__traceback__
     while trace and not _is_method_of(environment, trace.tb_frame.f_locals):
         trace = trace.tb_next
@@ -261,7 +261,7 @@ def model_task(episode: Episode) -> Mapping[str, JsonValue]:
 
 
 def countdown(number: int) -> Callable[[], int]:
-    """Return a function that counts down: the first call returns the number, and each later call returns one less."""
+    """Return a function that counts down: the first call returns the number, each later call one less, down to 0."""
     return iter(range(number, -1, -1)).__next__
 
 

@@ -1,7 +1,7 @@
 """Plays shipped recordings, and describes the results as the text of a data file.
 
 The text has, for each episode that `planbook export` writes, each action with a digest of its observation, each cell (a
-piece of plan code that was run in one go) with its result and a digest of its feedback, and the ending. The figures of
+piece of plan code that was run as a unit) with its result and a digest of its feedback, and the ending. The figures of
 `--json` follow.
 """
 

@@ -1,6 +1,6 @@
 """Episodes as ADaPT uses them: cells that end early, frames with their own task, and rounds.
 
-A cell is a piece of plan code that is run in one go. A frame is a namespace of its own for cells.
+A cell is a piece of plan code that is run as a unit. A frame is a namespace of its own for cells.
 """
 
 import re

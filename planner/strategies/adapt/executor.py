@@ -1,4 +1,4 @@
-"""The executor of the ADaPT paper (section 3.1): a model that works on one subtask until it reports done or failed.
+"""The executor of the ADaPT paper (section 3.1): a model that works on one subtask until it reports success or failure.
 
 ADaPT and its baselines share the executor. They also share its figures, which are the statistics of a run: numbers of
 calls, depths of decomposition, and claims of success compared with the environment's verdicts.
@@ -340,7 +340,7 @@ def _k_max(pairs: EndingsWithSubtasks) -> float | None:
 
 
 def _audit(pairs: EndingsWithSubtasks) -> Audit:
-    """Count the last claim about the whole task, which belongs to the last round, of each episode."""
+    """Count the episodes by their last claim about the whole task, which belongs to the last round."""
     claims: dict[bool, list[bool | None]] = {True: [], False: []}
     for ending, subtasks in pairs:
         if ending.outcome.played:

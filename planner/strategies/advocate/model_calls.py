@@ -287,7 +287,7 @@ class ModelCalls:
     def evaluation(
         self, question: Literal["align", "value"], before: SearchState, code: str, after: SearchState
     ) -> Evaluation:
-        """Ask for the effect of the code, and whether it fits the subtask (section 3.3.2) or how valuable it is."""
+        """Ask for the effect of the code, and whether it fits the subtask (section 3.3.2) or its value for the task."""
         read = read_alignment if question == "align" else read_value
         shown = {"before": self._shortened(before), "code": code, "after": self._shortened(after)}
         variables = {**self._situation(before), **shown, "subtask": self.parts[before.subtask]}

@@ -125,7 +125,7 @@ def follow_plans(
                 history, description = unusable.conversation, PROMPTS["deps/no_plan"].render(problem=str(unusable))
             else:
                 pursued = pursuit.follow(plan)
-                if not left and not (pursued.claim and plan.no_goals):  # the plan's other lines name no goal
+                if not left and not (pursued.claim and plan.no_goals):  # no claim of success if lines name no goal
                     episode.claim(pursued.claim, CLAIM_AUTHOR)
                 description = describe(episode, PROMPTS[variant.failure], pursued, plan.no_goals)
                 if left and variant.explains:
