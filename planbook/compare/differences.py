@@ -94,7 +94,7 @@ class MeasureDifference(TestedDifference):
 
     The interval from ``low`` to ``high`` and ``p`` come from the same t test, so they always agree. The test uses the
     mean over the repeats of each task. ``p_corrected`` is corrected by Holm's method, but the interval is not, so these
-    two may disagree. All four values are None for a single task, or if all tasks change by the same amount except 0.
+    two may disagree. All four are None for a single task, or if all tasks change by the same amount other than 0.
     """
 
     tasks: int

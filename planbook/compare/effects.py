@@ -155,10 +155,10 @@ def effects_in_words(effects: Sequence[PartEffect]) -> Iterator[Grid | str]:
     if unused:
         yield f"Not measured, as no played task uses them: {', '.join(unused)}."
     yield (
-        "p comes from an exact test that swaps runs within tasks (not those that did clearly worse), corrected by the "
-        f"Benjamini-Hochberg method over {counted(len(effects) - len(unused), 'part')}. Of the parts named as more "
-        f"than noise, at most {FALSE_SHARE:.0%} are expected to be false positives. An interval shows the size of an "
-        "effect, is not corrected, and may disagree with p."
+        "p comes from an exact test that swaps runs within tasks (other runs that did clearly worse are left out), "
+        f"corrected by the Benjamini-Hochberg method over {counted(len(effects) - len(unused), 'part')}. Of the parts "
+        f"named as more than noise, at most {FALSE_SHARE:.0%} are expected to be false positives. An interval shows "
+        "the size of an effect, is not corrected, and may disagree with p."
     )
 
 

@@ -71,7 +71,7 @@ class RunComparison(BaseModel):
     only_first: tuple[str, ...]
     only_second: tuple[str, ...]
     left_out: tuple[int, int]
-    """Numbers of tasks that each run skipped because it learned, and their type was already solved often enough."""
+    """For each run, the number of tasks that `planbook build` skipped, their type being solved often enough."""
     overall: SolvedDifference
     played: SolvedDifference | None
     """The difference over the pairs that both runs played. None if these are all pairs, or none."""

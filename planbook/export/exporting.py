@@ -54,8 +54,8 @@ class ExportChoice(BaseModel):
 class ExportResult(BaseModel):
     """The output of ``planbook export --json``.
 
-    ``left_out`` maps each reason for leaving episodes out to the number of these episodes. Of other episodes, only the
-    task and the ending are written, so that they count in success rates. ``task_only`` maps reasons to their number.
+    ``left_out`` maps each reason for leaving episodes out to the number of these episodes. ``task_only`` does so for
+    episodes of which only the task and the ending are written. They still count in success rates.
     """
 
     form: str

@@ -1,4 +1,4 @@
-"""Find a type for each episode if the environment gives tasks no types, and make procedures for the found types.
+"""`planbook build --types found`: find a type for each episode, and make procedures for the found types.
 
 A found type is a group of solved tasks with the same kind of plan (``planbook.rules.found_types``).
 """
@@ -94,8 +94,8 @@ def generalise_plans(
 def with_next_version(knowledge: Knowledge, previous: Knowledge, name: str, *, repaired: bool) -> Knowledge:
     """Return the knowledge with the version number of a found type increased, if its procedure is new.
 
-    ``previous`` is the knowledge before the procedure was written. ``repaired`` tells whether the procedure replaces
-    one that failed.
+    ``previous`` is the knowledge before the procedure was written. ``repaired`` tells whether this counts
+    as a repair.
     """
     found = type_named(knowledge, name)
     if found is None or knowledge.procedures.get(name) == previous.procedures.get(name):

@@ -60,8 +60,8 @@ class ProcedureWriter:
     def after_episode(self, state: KnowledgeState, played: Sequence[Trajectory]) -> tuple[KnowledgeState, str]:
         """Write a procedure if the last episode was solved and its type has none, or if the existing procedure fails.
 
-        ``played`` are all episodes of the type, in order. Return the new state, and a description
-        of how a new procedure failed on another task, or "" if it did not.
+        ``played`` are all episodes of the type, in order. Return the new state, and a description of how a new
+        procedure failed on another task, or "" if it did not.
         """
         latest = played[-1]
         kind = latest.task.type

@@ -52,7 +52,7 @@ COLUMNS: Mapping[str, Column] = {
     "actions, last round": Column(_search("mean_actions_last"), digits=2),
     "plan revisions": Column(_search("mean_revisions"), digits=2),
 }
-"""The columns with figures of the whole run, not shares of solved tasks. Scores are 0 to 100, costs are in dollars."""
+"""The columns with figures of the whole run, not shares of solved tasks. Scores are 0 to 100, costs in US dollars."""
 
 
 class OurRow(BaseModel):
@@ -70,7 +70,7 @@ class OurRow(BaseModel):
     repeats: int
     overall: float
     interval: tuple[float, float] | None
-    """The 95 % interval of the overall share, for repeats that are not independent. None if some were not played."""
+    """The 95 % interval of the overall share (see ``wilson_over``). None if some episodes were not played."""
     spread: float | None
     by_type: dict[str, float]
     error_steps: float | None

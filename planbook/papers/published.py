@@ -44,7 +44,7 @@ class PublishedRow(PaperData):
     spread: dict[str, float] = Field(default_factory=dict)
     """Maps columns to the standard deviations of their figures."""
     k_max: dict[str, float] = Field(default_factory=dict)
-    """Maps task types to the greatest depth of subtasks, as in ``comparison.OurRow``."""
+    """Maps task types to the mean of the greatest depth of subtasks, as in ``comparison.OurRow``."""
 
     @computed_field  # type: ignore[prop-decorator]
     @property

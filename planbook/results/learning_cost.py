@@ -1,4 +1,4 @@
-"""The cost of a run of `planbook build`, which learns, after each of its tasks, and whether this cost pays off."""
+"""The cost of a run of `planbook build` after each of its tasks, and whether learning pays off."""
 
 from collections.abc import Mapping, Sequence
 from math import ceil
@@ -15,8 +15,8 @@ class BuildingState(BaseModel):
     """What a run of `planbook build` has learned after a number of tasks, and what it has spent until then.
 
     The cost of writing the manual is not included. Episodes that were copied from other runs cost nothing. ``actions``
-    includes the actions that were taken to verify procedures.
-    ``money`` is in US dollars, or None if a price is unknown. ``procedures`` counts the task types with a procedure.
+    includes the actions that were taken to verify procedures. ``money`` is in US dollars, or None if a price is
+    unknown. ``procedures`` counts the task types with a procedure.
     """
 
     tasks: int

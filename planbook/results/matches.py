@@ -50,7 +50,7 @@ class MatchCounts(BaseModel):
 
 
 def count_matches(rows: Sequence[Result]) -> MatchCounts | None:
-    """Count the matches of the played episodes, including abstentions. Return None if the method matches no goals."""
+    """Count the matches of the played episodes, including abstentions. Return None if there are neither."""
     matches = [(row, match) for row in rows if row.outcome.played and (match := row.match) is not None]
     if not matches:
         return None

@@ -43,7 +43,7 @@ def results_table(summary: Summary, title: str) -> Grid:
 
 
 def figure_parts(summary: Summary) -> Iterator[Grid | str]:
-    """Yield the planning method's own statistics, claims, matches of goals, and the environment's measures."""
+    """Yield the method's own statistics, the claims, the matches of goals, and the measures and milestones."""
     for figures in summary.methods.values():
         yield from figures.describe()
     if summary.claims is not None:
@@ -113,7 +113,7 @@ def failure_lines(summary: Summary) -> Iterable[str]:
     yield from _named(broken, "Broken: {}: {}", "broken")
     if summary.unjudgeable:
         tasks = counted(sum(summary.unjudgeable.values()), "more task")
-        yield f"Not played and not counted, because this installation cannot judge them: {tasks} of the selection."
+        yield f"Not played and not counted, because they cannot be judged here: {tasks} of the selection."
         yield from (f"  {number}: {reason}" for reason, number in summary.unjudgeable.items())
     if summary.left_out:
         yield f"Left out, as their type was solved often enough in a row: {summary.left_out}."

@@ -67,7 +67,7 @@ def paired_difference(gained: int, lost: int, total: int, z: float = Z_95) -> tu
 
 
 def unvaried_difference(changes: Sequence[float]) -> tuple[float, float]:
-    """Return the interval of a mean change that is the same in every task. Treat it as that of two paired shares."""
+    """Return the interval of a mean change if the change is the same in every task, as for two paired shares."""
     net = round(fsum(changes))
     return paired_difference(max(net, 0), max(-net, 0), len(changes))
 

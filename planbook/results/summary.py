@@ -49,7 +49,7 @@ class Summary(BaseModel):
     left_out: int = 0
     """Number of tasks that `planbook build` skipped because their type had been solved often enough in a row."""
     unjudgeable: dict[str, int] = Field(default_factory=dict)
-    """Maps reasons to the number of selected tasks that were not played because this installation cannot judge them."""
+    """Maps reasons to the number of selected tasks that were not played because they cannot be judged here."""
     mean_actions: float | None
     mean_actions_by_type: dict[str, float | None]
     repeats: int
@@ -115,7 +115,7 @@ class Summary(BaseModel):
         return sum(map(sum, self.unplayed_by_type.values()))
 
     def interval_of(self, kind: str) -> tuple[float, float] | None:
-        """Return the interval to show for a task type or ``all``, or None if there are no tasks or unplayed ones."""
+        """Return the interval to show for a task type or ``all``, or None without tasks or if some were not played."""
         unplayed = self.unplayed if kind == ALL else sum(self.unplayed_by_type.get(kind, ()))
         tasks = self.tasks if kind == ALL else self.by_type.get(kind, (0, 0))[1]
         return self.intervals[kind] if tasks and not unplayed else None
@@ -134,8 +134,8 @@ def summarise(
     """Count the episodes of a run. An episode without an ending counts as NOT_RUN; one that was skipped does not count.
 
     ``known`` are all milestones of the environment, if they are the same for every task. ``unjudgeable`` maps reasons
-    to the number of tasks that were not played because this installation cannot judge them. ``figures`` are the classes
-    of the planning method's own figures (statistics). ``payoff`` is the cost of a solved task.
+    to the number of tasks that were not played because they cannot be judged here. ``figures`` are the classes of the
+    planning method's own figures (statistics). ``payoff`` is the cost of a solved task.
     """
     figures = figures_of() if figures is None else figures
     counted = [row for row in rows if not row.is_skipped]

@@ -72,7 +72,7 @@ class RunResults:
     """Maps names of software to the versions that the environment reported."""
     first: float | None = None
     last: float | None = None
-    """Times of the first and the last event, in seconds since 1970. The list of episodes does not count."""
+    """Times of the first and the last event, in seconds since 1970. Events that list episodes do not count."""
     _spent_without_manual: Spending = NOTHING
     _known: dict[str, dict[str, int]] = field(default_factory=dict)
     """Maps groups of tasks, for which rules are learned separately, to counts of what was learned."""

@@ -275,7 +275,7 @@ class RunFile(BaseModel):
     reworded_replies: int = Field(default=0, exclude_if=lambda number: not number)
     """Number of recorded replies to prompts whose wording has changed since."""
     unjudgeable: dict[str, int] = Field(default_factory=dict, exclude_if=lambda counts: not counts)
-    """Maps reasons to the number of selected tasks that are not played because the environment cannot judge them."""
+    """Maps reasons to the number of selected tasks that are not played because they cannot be judged here."""
     answering: str = Field(default="", exclude_if=lambda action: not action)
     """The environment's action that delivers an answer. Recorded only if the environment is neither shipped nor
     installed, because then it is not loaded when a run is read."""

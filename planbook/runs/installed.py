@@ -28,7 +28,10 @@ GIT_SECONDS = 5.0
 
 @cache
 def versions() -> Mapping[str, str]:
-    """Map the names of software to the installed versions. They are read once, which may take half a second."""
+    """Return a dict that maps the names of software to the installed versions.
+
+    They are read only once, which takes half a second if many packages are installed.
+    """
     packages = {name: package_version(name) for name in RECORDED_PACKAGES}
     system = {"python": platform.python_version(), "platform": platform.platform()}
     return {**system, **packages, "planbook": __version__, CODE: code()}

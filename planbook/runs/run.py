@@ -294,11 +294,14 @@ class Run:
 DIVERGED = "diverged"
 """Cause of an ending that does not count: the episode's record could not be repeated, so a new attempt began."""
 AGAIN = "again"
-"""Key in the event of an invocation that plays episodes again. Its value lists the endings that no longer count."""
+"""Key in the event of an invocation that plays episodes again, for the scopes of the endings that no longer count."""
 
 
 def _declarations(env: str) -> dict[str, Any]:
-    """Return facts to record about an environment that is neither shipped nor installed. Readers need not load it."""
+    """Return what run.json records about an environment, so that readers need not load it.
+
+    It is empty for an environment that is shipped or installed.
+    """
     if env in known_environments():
         return {}
     try:

@@ -43,8 +43,8 @@ def test_tasks_that_cannot_be_judged_are_counted(tmp_path: Path) -> None:
     fuzzy, login = played.result["unjudgeable"].items()
     assert ("judged by a language model" in fuzzy[0], fuzzy[1]) == (True, 2)
     assert ("logins=FOLDER" in login[0], login[1]) == (True, 1)
-    assert "this installation cannot judge them: 3 more tasks of the selection." in played.printed
+    assert "they cannot be judged here: 3 more tasks of the selection." in played.printed
     assert json.loads((folder / "run.json").read_text())["unjudgeable"] == played.result["unjudgeable"]
     assert invoke("report", folder, "--out", tmp_path / "report.html").returncode == 0
     page = (tmp_path / "report.html").read_text()
-    assert "counted, because this installation cannot judge them: 3 more tasks of the selection." in page
+    assert "counted, because they cannot be judged here: 3 more tasks of the selection." in page
