@@ -142,7 +142,7 @@ class PlayingSettings(SettingsModel):
     library: str = option(
         SHIPPED_LIBRARY,
         "The planner's knowledge: shipped (the default), learnt (the default of `test` and `mcp`, if there is one), a "
-        "building run, or a folder.",
+        "run of `planbook build`, or a folder.",
         Option("Library", metavar="NAME|FOLDER"),
     )
     rule_tokens: int | None = option(
@@ -234,7 +234,7 @@ class InvocationSettings(SettingsModel):
     budget: Annotated[Budget | None, _pairs_of("--budget")] = option(
         None,
         "A limit of the whole run, or of all runs of a command together: calls, tokens, actions, seconds or money "
-        "(US dollars). A building run keeps a tenth for its manual, or formulator=SHARE.",
+        "(US dollars). A run of `planbook build` keeps a tenth for its manual, or formulator=SHARE.",
         Option("Spending", metavar="NAME=VALUE", many=True, on_resume=True),
     )
     prices: Path | None = option(None, "A price table of your own.", Option("Spending", metavar="FILE", on_resume=True))

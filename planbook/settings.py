@@ -95,7 +95,7 @@ class Settings(PlayingSettings, BuildingSettings, InvocationSettings):
         BeforeValidator(_numbers_of("--after")),
     ] = option(
         (),
-        "Use the knowledge that the building run had after N tasks. Several numbers (`test` only) make a "
+        "Use the knowledge that the run of `planbook build` had after N tasks. Several numbers (`test` only) make a "
         "learning curve, with one run for each below --out.",
         Option("Library", metavar="N[,N...]"),
     )

@@ -128,7 +128,7 @@ def check_verifying(config: Config) -> None:
 @options("models", "Spending")
 @JSON
 def formulate_command(run: Path, tokens: int | None, settings: Settings) -> tuple[int, FormulateResult]:
-    """Write the manual from the rules of a building run, with its models unless --model names others."""
+    """Write the manual from the rules of a run of `planbook build`, with its models unless --model names others."""
     return formulate(run, settings.models, tokens, settings.execution())
 
 
@@ -139,7 +139,7 @@ def formulate(
     out = console()
     with closing(Run.open(folder, to_play=True)) as run:
         if run.config.learning is None:
-            raise errors.BadArgument(f"{folder} is not a building run; rules come from `planbook build`")
+            raise errors.BadArgument(f"{folder} is not a run of `planbook build`, which makes the rules")
         config = run.config.model_copy(update={"models": models_by_role({**run.config.models, **models})})
         run.begin_invocation(execution, models=config.models.values())
         code = errors.OK

@@ -48,7 +48,7 @@ class Effects(BaseModel):
 @options(*SELECTION, "after", "rule_tokens", "Planning", "Models", "Spending", "Running")
 @JSON
 def effect_command(library: Path, parts: str, settings: Settings) -> tuple[int, Effects]:
-    """Measure what each rule and skill of a building run RUN is worth, by playing test tasks without it.
+    """Measure what each rule and skill of RUN, a run of `planbook build`, is worth, by playing test tasks without it.
 
     One run plays with everything. Then, for each part, a run without it plays the tasks that use it.
     """

@@ -24,8 +24,8 @@ def check_procedures(memory: Memory, config: Config, tasks: Sequence[Task]) -> N
     library = config.library_folder
     if len(missing) == len(by_type) and config.after is None:
         raise BadArgument(
-            f"there is no procedure for {config.environment.name} in {library}; a library is a building run, or a "
-            f"folder that holds {config.environment.name}/procedures/*.py (--library)"
+            f"there is no procedure for {config.environment.name} in {library}; a library is a run of "
+            f"`planbook build`, or a folder that holds {config.environment.name}/procedures/*.py (--library)"
         )
     if missing:
         ERRORS.print(f"No procedure in {library} for {', '.join(missing)}: those count as no_plan.", style="yellow")

@@ -21,7 +21,7 @@ DIFF_FORM = "diff A..B: numbers of states, or diff N for one change"
 
 def _group(run: Run, name: str | None) -> tuple[str, KnowledgeState]:
     if run.config.learning is None:
-        raise BadArgument(f"{run.folder} is not a building run; rules come from `planbook build`")
+        raise BadArgument(f"{run.folder} is not a run of `planbook build`, which makes the rules")
     states = learned_in(run)
     if not states:
         raise BadArgument(f"{run.folder} has not begun to learn; resume it with: planbook build --resume {run.folder}")
@@ -85,7 +85,7 @@ COVERAGE = "coverage"
 @click.option("--group", default=None, help="The task type, if rules were built for each type separately.")
 @JSON
 def rules(run: Path, what: str, which: str, group: str | None) -> CommandResult:
-    """Show what a building run has learned, and its history: show [ID], log, diff A..B, undo N, coverage."""
+    """Show what a run of `planbook build` has learned, and its history: show [ID], log, diff A..B, undo N, coverage."""
     with closing(Run.open(run, to_play=what == "undo")) as opened:
         group, state = _group(opened, group)
         if what == "undo":

@@ -218,8 +218,8 @@ def warnings(first: RunResults, second: RunResults) -> Iterable[str]:
     for run in (first, second):
         if run.is_building_run:
             yield (
-                f"{run.name} is a building run: its later tasks were played with knowledge from the earlier ones, so "
-                "they are not independent."
+                f"{run.name} is a run of `planbook build`: its later tasks were played with knowledge from the earlier "
+                "ones, so they are not independent."
             )
         if run.run.config.copies:
             yield f"{run.name} copied its episodes, so their costs are those of the original runs."

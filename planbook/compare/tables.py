@@ -170,7 +170,7 @@ def group_parts(rows: Sequence[GroupRow]) -> Iterator[Grid | str]:
     for name, row in named:
         yield from (f"{name}: {line}." for line in _group_lines(row))
     if any(row.building for row in rows):
-        yield "Building runs: later tasks were played with knowledge from the earlier ones."
+        yield "Runs of `planbook build`: later tasks were played with knowledge from the earlier ones."
 
 
 def _common_folder(names: Sequence[str]) -> str:

@@ -109,7 +109,7 @@ def export_skills(folder: Path, out: Path | None) -> SkillsExportResult:
     written, left_out = dict[str, str](), dict[str, str]()
     with closing(Run.open(folder)) as run:
         if run.config.learning is None:
-            raise BadArgument(f"{folder} is not a building run; skills are the procedures that `planbook build` learns")
+            raise BadArgument(f"{folder} is not a run of `planbook build`, which learns skills")
         verifications = list(_verifications(run))
         for group, state in learned_in(run).items():
             knowledge = with_manual(run, group, state)

@@ -36,7 +36,9 @@ def playing_memory(config: Config, learned: Memory) -> Memory:
 def _library_memory(config: Config, folder: Path) -> Memory:
     holds_run = is_run(folder)
     if config.after is not None and not holds_run:
-        raise BadArgument(f"--after counts tasks of a building run, and {folder} is not one; name one with --library")
+        raise BadArgument(
+            f"--after counts tasks of a run of `planbook build`, and {folder} is not one; name one with --library"
+        )
     if config.planner == PROCEDURES and config.types != FOUND and not holds_run:
         return _procedure_library(config, folder)
     from planbook.knowledge.learned import folder_memory, run_memory  # not needed for stored procedures

@@ -132,7 +132,7 @@ def check_environment(config: Config, library: Run) -> None:
     """
     if library.config.learning is None:
         raise BadArgument(
-            f"{library.folder} is not a building run, and learned nothing; "
+            f"{library.folder} is not a run of `planbook build`, and learned nothing; "
             "a library (--library) is a run of `planbook build`"
         )
     built_on = {entry.task.env for entry in library.entries()}  # only names: the code may not be trusted

@@ -143,7 +143,7 @@ def _read_all(sources: Sequence[EpisodeSource]) -> Iterator[Trajectory]:
             _update_digest(digest, trajectory)
             yield trajectory
         if digest.hexdigest() != source.sha256:
-            raise BadRun(f"{source.path} has other episodes than when this building run began")
+            raise BadRun(f"{source.path} has other episodes than when this run of `planbook build` began")
 
 
 def _update_digest(digest: Any, trajectory: Trajectory) -> None:

@@ -291,8 +291,8 @@ def _planning(run: OurRun, paper: Publication, setting: PaperSetting) -> Values:
 def _learning(run: OurRun, theirs: PaperBuilding) -> Values:
     origin, config = run.origin, run.config
     if origin is None or origin.building is None or origin.building.learning is None:
-        library = f"the library {config.library}, whose building run is not available"
-        yield "what was learned", library if origin and origin.learned else "nothing", "from a building run"
+        library = f"the library {config.library}, whose run of `planbook build` is not available"
+        yield "what was learned", library if origin and origin.learned else "nothing", "from a run of `planbook build`"
         return
     if config.after is not None:
         yield "what was learned", f"what was known after {counted(config.after, 'building task')}", "after all of them"

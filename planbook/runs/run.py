@@ -342,7 +342,7 @@ def broken_paths(run: Run) -> list[str]:
     """Return the scopes of the BROKEN endings. Raises BadArgument for a run of `planbook build`."""
     if run.config.learning is not None:
         raise BadArgument(
-            f"{run.folder} is a building run: later knowledge depends on how these episodes ended; "
+            f"{run.folder} is a run of `planbook build`: later knowledge depends on how these episodes ended; "
             "build again in another folder"
         )
     broken = {index for index, ending in recorded_endings(run).items() if ending.outcome is Outcome.BROKEN}

@@ -19,7 +19,7 @@ def undisturbed(tmp_path_factory: pytest.TempPathFactory) -> list[tuple[Any, ...
 
 @pytest.fixture(scope="session")
 def built_run(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Return the folder of a building run on the toy environment, two tasks of each type; tests must not change it."""
+    """Return the folder of a build on the toy environment, two tasks of each type. Tests must not change it."""
     folder = tmp_path_factory.mktemp("built") / "run"
     assert invoke(*BUILD, "--tasks-per-type", 2, "--out", folder).returncode == 0
     return folder

@@ -20,7 +20,7 @@ EARLIER_CODE, KNOWN, CITED = (
 
 
 class AblatedRuns:
-    """A building run without some parts of the method, and a test run with its manual and without the same parts."""
+    """A build without some parts of the method, and a test run with its manual and without the same parts."""
 
     def __init__(self, folder: Path, *parts: str) -> None:
         self.build, self.test = folder / "build", folder / "test"

@@ -17,7 +17,7 @@ SMALL = (*BUILD, "--types", "fetch", "--tasks-per-type", 4)
 
 @pytest.fixture(scope="module")
 def unlimited_run(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A building run without a budget."""
+    """A run of `planbook build` without a budget."""
     folder = tmp_path_factory.mktemp("whole") / "run"
     assert invoke(*SMALL, "--out", folder).returncode == 0
     return folder

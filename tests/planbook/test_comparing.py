@@ -260,7 +260,7 @@ def test_building_runs_and_contradictions_give_warnings(tmp_path: Path) -> None:
     with closing(Run.open(first, to_play=True)) as run:
         run.store.put("task/1/restart/1", "outcome", 0, Ending(outcome=SOLVED).model_dump(mode="json"))
     building, contradiction = compared(first, second).warnings
-    assert "is a building run" in building
+    assert "is a run of `planbook build`" in building
     assert (
         "contradicts itself: fetch/1: the outcome is direct_success, but the verdict says not solved" in contradiction
     )

@@ -1,4 +1,4 @@
-"""An environment changes in the middle of a building run: the planner takes over, and the procedure is repaired."""
+"""An environment changes in the middle of a build: the planner takes over, and the procedure is repaired."""
 
 from pathlib import Path
 from typing import Any

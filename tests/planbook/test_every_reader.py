@@ -114,7 +114,9 @@ class ExpectedRefusal(NamedTuple):
     code: int = errors.BAD_INPUT
 
 
-NO_RULES = dict.fromkeys(("cost", "rules", "rules log", "rules coverage"), ExpectedRefusal("is not a building run"))
+NO_RULES = dict.fromkeys(
+    ("cost", "rules", "rules log", "rules coverage"), ExpectedRefusal("is not a run of `planbook build`")
+)
 COPIED = ExpectedRefusal("replay the run they come from")
 OVER_BUDGET = ExpectedRefusal("Stopped", errors.OUT_OF_BUDGET)
 GRAPH = ExpectedRefusal("`planbook graph run --out` continues them")

@@ -113,7 +113,7 @@ def test_unusable_replies_of_the_consolidator_and_the_formulator_change_nothing(
 
 @pytest.fixture(scope="module")
 def recorded(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
-    """A recording of a building run, and the folder of that run."""
+    """A recording of a run of `planbook build`, and the folder of that run."""
     folder = tmp_path_factory.mktemp("recorded")
     recording = folder / "recording.jsonl"
     model = f"recorded:{recording}+{scripted()}"

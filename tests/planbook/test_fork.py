@@ -28,7 +28,7 @@ for number in range(1, 9):
 
 @pytest.fixture(scope="module")
 def played(built_run: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A run in which the planner knows the rules of the building run and corrects its plans."""
+    """A run in which the planner knows the rules of the run of `planbook build` and corrects its plans."""
     folder = tmp_path_factory.mktemp("played") / "run"
     test = ("test", "--env", "toy", "--seeds", "0-5", "--library", built_run, "--after", 1, "--model", scripted())
     assert invoke(*test, "--out", folder).returncode == 0

@@ -25,7 +25,7 @@ SMALL = ("--tasks-per-type", 2, "--solved-after", 1)
 
 @pytest.fixture(scope="module")
 def library(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A building run of four tasks, two of each type. The second task of each type is skipped."""
+    """A run of `planbook build` of four tasks, two of each type. The second task of each type is skipped."""
     folder = tmp_path_factory.mktemp("curves") / "built"
     built = invoke(*BUILD, *SMALL, "--out", folder)
     assert built.returncode == 0, built.printed

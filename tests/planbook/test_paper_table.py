@@ -60,7 +60,7 @@ def figure(
 
 
 def write_built_run(folder: Path, *, formulated: bool = True, model: str = GPT_4, **changes: Any) -> str:
-    """Write a building run that learned nothing from one task: it has only its initial rules, as a manual or a list."""
+    """Write a build that learned nothing from one task: it has only its initial rules, as a manual or a list."""
     config, path = BUILDING.model_copy(update=changes), folder / "built"
     task = Task(id="pick_and_place/0", env="alfworld", split="s", type="pick_and_place", goal="g")
     state = initial_state(config, EVERYTHING)
@@ -274,7 +274,7 @@ def test_the_53_types_have_their_own_building_settings(tmp_path: Path) -> None:
 
 def test_a_run_that_learned_nothing_agrees_with_no_row(tmp_path: Path) -> None:
     compared = compare_run(tmp_path, unsolved=2)
-    assert compared.differs()["what was learned"] == ("nothing", "from a building run")
+    assert compared.differs()["what was learned"] == ("nothing", "from a run of `planbook build`")
     assert not any(each.alike for each in compared.paper().tables)
     ours = compared.row("AutoManual, table 3:", "ours: automanual, without all that is learned")
     assert ours == ["0.0 (1/6)", "4.00", "1"]

@@ -17,7 +17,7 @@ SMALL = (*BUILD, "--no-procedures")
 
 @pytest.fixture(scope="module")
 def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A building run, which tests must not change."""
+    """A run of `planbook build`, which tests must not change."""
     folder = tmp_path_factory.mktemp("built") / "run"
     assert invoke(*SMALL, "--out", folder).returncode == 0
     return folder
@@ -25,7 +25,7 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def run(tmp_path: Path, built: Path) -> Path:
-    """A copy of the building run."""
+    """A copy of the run of `planbook build`."""
     shutil.copytree(built, tmp_path / "run")
     return tmp_path / "run"
 

@@ -14,7 +14,7 @@ FinishedRun = tuple[Path, Finished]
 
 @pytest.fixture(scope="module")
 def built(tmp_path_factory: pytest.TempPathFactory) -> FinishedRun:
-    """A building run with its manual; tests must not change it."""
+    """A run of `planbook build` with its manual; tests must not change it."""
     folder = tmp_path_factory.mktemp("built") / "run"
     finished = invoke(*BUILD, "--json", "--out", folder)
     assert finished.returncode == 0, finished.stderr
@@ -170,7 +170,7 @@ def test_a_shortened_manual_is_written_next_to_the_full_one(tmp_path: Path, buil
 @pytest.mark.parametrize(
     ("command", "message"),
     [
-        (("run", "--env", "toy", "--split", "all:1"), "is not a building run; rules come from `planbook build`"),
+        (("run", "--env", "toy", "--split", "all:1"), "is not a run of `planbook build`, which makes the rules"),
         ((*BUILD, "--without", "rules", "--no-procedures", "--tasks-per-type", 1), "has no rules to formulate"),
     ],
 )

@@ -18,7 +18,7 @@ METHODS = (
 
 @pytest.fixture(scope="session")
 def runs(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
-    """Map names to folders of runs: ``METHODS``, and ``toy``, a building run that skips half of its episodes."""
+    """Map names to folders of runs: ``METHODS``, and ``toy``, a build that skips half of its episodes."""
     home = tmp_path_factory.mktemp("runs")
     for name in METHODS:
         played = invoke(*command_of(name), "--model", f"recorded:{name}", "--out", home / name)

@@ -16,7 +16,7 @@ MODEL = ("--model", scripted())
 
 @pytest.fixture(scope="module")
 def played(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A building run of three episodes, which other building runs learn from."""
+    """A run of `planbook build` of three episodes, which other runs of `planbook build` learn from."""
     folder = tmp_path_factory.mktemp("played") / "run"
     assert invoke(*BUILD, "--types", "fetch", "--tasks-per-type", "3", "--out", folder).returncode == 0
     return folder
@@ -117,7 +117,7 @@ def test_a_run_is_not_resumed_while_its_source_is_changed(played: Path, tmp_path
     original = source.read_text()
     write_file(source, *original.splitlines()[:-1])
     printed = refusal("run", "--resume", run, "--budget", "calls=100")
-    assert "has other episodes than when this building run began" in printed
+    assert "has other episodes than when this run of `planbook build` began" in printed
     source.write_text(original)
     assert invoke("run", "--resume", run, "--budget", "calls=100").returncode == 0
     assert files(run / "learnt") == files(played / "learnt")

@@ -42,7 +42,7 @@ def test_every_reply_is_written_and_no_conversation_is_the_start_of_another(
         assert not any(other[: len(one)] == one for at, other in enumerate(found) if at != place)
     replies = {message["content"] for one in found for message in one if message["role"] == "assistant"}
     played = [each for each in asks(runs[name]) if each["role"] != "formulator"]
-    if name != "toy":  # a building run also asks the roles that learn
+    if name != "toy":  # a run of `planbook build` also asks the roles that learn
         assert {each["reply"]["text"] for each in played} == replies
 
 

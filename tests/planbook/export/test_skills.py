@@ -128,7 +128,7 @@ def test_a_verification_that_broke_before_its_episode_began_is_no_evidence(built
 
 def test_a_folder_that_is_no_skill_or_building_run_is_refused(tmp_path: Path) -> None:
     invoke("run", "--env", "toy", "--split", "all:1", "--out", tmp_path / "run")
-    assert "is not a building run" in refusal("skills", "export", tmp_path / "run")
+    assert "is not a run of `planbook build`" in refusal("skills", "export", tmp_path / "run")
     assert "holds no skill" in refusal("skills", "verify", tmp_path / "run")
     broken = tmp_path / "broken"
     broken.mkdir()

@@ -25,7 +25,7 @@ TEST = ("test", "--env", "toy", "--model", scripted(), "--procedures-first")
 
 @pytest.fixture(scope="module")
 def home(built_run: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with a building run, and with a curve: test runs with its knowledge after 0, 2 and 4 tasks."""
+    """A folder with a build, and with a curve: test runs with its knowledge after 0, 2 and 4 tasks."""
     folder = tmp_path_factory.mktemp("paying")
     shutil.copytree(built_run, folder / "built")
     return folder
