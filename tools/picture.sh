@@ -1,5 +1,5 @@
 #!/bin/sh
-# Make docs/report.png: the first screen of the report of the building run that the README shows.
+# Make docs/report.png: the first screen of the report of the run of `planbook build` that the README shows.
 set -eu
 cd "$(dirname "$0")/.."
 PATH=$PWD/.venv/bin:$PATH

@@ -72,7 +72,7 @@ def test_a_building_run_shows_its_rules_with_evidence_and_change_log(tmp_path: P
         assert procedure.code.rstrip().split("\n")[0] in shown
     assert page.all("div", class_="prose")[0].strip()
     assert counted(len(rules), "rule") in page.all("section", class_="first")[0]
-    known = next(each for each in page.all("figure") if "what was known" in each)
+    known = next(each for each in page.all("figure") if "Knowledge after" in each)
     own: list[Any] = [event.body for event in events(folder, "learnt", "learn") if event.scope.count("/") == 1]
     assert f"{len(own[-1]['knowledge']['rules'])} rules" in known
 
