@@ -1,4 +1,4 @@
-"""Procedures for the household: find things by looking where they are likeliest, and bring them where they are wanted.
+"""Procedures for household tasks: look for objects in the most likely places, and bring them where the task wants them.
 
 world: alfworld
 source: written by hand
@@ -8,14 +8,14 @@ import re
 
 
 def pick_and_place(agent, task):
-    """Find a thing, take it, and put it in or on a receptacle of the kind that is asked for.
+    """Find an object, take it, and put it in or on a receptacle of the requested kind.
 
     type: pick_and_place
     """
     thing, target = task.params["object"], task.params["target"]
     places = places_in(task.observation)
     targets = [place for place in places if kind_of(place) == target]
-    # [Step 1] Find the thing. One that lies in a target already would have ended the task.
+    # [Step 1] Find the object. Skip the targets: if an object were in one, the task would already be solved.
     unseen = [place for place in search_order(places, thing) if place not in targets]
     seen = {}
     found = find(agent, thing, unseen, seen, [thing])
@@ -25,7 +25,7 @@ def pick_and_place(agent, task):
 
 
 def pick_two_obj(agent, task):
-    """Find two things of a kind and put both in or on the same receptacle of the kind that is asked for.
+    """Find two objects of a kind and put both in or on the same receptacle of the requested kind.
 
     type: pick_two_obj
     """
@@ -36,7 +36,7 @@ def pick_two_obj(agent, task):
     seen = {}
     home = None
     for turn in range(task.params["count"]):
-        # [Step] Find the next thing and take it. What lies in the chosen target already stays there.
+        # [Step] Find the next object and take it, unless it is already in the chosen target.
         found = find(agent, thing, unseen, seen, [thing])
         if home is None and seen[found] in targets:
             home = seen.pop(found)
@@ -45,24 +45,24 @@ def pick_two_obj(agent, task):
             seen.pop(found)
             found = find(agent, thing, unseen, seen, [thing])
         fetch(agent, found, seen)
-        # [Step] Put it where the first one is, or in the first target that takes it.
+        # [Step] Put it where the first one is, or in the first target that accepts it.
         home = put_away(agent, found, [home] if home else targets)
 
 
 def look_at_obj(agent, task):
-    """Find a thing and a lamp, bring the thing to the lamp, and turn the lamp on.
+    """Find an object and a lamp, bring the object to the lamp, and turn the lamp on.
 
     type: look_at_obj
     """
     thing, lamp = task.params["object"], task.params["lamp"]
     places = places_in(task.observation)
     kinds = [thing, lamp]
-    # [Step 1] Find and take the thing, noting lamps on the way.
+    # [Step 1] Find and take the object, and remember the lamps seen while searching.
     seen = {}
     unseen = search_order(places, thing)
     found = find(agent, thing, unseen, seen, kinds)
     fetch(agent, found, seen)
-    # [Step 2] Find the lamp, go there with the thing in hand, and turn it on.
+    # [Step 2] Find the lamp, go there with the object in hand, and turn the lamp on.
     light = find(agent, lamp, search_order(unseen, lamp), seen, kinds)
     if agent.location != seen[light]:
         agent.go_to(seen[light])
@@ -70,7 +70,7 @@ def look_at_obj(agent, task):
 
 
 def pick_clean_then_place(agent, task):
-    """Find a thing, clean it in a sink, and put it in or on a receptacle of the kind that is asked for.
+    """Find an object, clean it in a sink, and put it in or on a receptacle of the requested kind.
 
     type: pick_clean_then_place
     """
@@ -78,7 +78,7 @@ def pick_clean_then_place(agent, task):
 
 
 def pick_heat_then_place(agent, task):
-    """Find a thing, heat it with a microwave, and put it in or on a receptacle of the kind that is asked for.
+    """Find an object, heat it with a microwave, and put it in or on a receptacle of the requested kind.
 
     type: pick_heat_then_place
     """
@@ -86,7 +86,7 @@ def pick_heat_then_place(agent, task):
 
 
 def pick_cool_then_place(agent, task):
-    """Find a thing, cool it with a fridge, and put it in or on a receptacle of the kind that is asked for.
+    """Find an object, cool it with a fridge, and put it in or on a receptacle of the requested kind.
 
     type: pick_cool_then_place
     """
@@ -94,14 +94,14 @@ def pick_cool_then_place(agent, task):
 
 
 def change_and_place(agent, task, machine_kind, change):
-    """Find a thing, change it, and put it away; ``change`` is the action, such as ``agent.heat_with``."""
+    """Find an object, apply the action ``change`` to it (such as ``agent.heat_with``), and put it away."""
     thing, target = task.params["object"], task.params["target"]
     places = places_in(task.observation)
-    # [Step 1] Find the thing; it may lie in a target already, so every place counts.
+    # [Step 1] Find the object. It may already be in a target, so search every place.
     seen = {}
     found = find(agent, thing, search_order(places, thing), seen, [thing])
     fetch(agent, found, seen)
-    # [Step 2] Change it. Nothing needs to be opened for that.
+    # [Step 2] Clean, heat or cool it. The machine need not be opened for that.
     machine = [place for place in places if kind_of(place) == machine_kind][0]
     agent.go_to(machine)
     done = change(found, machine)
@@ -110,14 +110,14 @@ def change_and_place(agent, task, machine_kind, change):
     put_away(agent, found, [place for place in places if kind_of(place) == target])
 
 
-# Where things lie, likeliest first, when nothing better is known: what is wide and open, then small, then closed places.
+# Places to search when nothing better is known, most likely first: large open places, then small ones, then closed ones.
 PLACES = (
     "diningtable countertop desk coffeetable sidetable dresser bed sofa armchair tvstand toilet cart ottoman shelf "
     "sinkbasin bathtubbasin garbagecan fridge microwave drawer cabinet safe laundryhamper "
     "coffeemachine stoveburner toaster toiletpaperhanger handtowelholder towelholder"
 ).split()
 
-# Places that are worth a look before all others, for some kinds of things.
+# Places to search before all others, for some kinds of objects.
 HOMES = {
     "mug": "coffeemachine",
     "kettle": "stoveburner",
@@ -133,24 +133,24 @@ HOMES = {
     "vase": "shelf",
 }
 
-# Kitchenware and bottles stand in cabinets, small flat things lie in drawers; the other of the two is hardly worth opening.
+# Kitchenware and bottles are usually in cabinets, and small flat objects in drawers. The other of the two is searched last.
 IN_CABINETS = "bowl box cup glassbottle kettle mug pan plate plunger pot vase winebottle".split()
 IN_DRAWERS = "butterknife cellphone creditcard fork keychain knife pen pencil remotecontrol spatula spoon watch".split()
 
 
 def kind_of(name):
-    """The kind that an id names: drawer of drawer_3."""
+    """Return the kind of object or place that an id names: "drawer" for "drawer_3"."""
     return name.rsplit("_", 1)[0]
 
 
 def places_in(observation):
-    """The receptacles that the first observation lists, lowest number first."""
+    """Return the receptacles that the first observation lists, sorted by kind and number."""
     names = re.findall(r"[a-z]+_[0-9]+", observation.split("Your task is to")[0])
     return sorted(names, key=lambda name: (kind_of(name), int(name.rsplit("_", 1)[1])))
 
 
 def search_order(places, thing):
-    """The places to look for a kind of thing, likeliest first."""
+    """Return the places in the order in which to search them for a kind of object."""
     homes = HOMES.get(thing, "").split()
     order = homes + [kind for kind in PLACES if kind not in homes]
     last = "drawer" if thing in IN_CABINETS else "cabinet" if thing in IN_DRAWERS else ""
@@ -163,10 +163,10 @@ def search_order(places, thing):
 
 
 def look_into(agent, place):
-    """Go to a place, open it if it is closed, and return what is seen there."""
+    """Go to a place, open it if it is closed, and return the observation."""
     observation = agent.go_to(place)
     if "Nothing happens" in observation:
-        # The agent stands there already, or at a neighbour in the same spot.
+        # The agent is already there, or at another place in the same spot.
         examine = getattr(agent, "examine", None)
         observation = examine(place) if examine else come_back(agent, place)
     if place + " is closed" in observation:
@@ -175,7 +175,7 @@ def look_into(agent, place):
 
 
 def come_back(agent, place):
-    """Go elsewhere, then to the place: without `examine`, only arriving shows what is there."""
+    """Leave the place and come back: without the action `examine`, only an arrival shows what is there."""
     for kind in PLACES:
         if "Nothing happens" not in agent.go_to(kind + "_1"):
             break
@@ -183,28 +183,28 @@ def come_back(agent, place):
 
 
 def note(seen, place, observation, kinds):
-    """Remember the things of these kinds that are seen at a place."""
+    """Add the objects of these kinds in an observation to ``seen``, which maps each object to its place."""
     for kind in kinds:
         for thing in get_object_with_id(observation, kind):
             seen[thing] = place
 
 
 def find(agent, kind, unseen, seen, kinds):
-    """Look into one unseen place after another until a thing of a kind is known; return its id.
+    """Search places until an object of a kind is found; return its id.
 
-    `unseen` loses the places that were looked into, `seen` maps things of `kinds` to the places where they are.
+    Searched places are removed from `unseen`. `seen` maps each object of `kinds` that was seen to its place.
     """
     while True:
         known = [thing for thing in seen if kind_of(thing) == kind]
         if known:
             return known[0]
-        assert unseen, f"There is no {kind} in any of the places."
+        assert unseen, f"No place contains a {kind}."
         place = unseen.pop(0)
         note(seen, place, look_into(agent, place), kinds)
 
 
 def fetch(agent, thing, seen):
-    """Go where a thing was seen and take it."""
+    """Go where an object was seen and take it."""
     place = seen.pop(thing)
     if agent.location != place:
         look_into(agent, place)
@@ -213,10 +213,10 @@ def fetch(agent, thing, seen):
 
 
 def put_away(agent, thing, targets):
-    """Put the held thing in or on the first target that takes it; return that target."""
+    """Put the held object in or on the first target that accepts it; return that target."""
     for target in targets:
         look_into(agent, target)
         agent.put_in_or_on(thing, target)
         if agent.holding != thing:
             return target
-    raise AssertionError(f"None of {targets} takes {thing}.")
+    raise AssertionError(f"None of {targets} accepts {thing}.")

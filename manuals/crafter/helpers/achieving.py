@@ -1,4 +1,4 @@
-"""What each achievement needs first, and how to unlock it. How much material a thing takes is found out by trying."""
+"""What each achievement needs, and how to unlock it. The amount of material needed is found by trying."""
 
 # The kind of square from which each item is collected.
 SOURCE = {

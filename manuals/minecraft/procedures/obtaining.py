@@ -1,4 +1,4 @@
-"""Procedures that obtain things: plan back from what is wanted, then gather and make.
+"""Procedures that obtain items: plan backwards from the wanted items, then gather and craft.
 
 world: minecraft
 source: written by hand
@@ -8,19 +8,19 @@ source: written by hand
 def obtain_item(agent, task):
     """Obtain one item.
 
-    type: MT1_basic - Obtain a thing of wood: gather the logs that it takes, and craft it.
-    type: MT2_tool_simple - Obtain a simple tool: wood first, then stone where it is of stone.
-    type: MT3_hunt_and_food - Obtain what animals give, cooked or made into something.
-    type: MT4_dig_down - Obtain a thing of stone or coal, which takes a pickaxe.
-    type: MT6_tool_complex - Obtain a tool of iron.
-    type: MT7_iron_stage - Obtain a thing of iron.
+    type: MT1_basic - Obtain a wooden item: gather the logs that it needs, and craft it.
+    type: MT2_tool_simple - Obtain a simple tool: gather wood first, then stone if the tool is made of it.
+    type: MT3_hunt_and_food - Obtain what animals drop, cooked or crafted into something if the goal asks for it.
+    type: MT4_dig_down - Obtain an item of stone or coal, which needs a pickaxe.
+    type: MT6_tool_complex - Obtain an iron tool.
+    type: MT7_iron_stage - Obtain an iron item.
     type: MT8_challenge - Obtain a diamond.
     """
     obtain(agent, {task.params["object"]: task.params["count"]})
 
 
 def obtain_and_equip(agent, task):
-    """Make a piece of equipment and put it on.
+    """Craft a piece of equipment and put it on.
 
     type: MT5_equipment
     """
@@ -29,11 +29,11 @@ def obtain_and_equip(agent, task):
 
 
 def obtain_in_any_order(agent, task):
-    """Obtain things that can be had in any order: always the one next that is seen nearest.
+    """Obtain items whose order does not matter, the nearest visible one first.
 
-    type: parallel_2 - Obtain two things that can be had in any order: always the one next that is seen nearest.
-    type: parallel_3 - Obtain three things that can be had in any order: always the one next that is seen nearest.
-    type: parallel_4 - Obtain four things that can be had in any order: always the one next that is seen nearest.
+    type: parallel_2 - Obtain two items whose order does not matter, the nearest visible one first.
+    type: parallel_3 - Obtain three items whose order does not matter, the nearest visible one first.
+    type: parallel_4 - Obtain four items whose order does not matter, the nearest visible one first.
     """
     obtain_all(agent, task.params["goals"])
 
@@ -117,7 +117,7 @@ RECIPES = {
 }
 
 
-# What is found in the world, and the tool that it takes, if any.
+# Items found in the world, with the tool that each needs, if any.
 MINED = {
     "log": None,
     "sand": None,
@@ -136,7 +136,7 @@ FARNESS = ["next to you", "near", "far"]
 
 
 def plan_for(wanted, held):
-    """The goals that lead from what is held to what is wanted: (verb, item, count) each; gathering is done at once."""
+    """Return the goals (verb, item, count) that lead from the held items to the wanted ones; each item is gathered once."""
     goals, stock = [], dict(held)
     for item in wanted:
         take(item, wanted[item], stock, goals)
@@ -144,13 +144,13 @@ def plan_for(wanted, held):
 
 
 def take(item, count, stock, goals):
-    """Have so many of an item and count them as used, with every goal that this takes."""
+    """Add the goals that provide ``count`` pieces of an item, and remove these pieces from the stock."""
     have(item, count, stock, goals)
     stock[item] = stock[item] - count
 
 
 def have(item, count, stock, goals):
-    """Have so many of an item at one time; what is missing is made or gathered."""
+    """Add the goals that bring the stock of an item to ``count``: gather or craft what is missing."""
     missing = count - stock.get(item, 0)
     if missing <= 0:
         return
@@ -173,7 +173,7 @@ def have(item, count, stock, goals):
 
 
 def together(goals):
-    """Gather each thing once, all of it where it is needed first: the way there is the longest part."""
+    """Merge the goals that gather the same item into the first of them, since the walk there takes longest."""
     totals, order = {}, []
     for verb, item, count in goals:
         if verb in ("craft", "smelt"):
@@ -187,7 +187,7 @@ def together(goals):
 
 
 def nearest_log(agent):
-    """The kind of log whose tree stands nearest, as far as can be seen; a bare log where there is none in sight."""
+    """Return the kind of log of the nearest visible tree, or "log" if no tree is visible."""
     seen = agent.sees()
     kinds = [wood for wood in TREES if wood + "_tree" in seen]
     kinds = sorted(kinds, key=lambda wood: FARNESS.index(seen[wood + "_tree"]))
@@ -195,7 +195,7 @@ def nearest_log(agent):
 
 
 def pickaxe_for(agent, item):
-    """The best pickaxe held, where the item takes one."""
+    """Return the best pickaxe held, or None if the item needs no pickaxe."""
     if not MINED.get(item):
         return None
     held = agent.inventory()
@@ -203,7 +203,7 @@ def pickaxe_for(agent, item):
 
 
 def reach(agent, verb, item, count):
-    """Do one goal, and see that it was done."""
+    """Execute one goal, and stop if it failed."""
     if verb == "kill":
         done = agent.kill({item: count})
     elif verb == "mine":
@@ -221,12 +221,12 @@ def reach(agent, verb, item, count):
 
 
 def obtain(agent, wanted):
-    """Have all that is wanted, by name and count, at one time."""
+    """Obtain all wanted items; ``wanted`` maps each name to its count."""
     for verb, item, count in plan_for(wanted, agent.inventory()):
         reach(agent, verb, item, count)
 
 
-# What is seen of each thing in the world.
+# What to look for in the world to find each item.
 SEEN_AS = {
     "sand": ["sand"],
     "reeds": ["reeds"],
@@ -241,12 +241,12 @@ SEEN_AS = {
 
 
 def farness(seen, item):
-    """How far a thing is, in steps of what is seen; ores, never seen from above, after what is in sight."""
+    """Return a rank by distance. Items that are not visible, such as ores, come last."""
     return min([FARNESS.index(seen[name]) for name in SEEN_AS.get(item, []) if name in seen] or [len(FARNESS)])
 
 
 def obtain_all(agent, goals):
-    """Reach each goal, as in {"wool": 2}, in the order of what is seen nearest each time."""
+    """Execute the goals, such as {"wool": 2}, the nearest visible one first."""
     left = [(item, goal[item]) for goal in goals for item in goal]
     while left:
         seen = agent.sees()

@@ -1,4 +1,4 @@
-"""Procedures that click on one thing, or on a few, of a page.
+"""Procedures that click on one or a few elements of a page.
 
 world: miniwob
 source: written by hand
@@ -8,7 +8,7 @@ import re
 
 
 def click_button(agent, task):
-    """Click on the button with the label of the goal; capital and small letters differ.
+    """Click on the button whose label the goal gives. Upper and lower case differ.
 
     type: click-button
     """
@@ -16,7 +16,7 @@ def click_button(agent, task):
 
 
 def click_button_sequence(agent, task):
-    """Click button ONE, then button TWO, even where TWO lies over ONE.
+    """Click button ONE, then button TWO, even if TWO covers ONE.
 
     type: click-button-sequence
     """
@@ -34,7 +34,7 @@ def click_collapsible(agent, task):
 
 
 def click_collapsible_2(agent, task):
-    """Expand the section that holds the link of the goal, and click on the link.
+    """Expand the section that contains the link of the goal, and click on the link.
 
     type: click-collapsible-2
     """
@@ -45,7 +45,7 @@ def click_collapsible_2(agent, task):
 
 
 def click_color(agent, task):
-    """Click on the box of the goal's colour; the goal names it even where the page shows a sample instead.
+    """Click on the box of the colour in the goal. The goal names the colour even if the page shows a sample instead.
 
     type: click-color
     """
@@ -53,7 +53,7 @@ def click_color(agent, task):
 
 
 def click_dialog(agent, task):
-    """Close the dialog by the cross in its corner.
+    """Close the dialog with the cross in its corner.
 
     type: click-dialog
     """
@@ -70,7 +70,7 @@ def click_dialog_2(agent, task):
 
 
 def click_link(agent, task):
-    """Click on the underlined word of the goal; the same word may stand elsewhere without a link.
+    """Click on the link whose text the goal gives. The same word may occur elsewhere without a link.
 
     type: click-link
     """
@@ -78,7 +78,7 @@ def click_link(agent, task):
 
 
 def click_menu(agent, task):
-    """Follow a path such as Ann>Bea>Cora: point at each entry to open its menu, click on the last.
+    """Follow a path such as Ann>Bea>Cora: hover over each entry to open its menu, and click on the last one.
 
     type: click-menu
     """
@@ -105,13 +105,13 @@ def click_shades(agent, task):
 
 
 def shade_of(style):
-    """The strongest part of a colour: rgb(190, 217, 188) is a shade of green."""
+    """Return the strongest component of a colour: rgb(190, 217, 188) is a shade of green."""
     amounts = [int(number) for number in re.findall(r"\d+", style)]
     return PARTS[amounts.index(max(amounts))]
 
 
 def click_shape(agent, task):
-    """Click on any figure of the drawing that fits the goal's size, colour and kind.
+    """Click on a figure in the drawing that has the size, colour and kind in the goal.
 
     type: click-shape
     """
@@ -123,7 +123,7 @@ def click_shape(agent, task):
 
 
 def click_tab(agent, task):
-    """Click on the tab with the number of the goal.
+    """Click on the tab whose number the goal gives.
 
     type: click-tab
     """
@@ -131,10 +131,10 @@ def click_tab(agent, task):
 
 
 def click_tab_2(agent, task):
-    """Open the tab that holds the link of the goal, and click on the link.
+    """Open the tab that contains the link of the goal, and click on the link.
 
     type: click-tab-2
-    type: click-tab-2-hard - Open the one of up to six tabs that holds the link of the goal, and click on the link.
+    type: click-tab-2-hard - Open the tab that contains the link of the goal, among up to six, and click on the link.
     """
     click_link_on_tabs(agent, task.params["target"])
 
@@ -148,7 +148,7 @@ def click_test(agent, task):
 
 
 def click_test_2(agent, task):
-    """Click the button that the goal names, even where the other button lies over it.
+    """Click the button that the goal names, even if the other button covers it.
 
     type: click-test-2
     """
@@ -175,7 +175,7 @@ def count_shape(agent, task):
 
 
 def focus_text(agent, task):
-    """Click on the text field: that gives it the focus.
+    """Click on the text field, which gives it the focus.
 
     type: focus-text
     """
@@ -191,7 +191,7 @@ def focus_text_2(agent, task):
 
 
 def grid_coordinate(agent, task):
-    """Click on the point of the grid; each point's id is its coordinates.
+    """Click on a point of the grid. The id of each point is its coordinates.
 
     type: grid-coordinate
     """
@@ -199,7 +199,7 @@ def grid_coordinate(agent, task):
 
 
 def identify_shape(agent, task):
-    """Click the button that says what the figure is.
+    """Click the button that names the figure.
 
     type: identify-shape
     """
@@ -210,7 +210,7 @@ def identify_shape(agent, task):
 
 
 def navigate_tree(agent, task):
-    """Open the folders around the entry that the goal names, from the outside in, then click the entry.
+    """Open the folders that contain the entry in the goal, outermost first, then click the entry.
 
     type: navigate-tree
     """
@@ -221,7 +221,7 @@ def navigate_tree(agent, task):
 
 
 def click_showing(agent, xpath):
-    """Click on an element; if another one of its size lies over it, in the middle of an edge where it still shows."""
+    """Click on an element, or in the middle of a visible edge if another element of the same size covers it."""
     if not refused(agent.click_xpath(xpath)):
         return
     box = agent.find(xpath)[0]["box"]
@@ -232,7 +232,7 @@ def click_showing(agent, xpath):
 
 
 def refused(answer):
-    """Whether an action did nothing."""
+    """Return whether an action did nothing."""
     return answer.startswith("Nothing happens")
 
 
@@ -240,7 +240,7 @@ SHAPES = {"rect": "rectangle", "circle": "circle", "polygon": "triangle"}
 
 
 def words_for(figure):
-    """All words that fit an element of a drawing, such as ``{"item", "large", "red", "shape", "circle"}``."""
+    """Return all words that describe an element of a drawing, such as ``{"item", "large", "red", "shape", "circle"}``."""
     attributes, text = figure["attributes"], figure["text"]
     if figure["tag"] in SHAPES:
         kind, name = "shape", SHAPES[figure["tag"]]
@@ -252,7 +252,7 @@ def words_for(figure):
 
 
 def click_link_on_tabs(agent, text):
-    """Open the tab whose page holds the link, then click on the link.
+    """Open the tab whose page contains the link, then click on the link.
 
     The text of closed tabs is in the HTML too, so there is no need to try the tabs one by one.
     """

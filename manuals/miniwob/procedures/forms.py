@@ -15,7 +15,7 @@ def choose_list(agent, task):
 
 
 def click_checkboxes(agent, task):
-    """Tick the boxes that the goal lists, or none of them, and click Submit.
+    """Tick the boxes that the goal lists, if any, and click Submit.
 
     type: click-checkboxes
     type: click-checkboxes-transfer
@@ -24,7 +24,7 @@ def click_checkboxes(agent, task):
 
 
 def click_checkboxes_large(agent, task):
-    """Tick the many boxes that the goal lists and click Submit.
+    """Tick the boxes that the goal lists, of which there are many, and click Submit.
 
     type: click-checkboxes-large
     """
@@ -78,13 +78,13 @@ def click_checkboxes_soft(agent, task):
 
 
 def similar_to(word):
-    """The words that mean the same, the word itself among them."""
+    """Return the words with the same meaning, including the word itself."""
     groups = [line.split() for line in SYNONYMS.strip().splitlines()]
     return next((group for group in groups if word in group), [word])
 
 
 def click_option(agent, task):
-    """Choose the radio button with the label of the goal and click Submit.
+    """Choose the radio button whose label the goal gives and click Submit.
 
     type: click-option
     """
@@ -93,7 +93,7 @@ def click_option(agent, task):
 
 
 def click_scroll_list(agent, task):
-    """Choose one or two entries of a list of several choices and click Submit.
+    """Choose one or two entries of a multiple-choice list and click Submit.
 
     type: click-scroll-list
     """
@@ -110,7 +110,7 @@ def enter_date(agent, task):
     agent.click_xpath("//input[@type='date']")
     agent.press_key("arrow_left")  # the click may have landed on the year or the day
     agent.press_key("arrow_left")
-    agent.type(task.params["target"].replace("/", ""))  # 05/20/2010: the field puts the slashes itself
+    agent.type(task.params["target"].replace("/", ""))  # 05/20/2010: the field adds the slashes
     agent.click_xpath("//*[@id='subbtn']")
 
 
@@ -149,7 +149,7 @@ def enter_time(agent, task):
 
 
 def login_user(agent, task):
-    """Log in with the user name and the password of the goal.
+    """Log in with the username and password in the goal.
 
     type: login-user
     """
@@ -161,7 +161,7 @@ def login_user(agent, task):
 
 
 def cancel_popup(agent):
-    """Close the box if it is there; it takes the focus away."""
+    """Close the pop-up if there is one, since it takes the focus; return whether there was one."""
     if agent.find("//*[@id='popup']"):
         agent.click_xpath("//*[@id='popup-cancel']")
         return True
@@ -176,7 +176,7 @@ def fill(agent, field, text):
 
 
 def login_user_popup(agent, task):
-    """Log in with the user name and the password of the goal, and cancel the box that may pop up in between.
+    """Log in with the username and password in the goal, and cancel the pop-up that may appear.
 
     type: login-user-popup
     """
@@ -249,7 +249,7 @@ def tick_and_submit(agent, wanted):
 
 
 def search_movies(agent, genre, director, year):
-    """Fill in the three fields and press the button of the form."""
+    """Fill in the three fields and submit the form."""
     fill_field(agent, ("Genre",), genre)
     fill_field(agent, ("Director",), director)
     fill_field(agent, ("Year", "Released"), year)
@@ -257,7 +257,7 @@ def search_movies(agent, genre, director, year):
 
 
 def fill_field(agent, labels, text):
-    """Type into the field whose row, the element that holds just this one field, contains one of the labels."""
+    """Type into the field whose row contains one of the labels. A row is an element with exactly one field."""
     named = " or ".join([f"contains(., '{label}')" for label in labels])
     agent.click_xpath(f"//*[{named}][count(.//input) = 1]//input")
     agent.type(text)

@@ -13,7 +13,7 @@ def shown(agent, answer):
 
 
 def guess_number(agent, task):
-    """Guess a number from 0 to 9: halve what is left after each answer.
+    """Guess a number from 0 to 9: halve the remaining range after each answer.
 
     type: guess-number
     """
@@ -32,20 +32,20 @@ def guess_number(agent, task):
 
 
 def files(agent):
-    """What ls prints: the last output that says something."""
+    """Return the files that ls printed: the words of the last output that is not empty."""
     outputs = [found["text"] for found in agent.find("//*[@class='terminal-output']") if found["text"]]
     return outputs[-1].split()
 
 
 def fits(name, extension):
-    """Whether the name ends so; a name that has these letters earlier as well is not taken by the page."""
+    """Return whether a name has the extension. The page does not accept a name that contains these letters twice."""
     if not extension:
         return "." not in name
     return name.endswith("." + extension) and name.find(extension) + len(extension) == len(name)
 
 
 def terminal(agent, task):
-    """List the files in the terminal and remove one that has the wanted extension, or none.
+    """List the files in the terminal and remove one that has the wanted extension, or no extension if the goal says so.
 
     type: terminal
     """
@@ -79,19 +79,19 @@ def put(board, place, mark):
 
 
 def completing(board, mark):
-    """The places that would complete a line of this mark."""
+    """Return the places that would complete a line of this mark."""
     return [place for place in free(board) if wins(put(board, place, mark), mark)]
 
 
 @cache
 def chance(board):
-    """How likely X, to move, is to win."""
+    """Return the probability that X wins when it is X's turn."""
     return max((chance_after(put(board, place, "x")) for place in free(board)), default=0.0)
 
 
 @cache
 def chance_after(board):
-    """How likely X is to win once it has moved: the opponent answers, cleverly or not; a draw counts for nothing."""
+    """Return the probability that X wins after its move. The opponent plays well or at random; a draw counts as 0."""
     if wins(board, "x"):
         return 1.0
     places = free(board)
@@ -112,7 +112,7 @@ def seen(agent):
 
 
 def tic_tac_toe(agent, task):
-    """Play tic-tac-toe as X: look ahead to the end, against an opponent who plays at random more than half of the time.
+    """Play tic-tac-toe as X: search to the end of the game. The opponent often plays at random.
 
     type: tic-tac-toe
     """

@@ -1,4 +1,4 @@
-"""Procedures for inboxes, social media and search results.
+"""Procedures for email, social media and search results.
 
 world: miniwob
 source: written by hand
@@ -6,16 +6,16 @@ source: written by hand
 
 
 def email_inbox(agent, task):
-    """Find a person's mail and reply to it, forward it, delete it or mark it.
+    """Find a person's email and reply to it, forward it, delete it or mark it.
 
     type: email-inbox
-    type: email-inbox-nl-turk - Find a person's mail and reply to it, forward it, delete it or mark it, as a freely worded sentence asks.
+    type: email-inbox-nl-turk - Find a person's email and reply to it, forward it, delete it or mark it, for a goal in free wording.
     """
     handle(agent, task.params)
 
 
 def email_inbox_forward_nl(agent, task):
-    """Forward a person's mail to another person, as a freely worded sentence asks.
+    """Forward a person's email to another person, for a goal in free wording.
 
     type: email-inbox-forward-nl
     type: email-inbox-forward-nl-turk
@@ -24,7 +24,7 @@ def email_inbox_forward_nl(agent, task):
 
 
 def social_media(agent, task):
-    """Click a button on a post of the user; the buttons without an icon are in the menu under the post's three dots.
+    """Click a button on a post of the user. Buttons without an icon are in the menu behind the three dots of the post.
 
     type: social-media
     """
@@ -57,7 +57,7 @@ RESULTS_PER_PAGE = 3
 
 
 def search_engine(agent, task):
-    """Search for a word, turn to the page of results that has the wanted one, and click it.
+    """Search for a word, go to the page that shows the wanted result, and click it.
 
     type: search-engine
     """
@@ -71,7 +71,7 @@ def search_engine(agent, task):
 
 
 def mail_from(agent, sender):
-    """The xpath of the first mail in the list that this person sent."""
+    """Return the XPath of the first email in the list that this person sent, or None."""
     threads = agent.find("//*[@id='main']//*[@class='email-thread']")
     senders = agent.find("//*[@id='main']//*[@class='email-thread']//*[@class='email-sender']")
     for thread, found in zip(threads, senders):
@@ -105,7 +105,7 @@ def forward(agent, sender, receiver):
 
 
 def handle(agent, wanted):
-    """Do with the mail of wanted["by"] what wanted["task"] names."""
+    """Apply the operation wanted["task"] to the email from wanted["by"]."""
     if wanted["task"] == "delete":
         delete(agent, wanted["by"])
     elif wanted["task"] == "forward":
@@ -117,7 +117,7 @@ def handle(agent, wanted):
 
 
 def press_on_posts(agent, user, button, amount=None):
-    """Press Reply, Retweet, Like or Share on the user's first posts (all of them without an amount), then submit."""
+    """Press a button on the first ``amount`` posts of the user, or on all if it is None, then submit."""
     posts = f"//*[@class='media'][.//*[@class='username'][text()='{user}']]"
     for icon in agent.find(f"{posts}//*[@class='{button.lower()}']")[:amount]:
         agent.click_xpath(icon["xpath"])

@@ -1,4 +1,4 @@
-"""Procedures for the five tasks of the table.
+"""Procedures for the five tabletop tasks.
 
 world: tabletop
 source: written by hand
@@ -6,7 +6,7 @@ source: written by hand
 
 
 def assembling_kits(agent, task):
-    """Put each object into the hole of its shape; those that have no hole stay where they are.
+    """Put each object into the hole of its shape; leave objects without a hole where they are.
 
     type: assembling_kits
     """
@@ -18,12 +18,12 @@ def assembling_kits(agent, task):
 
 
 def packing_shapes(agent, task):
-    """Take out of the box what does not belong there, and pack all shapes.
+    """Remove everything else from the box, and pack all shapes into it.
 
     type: packing_shapes
     """
     (box,) = agent.places()
-    # [Step 1] The box has room for the shapes alone.
+    # [Step 1] Empty the box of other objects: it has room only for the shapes.
     for thing in agent.places()[box]:
         if agent.look_at(thing)["kind"] != "shape":
             set_aside(agent, thing)
@@ -35,7 +35,7 @@ def packing_shapes(agent, task):
 
 
 def put_block_in_bowl(agent, task):
-    """Put each block into the bowl of its colour; a block without such a bowl is only moved out of the way.
+    """Put each block into the bowl of its colour; move a block without a bowl only if it is in the way.
 
     type: put_block_in_bowl
     """
@@ -53,7 +53,7 @@ def stack_block_pyramid(agent, task):
 
     type: stack_block_pyramid
     """
-    # [Step 1] The uppermost blocks first, so that few have to be set aside.
+    # [Step 1] Use the topmost blocks first, so that few must be set aside.
     blocks = sorted(things_of(agent, "block"), key=lambda block: -agent.look_at(block)["position"][2])
     # [Step 2] Each level lies across the neighbours of the level below.
     supports = list(agent.places())
@@ -71,7 +71,7 @@ SIZES = ["large", "medium", "small"]
 
 
 def towers_of_hanoi(agent, task):
-    """Move a tower of rings to the dark peg: all but the largest aside, the largest over, the others after it.
+    """Move a tower of rings to the dark peg: move the smaller rings aside, then the largest, then the others onto it.
 
     type: towers_of_hanoi
     """
@@ -83,7 +83,7 @@ def towers_of_hanoi(agent, task):
 
 
 def move_tower(agent, rings, start, target, spare):
-    """Move rings, the largest first in the list, from a peg to another by way of the third."""
+    """Move rings, listed from the largest to the smallest, from one peg to another, using the spare peg."""
     if rings:
         move_tower(agent, rings[1:], start, spare, target)
         put(agent, rings[0], top_of(agent, target))
@@ -91,29 +91,29 @@ def move_tower(agent, rings, start, target, spare):
 
 
 def top_of(agent, place):
-    """What lies uppermost on a peg: a ring, or the peg itself."""
+    """Return the topmost ring on a peg, or the peg itself if it is empty."""
     above = agent.look_at(place)["carries"]
     return top_of(agent, above[0]) if above else place
 
 
 def put(agent, thing, target):
-    """Put a thing in or on a target, which must succeed."""
+    """Put an object in or on a target; stop if that fails."""
     done = agent.pick_place(thing, target)
     assert "Nothing happens" not in done, f"{thing} could not be put on {target}: {done}"
 
 
 def set_aside(agent, thing):
-    """Put a thing on a free spot of the table."""
+    """Put an object on a free spot of the table."""
     put(agent, thing, agent.free_spots()[0])
 
 
 def uncover(agent, thing):
-    """Set aside whatever lies on a thing, uppermost first."""
+    """Set aside everything that lies on an object, topmost first."""
     for above in agent.look_at(thing)["carries"]:
         uncover(agent, above)
         set_aside(agent, above)
 
 
 def things_of(agent, kind):
-    """The names of all things of a kind."""
+    """Return the names of all objects of a kind."""
     return [thing for thing in agent.things() if agent.look_at(thing)["kind"] == kind]

@@ -1,4 +1,4 @@
-"""A procedure that crafts an item, for each depth of its recipes.
+"""A procedure that crafts an item, for each depth of recipes.
 
 world: textcraft
 source: written by hand
@@ -9,28 +9,28 @@ import re
 
 
 def craft_item(agent, task):
-    """Craft an item: plan back from it on paper, get what is not crafted, then craft in order.
+    """Craft an item: plan backwards from it, get the raw materials, then craft in order.
 
-    type: depth_2 - Craft an item whose recipes go 2 deep: plan back from it on paper, get what is not crafted, then craft in order.
-    type: depth_3 - Craft an item whose recipes go 3 deep: plan back from it on paper, get what is not crafted, then craft in order.
-    type: depth_4 - Craft an item whose recipes go 4 deep: plan back from it on paper, get what is not crafted, then craft in order.
+    type: depth_2 - Craft an item whose recipes go 2 deep: plan backwards from it, get the raw materials, then craft in order.
+    type: depth_3 - Craft an item whose recipes go 3 deep: plan backwards from it, get the raw materials, then craft in order.
+    type: depth_4 - Craft an item whose recipes go 4 deep: plan backwards from it, get the raw materials, then craft in order.
     """
     craft_target(agent, task)
 
 
-# Words in commands that stand for any one item of a kind: the items are called "oak planks", "red wool". With each, the
-# items that are called so and yet are not taken: white wool is what the others are dyed from.
+# Words in commands that stand for any item of a kind: "planks" for "oak planks", "wool" for "red wool". Each maps to the
+# items that are not accepted although their names end with the word: the other wools are dyed from white wool.
 KINDS = {"planks": [], "wool": ["white wool"]}
 
 
 def counted(text):
-    """"4 oak planks" as (4, "oak planks")."""
+    """Split "4 oak planks" into (4, "oak planks")."""
     count, name = text.strip().split(" ", 1)
     return (int(count), name)
 
 
 def commands_in(observation):
-    """The crafting commands that the first observation lists: what each makes, how many, and of what."""
+    """Return the crafting commands in the first observation: the product, its count, and the ingredients of each."""
     commands = []
     for made, needs in re.findall(r"^craft (.+) using (.+)$", observation, re.MULTILINE):
         count, item = counted(made)
@@ -39,7 +39,7 @@ def commands_in(observation):
 
 
 def ways_to(commands, name):
-    """The commands that make an item, or any item of a kind."""
+    """Return the commands that make an item, or any item of a kind."""
     if name in KINDS:
         named_so = [command for command in commands if command["item"].endswith(" " + name)]
         return [command for command in named_so if command["item"] not in KINDS[name]]
@@ -47,15 +47,16 @@ def ways_to(commands, name):
 
 
 def actions_of(plan):
-    """How many actions a plan takes."""
+    """Return the number of actions in a plan."""
     return len(plan["gets"]) + len(plan["crafts"])
 
 
 def with_item(commands, plan, name, count, above):
-    """The shortest way found to have so many of an item, after a plan: the longer plan, and the item's own name.
+    """Extend a plan by the shortest way found to obtain an item; return the longer plan and the item's full name.
 
-    `plan` has what would be carried after it (`stock`), what is got (`gets`) and the crafting, in order (`crafts`).
-    `above` are the items that this one is for: nothing is made of itself. None if there is no way.
+    `plan` holds the items carried after it (`stock`), the items to get (`gets`) and the crafting commands in order
+    (`crafts`). `above` lists the items that this one is an ingredient of, since no item is made from itself. Return
+    None if there is no way.
     """
     ways = [way for way in ways_to(commands, name) if way["item"] not in above]
     if not ways:
@@ -69,7 +70,7 @@ def with_item(commands, plan, name, count, above):
 
 
 def got(plan, name, count):
-    """The plan, with so many of an item got that enough are there."""
+    """Extend a plan to get the missing pieces of an item; return the longer plan."""
     missing = count - plan["stock"].get(name, 0)
     if missing <= 0:
         return plan
@@ -80,7 +81,7 @@ def got(plan, name, count):
 
 
 def crafted(commands, plan, way, count, above):
-    """The plan, with a command followed until so many of its item are there. None if something for it cannot be had."""
+    """Repeat a command until there are ``count`` of its item. Return the longer plan, or None if an ingredient is missing."""
     item = way["item"]
     missing = count - plan["stock"].get(item, 0)
     times = -(-missing // way["count"])
@@ -92,7 +93,7 @@ def crafted(commands, plan, way, count, above):
         if longer is None:
             return None
         plan, own_name = longer
-        # Set it aside at once, so that the next ingredient is not made of it.
+        # Reserve it now, so that the next ingredient is not made from it.
         plan = copy.deepcopy(plan)
         plan["stock"][own_name] = plan["stock"][own_name] - number * times
         using.append(f"{number} {own_name}")
@@ -108,14 +109,14 @@ def done(observation):
 
 def craft_target(agent, task):
     """Craft the item that the task names."""
-    # [Step 1] Read the commands and plan back from the target; more of it than one is of no use.
+    # [Step 1] Read the commands and plan backwards from the target. One piece is enough.
     commands, empty = commands_in(task.observation), {"stock": {}, "gets": {}, "crafts": []}
     found = with_item(commands, empty, task.params["target"], 1, [])
-    assert found, f"The commands do not tell how {task.params['target']} is crafted."
+    assert found, f"No command crafts {task.params['target']}."
     plan = found[0]
-    # [Step 2] Get everything that is not crafted, each item once.
+    # [Step 2] Get the raw materials, with one action for each item.
     for name, count in plan["gets"].items():
         done(agent.get(f"{count} {name}"))
-    # [Step 3] Craft, ingredients before what they are for.
+    # [Step 3] Craft the ingredients first, then what is made from them.
     for item, using in plan["crafts"]:
         done(agent.craft(item, using))

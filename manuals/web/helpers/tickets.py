@@ -14,7 +14,7 @@ def open_titled(agent, summary):
 
 
 def query(where, closed=False):
-    """Return the address of the list of tickets whose fields have these values, without closed ones by default."""
+    """Return the address of the list of tickets whose fields have these values, by default without closed ones."""
     filters = [f"{field}={value}".replace(" ", "%20") for field, value in where.items()]
     return "/query?" + "&".join(filters + ([] if closed else ["status=!closed"]))
 

@@ -21,7 +21,7 @@ def close_ticket(agent, task):
 
 
 def comment_on_all(agent, task):
-    """Add the same comment to every ticket of a list.
+    """Add the same comment to every ticket in a list.
 
     type: comment_on_all
     """
@@ -32,7 +32,7 @@ def comment_on_all(agent, task):
 
 
 def component_owner(agent, task):
-    """Change who owns a component.
+    """Change the owner of a component.
 
     type: component_owner
     """
@@ -44,7 +44,7 @@ def component_owner(agent, task):
 
 
 def create_ticket(agent, task):
-    """Create a ticket with given fields.
+    """Create a ticket with the given fields.
 
     type: create_ticket
     """
@@ -87,7 +87,7 @@ def edit_wiki(agent, task):
 
 
 def hand_over(agent, task):
-    """Reassign each ticket of a list to another owner.
+    """Reassign each ticket in a list to another owner.
 
     type: hand_over
     """
@@ -101,7 +101,7 @@ def hand_over(agent, task):
 
 
 def list_on_page(agent, task):
-    """Create a wiki page that lists the numbers of tickets.
+    """Create a wiki page that lists ticket numbers.
 
     type: list_on_page
     """
@@ -114,7 +114,7 @@ def list_on_page(agent, task):
 
 
 def move_tickets(agent, task):
-    """Give all tickets of a list another milestone at once, with the form below the list.
+    """Change the milestone of all tickets in a list in one step, with the form below the list.
 
     type: move_tickets
     """
@@ -131,7 +131,7 @@ def move_tickets(agent, task):
 
 
 def quote_comment(agent, task):
-    """Comment on a ticket with what a table of the wiki says.
+    """Comment on a ticket with a value from a table in the wiki.
 
     type: quote_comment
     """
@@ -143,7 +143,7 @@ def quote_comment(agent, task):
 
 
 def raise_priority(agent, task):
-    """Set the priority of the one ticket with certain words that is not closed.
+    """Set the priority of the only open ticket that contains certain words.
 
     type: raise_priority
     """

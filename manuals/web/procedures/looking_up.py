@@ -1,4 +1,4 @@
-"""Procedures that find something out and answer it.
+"""Procedures that look something up and answer a question.
 
 world: web
 source: written by hand
@@ -9,7 +9,7 @@ import re
 
 
 def busiest_component(agent, task):
-    """Tell which component has the most tickets of a milestone that are not closed.
+    """Answer which component has the most open tickets of a milestone.
 
     type: busiest_component
     """
@@ -19,7 +19,7 @@ def busiest_component(agent, task):
 
 
 def count_by_purpose(agent, task):
-    """Count the tickets, not closed, of the component that does what the goal says.
+    """Count the open tickets of the component whose purpose the goal describes.
 
     type: count_by_purpose
     """
@@ -30,7 +30,7 @@ def count_by_purpose(agent, task):
 
 
 def count_tickets(agent, task):
-    """Count the tickets that are not closed and have certain values.
+    """Count the open tickets whose fields have certain values.
 
     type: count_tickets
     """
@@ -41,7 +41,7 @@ def count_tickets(agent, task):
 
 
 def figure_in_force(agent, task):
-    """Read a cell of a table of the wiki; pages that are out of date lead on to the one in force.
+    """Read a cell of a table in the wiki. A page that is out of date links to the current one.
 
     type: figure_in_force
     """
@@ -54,7 +54,7 @@ def figure_in_force(agent, task):
 
 
 def follow_duplicates(agent, task):
-    """From a ticket closed as a duplicate, go on to the one that is not, and tell a field of it.
+    """Follow duplicates from a ticket to the original, and answer with one of its fields.
 
     type: follow_duplicates
     """
@@ -67,7 +67,7 @@ def follow_duplicates(agent, task):
 
 
 def mentions(agent, task):
-    """List the tickets, closed ones included, with a comment that mentions something.
+    """List the tickets, including closed ones, with a comment that contains certain words.
 
     type: mentions
     """
@@ -80,7 +80,7 @@ def mentions(agent, task):
 
 
 def sum_column(agent, task):
-    """Add up the numbers in a column of a table of the wiki.
+    """Add up the numbers in a column of a table in the wiki.
 
     type: sum_column
     """
@@ -92,7 +92,7 @@ def sum_column(agent, task):
 
 
 def table_cell(agent, task):
-    """Read one cell of a table of the wiki.
+    """Read one cell of a table in the wiki.
 
     type: table_cell
     """
@@ -103,7 +103,7 @@ def table_cell(agent, task):
 
 
 def ticket_field(agent, task):
-    """Find a ticket by its summary and tell one of its fields.
+    """Find a ticket by its summary and answer with one of its fields.
 
     type: ticket_field
     """
@@ -113,7 +113,7 @@ def ticket_field(agent, task):
 
 
 def uncommented(agent, task):
-    """List the tickets that are not closed and have no comment.
+    """List the open tickets that have no comment.
 
     type: uncommented
     """
@@ -126,7 +126,7 @@ def uncommented(agent, task):
 
 
 def who_mentions(agent, task):
-    """List who wrote comments that mention something on certain tickets.
+    """List the authors of comments on certain tickets that contain certain words.
 
     type: who_mentions
     """

@@ -17,7 +17,7 @@ def open_milestone(agent, task):
 
 
 def open_query(agent, task):
-    """Open the list of tickets that are not closed and have certain values.
+    """Open the list of open tickets whose fields have certain values.
 
     type: open_query
     """
@@ -26,7 +26,7 @@ def open_query(agent, task):
 
 
 def open_report(agent, task):
-    """Open a report; several have similar titles.
+    """Open the report with exactly this title, since several are similar.
 
     type: open_report
     """
@@ -38,7 +38,7 @@ def open_report(agent, task):
 
 
 def open_ticket(agent, task):
-    """Open a ticket, found by its summary.
+    """Find a ticket by its summary and open it.
 
     type: open_ticket
     """
