@@ -1,4 +1,4 @@
-"""Scripted models for builds without task types: shopping by the shipped procedure, BFCL's turns by ground truth.
+"""Scripted models for builds without task types: shopping and e-mail by shipped procedures, BFCL by ground truth.
 
 The plans of ``shopping`` read the goal themselves; those of ``shopping_written`` contain the words of the goal. When
 asked for a procedure, they return the plan of that task, with parameters in place of their values.
@@ -9,12 +9,16 @@ import json
 import re
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache
+from html import unescape
 
+from planbook.envs import Selection, load_environment
 from planbook.manuals import SHIPPED
 from planbook.planner import Message, Sampling
 
 BUYING = (SHIPPED / "shopping" / "procedures" / "buying.py").read_text()
 READS = BUYING[BUYING.index("import re") : BUYING.index("def buy(")] + BUYING[BUYING.index("# Words of a goal") :]
+MAIL = (SHIPPED / "miniwob" / "procedures" / "mail_and_posts.py").read_text()
+MAIL = MAIL[MAIL.index("def mail_from(") : MAIL.index("def handle(")]
 WANTED = (
     r"find me (.+) with ([a-z ]+: .+)",
     r"find me (.+)",
@@ -40,6 +44,16 @@ def shopping_written(messages: Sequence[Message], sampling: Sampling) -> str:
 def bfcl_turn(messages: Sequence[Message], sampling: Sampling) -> str:
     """Return the reply of a planner that does what the ground truth of a turn does."""
     return _reply(messages, _turns().__getitem__)
+
+
+def mail(messages: Sequence[Message], sampling: Sampling) -> str:
+    """Return the reply of a planner whose plan contains the names and the text of an e-mail task's goal."""
+
+    def plan(text: str) -> str:
+        pages = re.findall('<div id="query">(.*?)</div>', text, re.DOTALL)
+        return f"{MAIL}\n\n{_mails()[unescape(pages[-1]) if pages else text]}\n"
+
+    return _reply(messages, plan)
 
 
 def _reply(messages: Sequence[Message], plan: Callable[[str], str]) -> str:
@@ -86,6 +100,24 @@ def _written(goal: str) -> str:
     code = READS.replace("wanted_in(task.goal)", '(plain(" ".join(wanted)), price)')
     code = code.replace("buy_wanted(agent, task)", "buy_wanted(agent, wanted, price)")
     return f"{code}\n\nbuy_wanted(agent, {wanted!r}, {float(price.removesuffix(' dollars'))})\n"
+
+
+@cache
+def _mails() -> Mapping[str, str]:
+    """Return the plan of each e-mail task with free wording and a seed below 10, by its goal."""
+    types = ("email-inbox-forward-nl", "email-inbox-forward-nl-turk", "email-inbox-nl-turk")
+    environment = load_environment("miniwob")
+    options, plans = environment.Options(), dict[str, str]()
+    for task in environment.select(Selection(types=types, seeds=range(10)), options):
+        player = environment(options)
+        player.reset(task)
+        played = player.task or task
+        params = dict(played.params)
+        name = str(params.pop("task", "forward")).replace("star", "mark")
+        values = [repr(params[key]) for key in ("by", "to", "message") if key in params]
+        plans[played.goal] = f"{name}(agent, {', '.join(values)})"
+        player.close()
+    return plans
 
 
 @cache

@@ -5,7 +5,7 @@ that a run that was stopped or killed can continue. Finished steps are not repea
 and trials that were already recorded are replayed.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
 from planbook.config import FOUND, Config
@@ -144,14 +144,15 @@ class Learner:
 
     def _episodes_of_type(self, knowledge: Knowledge, kind: str, last: int | None = None) -> list[Trajectory]:
         """Return the episodes of a type that have begun, up to the one with the index ``last``, if it is given."""
-        entries = [entry for entry in self._entries if last is None or entry.index <= last]
-        episodes = self._read_begun(entry for entry in entries if self._type(knowledge, entry.task) == kind)
+        begun = self._begun(entry for entry in self._entries if last is None or entry.index <= last)
+        episodes = [read_episode(self._run, entry) for entry, task in begun if self._type(knowledge, task) == kind]
         return [typed_episode(knowledge, episode) for episode in episodes] if self._finds_types else episodes
 
-    def _read_begun(self, entries: Iterable[Entry]) -> list[Trajectory]:
-        """Read the episodes of these entries, except those that have not begun."""
-        begun = (entry for entry in entries if any(self._run.store.events(last_path(self._run, entry), "task")))
-        return [read_episode(self._run, entry) for entry in begun]
+    def _begun(self, entries: Iterable[Entry]) -> Iterator[tuple[Entry, Task]]:
+        """Yield the entries of episodes that have begun, with their tasks: some goals are known only from then on."""
+        for entry in entries:
+            if event := next(iter(self._run.store.events(last_path(self._run, entry), "task")), None):
+                yield entry, Task.model_validate(event.body["task"])
 
     def _type(self, knowledge: Knowledge, task: Task) -> str:
         if not self._finds_types:
@@ -195,7 +196,8 @@ class Learner:
         settings = builder_settings(self._config)
         if not self.learning.checks:
             return settings
-        episodes = self._read_begun(entry for entry in self._entries if entry.index <= index_of(latest.path))
+        entries = (entry for entry in self._entries if entry.index <= index_of(latest.path))
+        episodes = [read_episode(self._run, entry) for entry, _ in self._begun(entries)]
         return replace(settings, verify=lambda text: check_problem(worker.sandbox, text, episodes))
 
     def _consolidate(

@@ -118,3 +118,35 @@ def test_found_types_cannot_be_combined_with_rules_per_type_or_exported_skills(b
     assert (per_type.returncode, exported.returncode) == (2, 2)
     assert "leave it out with --types found" in per_type.stderr
     assert "its params are matched from goals" in exported.printed
+
+
+LATE_GOALS = """
+from planbook.envs.toy import Toy
+
+class Late(Toy):
+    \"\"\"Goals that are known only once an episode has begun, as on a web page.\"\"\"
+    name = "late"
+
+    @classmethod
+    def tasks(cls, selection, options=None):
+        cls.goals = {task.id: task.goal for task in Toy.tasks(selection, options)}
+        return [task.model_copy(update={"env": "late", "goal": ""}) for task in Toy.tasks(selection, options)]
+
+    def begin(self, task):
+        self.task = task.model_copy(update={"goal": self.goals[task.id]})
+        return super().begin(self.task)
+
+def reply(messages, sampling):
+    return "### Code\\n```python\\nprint(agent.table())\\n```"
+"""
+
+
+def test_a_goal_may_become_known_when_the_episode_begins(tmp_path: Path) -> None:
+    (tmp_path / "late.py").write_text(LATE_GOALS)
+    file = tmp_path / "late.py"
+    finished = invoke(
+        "build", "--env", file, "--types", "found", "--tasks-per-type", 2, "--libraries-only",
+        "--model", f"scripted:{file}:reply", "--out", tmp_path / "run", "--json",
+    )  # fmt: skip
+    assert finished.returncode == 0, finished.stderr
+    assert finished.result["solved"] == 0
