@@ -22,7 +22,7 @@ from planbook.planner import Recall
 from planbook.results.table import read_folder
 from planbook.runs import RunFile, is_run, new_folder
 from planbook.settings import Settings, split_names
-from planbook.terminal.printing import print_parts
+from planbook.terminal import print_parts
 
 
 class Effects(BaseModel):

@@ -50,7 +50,7 @@ from planbook.sandbox import Fault, FaultKind, Limits
 from planbook.settings import Settings
 from planbook.spending import check_money
 from planbook.store import Watch
-from planbook.terminal.printing import Progress, episode_line, print_parts, stream_line
+from planbook.terminal import Progress, episode_line, print_parts, stream_line
 from planbook.wording import counted, first_line
 from planbook.workers import Execution, RequestListener, check_executor, check_roles, play_episodes
 

@@ -11,7 +11,7 @@ from planbook.papers.settings import paper_settings
 from planbook.papers.tables import paper_tables
 from planbook.results.summary import Summary
 from planbook.runs import Run
-from planbook.terminal.printing import print_parts
+from planbook.terminal import print_parts
 
 
 def print_paper_settings(config: Config) -> None:

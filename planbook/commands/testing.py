@@ -27,7 +27,7 @@ from planbook.results.table import read_run
 from planbook.runs import Run, is_run, new_folder
 from planbook.settings import Settings
 from planbook.spending import prices_from, spent_so_far
-from planbook.terminal.printing import print_parts
+from planbook.terminal import print_parts
 from planbook.wording import NO_FIGURE, fixed, interval
 
 STOPPED = (errors.INTERRUPTED, errors.OUT_OF_BUDGET)

@@ -26,8 +26,8 @@ from planbook.results.table import RunResults, read_folder
 from planbook.runs import CONFIG_FILE, Entry, Run, is_run, recorded_endings
 from planbook.spending import Pricing, prices_from, spent_so_far
 from planbook.store import Event, restart_scope
+from planbook.terminal import print_parts
 from planbook.terminal.episode import ending_text, episode_pieces, text
-from planbook.terminal.printing import print_parts
 from planbook.wording import ESTIMATED, counted
 
 FAILED = "failed"
@@ -153,8 +153,7 @@ def report(runs: tuple[Path, ...], out: Path | None, episodes: str | None, price
 @click.option("--no-browser", is_flag=True, help="Only print the address.")
 def watch(run: Path, port: int, no_browser: bool) -> int:
     """Show RUN in a browser on this machine while it is played, with buttons to pause, continue and stop it."""
-    from planbook.watching.followed_run import FollowedRun  # the server takes a while to import
-    from planbook.watching.serving import serve
+    from planbook.watching import FollowedRun, serve  # the server takes a while to import
 
     def on_address(address: str) -> None:
         click.echo(address)

@@ -18,7 +18,7 @@ from planbook.results.measures import known_milestones
 from planbook.results.summary import summarise
 from planbook.results.table import read_run
 from planbook.runs import Entry, Run
-from planbook.terminal.printing import print_parts
+from planbook.terminal import print_parts
 from tests.command import ROOT
 from tests.rows import request_body
 

@@ -18,7 +18,7 @@ from planbook.planner import Ending, Outcome
 from planbook.results.table import read_folder
 from planbook.runs import Run
 from planbook.spending import prices_from, spent_so_far
-from planbook.terminal.printing import print_parts
+from planbook.terminal import print_parts
 from tests.flows import invoke, refusal
 from tests.rows import BROKEN, FAILED, SOLVED, fetch, toy_run, write_run
 

@@ -17,7 +17,7 @@ from planbook.results.measures import Measure, known_milestones, milestones, ove
 from planbook.results.rendering import figure_parts, measure_lines, milestone_parts
 from planbook.results.summary import Summary, summarise
 from planbook.runs import Entry
-from planbook.terminal.printing import print_parts
+from planbook.terminal import print_parts
 from tests.flows import Finished, invoke
 from tests.reported import Page
 from tests.rows import results
