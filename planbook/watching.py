@@ -26,8 +26,8 @@ from starlette.types import ASGIApp
 
 from planbook.errors import BadArgument, BadRun
 from planbook.planner import Budget, Outcome
+from planbook.report import page_pieces, script_hash, view
 from planbook.report.episodes import episode_document, escape_json, row
-from planbook.report.page import page_pieces, script_hash, view
 from planbook.report.sections import sections
 from planbook.results.rows import Result
 from planbook.results.table import RunResults

@@ -97,16 +97,6 @@ def section(title: str, kind: str, blocks: Iterable[Block], *, static: bool = Fa
     return {"title": title, "class": kind, "blocks": list(blocks), "static": static}
 
 
-def format_share(solved: int, tasks: int) -> str:
-    """Return the share of solved tasks as a percentage, or a dash if there are no tasks."""
-    return f"{solved / tasks:.1%}" if tasks else DASH
-
-
-def format_interval(low: float, high: float) -> str:
-    """Return an interval of shares, in percent."""
-    return f"{100 * low:.1f} to {100 * high:.1f}%"
-
-
 def format_money(money: float | None) -> str:
     """Return a sum of money. Small sums have more digits."""
     if money is None:

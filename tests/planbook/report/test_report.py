@@ -10,8 +10,7 @@ import pytest
 
 from planbook.errors import BadArgument
 from planbook.planner import Ending, Outcome
-from planbook.report import episodes, report_runs
-from planbook.report.page import script, script_hash
+from planbook.report import episodes, report_runs, script, script_hash
 from planbook.runs import Run, recorded_endings
 from planbook.wording import escape_control, in_words
 from tests.command import planbook, result

@@ -11,7 +11,7 @@ import pytest
 
 from planbook.planner import Spending
 from planbook.report.blocks import format_money
-from planbook.report.trust import Costs, costs, money_per_solved
+from planbook.report.sections import Costs, costs, money_per_solved
 from planbook.results.table import read_run
 from planbook.runs import Run
 from planbook.spending import Pricing, prices_from

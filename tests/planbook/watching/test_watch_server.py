@@ -13,7 +13,7 @@ from planbook import errors
 from planbook.config import Config
 from planbook.envs import Selection
 from planbook.planner import Ending, Outcome
-from planbook.report.page import script_hash
+from planbook.report import script_hash
 from planbook.results.measures import unlock_score
 from planbook.runs import Run
 from planbook.watching import FollowedRun, Pages
