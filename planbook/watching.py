@@ -29,8 +29,8 @@ from planbook.planner import Budget, Outcome
 from planbook.report import page_pieces, script_hash, view
 from planbook.report.episodes import episode_document, escape_json, row
 from planbook.report.sections import sections
+from planbook.results import RunResults
 from planbook.results.rows import Result
-from planbook.results.table import RunResults
 from planbook.runs import PAUSED, Run
 from planbook.store import Event, Store
 from planbook.terminal import spending

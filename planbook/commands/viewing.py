@@ -21,8 +21,8 @@ from planbook.errors import BadArgument
 from planbook.options import JSON, PRICES, RUN_FOLDER, CommandResult
 from planbook.planner import Ending, Outcome, Trajectory, read_trajectory
 from planbook.report import report_runs
+from planbook.results import RunResults, read_folder
 from planbook.results.rows import NOT_PLAYED
-from planbook.results.table import RunResults, read_folder
 from planbook.runs import CONFIG_FILE, Entry, Run, is_run, recorded_endings
 from planbook.spending import Pricing, prices_from, spent_so_far
 from planbook.store import Event, restart_scope

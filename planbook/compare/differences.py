@@ -10,6 +10,7 @@ from pydantic import BaseModel
 from planbook.config import Config, flatten_settings
 from planbook.envs import Selection, texts_digest
 from planbook.errors import BadArgument
+from planbook.results import RunResults
 from planbook.results.rows import Result
 from planbook.results.statistics import (
     Estimate,
@@ -23,7 +24,6 @@ from planbook.results.statistics import (
     sign_flip_test,
     unvaried_difference,
 )
-from planbook.results.table import RunResults
 from planbook.runs import without_folders
 from planbook.sandbox import did_you_mean
 

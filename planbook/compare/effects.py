@@ -10,8 +10,8 @@ from statistics import fmean
 from pydantic import BaseModel
 
 from planbook.planner import Grid
+from planbook.results import RunResults
 from planbook.results.statistics import benjamini_hochberg, paired_t, permutation_tails, unvaried_difference
-from planbook.results.table import RunResults
 from planbook.wording import NO_FIGURE, counted
 
 FALSE_SHARE = 0.05

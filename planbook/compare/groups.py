@@ -8,10 +8,10 @@ from pydantic import BaseModel, Field
 
 from planbook.compare.differences import KNOWLEDGE, SEEDS, abridged, setting, settings_without
 from planbook.planner import Outcome, Spending
+from planbook.results import RunResults
 from planbook.results.learning_cost import LearningPayoff
 from planbook.results.statistics import per_solved
 from planbook.results.summary import by_task, mean_actions, mean_errors, solved_interval
-from planbook.results.table import RunResults
 
 
 class PerSolved(BaseModel):

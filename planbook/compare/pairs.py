@@ -24,10 +24,10 @@ from planbook.compare.differences import (
 )
 from planbook.errors import BadArgument
 from planbook.planner import Outcome
+from planbook.results import RunResults
 from planbook.results.learning_cost import LearningPayoff
 from planbook.results.rows import Result
 from planbook.results.summary import solved_interval
-from planbook.results.table import RunResults
 from planbook.wording import counted
 
 

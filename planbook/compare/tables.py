@@ -8,8 +8,8 @@ from planbook.compare.differences import MCNEMAR, NOISE, MeasureDifference, Solv
 from planbook.compare.groups import GroupRow
 from planbook.compare.pairs import ChangedPair, RunComparison
 from planbook.planner import Grid
+from planbook.results.learning_cost import payoff_table
 from planbook.results.measures import format_number
-from planbook.results.rendering import payoff_table
 from planbook.results.statistics import Estimate
 from planbook.wording import NO_FIGURE, counted, in_words, interval, listed
 

@@ -6,9 +6,10 @@ from typing import NamedTuple
 from pydantic import BaseModel, Field, JsonValue
 
 from planbook.config import Config
+from planbook.console import ALL
 from planbook.papers.published import PaperSetting, Publication, PublishedTable, papers_of
 from planbook.papers.settings import OurRun, PaperDifference, differences, our_run
-from planbook.results.measures import ALL, overall
+from planbook.results.measures import overall
 from planbook.results.rows import Result
 from planbook.results.statistics import percent
 from planbook.results.summary import Summary, solved_interval

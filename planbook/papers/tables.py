@@ -4,10 +4,10 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from pydantic import JsonValue
 
+from planbook.console import ALL
 from planbook.papers.comparison import COLUMNS, ComparedPaper, ComparedTable, OurRow, PaperComparison
 from planbook.papers.published import PublishedRow
 from planbook.planner import Grid
-from planbook.results.measures import ALL
 from planbook.wording import NO_FIGURE, counted, fixed
 
 OURS = "ours"

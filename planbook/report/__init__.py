@@ -27,8 +27,8 @@ from planbook.console import ERRORS, console
 from planbook.report.blocks import Block
 from planbook.report.episodes import DocumentPacker, escape_json, row
 from planbook.report.sections import comparison_blocks, sections
+from planbook.results import RunResults, read_run
 from planbook.results.summary import Summary
-from planbook.results.table import RunResults, read_run
 from planbook.runs import Run
 from planbook.spending import prices_from
 from planbook.wording import in_words

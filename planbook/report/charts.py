@@ -11,7 +11,7 @@ from typing import Any
 
 from planbook.config import effective_options, flatten_settings
 from planbook.console import ALL
-from planbook.results.table import KNOWN, RunResults
+from planbook.results import KNOWN, RunResults
 from planbook.wording import counted
 
 Chart = dict[str, Any]

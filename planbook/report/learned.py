@@ -10,8 +10,8 @@ from markdown_it.tree import SyntaxTreeNode
 from planbook.knowledge import EVERYTHING, KnowledgeState, learned_in, with_manual
 from planbook.report import blocks
 from planbook.report.blocks import Block, Part, link, marked
-from planbook.results.matches import versions_line
-from planbook.results.table import RunResults
+from planbook.results import RunResults
+from planbook.results.measures import versions_line
 from planbook.rules import NO_EVIDENCE, Applied, Evidence, Rule, count_evidence, rule_text
 from planbook.wording import counted
 

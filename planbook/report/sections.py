@@ -21,8 +21,9 @@ from planbook.report import blocks
 from planbook.report.blocks import Block, Line, bold, format_money, link, links, marked, utc_time
 from planbook.report.charts import charts, with_options
 from planbook.report.learned import count_learned, final_states, learned_blocks
-from planbook.results.rendering import UNSAFE, failure_lines, figure_parts, payoff_line, results_table, spending_lines
-from planbook.results.table import RunResults
+from planbook.results import RunResults
+from planbook.results.learning_cost import payoff_line
+from planbook.results.summary import UNSAFE, failure_lines, figure_parts, results_table, spending_lines
 from planbook.runs import Fork, Run, RunFile, branches_of, recorded_endings
 from planbook.wording import ESTIMATED, counted, format_clock, in_words, interval, listed, outcome_of, score_of
 

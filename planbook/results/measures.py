@@ -1,22 +1,26 @@
-"""Average the measures of environments, and count their milestones.
+"""What episodes show besides success: measures of their environments, milestones, and matches of goals with task types.
 
-A measure is a figure besides success, for example a game's reward (``Environment.measures``). A milestone is a step
-towards a goal (``Environment.milestones``).
+- A measure is a figure of an environment, for example a game's reward (``Environment.measures``).
+- A milestone is a step towards a goal (``Environment.milestones``).
+- A match assigns a found type to the goal of a task. Found types are task types that planbook found by itself while it
+  learned.
 """
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from math import exp, log1p
 from statistics import fmean, stdev
 
 from pydantic import BaseModel
 
 from planbook.config import Config
+from planbook.console import ALL
 from planbook.envs import EnvsError, known_environment
+from planbook.planner import Grid, Match
 from planbook.results.rows import Result
-
-ALL = "all"
-"""The key of the figures over all task types. It is used only if there are several types."""
+from planbook.results.statistics import wilson
+from planbook.rules import FoundType
+from planbook.wording import counted
 
 
 def format_number(number: float, digits: int = 4) -> str:
@@ -122,3 +126,110 @@ def total_unlock_score(reached: MilestoneCounts, known: Sequence[str]) -> float 
     if not episodes:
         return None
     return round(unlock_score(sum(counts[name][0] for counts in open_ended) / episodes for name in known), 2)
+
+
+def measure_lines(measured: MeasuresByType) -> Iterable[str]:
+    """Yield a line of measures for each task type and, if there are several, for all of them."""
+    for kind, figures in measured.items():
+        values = ", ".join(f"{name} {figure}" for name, figure in figures.items())
+        counts = sorted({figure.episodes for figure in figures.values()})
+        over = f"{counts[0]}" if len(counts) == 1 else f"{counts[0]} to {counts[-1]}"
+        yield f"Measured in {kind}: {values}; over {over} {'episode' if over == '1' else 'episodes'}."
+
+
+def milestone_parts(reached: MilestoneCounts, score: float | None) -> Iterator[Grid | str]:
+    """Yield the milestones of each task type as a line. If there is a score, open-ended types get a table instead."""
+    names = {name for counts in reached.values() for name in counts}
+    for kind, counts in reached.items():
+        if score is not None and kind not in names:
+            shares = [(name, f"{count:,} / {of:,}", f"{count / of:.1%}") for name, (count, of) in counts.items()]
+            yield Grid(f"Reached in {kind}", "milestone", ("episodes", "%"), shares)
+        else:
+            yield f"Reached in {kind}: {', '.join(f'{name} {count}/{of}' for name, (count, of) in counts.items())}."
+    if score is not None:
+        yield f"Unlock score, over all of them: {score:.2f} %."
+
+
+# Matches of goals with found types
+
+
+class Share(BaseModel):
+    """The share ``count`` out of ``of`` tasks. Its 95 % interval is from ``low`` to ``high``, in percent."""
+
+    count: int
+    of: int
+    low: float
+    high: float
+
+    def __str__(self) -> str:
+        return f"95 % interval {self.low:.1f}% to {self.high:.1f}%"
+
+
+class MatchCounts(BaseModel):
+    """Counts of played episodes by how their goals were matched; the value of ``matches`` in the output of ``--json``.
+
+    ``wrong`` counts tasks that were matched, but not solved by the procedure of the found type: the type or the
+    parameters are wrong, or the procedure fails. ``wrong_type`` counts the wrong matches of tasks whose type in the
+    environment differs from that of most tasks with the same found type. It is None if all tasks have the same type in
+    the environment.
+    """
+
+    matched: Share
+    abstained: Share
+    wrong: Share
+    solved_after: Share
+    """Wrong matches after which the planner solved the task."""
+    wrong_type: Share | None
+    by: dict[str, int]
+    """Maps the sources of matches (pattern, words, model) to the number of matches."""
+
+
+def count_matches(rows: Sequence[Result]) -> MatchCounts | None:
+    """Count the matches of the played episodes, including abstentions. Return None if there are neither."""
+    matches = [(row, match) for row in rows if row.outcome.played and (match := row.match) is not None]
+    if not matches:
+        return None
+    matched = [(row, match) for row, match in matches if match.type]
+    wrong = [(row, match) for row, match in matched if match.failed or not row.solved]
+    has_several_types = len({row.entry.task.type for row, _ in matches}) > 1
+    return MatchCounts(
+        matched=share(len(matched), len(matches)),
+        abstained=share(len(matches) - len(matched), len(matches)),
+        wrong=share(len(wrong), len(matched)),
+        solved_after=share(sum(row.solved for row, _ in wrong), len(wrong)),
+        wrong_type=share(_count_wrong_types(matched, wrong), len(matched)) if has_several_types else None,
+        by=dict(Counter(match.by for _, match in matched)),
+    )
+
+
+def share(count: int, total: int) -> Share:
+    """Return a share with its Wilson interval."""
+    low, high = wilson(count, total)
+    return Share(count=count, of=total, low=round(100 * low, 1), high=round(100 * high, 1))
+
+
+def matches_table(counts: MatchCounts) -> Grid:
+    """Return the counts as a table."""
+    rows = [("matched with a type", counts.matched), ("abstained", counts.abstained), ("wrong matches", counts.wrong)]
+    rows += [("wrong, and of another type", counts.wrong_type)] if counts.wrong_type else []
+    rows += [("solved by the planner after a wrong match", counts.solved_after)] if counts.wrong.count else []
+    cells = [(name, str(part.count), str(part.of), f"{part.low:.1f}% to {part.high:.1f}%") for name, part in rows]
+    return Grid("goals and found types", "", ("tasks", "of", "95 % interval"), cells)
+
+
+def versions_line(found: Sequence[FoundType], library: Sequence[FoundType]) -> str:
+    """Return a line with the number of procedures published for found types, and how many of them are repairs.
+
+    Procedures that were already in the ``library`` that the run began with are not counted.
+    """
+    published = sum(kind.version for kind in found) - sum(kind.version for kind in library)
+    repairs = sum(kind.repairs for kind in found) - sum(kind.repairs for kind in library)
+    versions = f"{counted(len(found), 'found type')}; {counted(published, 'version')} of procedures published"
+    return f"{versions}, {repairs} of them repairs ({share(repairs, published)})."
+
+
+def _count_wrong_types(matched: Sequence[tuple[Result, Match]], wrong: Sequence[tuple[Result, Match]]) -> int:
+    """Count the wrong matches whose task has another type than most tasks of the same found type."""
+    counts = Counter((match.type, row.type) for row, match in matched)
+    most_common = {found: kind for (found, kind), _ in reversed(counts.most_common())}
+    return sum(most_common[match.type] != row.type for row, match in wrong)

@@ -14,9 +14,9 @@ from planbook.papers.comparison import ComparedPaper, PaperComparison, compare_w
 from planbook.papers.published import Publication, PublishedTable, publications
 from planbook.papers.tables import paper_tables
 from planbook.planner import Ending, Outcome
+from planbook.results import read_run
 from planbook.results.measures import known_milestones
 from planbook.results.summary import summarise
-from planbook.results.table import read_run
 from planbook.runs import Entry, Run
 from planbook.terminal import print_parts
 from tests.command import ROOT

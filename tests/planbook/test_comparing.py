@@ -15,7 +15,7 @@ from planbook.compare.tables import comparison_parts, result_lines
 from planbook.config import Config, LearningSettings
 from planbook.envs import Verdict
 from planbook.planner import Ending, Outcome
-from planbook.results.table import read_folder
+from planbook.results import read_folder
 from planbook.runs import Run
 from planbook.spending import prices_from, spent_so_far
 from planbook.terminal import print_parts

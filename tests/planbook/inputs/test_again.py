@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from planbook.planner import Outcome, read_trajectory
-from planbook.results.table import read_run
+from planbook.results import read_run
 from planbook.runs import Run, last_path, recorded_endings
 from planbook.watching import FollowedRun
 from tests.flows import events, invoke, refusal

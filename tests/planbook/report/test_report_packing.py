@@ -23,7 +23,7 @@ from planbook.report.episodes import (
     pack,
     row,
 )
-from planbook.results.table import read_run
+from planbook.results import read_run
 from planbook.runs import Run
 from tests.reported import HIDDEN, HOSTILE, run_with_prompts, write_closed_run
 

@@ -13,9 +13,16 @@ from rich.console import Console
 from planbook.config import Config
 from planbook.envs import Task
 from planbook.planner import Ending, Outcome
-from planbook.results.measures import Measure, known_milestones, milestones, overall, unlock_score
-from planbook.results.rendering import figure_parts, measure_lines, milestone_parts
-from planbook.results.summary import Summary, summarise
+from planbook.results.measures import (
+    Measure,
+    known_milestones,
+    measure_lines,
+    milestone_parts,
+    milestones,
+    overall,
+    unlock_score,
+)
+from planbook.results.summary import Summary, figure_parts, summarise
 from planbook.runs import Entry
 from planbook.terminal import print_parts
 from tests.flows import Finished, invoke

@@ -6,9 +6,8 @@ from hypothesis import strategies as st
 
 from planbook.envs import Task, Verdict
 from planbook.planner import Ending, Outcome, Spending
-from planbook.results.rendering import failure_lines, results_table, spending_lines
 from planbook.results.statistics import wilson
-from planbook.results.summary import Summary, summarise
+from planbook.results.summary import Summary, failure_lines, results_table, spending_lines, summarise
 from planbook.runs import Entry
 from tests.rows import results
 
