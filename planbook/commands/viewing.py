@@ -11,10 +11,9 @@ from rich.console import Console, RenderableType
 from rich.text import Text
 
 from planbook import errors
+from planbook.compare import compare_all, comparison_parts
 from planbook.compare.differences import full_name, parse_where, setting
-from planbook.compare.groups import group_rows
-from planbook.compare.pairs import compare_all
-from planbook.compare.tables import comparison_parts, group_parts
+from planbook.compare.groups import group_parts, group_rows
 from planbook.console import ERRORS, console, ends_in_json
 from planbook.envs import Task
 from planbook.errors import BadArgument

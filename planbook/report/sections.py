@@ -9,10 +9,9 @@ from contextlib import ExitStack, closing
 from pathlib import Path
 from typing import Any
 
-from planbook.compare.groups import group_rows
-from planbook.compare.pairs import RunComparison, compare, with_corrections
+from planbook.compare import RunComparison, compare, comparison_parts, with_corrections
+from planbook.compare.groups import group_parts, group_rows
 from planbook.compare.reruns import actions_taken
-from planbook.compare.tables import comparison_parts, group_parts
 from planbook.config import flatten_settings
 from planbook.console import ALL
 from planbook.errors import BadArgument, BadRun

@@ -20,11 +20,13 @@ from planbook.planner import Grid, Match
 from planbook.results.rows import Result
 from planbook.results.statistics import wilson
 from planbook.rules import FoundType
-from planbook.wording import counted
+from planbook.wording import NO_FIGURE, counted
 
 
-def format_number(number: float, digits: int = 4) -> str:
-    """Format a number with ``digits`` significant digits. Large numbers become integers with commas."""
+def format_number(number: float | None, digits: int = 4) -> str:
+    """Format a number with ``digits`` significant digits, or None as "-". Large numbers become integers with commas."""
+    if number is None:
+        return NO_FIGURE
     return f"{number:,.0f}" if abs(number) >= 10 ** (digits - 1) else f"{number:.{digits}g}"
 
 

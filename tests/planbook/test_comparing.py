@@ -10,8 +10,7 @@ from rich.console import Console
 from scipy import stats  # type: ignore[import-untyped]
 
 from planbook import errors
-from planbook.compare.pairs import RunComparison, compare, compare_all
-from planbook.compare.tables import comparison_parts, result_lines
+from planbook.compare import RunComparison, compare, compare_all, comparison_parts, result_lines
 from planbook.config import Config, LearningSettings
 from planbook.envs import Verdict
 from planbook.planner import Ending, Outcome

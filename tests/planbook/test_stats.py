@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from planbook import errors
-from planbook.compare.pairs import compare
+from planbook.compare import compare
 from planbook.config import LearningSettings
 from planbook.planner import Ending
 from planbook.results import read_folder
