@@ -1,6 +1,6 @@
 """Compare two runs over pairs of episodes: the same task, with the same seed and repeat, in both runs.
 
-``compare`` makes the comparison from the tables of results, and ``comparison_parts`` shows it.
+The comparison is made from the tables of results of the runs, and shown as tables and sentences.
 
 - ``differences``: the differences between two runs in settings, success, measures and costs, with their tests.
 - ``groups``: a table of any number of runs, or groups of runs.

@@ -16,7 +16,7 @@ from planbook.envs import load_environment
 from planbook.errors import BadArgument
 from planbook.knowledge import RETRIEVAL, learned_in, with_manual
 from planbook.manuals import default_starts, read_knowledge
-from planbook.papers.published import PaperBuilding, PaperSetting, Publication, publications
+from planbook.papers import PaperBuilding, PaperSetting, Publication, publications
 from planbook.planner import DEFAULT_ROLE, PLANNER_ROLE, Outcome, Sampling, method
 from planbook.results import RunResults, read_folder, read_run
 from planbook.results.rows import Result

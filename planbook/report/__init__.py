@@ -1,7 +1,7 @@
 """The page of `planbook report` and `planbook watch`: one HTML file without external resources.
 
-``report_runs`` reads runs and writes their page. The template in ``viewer/`` renders the parts that must be visible
-without JavaScript, and the page's only script draws all other parts from JSON in the page.
+The template in ``viewer/`` renders the parts that must be visible without JavaScript. The page's only script draws all
+other parts from JSON in the page.
 
 - ``sections`` makes the sections of each run: lists of ``blocks``, which are paragraphs, tables and so on as JSON.
 - ``learned`` makes the blocks about what `planbook build` learned, and ``charts`` makes the charts.

@@ -10,9 +10,8 @@ from rich.console import Console
 
 from planbook.config import Config
 from planbook.envs import Task
-from planbook.papers.comparison import ComparedPaper, PaperComparison, compare_with_papers
-from planbook.papers.published import Publication, PublishedTable, publications
-from planbook.papers.tables import paper_tables
+from planbook.papers import Publication, PublishedTable, publications
+from planbook.papers.comparison import ComparedPaper, PaperComparison, compare_with_papers, paper_tables
 from planbook.planner import Ending, Outcome
 from planbook.results import read_run
 from planbook.results.measures import known_milestones

@@ -9,8 +9,8 @@ import pytest
 from planbook.config import Config, effective_options
 from planbook.console import ALL
 from planbook.envs import Selection, known_environments, load_environment
+from planbook.papers import Publication, papers_of, publications
 from planbook.papers.comparison import COLUMNS
-from planbook.papers.published import Publication, papers_of, publications
 from planbook.planner import METHODS, Ending, Outcome
 from planbook.planner.strategies.deps.replanning import REPLANS
 from planbook.runs import Entry, Run
