@@ -10,8 +10,8 @@ import pyarrow
 import pytest
 from pyarrow import parquet
 
-from planbook.export.exporting import trajectory_of
-from planbook.export.files import line_of, parse_episode
+from planbook.export.exporting import line_of, trajectory_of
+from planbook.export.importing import parse_episode
 from planbook.planner import read_trajectory, rows_of
 from planbook.planner.spans import spans_in
 from planbook.runs import Run, last_path, recorded_endings
