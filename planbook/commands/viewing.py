@@ -11,7 +11,7 @@ from rich.console import Console, RenderableType
 from rich.text import Text
 
 from planbook import errors
-from planbook.compare import compare_all, comparison_parts
+from planbook.compare import compare_all, comparison_parts, run_letter
 from planbook.compare.differences import full_name, parse_where, setting
 from planbook.compare.groups import group_parts, group_rows
 from planbook.console import ERRORS, console, ends_in_json
@@ -170,9 +170,6 @@ def watch(run: Path, port: int, no_browser: bool) -> int:
     return errors.OK
 
 
-LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
-
-
 @click.command()
 @click.argument("runs", nargs=-1, required=True, type=RUN_FOLDER, metavar="RUN RUN...")
 @PRICES
@@ -192,7 +189,7 @@ def compare(runs: tuple[Path, ...], prices: Path | None) -> CommandResult:
     price = prices_from(prices) if prices else None
     comparisons = compare_all([read_folder(run, price) for run in runs])
     for number, comparison in enumerate(comparisons, 1):
-        print_parts(console(), comparison_parts(comparison, _letter(number)))
+        print_parts(console(), comparison_parts(comparison, (run_letter(0), run_letter(number))))
     facts = [comparison.model_dump(mode="json") for comparison in comparisons]
     return errors.OK, {"comparisons": facts}
 
@@ -277,7 +274,3 @@ def _matching_runs(runs: Sequence[RunResults], where: Sequence[str]) -> list[Run
                 f"--where {short_name}={value}: no run is left; {name} is one of {', '.join(values)}"
             )
     return chosen
-
-
-def _letter(number: int) -> str:
-    return LETTERS[number] if number < len(LETTERS) else f"run {number + 1}"

@@ -9,6 +9,7 @@ The comparison is made from the tables of results of the runs, and shown as tabl
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from string import ascii_uppercase
 from typing import Literal
 
 from pydantic import BaseModel
@@ -248,81 +249,102 @@ SHOWN_CHANGES, SHOWN_NAMES = 8, 5
 LEAST_P = 0.001
 
 
-def comparison_parts(compared: RunComparison, name: str) -> Iterator[Grid | str]:
-    """Yield the parts of a comparison. The first run is called A, and ``name`` is the letter of the second run."""
-    yield f"A: {compared.first.run}"
-    yield f"{name}: {compared.second.run}"
+Letters = tuple[str, str]
+"""The letters that stand for the first and the second run."""
+
+
+def run_letter(number: int) -> str:
+    """Return the letter that stands for a run: A for the number 0. After Z, return its position, such as "run 27"."""
+    return ascii_uppercase[number] if number < len(ascii_uppercase) else f"run {number + 1}"
+
+
+def comparison_parts(compared: RunComparison, letters: Letters) -> Iterator[Grid | str]:
+    """Yield the parts of a comparison: sentences and tables."""
+    first, second = letters
+    yield f"{first}: {compared.first.run}"
+    yield f"{second}: {compared.second.run}"
     yield "Settings that differ:" if compared.settings else "Both have the same settings and versions."
-    yield from (f"  {row.name}: {abridged(row.first)}; in {name}: {abridged(row.second)}" for row in compared.settings)
-    yield from _unpaired(compared, name)
+    yield from (
+        f"  {row.name}: {abridged(row.first)}; in {second}: {abridged(row.second)}" for row in compared.settings
+    )
+    yield from _unpaired(compared, letters)
     yield from (f"Note: {warning}" for warning in compared.warnings)
-    yield _success(compared, name)
+    yield _success(compared, letters)
     yield (
         f"Test: {compared.overall.test}; p is corrected by Holm's method: for a task type over the types, for all "
-        f"pairs over the runs that are compared with A. Intervals (95 %): "
+        f"pairs over the runs that are compared with {first}. Intervals (95 %): "
         f"{compared.overall.interval}; of costs, over tasks. A difference is more than noise if p is below "
         f"{NOISE}; an interval shows its size, is not corrected, and may disagree near that bound."
     )
-    yield from _changes(compared, name)
+    yield from _changes(compared, letters)
     if compared.measures:
-        yield _measures(compared.measures, name)
+        yield _measures(compared.measures, letters)
         yield (
             "Test: paired t over tasks; p is corrected by Holm's method over all measures, and over the runs that are "
-            "compared with A; the intervals are not."
+            f"compared with {first}; the intervals are not."
         )
         significant = [measure for measure, row in compared.measures.items() if row.is_significant]
         yield f"More than noise would give: {', '.join(significant) or 'none'}."
     if compared.costs:
-        yield _costs(compared, name)
-    letters = {compared.first.run: "A", compared.second.run: name}
+        yield _costs(compared, letters)
+    names = {compared.first.run: first, compared.second.run: second}
     sides = (compared.first, compared.second)
-    yield from payoff_table({letters[side.run]: side.paying and side.paying.named(letters) for side in sides})
-    yield from result_lines(compared, name)
+    yield from payoff_table({names[side.run]: side.paying and side.paying.named(names) for side in sides})
+    yield from result_lines(compared, letters)
 
 
-def result_lines(compared: RunComparison, name: str) -> Iterator[str]:
+def result_lines(compared: RunComparison, letters: Letters) -> Iterator[str]:
     """Yield the result in words.
 
     If some episodes were not played, also yield their number, and the result without them.
     """
-    overall, played, sides = compared.overall, compared.played, (("A", compared.first), (name, compared.second))
-    yield f"{_result_in_words(overall, name)}."
-    if any(side.broken or side.not_run for _, side in sides):
-        counts = [f"{side.broken} broken and {side.not_run} not run in {letter}" for letter, side in sides]
-        result_of_played = _result_in_words(played, name) if played else "none is left"
+    overall, played, sides = compared.overall, compared.played, (compared.first, compared.second)
+    yield f"{_result_in_words(overall, letters)}."
+    if any(side.broken or side.not_run for side in sides):
+        counts = [
+            f"{side.broken} broken and {side.not_run} not run in {letter}"
+            for letter, side in zip(letters, sides, strict=True)
+        ]
+        result_of_played = _result_in_words(played, letters) if played else "none is left"
         yield f"Counted as not solved: {', '.join(counts)}. Without these pairs: {result_of_played}."
     if played and (played.is_significant, played.more > 0) != (overall.is_significant, overall.more > 0):
         yield "The result depends on them: play them (planbook run --resume RUN) before relying on it."
 
 
-def _result_in_words(difference: SolvedDifference, name: str) -> str:
+def _result_in_words(difference: SolvedDifference, letters: Letters) -> str:
     pairs, more = f"{difference.pairs:,}", difference.more
     if not difference.gained and not difference.lost:
-        return f"A and {name} solved the same {difference.first:,} of {pairs}: that shows no difference"
+        return (
+            f"{letters[0]} and {letters[1]} solved the same {difference.first:,} of {pairs}: that shows no difference"
+        )
     count = f"{abs(more):,} {'more' if more > 0 else 'fewer'}" if more else "as many"
     test = "McNemar" if difference.test == MCNEMAR else "sign flips over tasks,"
     holm = " after Holm" if difference.p_corrected != difference.p else ""
     points = f"{100 * difference.difference:+.1f} points, {100 * difference.low:+.1f} to {100 * difference.high:.1f}"
-    result = f"{name} solved {count} of {pairs} ({points}; {test} p {_p(difference.p_corrected)}{holm})"
+    result = f"{letters[1]} solved {count} of {pairs} ({points}; {test} p {_p(difference.p_corrected)}{holm})"
     if difference.is_significant:
         return f"{result}: more than noise would give"
     return f"{result}: this difference may be noise" if more else f"{result}: no difference"
 
 
-def _unpaired(compared: RunComparison, name: str) -> Iterator[str]:
-    sides = (("A", compared.only_first), (name, compared.only_second))
-    for (letter, names), left_out in zip(sides, compared.left_out, strict=True):
+def _unpaired(compared: RunComparison, letters: Letters) -> Iterator[str]:
+    only = compared.only_first, compared.only_second
+    for letter, names, left_out in zip(letters, only, compared.left_out, strict=True):
         if names:
             yield f"Only in {letter}, and in no figure below ({len(names)}): {listed(names, SHOWN_NAMES)}."
         if left_out:
             yield f"Left out of building in {letter}, and in no figure below: {left_out}."
 
 
-def _success(compared: RunComparison, name: str) -> Grid:
-    columns = ("pairs", "A", name, f"{name} - A", "95 % interval", "gained", "lost", "p")
+def _success(compared: RunComparison, letters: Letters) -> Grid:
+    columns = ("pairs", *_columns(letters), "95 % interval", "gained", "lost", "p")
     kinds = compared.by_type | ({"all": compared.overall} if len(compared.by_type) > 1 else {})
     rows = [(kind, *_cells(difference)) for kind, difference in kinds.items()]
-    return Grid(f"Solved, of the same tasks; {name} - A in points", "task type", columns, rows)
+    return Grid(f"Solved, of the same tasks; {_columns(letters)[-1]} in points", "task type", columns, rows)
+
+
+def _columns(letters: Letters) -> tuple[str, str, str]:
+    return (*letters, f"{letters[1]} - {letters[0]}")
 
 
 def _cells(row: SolvedDifference) -> Iterator[str]:
@@ -332,7 +354,7 @@ def _cells(row: SolvedDifference) -> Iterator[str]:
     yield from (str(row.gained), str(row.lost), _p(row.p_corrected).removeprefix("= "))
 
 
-def _measures(measures: Mapping[str, MeasureDifference], name: str) -> Grid:
+def _measures(measures: Mapping[str, MeasureDifference], letters: Letters) -> Grid:
     rows = []
     for measure, row in measures.items():
         bounds = NO_FIGURE if row.low is None or row.high is None else f"{row.low:.4g} to {row.high:.4g}"
@@ -340,11 +362,11 @@ def _measures(measures: Mapping[str, MeasureDifference], name: str) -> Grid:
         means = map(format_number, (row.first, row.second))
         rows.append((measure, str(row.pairs), *means, f"{row.difference:+.4g}", bounds, p))
     title = "Measured by the environment: means over the pairs that both runs played"
-    return Grid(title, "measure", ("pairs", "A", name, f"{name} - A", "95 % interval", "p"), rows)
+    return Grid(title, "measure", ("pairs", *_columns(letters), "95 % interval", "p"), rows)
 
 
-def _changes(compared: RunComparison, name: str) -> Iterator[str]:
-    for change, solver, other in (("gained", name, "A"), ("lost", "A", name)):
+def _changes(compared: RunComparison, letters: Letters) -> Iterator[str]:
+    for change, (other, solver) in (("gained", letters), ("lost", letters[::-1])):
         if changed := [_change(pair) for pair in compared.changed if pair.change == change]:
             names = listed(changed, SHOWN_CHANGES)
             yield f"Solved by {solver} only ({len(changed)}), with its outcome in {other}: {names}."
@@ -355,10 +377,10 @@ def _change(changed: ChangedPair) -> str:
     return f"{changed.task}{repeat} ({in_words(changed.cause)})"
 
 
-def _costs(compared: RunComparison, name: str) -> Grid:
+def _costs(compared: RunComparison, letters: Letters) -> Grid:
     rows = [(cost, *map(_estimate, (row.first, row.second, row.difference))) for cost, row in compared.costs.items()]
     title = "Spent per solved task; seconds are those of the episodes, on this machine"
-    return Grid(title, "", ("A", name, f"{name} - A"), rows)
+    return Grid(title, "", _columns(letters), rows)
 
 
 def _estimate(estimate: Estimate) -> str:

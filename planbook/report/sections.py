@@ -9,7 +9,7 @@ from contextlib import ExitStack, closing
 from pathlib import Path
 from typing import Any
 
-from planbook.compare import RunComparison, compare, comparison_parts, with_corrections
+from planbook.compare import RunComparison, compare, comparison_parts, run_letter, with_corrections
 from planbook.compare.groups import group_parts, group_rows
 from planbook.compare.reruns import actions_taken
 from planbook.config import flatten_settings
@@ -321,18 +321,20 @@ def settings(value: Any) -> Iterator[tuple[str, str]]:
 def comparison_blocks(runs: Sequence[RunResults]) -> Iterator[Block]:
     """Yield a table of several runs, and what distinguishes each run from the first on the tasks that both played.
 
-    A run that cannot be compared with the first is named, and has no paired differences.
+    Each run has a letter: A for the first on the page, B for the second, and so on. A run that cannot be compared with
+    the first is named, and has no paired differences.
     """
     yield from part_blocks(group_parts(group_rows(runs)))
     yield blocks.heading("The same tasks, pair by pair")
-    compared, (first, *others) = list[RunComparison](), runs
+    compared, (first, *others) = dict[int, RunComparison](), enumerate(runs)
     while others and not compared:
-        for other in others:
+        for number, other in others:
             try:
-                compared.append(compare(first, other))
+                compared[number] = compare(first[1], other)
             except BadArgument as error:
-                yield blocks.paragraph(f"Not compared: {error}", "note")
-        first, *others = others  # if no run can be compared with the first, the next takes its place
-    for number, comparison in enumerate(with_corrections(compared)):
-        yield from part_blocks(comparison_parts(comparison, chr(ord("B") + number)))
+                letters = f"{run_letter(first[0])} and {run_letter(number)}"
+                yield blocks.paragraph(f"{letters} are not compared: {error}", "note")
+        base, (first, *others) = run_letter(first[0]), others  # a run that fits no other is not the first any more
+    for number, comparison in zip(compared, with_corrections([*compared.values()]), strict=True):
+        yield from part_blocks(comparison_parts(comparison, (base, run_letter(number))))
     yield {"block": "charts", "charts": charts(runs)}

@@ -31,7 +31,7 @@ def compared(first: Path, second: Path) -> RunComparison:
 
 def printed(comparison: RunComparison, width: int = 110) -> str:
     out = Console(width=width, file=StringIO())
-    print_parts(out, comparison_parts(comparison, "B"))
+    print_parts(out, comparison_parts(comparison, ("A", "B")))
     assert isinstance(out.file, StringIO)
     return out.file.getvalue()
 
@@ -164,7 +164,7 @@ def test_the_result_says_whether_a_difference_may_be_noise(
     tmp_path: Path, first: list[Outcome], second: list[Outcome], result: str
 ) -> None:
     found = compared(write_run(tmp_path / "one", first), write_run(tmp_path / "two", second))
-    assert list(result_lines(found, "B")) == [result]
+    assert list(result_lines(found, ("A", "B"))) == [result]
     assert found.measures == {}, "scores of 0 and 1 say no more than solved or not"
 
 
