@@ -266,8 +266,15 @@ def results_table(summary: Summary, title: str) -> Grid:
     Episodes that were broken or not run are counted in separate columns, because they are not failures of the method.
     """
     unplayed = ("broken", "not run") if summary.unplayed else ()
-    counted_as = "tasks" if summary.repeats == 1 else "episodes"
-    columns = ("solved", *unplayed, counted_as, "%", "95 % interval", "mean actions", "mean error steps")
+    columns = (
+        "solved",
+        *unplayed,
+        f"{_counted_as(summary)}s",
+        "%",
+        "95 % interval",
+        "mean actions",
+        "mean error steps",
+    )
     unplayed_in_all = [sum(column) for column in zip(*summary.unplayed_by_type.values(), strict=True)] or [0, 0]
     kinds = [(kind, *counts, summary.unplayed_by_type.get(kind, (0, 0))) for kind, counts in summary.by_type.items()]
     means = {**summary.mean_actions_by_type, ALL: summary.mean_actions}
@@ -280,6 +287,11 @@ def results_table(summary: Summary, title: str) -> Grid:
         counts = (f"{count:,}" for count in (solved, *(excluded if unplayed else ()), tasks))
         rows.append((kind, *counts, share, within, fixed(means[kind], 2), fixed(errors[kind], 2)))
     return Grid(title, "task type", columns, rows)
+
+
+def _counted_as(summary: Summary) -> str:
+    """Return what the counts are about: repeats of a task are counted as episodes."""
+    return "task" if summary.repeats == 1 else "episode"
 
 
 def figure_parts(summary: Summary) -> Iterator[Grid | str]:
@@ -354,10 +366,11 @@ def spending_lines(summary: Summary) -> Iterable[str]:
     money = PRICE_UNKNOWN if summary.money is None else f"${summary.money:.2f}"
     estimated = ESTIMATED if summary.estimated else ""
     ran = summary.tasks - sum(not_run for _, not_run in summary.unplayed_by_type.values())
-    per_task = f"; {summary.model_calls / ran:.1f} calls and {summary.tokens / ran:,.0f} tokens per task" if ran else ""
+    means = f"{summary.model_calls / ran:.1f} calls and {summary.tokens / ran:,.0f} tokens" if ran else ""
+    mean_cost = f"; {means} per {_counted_as(summary)}" if ran else ""
     yield (
         f"{counted(summary.model_calls, 'model call')}{replayed}; {summary.prompt_tokens:,} prompt and "
-        f"{summary.completion_tokens:,} completion tokens{estimated}; {money}{per_task}."
+        f"{summary.completion_tokens:,} completion tokens{estimated}; {money}{mean_cost}."
     )
     if summary.reworded_replies:
         replies = counted(summary.reworded_replies, "recorded reply", "recorded replies")

@@ -85,6 +85,14 @@ def test_costs_per_task_are_divided_by_the_tasks_that_were_run() -> None:
     assert line == "1 model call; 10 prompt and 2 completion tokens; $0.00."
 
 
+def test_costs_of_a_run_with_repeats_are_given_per_episode() -> None:
+    spent = Spending(calls=6, prompt=60, completion=12)
+    task = Task(id="a/0", env="toy", split="all", type="a", goal="g")
+    entries = [Entry(index=n, task=task, repeat=n) for n in range(3)]
+    line, *_ = spending_lines(summarise(results(entries, dict.fromkeys(range(3), SOLVED)), 1.0, "run", spent))
+    assert line.endswith("; 2.0 calls and 24 tokens per episode.")
+
+
 @pytest.mark.parametrize(
     ("successes", "total", "low", "high"),
     [(0, 10, 0.0, 0.2775), (10, 10, 0.7225, 1.0), (5, 10, 0.2366, 0.7634), (140, 140, 0.9733, 1.0), (0, 0, 0.0, 1.0)],
