@@ -8,13 +8,7 @@ from statistics import fmean, stdev
 
 from pydantic import BaseModel, Field
 
-from planbook.compare.differences import (
-    KNOWLEDGE,
-    SEEDS,
-    abridged,
-    setting,
-    settings_without,
-)
+from planbook.compare.differences import KNOWLEDGE, SEEDS, abridged, setting, settings_without
 from planbook.planner import Grid, Outcome, Spending
 from planbook.results import RunResults
 from planbook.results.learning_cost import LearningPayoff, payoff_table

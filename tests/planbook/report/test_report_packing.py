@@ -12,17 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from planbook.report import report_runs
-from planbook.report.episodes import (
-    CHUNK,
-    LONG_TEXT,
-    TEXT,
-    Chunk,
-    LongTexts,
-    episode_document,
-    escape_json,
-    pack,
-    row,
-)
+from planbook.report.episodes import CHUNK, LONG_TEXT, TEXT, Chunk, LongTexts, episode_document, escape_json, pack, row
 from planbook.results import read_run
 from planbook.runs import Run
 from tests.reported import HIDDEN, HOSTILE, run_with_prompts, write_closed_run
