@@ -57,7 +57,7 @@ def sections(run: RunResults, anchor: str, number: int = 0, *, live: bool = Fals
 def facts(ended: RunResults, run: RunResults) -> Block:
     """Return the key figures: the result, what was learned, and the cost.
 
-    ``ended`` is the run with only the episodes that count for the result.
+    ``ended`` is the same run, with only the episodes that count for the result.
     """
     summary, cost = ended.summary(), run.cost
     pending = sum(episode.outcome is Outcome.NOT_RUN for episode in ended.counted)
@@ -99,7 +99,7 @@ def _failed(run: RunResults, anchor: str, cause: str) -> Line:
 
 
 def part_blocks(parts: Iterable[str | Grid]) -> Iterator[Block]:
-    """Yield the blocks for sentences and tables that the terminal output shows, too."""
+    """Yield blocks for sentences and tables that commands also print in the terminal."""
     for part in parts:
         if isinstance(part, str):
             yield blocks.paragraph(part)
@@ -242,7 +242,10 @@ MAX_LISTED = 200
 
 
 def trust_blocks(run: RunResults, anchor: str) -> Iterator[Block]:
-    """Yield the counts of outcomes, the false claims, and the inputs of the run."""
+    """Yield the counts of outcomes, the false claims, and the inputs of the run.
+
+    A claim is a statement of the agent about its whole task: that it is solved, or that it is not.
+    """
     summary = run.summary()
     counts = Counter(episode.outcome for episode in run.counted)
     rows: list[Sequence[Line]] = [
@@ -251,7 +254,9 @@ def trust_blocks(run: RunResults, anchor: str) -> Iterator[Block]:
         if counts[outcome]
     ]
     yield blocks.table(["outcome", "episodes", "meaning"], rows, "meanings")
-    yield from map(blocks.paragraph, failure_lines(summary.model_copy(update={"failures": {}})))  # listed above
+    yield from map(
+        blocks.paragraph, failure_lines(summary.model_copy(update={"failures": {}}))
+    )  # the section of results lists these
     yield from _tracebacks(run, anchor)
     if run.run.file.unsafe_no_sandbox:
         yield blocks.paragraph(UNSAFE, "unsafe")
@@ -271,7 +276,7 @@ def _tracebacks(run: RunResults, anchor: str) -> Iterator[Block]:
 
 
 def _inputs(run: RunResults) -> Iterator[Block]:
-    """Yield the contents of run.json without the settings, and how inputs had changed whenever the run was resumed."""
+    """Yield the contents of run.json except the settings, and, for each resume, the changes of the inputs."""
     file = RunFile.read(run.run.folder)
     origin = f"by planbook {file.versions.get('planbook', 'of an unknown version')}"
     note = ": these episodes were not played here." if file.imported else "."
@@ -298,7 +303,7 @@ def _inputs(run: RunResults) -> Iterator[Block]:
 # Settings
 
 LONG = 300
-"""Number of characters above which a setting is shown separately."""
+"""A setting with more characters than this is hidden until it is clicked."""
 
 
 def settings_blocks(run: RunResults) -> Iterator[Block]:
@@ -334,7 +339,7 @@ def comparison_blocks(runs: Sequence[RunResults]) -> Iterator[Block]:
             except BadArgument as error:
                 letters = f"{run_letter(first[0])} and {run_letter(number)}"
                 yield blocks.paragraph(f"{letters} are not compared: {error}", "note")
-        base, (first, *others) = run_letter(first[0]), others  # a run that fits no other is not the first any more
+        base, (first, *others) = run_letter(first[0]), others  # if no run fits the first, the next takes its place
     for number, comparison in zip(compared, with_corrections([*compared.values()]), strict=True):
         yield from part_blocks(comparison_parts(comparison, (base, run_letter(number))))
     yield {"block": "charts", "charts": charts(runs)}

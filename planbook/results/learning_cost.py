@@ -1,4 +1,8 @@
-"""The cost of a run of `planbook build` after each of its tasks, and whether learning pays off."""
+"""What learning costs, and whether it pays off.
+
+`planbook build` learns from tasks. ``BuildingCost`` has its cost after each of them. ``LearningPayoff`` compares runs
+that use what was learned with a run that does not: it has the cost of a solved task, with and without learning.
+"""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from math import ceil
@@ -57,7 +61,7 @@ def cost_line(cost: BuildingCost) -> str:
     )
 
 
-# The cost of a solved task
+# The cost of a solved task, with and without learning
 
 
 class LearningPayoff(BaseModel):
@@ -78,7 +82,7 @@ class LearningPayoff(BaseModel):
 
     @classmethod
     def of(cls, solved: int, playing: Spending, learning: Spending) -> Self:
-        """Return the payoff of a run before it is compared with another run. ``solved`` counts its solved tasks."""
+        """Return the payoff of a run that was not compared with another one yet. ``solved`` counts its solved tasks."""
         return cls(
             solved=solved,
             calls=playing.calls,
@@ -105,7 +109,7 @@ class LearningPayoff(BaseModel):
         return bool(self.learning_calls or self.learning_tokens)
 
     def named(self, names: Mapping[str, str]) -> Self:
-        """Return a copy in which the run ``beside`` has its displayed name, which is its value in ``names``."""
+        """Return a copy in which ``beside`` is a displayed name. ``names`` maps the names of runs to these."""
         return self.model_copy(update={"beside": names.get(self.beside, self.beside)})
 
     def compared_with(self, name: str, baseline: "LearningPayoff") -> Self:

@@ -90,27 +90,27 @@ def _measure(values: Sequence[float]) -> Measure:
 # Milestones
 
 
-def milestones(rows: Sequence[Result], known: Sequence[str] = ()) -> dict[str, dict[str, tuple[int, int]]]:
+def milestones(rows: Sequence[Result], all_milestones: Sequence[str] = ()) -> dict[str, dict[str, tuple[int, int]]]:
     """Count the episodes that reached each milestone, for each task type that is open-ended or has a single goal.
 
-    Frequent milestones come first, because the others build on them. ``known`` lists all milestones of the environment
+    Frequent milestones come first, because the others build on them. ``all_milestones`` lists those of the environment,
     if they are the same for every task. If it is given, an open-ended type also has a count of 0 for every milestone
     that no episode reached.
     """
     by_type = {}
     for kind in sorted({row.type for row in rows}):
         rows_of_type = [row for row in rows if row.type == kind]
-        seeks_all = is_open_ended(kind, known)
+        seeks_all = is_open_ended(kind, all_milestones)
         if seeks_all or len({row.entry.task.goal for row in rows_of_type}) == 1:
-            counts = Counter(dict.fromkeys(known if seeks_all else (), 0))
+            counts = Counter(dict.fromkeys(all_milestones if seeks_all else (), 0))
             counts.update(name for row in rows_of_type for name in row.ending.milestones)
             by_type[kind] = {name: (count, len(rows_of_type)) for name, count in counts.most_common()}
     return {kind: reached for kind, reached in by_type.items() if reached}
 
 
-def is_open_ended(kind: str, known: Sequence[str]) -> bool:
-    """Return whether the goal of a task type is to reach as many of the known milestones as possible."""
-    return bool(known) and kind not in known
+def is_open_ended(kind: str, all_milestones: Sequence[str]) -> bool:
+    """Return whether the goal of a task type is to reach as many of the milestones as possible."""
+    return bool(all_milestones) and kind not in all_milestones
 
 
 def known_milestones(config: Config) -> tuple[str, ...]:
@@ -121,13 +121,13 @@ def known_milestones(config: Config) -> tuple[str, ...]:
         return ()
 
 
-def total_unlock_score(reached: MilestoneCounts, known: Sequence[str]) -> float | None:
+def total_unlock_score(reached: MilestoneCounts, all_milestones: Sequence[str]) -> float | None:
     """Return the unlock score over all episodes with an open-ended goal; None if there are none."""
-    open_ended = [counts for kind, counts in reached.items() if is_open_ended(kind, known)]
+    open_ended = [counts for kind, counts in reached.items() if is_open_ended(kind, all_milestones)]
     episodes = sum(next(total for _, total in counts.values()) for counts in open_ended)
     if not episodes:
         return None
-    return round(unlock_score(sum(counts[name][0] for counts in open_ended) / episodes for name in known), 2)
+    return round(unlock_score(sum(counts[name][0] for counts in open_ended) / episodes for name in all_milestones), 2)
 
 
 def measure_lines(measured: MeasuresByType) -> Iterable[str]:

@@ -116,6 +116,11 @@ class Summary(BaseModel):
         return {**fields, **dict.fromkeys(REQUIRED_KEYS), **fields.get("methods", {})}
 
     @property
+    def unit(self) -> str:
+        """What is counted: "task", or "episode" if tasks have repeats, each of which counts."""
+        return "task" if self.repeats == 1 else "episode"
+
+    @property
     def broken(self) -> int:
         """Number of episodes that failed through no fault of a plan."""
         return self.failures.get(Outcome.BROKEN.value, 0)
@@ -126,7 +131,7 @@ class Summary(BaseModel):
         return sum(map(sum, self.unplayed_by_type.values()))
 
     def interval_of(self, kind: str) -> tuple[float, float] | None:
-        """Return the interval to show for a task type or ``all``, or None without tasks or if some were not played."""
+        """Return the interval to show for a task type or ``all``, or None if it has no tasks or some were not played."""
         unplayed = self.unplayed if kind == ALL else sum(self.unplayed_by_type.get(kind, ()))
         tasks = self.tasks if kind == ALL else self.by_type.get(kind, (0, 0))[1]
         return self.intervals[kind] if tasks and not unplayed else None
@@ -137,14 +142,14 @@ def summarise(
     seconds: float,
     run: str,
     spent: Spending | None = None,
-    known: Sequence[str] = (),
+    all_milestones: Sequence[str] = (),
     unjudgeable: Mapping[str, int] = {},
     figures: Sequence[type[Figures]] | None = None,
     payoff: LearningPayoff | None = None,
 ) -> Summary:
     """Count the episodes of a run. An episode without an ending counts as NOT_RUN; one that was skipped does not count.
 
-    ``known`` are all milestones of the environment, if they are the same for every task. ``unjudgeable`` maps reasons
+    ``all_milestones`` lists those of the environment, if they are the same for every task. ``unjudgeable`` maps reasons
     to the number of tasks that were not played because they cannot be judged here. ``figures`` are the classes of the
     planning method's own figures (statistics). ``payoff`` is the cost of a solved task.
     """
@@ -152,7 +157,7 @@ def summarise(
     included = [row for row in rows if not row.is_skipped]
     types = sorted({row.type for row in rows})
     of_type = {kind: [row for row in included if row.type == kind] for kind in types}
-    reached = milestones(included, known)
+    reached = milestones(included, all_milestones)
     played = [PlayedEpisode(row.type, row.ending, row.spans) for row in included]
     repeats = 1 + max((row.repeat for row in rows), default=0)
     of_repeat = [[row.solved for row in included if row.repeat == number] for number in range(repeats)]
@@ -178,7 +183,7 @@ def summarise(
         claims=count_claims([row.claim for row in included]),
         matches=count_matches(included),
         milestones=reached,
-        unlock_score=total_unlock_score(reached, known),
+        unlock_score=total_unlock_score(reached, all_milestones),
         measures=measures(included),
         intervals={kind: solved_interval(group) for kind, group in {**of_type, ALL: included}.items()},
         unplayed_by_type={kind: counts for kind, group in of_type.items() if any(counts := _unplayed(group))},
@@ -256,7 +261,7 @@ def _unplayed(rows: Iterable[Result]) -> tuple[int, int]:
 # Sentences and tables, for the terminal and the report
 
 SHOWN = 3
-"""Maximum number of false claims, of broken episodes and of unjudged ones that are listed by name."""
+"""Maximum number of names in each list: of false claims, of broken episodes, and of episodes that were not judged."""
 UNSAFE = "Plans were allowed to run where the kernel cannot confine them (--unsafe-no-sandbox)."
 
 
@@ -266,15 +271,7 @@ def results_table(summary: Summary, title: str) -> Grid:
     Episodes that were broken or not run are counted in separate columns, because they are not failures of the method.
     """
     unplayed = ("broken", "not run") if summary.unplayed else ()
-    columns = (
-        "solved",
-        *unplayed,
-        f"{_counted_as(summary)}s",
-        "%",
-        "95 % interval",
-        "mean actions",
-        "mean error steps",
-    )
+    columns = ("solved", *unplayed, f"{summary.unit}s", "%", "95 % interval", "mean actions", "mean error steps")
     unplayed_in_all = [sum(column) for column in zip(*summary.unplayed_by_type.values(), strict=True)] or [0, 0]
     kinds = [(kind, *counts, summary.unplayed_by_type.get(kind, (0, 0))) for kind, counts in summary.by_type.items()]
     means = {**summary.mean_actions_by_type, ALL: summary.mean_actions}
@@ -287,11 +284,6 @@ def results_table(summary: Summary, title: str) -> Grid:
         counts = (f"{count:,}" for count in (solved, *(excluded if unplayed else ()), tasks))
         rows.append((kind, *counts, share, within, fixed(means[kind], 2), fixed(errors[kind], 2)))
     return Grid(title, "task type", columns, rows)
-
-
-def _counted_as(summary: Summary) -> str:
-    """Return what the counts are about: repeats of a task are counted as episodes."""
-    return "task" if summary.repeats == 1 else "episode"
 
 
 def figure_parts(summary: Summary) -> Iterator[Grid | str]:
@@ -367,7 +359,7 @@ def spending_lines(summary: Summary) -> Iterable[str]:
     estimated = ESTIMATED if summary.estimated else ""
     ran = summary.tasks - sum(not_run for _, not_run in summary.unplayed_by_type.values())
     means = f"{summary.model_calls / ran:.1f} calls and {summary.tokens / ran:,.0f} tokens" if ran else ""
-    mean_cost = f"; {means} per {_counted_as(summary)}" if ran else ""
+    mean_cost = f"; {means} per {summary.unit}" if ran else ""
     yield (
         f"{counted(summary.model_calls, 'model call')}{replayed}; {summary.prompt_tokens:,} prompt and "
         f"{summary.completion_tokens:,} completion tokens{estimated}; {money}{mean_cost}."

@@ -106,6 +106,6 @@ def compare(
             events(run, entry)
             run.store.put(entry.path, "outcome", 0, ending(entry).model_dump(mode="json"))
         results = list(read_run(run).episodes.values())
-    compared = compare_with_papers(config, summarise(results, 1.0, str(path), known=known_milestones(config)))
+    compared = compare_with_papers(config, summarise(results, 1.0, str(path), all_milestones=known_milestones(config)))
     assert compared is not None
     return Comparison(compared)

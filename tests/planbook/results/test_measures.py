@@ -58,7 +58,7 @@ def summed(endings: dict[int, Ending], kinds: str, known: tuple[str, ...] = ()) 
     """Summarise episodes whose types are the letters of ``kinds``. ``endings`` maps their numbers to their endings."""
     tasks = [Task(id=f"{kind}/{n}", env="toy", split="all", type=kind, goal=f"g {n}") for n, kind in enumerate(kinds)]
     entries = [Entry(index=number, task=task) for number, task in enumerate(tasks)]
-    return summarise(results(entries, endings), 1.0, "run", known=known)
+    return summarise(results(entries, endings), 1.0, "run", all_milestones=known)
 
 
 def printed(parts: Any) -> str:
