@@ -39,9 +39,7 @@ from planbook.workers import Request as ControlRequest
 from planbook.workers import send_request
 
 ACTIVITY = ("act", "ask", "cell", "heard")
-"""Kinds of events from which the page shows what an open episode is doing."""
-
-
+"""Kinds of events that show what an open episode is doing."""
 RunState = Literal["playing", "paused", "pausing", "stopping", "stopped", "finished"]
 ACCEPTED_REQUESTS: dict[RunState, tuple[ControlRequest, ...]] = {
     "playing": ("pause", "stop"),
@@ -54,7 +52,7 @@ PENDING: dict[str, RunState] = {"pause": "pausing", "stop": "stopping"}
 
 
 class FollowedRun:
-    """What has been read of a run so far.
+    """A run that another process plays, as far as its events have been read.
 
     ``version`` is a number that grows with every change, and ``changed`` maps the index of each changed episode to the
     version of its last change. Hold ``lock`` while the run is read or rendered.
@@ -85,7 +83,7 @@ class FollowedRun:
                 for row, event in self.run.store.events_since(self._row):
                     self._row = row
                     self._take(event)
-            finally:  # events that were read before an error of the store count, too
+            finally:  # if the store fails, the events that were read before count, too
                 self.version += before != (self.is_played, self._row)
 
     def _take(self, event: Event) -> None:
@@ -134,11 +132,11 @@ class FollowedRun:
 
 ANCHOR = "run-0"
 MAX_OPEN, MAX_CHARS = 8, 160
-"""Maximum number of open episodes at the top of the page, and of characters that describe what an episode is doing."""
+"""Maximum number of open episodes at the top of the page, and of characters that describe each of them."""
 
 
 class Pages:
-    """Renders the run that is followed. Every method reads new events first."""
+    """Renders the page of a run and its updates. Every method reads new events first."""
 
     def __init__(self, run: FollowedRun) -> None:
         self._run = run
@@ -225,7 +223,7 @@ def serve(run: FollowedRun, port: int, on_address: Callable[[str], None]) -> Non
     listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
         listener.bind((HOST, port))
-        listener.listen()  # a browser that connects immediately waits until the server runs
+        listener.listen()  # a browser that connects now waits until the server runs
     except OSError as error:
         raise BadArgument(f"port {port} is not available: {error.strerror}; name another with --port") from error
     with listener:

@@ -85,10 +85,10 @@ class RunComparison(BaseModel):
     only_first: tuple[str, ...]
     only_second: tuple[str, ...]
     left_out: tuple[int, int]
-    """For each run, the number of tasks that `planbook build` skipped, their type being solved often enough."""
+    """For each run, the number of tasks that `planbook build` skipped, since their type was solved often enough."""
     overall: SolvedDifference
     played: SolvedDifference | None
-    """The difference over the pairs that both runs played. None if these are all pairs, or none."""
+    """The difference over the pairs that both runs played, or None if they played all pairs, or none."""
     by_type: dict[str, SolvedDifference]
     measures: dict[str, MeasureDifference]
     """Maps each measure of the environment to its difference over the pairs that both runs played."""
@@ -99,7 +99,7 @@ class RunComparison(BaseModel):
 
 
 def compare(first: RunResults, second: RunResults) -> RunComparison:
-    """Compare two runs.
+    """Compare two runs over the tasks that both have.
 
     Raises BadArgument if they have no task in common, or if a run has two episodes of the same task and repeat.
     """
@@ -139,7 +139,7 @@ def compare_all(runs: Sequence[RunResults]) -> tuple[RunComparison, ...]:
 
 
 def with_corrections(comparisons: Sequence[RunComparison]) -> tuple[RunComparison, ...]:
-    """Return comparisons with one run, with p values that take the number of comparisons into account.
+    """Return comparisons of several runs with the same first run, with p values corrected for their number.
 
     The p values of whole runs and of measures are corrected over all comparisons. Those of task types are corrected
     within each comparison.
@@ -222,7 +222,7 @@ def _changed(pairs: Iterable[Pair]) -> Iterable[ChangedPair]:
 
 
 def warnings(first: RunResults, second: RunResults) -> Iterable[str]:
-    """Yield sentences about facts that limit what the comparison shows."""
+    """Yield sentences about what a reader of the comparison must take into account."""
     seeds = first.run.config.seed, second.run.config.seed
     if seeds[0] != seeds[1]:
         yield (

@@ -131,7 +131,10 @@ class Summary(BaseModel):
         return sum(map(sum, self.unplayed_by_type.values()))
 
     def interval_of(self, kind: str) -> tuple[float, float] | None:
-        """Return the interval to show for a task type or ``all``, or None if it has no tasks or some were not played."""
+        """Return the interval to show for a task type or ``all``.
+
+        Return None if there are no tasks, or if some of them were not played.
+        """
         unplayed = self.unplayed if kind == ALL else sum(self.unplayed_by_type.get(kind, ()))
         tasks = self.tasks if kind == ALL else self.by_type.get(kind, (0, 0))[1]
         return self.intervals[kind] if tasks and not unplayed else None

@@ -25,7 +25,9 @@ from planbook.wording import DESCRIBED, PRICE_UNKNOWN, counted, describe, format
 from planbook.workers.control import call_every
 
 NO_SPACE = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS)
+"""Errors of writing: the disk is full or read-only, or a limit on files is exceeded."""
 SHOWN_CHARS = 2_000
+"""Maximum number of characters shown of a text that a plan prints."""
 
 
 class _StderrHandler(logging.Handler):
@@ -157,7 +159,7 @@ class Progress:
 
     @contextmanager
     def show(self, out: Console = ERRORS, interval: float = LINE_INTERVAL) -> Iterator[None]:
-        """Show the progress until the block ends; show nothing if the console is quiet in this thread."""
+        """Show the progress until the ``with`` block ends. Show nothing if the console is quiet in this thread."""
         if out.quiet:
             yield
             return
