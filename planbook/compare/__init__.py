@@ -30,6 +30,7 @@ from planbook.compare.differences import (
     differing_settings,
     gain,
     measure_differences,
+    points,
     settings_without,
     solved_difference,
     with_corrected_p,
@@ -320,8 +321,8 @@ def _result_in_words(difference: SolvedDifference, letters: Letters) -> str:
     count = f"{abs(more):,} {'more' if more > 0 else 'fewer'}" if more else "as many"
     test = "McNemar" if difference.test == MCNEMAR else "sign flips over tasks,"
     holm = " after Holm" if difference.p_corrected != difference.p else ""
-    points = f"{100 * difference.difference:+.1f} points, {100 * difference.low:+.1f} to {100 * difference.high:.1f}"
-    result = f"{letters[1]} solved {count} of {pairs} ({points}; {test} p {_p(difference.p_corrected)}{holm})"
+    change = f"{100 * difference.difference:+.1f} points, {100 * difference.low:+.1f} to {100 * difference.high:.1f}"
+    result = f"{letters[1]} solved {count} of {pairs} ({change}; {test} p {_p(difference.p_corrected)}{holm})"
     if difference.is_significant:
         return f"{result}: more than noise would give"
     return f"{result}: this difference may be noise" if more else f"{result}: no difference"
@@ -349,8 +350,7 @@ def _columns(letters: Letters) -> tuple[str, str, str]:
 
 def _cells(row: SolvedDifference) -> Iterator[str]:
     yield from (f"{count:,}" for count in (row.pairs, row.first, row.second))
-    yield f"{100 * row.difference:+.1f}"
-    yield f"{100 * row.low:.1f} to {100 * row.high:.1f}"
+    yield from points(row.difference, row.low, row.high)
     yield from (str(row.gained), str(row.lost), _p(row.p_corrected).removeprefix("= "))
 
 

@@ -169,6 +169,11 @@ def gain(pair: Pair) -> int:
     return pair[1].solved - pair[0].solved
 
 
+def points(difference: float, low: float, high: float) -> tuple[str, str]:
+    """Return a difference of shares and its interval as texts, in percentage points."""
+    return f"{100 * difference:+.1f}", f"{100 * low:.1f} to {100 * high:.1f}"
+
+
 def _interval_over(tasks: Sequence[Sequence[Pair]]) -> tuple[float, float]:
     changes = [fmean(map(gain, pairs)) for pairs in tasks]
     if len({*changes}) == 1:

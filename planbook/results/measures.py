@@ -163,8 +163,10 @@ class Share(BaseModel):
     low: float
     high: float
 
-    def __str__(self) -> str:
-        return f"95 % interval {self.low:.1f}% to {self.high:.1f}%"
+    @property
+    def interval(self) -> str:
+        """The interval as text."""
+        return f"{self.low:.1f}% to {self.high:.1f}%"
 
 
 class MatchCounts(BaseModel):
@@ -215,7 +217,7 @@ def matches_table(counts: MatchCounts) -> Grid:
     rows = [("matched with a type", counts.matched), ("abstained", counts.abstained), ("wrong matches", counts.wrong)]
     rows += [("wrong, and of another type", counts.wrong_type)] if counts.wrong_type else []
     rows += [("solved by the planner after a wrong match", counts.solved_after)] if counts.wrong.count else []
-    cells = [(name, str(part.count), str(part.of), f"{part.low:.1f}% to {part.high:.1f}%") for name, part in rows]
+    cells = [(name, str(part.count), str(part.of), part.interval) for name, part in rows]
     return Grid("goals and found types", "", ("tasks", "of", "95 % interval"), cells)
 
 
@@ -227,7 +229,7 @@ def versions_line(found: Sequence[FoundType], library: Sequence[FoundType]) -> s
     published = sum(kind.version for kind in found) - sum(kind.version for kind in library)
     repairs = sum(kind.repairs for kind in found) - sum(kind.repairs for kind in library)
     versions = f"{counted(len(found), 'found type')}; {counted(published, 'version')} of procedures published"
-    return f"{versions}, {repairs} of them repairs ({share(repairs, published)})."
+    return f"{versions}, {repairs} of them repairs (95 % interval {share(repairs, published).interval})."
 
 
 def _count_wrong_types(matched: Sequence[tuple[Result, Match]], wrong: Sequence[tuple[Result, Match]]) -> int:
