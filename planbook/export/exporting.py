@@ -217,7 +217,7 @@ TRAJECTORY = "trajectory"
 
 
 class BadEpisode(ValueError):
-    """A line or row is not a valid episode. ``faults`` describes everything that is wrong with it."""
+    """An episode that does not fit its file, or a line or row that is not a valid episode. ``faults`` lists why."""
 
     def __init__(self, *faults: str) -> None:
         super().__init__("; ".join(faults))

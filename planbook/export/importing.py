@@ -47,7 +47,7 @@ class ImportedRun(BaseModel):
 
 
 class _Files:
-    """What has been read so far: the files, the facts about the runs of their episodes, and all faults."""
+    """The files that have been read so far, with facts about the original runs of their episodes, and all faults."""
 
     def __init__(self) -> None:
         self.files: list[ImportedFile] = []
@@ -58,7 +58,7 @@ class _Files:
         self._locations: dict[tuple[str, str, str, int], str] = {}
 
     def read(self, path: Path) -> Iterator[Trajectory]:
-        """Yield the episodes of a file. After the first fault, only check the remaining episodes."""
+        """Yield the episodes of a file. After the first fault, check the others, but yield none."""
         first_episode, sha256 = len(self.facts), file_digest(path)
         is_empty = True
         for location, episode in read_episodes(path):
@@ -285,6 +285,8 @@ def _schema_of(line: bytes) -> Any:
     value = json.loads(line)
     return value.get("schema") if isinstance(value, dict) else None
 
+
+# Contradictions in an episode
 
 PATH = "task/0"
 """The scope of an episode while it is stored as events and read back."""
