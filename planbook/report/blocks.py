@@ -1,6 +1,6 @@
 """The blocks of a page, as JSON: paragraphs, tables, lists, code, charts.
 
-``viewer/page.js`` draws blocks of all kinds. ``viewer/page.html`` renders those that must be visible without JavaScript.
+``viewer/page.js`` draws blocks of all kinds. ``viewer/page.html`` renders those to be seen without JavaScript.
 A line of text is a string, or a list of parts. A part is a string, or a text in an HTML element.
 """
 
