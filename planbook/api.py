@@ -25,9 +25,9 @@ from planbook.envs import Environment, register_class
 from planbook.errors import BadArgument
 from planbook.option_values import option_of
 from planbook.planner import register_model
+from planbook.results import RunResults, read_folder
 from planbook.results.rows import Result
 from planbook.results.summary import Summary
-from planbook.results.table import RunResults, read_folder
 from planbook.settings import Settings
 
 STOPPED = {errors.OUT_OF_BUDGET: "budget", errors.INTERRUPTED: "interrupted"}

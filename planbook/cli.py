@@ -70,7 +70,7 @@ class Commands(click.Group):
             return None
         gc.disable()  # imports leave no garbage, and looking for it takes an eighth of their time
         loaded = vars(import_module(f"planbook.{module}")).values()
-        from planbook.terminal.printing import show_log
+        from planbook.terminal import show_log
 
         gc.freeze()
         gc.enable()
@@ -123,7 +123,7 @@ def main() -> None:
         error.show()
         sys.exit(2)
     except Exception as error:
-        from planbook.terminal.printing import report_error
+        from planbook.terminal import report_error
 
         code = report_error(error)
         if code is None:

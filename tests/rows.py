@@ -9,9 +9,9 @@ from planbook.commands.playing import play
 from planbook.config import Config
 from planbook.envs import Selection, Task, Verdict
 from planbook.planner import Body, Ending, Outcome, Reply, Usage
+from planbook.results import read_run
 from planbook.results.rows import NOT_PLAYED, Result
 from planbook.results.summary import Summary, summarise
-from planbook.results.table import read_run
 from planbook.runs import Entry, Run
 from planbook.workers import Execution
 from tests.command import ROOT

@@ -22,7 +22,7 @@ from planbook.planner import BudgetEnded, method
 from planbook.results.summary import Summary
 from planbook.runs import Run
 from planbook.settings import Settings
-from planbook.terminal.printing import spending
+from planbook.terminal import spending
 from planbook.workers import Execution, check_roles
 
 BUILD_SEEDS = range(1000)

@@ -41,7 +41,7 @@ from planbook.planner import (
 )
 from planbook.sandbox import DryRun, Fault, bound_names, check, check_procedure, dry_run
 from planbook.settings import Settings
-from planbook.terminal.printing import EventPrinter
+from planbook.terminal import EventPrinter
 from planbook.wording import counted
 
 

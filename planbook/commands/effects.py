@@ -19,10 +19,10 @@ from planbook.knowledge import known_parts, memory_of
 from planbook.learning.tasks import tasks_of
 from planbook.options import JSON, RUN_FOLDER, SELECTION, Command, options
 from planbook.planner import Recall
-from planbook.results.table import read_folder
+from planbook.results import read_folder
 from planbook.runs import RunFile, is_run, new_folder
 from planbook.settings import Settings, split_names
-from planbook.terminal.printing import print_parts
+from planbook.terminal import print_parts
 
 
 class Effects(BaseModel):

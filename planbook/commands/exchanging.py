@@ -155,8 +155,16 @@ def _describe_skill(skill: "VerifiedSkill") -> str:
 
 
 def file_format(requested: str | None, out: Path) -> str:
-    """Return the requested format, or the default for the file's ending. Raises BadArgument if the two do not fit."""
+    """Return the requested format, or the default for the file's ending.
+
+    Raises BadArgument if the two do not fit, or if no format is requested and none has the ending.
+    """
     fitting = ENDINGS.get(out.suffix.lower(), FORMATS)
+    if requested is None and out.suffix and out.suffix.lower() not in ENDINGS:
+        raise BadArgument(
+            f"no format has the ending of {out.name}: use {' or '.join(ENDINGS)}, or choose the format with --format "
+            f"({', '.join(FORMATS)})"
+        )
     if requested is not None and requested not in fitting:
         raise BadArgument(
             f"--format {requested} does not fit the name {out.name}, which means {fitting[0]}; "

@@ -28,11 +28,10 @@ from planbook.knowledge import (
 from planbook.learning.tasks import tasks_of
 from planbook.options import JSON, PLAYING, TABLE, Command, options
 from planbook.planner import ERROR_KINDS, BudgetEnded, Cell, Ending, Memory, ModelError, Outcome
-from planbook.results.learning_cost import cost_line
-from planbook.results.matches import versions_line
-from planbook.results.rendering import UNSAFE, failure_lines, figure_parts, payoff_line, results_table, spending_lines
-from planbook.results.summary import Summary
-from planbook.results.table import RunResults, read_run
+from planbook.results import RunResults, read_run
+from planbook.results.learning_cost import cost_line, payoff_line
+from planbook.results.measures import versions_line
+from planbook.results.summary import UNSAFE, Summary, failure_lines, figure_parts, results_table, spending_lines
 from planbook.resuming import check_config, copy_recall, notice_changes
 from planbook.runs import (
     AGAIN,
@@ -50,7 +49,7 @@ from planbook.sandbox import Fault, FaultKind, Limits
 from planbook.settings import Settings
 from planbook.spending import check_money
 from planbook.store import Watch
-from planbook.terminal.printing import Progress, episode_line, print_parts, stream_line
+from planbook.terminal import Progress, episode_line, print_parts, stream_line
 from planbook.wording import counted, first_line
 from planbook.workers import Execution, RequestListener, check_executor, check_roles, play_episodes
 

@@ -5,13 +5,12 @@ from pathlib import Path
 
 from planbook.config import Config
 from planbook.console import ERRORS, console
-from planbook.papers.comparison import PaperComparison, compare_with_papers
-from planbook.papers.published import publications
+from planbook.papers import publications
+from planbook.papers.comparison import PaperComparison, compare_with_papers, paper_tables
 from planbook.papers.settings import paper_settings
-from planbook.papers.tables import paper_tables
 from planbook.results.summary import Summary
 from planbook.runs import Run
-from planbook.terminal.printing import print_parts
+from planbook.terminal import print_parts
 
 
 def print_paper_settings(config: Config) -> None:

@@ -13,21 +13,19 @@ from planbook.commands.building import ablated_options
 from planbook.commands.playing import play
 from planbook.commands.published import with_table
 from planbook.config import Config, models_by_role
-from planbook.console import console, right_aligned
+from planbook.console import ALL, console, right_aligned
 from planbook.envs import Task
 from planbook.knowledge import check_environment
 from planbook.options import JSON, PLAYING, TABLE, Command, options
 from planbook.papers.comparison import PaperComparison
 from planbook.planner import Budget, Spending
-from planbook.results.learning_cost import BuildingCost, BuildingState, LearningPayoff, state_after
-from planbook.results.measures import ALL
-from planbook.results.rendering import payoff_table
+from planbook.results import read_run
+from planbook.results.learning_cost import BuildingCost, BuildingState, LearningPayoff, payoff_table, state_after
 from planbook.results.summary import Summary
-from planbook.results.table import read_run
 from planbook.runs import Run, is_run, new_folder
 from planbook.settings import Settings
 from planbook.spending import prices_from, spent_so_far
-from planbook.terminal.printing import print_parts
+from planbook.terminal import print_parts
 from planbook.wording import NO_FIGURE, fixed, interval
 
 STOPPED = (errors.INTERRUPTED, errors.OUT_OF_BUDGET)

@@ -11,23 +11,22 @@ from rich.console import Console, RenderableType
 from rich.text import Text
 
 from planbook import errors
+from planbook.compare import compare_all, comparison_parts, run_letter
 from planbook.compare.differences import full_name, parse_where, setting
-from planbook.compare.groups import group_rows
-from planbook.compare.pairs import compare_all
-from planbook.compare.tables import comparison_parts, group_parts
+from planbook.compare.groups import group_parts, group_rows
 from planbook.console import ERRORS, console, ends_in_json
 from planbook.envs import Task
 from planbook.errors import BadArgument
 from planbook.options import JSON, PRICES, RUN_FOLDER, CommandResult
 from planbook.planner import Ending, Outcome, Trajectory, read_trajectory
 from planbook.report import report_runs
+from planbook.results import RunResults, read_folder
 from planbook.results.rows import NOT_PLAYED
-from planbook.results.table import RunResults, read_folder
 from planbook.runs import CONFIG_FILE, Entry, Run, is_run, recorded_endings
 from planbook.spending import Pricing, prices_from, spent_so_far
 from planbook.store import Event, restart_scope
+from planbook.terminal import print_parts
 from planbook.terminal.episode import ending_text, episode_pieces, text
-from planbook.terminal.printing import print_parts
 from planbook.wording import ESTIMATED, counted
 
 FAILED = "failed"
@@ -153,8 +152,7 @@ def report(runs: tuple[Path, ...], out: Path | None, episodes: str | None, price
 @click.option("--no-browser", is_flag=True, help="Only print the address.")
 def watch(run: Path, port: int, no_browser: bool) -> int:
     """Show RUN in a browser on this machine while it is played, with buttons to pause, continue and stop it."""
-    from planbook.watching.followed_run import FollowedRun  # the server takes a while to import
-    from planbook.watching.serving import serve
+    from planbook.watching import FollowedRun, serve  # the server takes a while to import
 
     def on_address(address: str) -> None:
         click.echo(address)
@@ -170,9 +168,6 @@ def watch(run: Path, port: int, no_browser: bool) -> int:
     finally:
         followed.close()
     return errors.OK
-
-
-LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 
 
 @click.command()
@@ -194,7 +189,7 @@ def compare(runs: tuple[Path, ...], prices: Path | None) -> CommandResult:
     price = prices_from(prices) if prices else None
     comparisons = compare_all([read_folder(run, price) for run in runs])
     for number, comparison in enumerate(comparisons, 1):
-        print_parts(console(), comparison_parts(comparison, _letter(number)))
+        print_parts(console(), comparison_parts(comparison, (run_letter(0), run_letter(number))))
     facts = [comparison.model_dump(mode="json") for comparison in comparisons]
     return errors.OK, {"comparisons": facts}
 
@@ -279,7 +274,3 @@ def _matching_runs(runs: Sequence[RunResults], where: Sequence[str]) -> list[Run
                 f"--where {short_name}={value}: no run is left; {name} is one of {', '.join(values)}"
             )
     return chosen
-
-
-def _letter(number: int) -> str:
-    return LETTERS[number] if number < len(LETTERS) else f"run {number + 1}"

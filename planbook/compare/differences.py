@@ -10,6 +10,7 @@ from pydantic import BaseModel
 from planbook.config import Config, flatten_settings
 from planbook.envs import Selection, texts_digest
 from planbook.errors import BadArgument
+from planbook.results import RunResults
 from planbook.results.rows import Result
 from planbook.results.statistics import (
     Estimate,
@@ -23,7 +24,6 @@ from planbook.results.statistics import (
     sign_flip_test,
     unvaried_difference,
 )
-from planbook.results.table import RunResults
 from planbook.runs import without_folders
 from planbook.sandbox import did_you_mean
 
@@ -167,6 +167,11 @@ def with_corrected_p(differences: Mapping[Key, Difference]) -> dict[Key, Differe
 def gain(pair: Pair) -> int:
     """Return 1 if only the second run solved the task, -1 if only the first run did, or else 0."""
     return pair[1].solved - pair[0].solved
+
+
+def points(difference: float, low: float, high: float) -> tuple[str, str]:
+    """Return a difference of shares and its interval as texts, in percentage points."""
+    return f"{100 * difference:+.1f}", f"{100 * low:.1f} to {100 * high:.1f}"
 
 
 def _interval_over(tasks: Sequence[Sequence[Pair]]) -> tuple[float, float]:

@@ -9,9 +9,10 @@ from statistics import fmean
 
 from pydantic import BaseModel
 
+from planbook.compare.differences import points
 from planbook.planner import Grid
+from planbook.results import RunResults
 from planbook.results.statistics import benjamini_hochberg, paired_t, permutation_tails, unvaried_difference
-from planbook.results.table import RunResults
 from planbook.wording import NO_FIGURE, counted
 
 FALSE_SHARE = 0.05
@@ -167,6 +168,6 @@ def _cells(effect: PartEffect) -> Iterator[str]:
     if not effect.affected:
         yield from (NO_FIGURE for _ in range(5))
         return
-    yield from (f"{effect.expected:.1f}", str(effect.solved), f"{100 * effect.difference:+.1f}")
-    yield f"{100 * effect.low:.1f} to {100 * effect.high:.1f}"
+    yield from (f"{effect.expected:.1f}", str(effect.solved))
+    yield from points(effect.difference, effect.low, effect.high)
     yield f"{effect.p_corrected:.2g}"

@@ -1,17 +1,21 @@
-"""The rows of a table about any number of runs. Each row is about one run, or about the runs with the same settings."""
+"""A table about any number of runs. Each row is about one run, or about the runs that have the same settings."""
 
+import os
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
 from statistics import fmean, stdev
 
 from pydantic import BaseModel, Field
 
 from planbook.compare.differences import KNOWLEDGE, SEEDS, abridged, setting, settings_without
-from planbook.planner import Outcome, Spending
-from planbook.results.learning_cost import LearningPayoff
+from planbook.planner import Grid, Outcome, Spending
+from planbook.results import RunResults
+from planbook.results.learning_cost import LearningPayoff, payoff_table
+from planbook.results.measures import format_number
 from planbook.results.statistics import per_solved
 from planbook.results.summary import by_task, mean_actions, mean_errors, solved_interval
-from planbook.results.table import RunResults
+from planbook.wording import NO_FIGURE, counted, interval, listed
 
 
 class PerSolved(BaseModel):
@@ -162,3 +166,68 @@ def _group_row(name: str, runs: Sequence[RunResults], payoff: LearningPayoff | N
         once=sum(any(row.solved for row in episodes) for episodes in repeated),
         every_time=sum(all(row.solved for row in episodes) for episodes in repeated),
     )
+
+
+# Tables for the terminal and the report
+
+BUILDING = " (building)"
+SHOWN_SETTINGS = 5
+"""Maximum number of settings that are named."""
+
+
+def group_parts(rows: Sequence[GroupRow]) -> Iterator[Grid | str]:
+    """Yield two tables with a row for each run or group, and lines with what the tables do not show."""
+    single = all(row.runs == (row.name,) for row in rows)
+    folder = _common_folder([row.name for row in rows]) if single else ""
+    if folder:
+        yield f"Runs below {folder}"
+    names = [(os.path.relpath(row.name, folder) if folder else row.name) + BUILDING * row.building for row in rows]
+    named = list(zip(names, rows, strict=True))
+    label = "run" if single else "runs"
+    solved = ("episodes", "solved", "%", "95 % interval", "broken", "not run")
+    yield Grid("Solved, of all episodes", label, solved, [(name, *_solved(row)) for name, row in named])
+    spent = ("actions", "errors", "calls", "tokens", "$", "calls / solved", "$ / solved", "seconds")
+    title = "Actions and error steps: means over played episodes; the rest: sums, seconds without time between episodes"
+    yield Grid(title, label, spent, [(name, *_spent(row)) for name, row in named])
+    short = {row.name: name for name, row in named}
+    payoffs = {name: row.paying and row.paying.named(short) for name, row in named}
+    yield from payoff_table(payoffs, label)
+    for name, row in named:
+        yield from (f"{name}: {line}." for line in _group_lines(row))
+    if any(row.building for row in rows):
+        yield "Runs of `planbook build`: later tasks were played with knowledge from the earlier ones."
+
+
+def _common_folder(names: Sequence[str]) -> str:
+    """Return the folder that contains all runs, or "" if there is none."""
+    if len({Path(name).is_absolute() for name in names}) > 1:
+        return ""
+    return os.path.commonpath([Path(name).parent for name in names])
+
+
+def _solved(row: GroupRow) -> Iterator[str]:
+    yield from (f"{row.tasks:,}", f"{row.solved:,}")
+    yield f"{row.share:.1%}".rstrip("%") if row.tasks else NO_FIGURE
+    yield interval(row.low, row.high) if row.tasks and not row.broken and not row.not_run else NO_FIGURE
+    yield from (str(row.broken), str(row.not_run))
+
+
+def _spent(row: GroupRow) -> Iterator[str]:
+    yield from (format_number(mean, 3) for mean in (row.mean_actions, row.mean_error_steps))
+    yield from (f"{row.calls:,}", f"{row.tokens:,}")
+    costs = row.money, row.per_solved.calls, row.per_solved.money, row.seconds
+    yield from (format_number(cost, 3) for cost in costs)
+
+
+def _group_lines(row: GroupRow) -> Iterator[str]:
+    if row.differ:
+        yield f"the runs are pooled, and differ in {listed(row.differ, SHOWN_SETTINGS)}"
+    if row.share_mean is not None and row.share_sd is not None:
+        yield f"{len(row.runs)} runs, solved in each {row.share_mean:.1%} ± {row.share_sd:.1%}"
+    if row.several:
+        yield (
+            f"of {counted(row.several, 'task')} played several times, {row.once:,} solved at least once "
+            f"({row.once / row.several:.1%}) and {row.every_time:,} every time ({row.every_time / row.several:.1%})"
+        )
+    if row.left_out:
+        yield f"{row.left_out} building tasks left out, as their type was solved often enough"

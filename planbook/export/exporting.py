@@ -1,22 +1,32 @@
-"""Write episodes of runs to a file: whole trajectories, or only the conversations with models (``--format chat``)."""
+"""Write episodes of runs to a file: whole episodes, or only the conversations with models (``--format chat``).
+
+A file of episodes is in JSON Lines or Parquet, and appears only when it is complete. A line of JSON Lines is the
+trajectory of one episode as JSON. A row of Parquet has the same JSON in its column ``trajectory``, and other columns to
+filter by. The metadata of the file names the schema under the key ``schema``.
+"""
 
 import json
+import shutil
+import sys
 from collections import Counter
-from collections.abc import Collection, Iterator, Sequence
-from contextlib import closing
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import closing, contextmanager
 from itertools import chain
+from math import isfinite
 from pathlib import Path
-from typing import BinaryIO
+from tempfile import TemporaryFile
+from typing import Any, BinaryIO
 
 from pydantic import BaseModel, ConfigDict, Field
 
 from planbook.config import Names
+from planbook.envs import missing_extra
 from planbook.errors import BadArgument
-from planbook.export.files import BadEpisode, line_of, open_output, write_rows
 from planbook.planner import (
     NO_ANSWER,
     NOT_RUN,
     PROMPTS,
+    TRAJECTORY_SCHEMA,
     Call,
     Ending,
     FeedbackKind,
@@ -28,6 +38,7 @@ from planbook.planner import (
 from planbook.results.rows import NOT_PLAYED
 from planbook.runs import Entry, Run, last_path, recorded_endings, without_folders
 from planbook.sandbox import did_you_mean
+from planbook.writing import open_atomic
 
 UNFINISHED = "unfinished"
 
@@ -175,6 +186,121 @@ def _reason_for_task_only(ending: Ending | None, choice: ExportChoice) -> str:
         return UNFINISHED
     return "" if ending.outcome.played or choice.everything else ending.outcome.name
 
+
+# Files of episodes
+
+STANDARD_OUTPUT = Path("-")
+GROUP_CHARACTERS = 16_000_000
+"""Number of characters of JSON after which a group of rows is written, to limit memory."""
+COLUMNS: Mapping[str, Callable[[Trajectory], str | int | float | None]] = {
+    "planner": lambda trajectory: trajectory.run.planner,
+    "env": lambda trajectory: trajectory.task.env,
+    "task": lambda trajectory: trajectory.task.id,
+    "type": lambda trajectory: trajectory.task.type,
+    "split": lambda trajectory: trajectory.task.split,
+    "goal": lambda trajectory: trajectory.task.goal,
+    "outcome": lambda trajectory: trajectory.ending.outcome.value,
+    "cause": lambda trajectory: trajectory.ending.cause,
+    "seed": lambda trajectory: trajectory.task.seed,
+    "repeat": lambda trajectory: trajectory.repeat,
+    "actions": lambda trajectory: trajectory.ending.actions,
+    "error_steps": lambda trajectory: trajectory.ending.error_steps,
+    "calls": lambda trajectory: len(trajectory.calls),
+    "prompt_tokens": lambda trajectory: sum(call.reply.usage.prompt for call in trajectory.calls),
+    "completion_tokens": lambda trajectory: sum(call.reply.usage.completion for call in trajectory.calls),
+    "score": lambda trajectory: trajectory.ending.verdict.score,
+    "solved": lambda trajectory: trajectory.ending.verdict.solved,
+}
+"""Maps each column of a Parquet file, except the trajectory, to the function that returns its value."""
+INTEGERS = frozenset({"seed", "repeat", "actions", "error_steps", "calls", "prompt_tokens", "completion_tokens"})
+TRAJECTORY = "trajectory"
+
+
+class BadEpisode(ValueError):
+    """An episode that does not fit its file, or a line or row that is not a valid episode. ``faults`` lists why."""
+
+    def __init__(self, *faults: str) -> None:
+        super().__init__("; ".join(faults))
+        self.faults = faults
+
+
+@contextmanager
+def open_output(path: Path) -> Iterator[BinaryIO]:
+    """Open a file that appears only when it is complete; ``-`` is standard output.
+
+    Raises BadArgument if it cannot be written.
+    """
+    if path == STANDARD_OUTPUT:
+        with TemporaryFile() as file:
+            yield file
+            file.seek(0)
+            shutil.copyfileobj(file, sys.stdout.buffer)
+            sys.stdout.buffer.flush()
+        return
+    try:
+        with open_atomic(path) as file:
+            yield file
+    except OSError as error:
+        reason = error.strerror or error
+        raise BadArgument(f"{path} cannot be written: {reason}; name another file with --out") from error
+
+
+def line_of(trajectory: Trajectory) -> str:
+    """Return the episode as one line of JSON. Equal episodes have equal lines."""
+    value = sanitize(trajectory.model_dump(mode="json"))
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+
+
+def sanitize(value: Any) -> Any:
+    """Return a value that every JSON reader accepts: lone surrogates are replaced, NaN and infinity become None."""
+    if isinstance(value, str):
+        return value.encode("utf-8", "replace").decode() if not value.isascii() else value
+    if isinstance(value, dict):
+        return {sanitize(key): sanitize(item) for key, item in value.items()}
+    if isinstance(value, list):
+        return [sanitize(item) for item in value]
+    return None if isinstance(value, float) and not isfinite(value) else value
+
+
+def write_rows(episodes: Iterable[Trajectory], file: BinaryIO) -> None:
+    """Write episodes as Parquet. Raises BadEpisode if a value does not fit its column."""
+    arrow, parquet = import_arrow()
+    kinds = {name: arrow.int64() if name in INTEGERS else arrow.string() for name in (*COLUMNS, TRAJECTORY)}
+    kinds |= {"score": arrow.float64(), "solved": arrow.bool_()}
+    schema = arrow.schema(list(kinds.items()), metadata={"schema": TRAJECTORY_SCHEMA})
+    with parquet.ParquetWriter(file, schema, compression="zstd") as writer:
+        for group in _groups(episodes):
+            try:
+                writer.write_table(arrow.Table.from_pylist(group, schema=schema))
+            except (arrow.ArrowException, OverflowError) as error:
+                raise BadEpisode(f"the episodes up to {group[-1]['task']} do not fit Parquet: {error}") from error
+
+
+def _groups(episodes: Iterable[Trajectory]) -> Iterator[list[dict[str, Any]]]:
+    """Yield the rows in groups that fit in memory."""
+    group, size = list[dict[str, Any]](), 0
+    for episode in episodes:
+        line = line_of(episode)
+        group.append({name: sanitize(read(episode)) for name, read in COLUMNS.items()} | {TRAJECTORY: line})
+        size += len(line)
+        if size >= GROUP_CHARACTERS:
+            yield group
+            group, size = [], 0
+    if group:
+        yield group
+
+
+def import_arrow() -> tuple[Any, Any]:
+    """Import pyarrow, which takes a quarter of a second. Raises MissingRequirement if it is not installed."""
+    try:
+        import pyarrow
+        from pyarrow import parquet
+    except ImportError as error:
+        raise missing_extra("parquet", "Parquet") from error
+    return pyarrow, parquet
+
+
+# Conversations
 
 COMPLAINT = PROMPTS["repair"].render(problem="\0").split("\0")
 """The texts with which a complaint about an unusable reply begins and ends."""

@@ -1,5 +1,10 @@
-"""`planbook import`: make a run from files of episodes. All commands that read runs can read it; none can play it."""
+"""`planbook import`: make a run from files of episodes. All commands that read runs can read it; none can play it.
 
+The files have the formats that ``exporting`` describes, but may come from anywhere. So each episode is checked: its
+fields, contradictions between them, and whether it can be stored as events and read back.
+"""
+
+import json
 import os
 import re
 import shutil
@@ -7,16 +12,17 @@ from collections.abc import Iterator, Sequence
 from contextlib import closing, suppress
 from itertools import chain, groupby
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 from pydantic import BaseModel, ConfigDict, Field, JsonValue, ValidationError
 
-from planbook.config import Config
-from planbook.envs import file_digest
+from planbook.config import Config, differing_names
+from planbook.envs import file_digest, validation_faults
 from planbook.errors import BadArgument, BadRun
-from planbook.export.files import BadEpisode, read_episodes
-from planbook.planner import Trajectory, TrajectoryRow, rows_of
+from planbook.export.exporting import TRAJECTORY, BadEpisode, import_arrow
+from planbook.planner import TRAJECTORY_SCHEMA, Trajectory, TrajectoryRow, read_trajectory, rows_of
 from planbook.runs import RUNS, Entry, Imported, ImportedFile, ImportOrigin, Run, new_folder
+from planbook.store import Event
 
 MAX_LISTED = 30
 """Maximum number of faults that are listed."""
@@ -41,7 +47,7 @@ class ImportedRun(BaseModel):
 
 
 class _Files:
-    """What has been read so far: the files, the facts about the runs of their episodes, and all faults."""
+    """The files that have been read so far, with facts about the original runs of their episodes, and all faults."""
 
     def __init__(self) -> None:
         self.files: list[ImportedFile] = []
@@ -52,7 +58,7 @@ class _Files:
         self._locations: dict[tuple[str, str, str, int], str] = {}
 
     def read(self, path: Path) -> Iterator[Trajectory]:
-        """Yield the episodes of a file. After the first fault, only check the remaining episodes."""
+        """Yield the episodes of a file. After the first fault, check the others, but yield none."""
         first_episode, sha256 = len(self.facts), file_digest(path)
         is_empty = True
         for location, episode in read_episodes(path):
@@ -165,3 +171,171 @@ def _name(config: Config) -> str:
     """Return a name for the folder from the environment and the planner, whose names in a file may be any text."""
     stems = (Path(name.partition(":")[0]).stem for name in (config.env, config.planner) if name != SEVERAL)
     return "-".join(("imported", *(re.sub(r"[^\w.-]", "_", stem)[:NAME_CHARACTERS] for stem in stems)))
+
+
+# Files of episodes
+
+MAX_EPISODE_BYTES = 64 * 1024 * 1024
+"""Maximum size of an episode. For comparison, one of 50 actions has about 100,000 bytes, including its prompts."""
+PARQUET_MAGIC = b"PAR1"
+"""The first bytes of a Parquet file."""
+ROWS_READ = 8
+"""Number of rows that are read together."""
+Episode = tuple[str, Trajectory | BadEpisode]
+"""The location of an episode in its file, and the episode or its faults."""
+
+
+def read_episodes(path: Path) -> Iterator[Episode]:
+    """Yield every episode of a file, or its faults, with its location in the file.
+
+    Raises BadArgument if the file cannot be read.
+    """
+    try:
+        with path.open("rb") as file:
+            is_parquet = file.read(len(PARQUET_MAGIC)) == PARQUET_MAGIC
+        yield from read_rows(path) if is_parquet else read_lines(path)
+    except BadEpisode as bad:
+        yield "the file", bad
+    except OSError as error:
+        raise BadArgument(f"{path} cannot be read: {error.strerror or error}") from error
+
+
+def read_lines(path: Path) -> Iterator[Episode]:
+    """Yield every episode of a file in JSON Lines. Raises OSError if it cannot be read."""
+    with path.open("rb") as file:
+        for number, line in enumerate(_lines_of(file), 1):
+            if line.strip():
+                yield f"line {number}", _parse_or_fault(line)
+
+
+def _lines_of(file: BinaryIO) -> Iterator[bytes]:
+    """Yield the lines. A line that is too long is cut off, so that it cannot fill the memory."""
+    while line := file.readline(MAX_EPISODE_BYTES + 1):
+        part = line
+        while len(part) > MAX_EPISODE_BYTES and not part.endswith(b"\n"):
+            part = file.readline(MAX_EPISODE_BYTES + 1)
+        yield line
+
+
+def _parse_or_fault(line: str | bytes) -> Trajectory | BadEpisode:
+    if len(line) > MAX_EPISODE_BYTES:
+        return BadEpisode(f"longer than {MAX_EPISODE_BYTES:,} bytes, the limit of an episode")
+    try:
+        return parse_episode(line.strip())
+    except (BadEpisode, UnicodeEncodeError) as bad:
+        return bad if isinstance(bad, BadEpisode) else BadEpisode(str(bad))
+
+
+def read_rows(path: Path) -> Iterator[Episode]:
+    """Yield every episode of a Parquet file. Raises OSError if it cannot be read, BadEpisode if it is not Parquet."""
+    arrow, parquet = import_arrow()
+    number = 0
+    try:
+        with parquet.ParquetFile(path) as file:
+            _check_size(file.metadata)
+            for batch in file.iter_batches(batch_size=ROWS_READ):
+                for row in batch.to_pylist():
+                    number += 1
+                    line = row.get(TRAJECTORY)
+                    yield f"row {number}", _parse_or_fault(line) if isinstance(line, str) else BadEpisode(NO_TEXT)
+    except (arrow.ArrowException, UnicodeDecodeError, OverflowError) as error:
+        raise BadEpisode(f"this cannot be read as Parquet: {(str(error) or repr(error)).splitlines()[0]}") from error
+
+
+NO_TEXT = f"this is not an episode as `planbook export` writes it; it has no text in the column {TRAJECTORY}"
+
+
+def _check_size(metadata: Any) -> None:
+    """Raise BadEpisode if a group of rows would unpack to more bytes than its episodes may have."""
+    for number in range(metadata.num_row_groups):
+        group = metadata.row_group(number)
+        if group.total_byte_size > MAX_EPISODE_BYTES * max(1, group.num_rows):
+            raise BadEpisode(f"row group {number}: {group.total_byte_size:,} bytes, more than its episodes may have")
+
+
+def parse_episode(text: str | bytes) -> Trajectory:
+    """Return the episode in a line of JSON. Raises BadEpisode if the line is not a valid episode."""
+    line = text if isinstance(text, bytes) else text.encode()
+    try:
+        trajectory = Trajectory.model_validate_json(line, strict=True)
+    except ValidationError as error:
+        raise BadEpisode(*_faults(error, line)) from error
+    if "schema_version" not in trajectory.model_fields_set:
+        raise BadEpisode(_schema_fault(line))
+    if faults := list(faults_of(trajectory)):
+        raise BadEpisode(*faults)
+    return trajectory
+
+
+def _faults(error: ValidationError, line: bytes) -> list[str]:
+    """Return all faults, each with its field; if the line names another schema, return only that fault."""
+    is_json = error.errors(include_input=False)[0]["type"] != "json_invalid"
+    return [_schema_fault(line)] if is_json and _schema_of(line) != TRAJECTORY_SCHEMA else validation_faults(error)
+
+
+def _schema_fault(line: bytes) -> str:
+    schema = _schema_of(line)
+    if isinstance(schema, str) and schema.startswith(TRAJECTORY_SCHEMA.partition("/")[0]):
+        other = json.dumps(schema)[:60]
+        return f"schema: {other} is read by another version of planbook; this one reads {TRAJECTORY_SCHEMA}"
+    return f"schema: this is not an episode as `planbook export` writes it; `schema` has to be {TRAJECTORY_SCHEMA}"
+
+
+def _schema_of(line: bytes) -> Any:
+    value = json.loads(line)
+    return value.get("schema") if isinstance(value, dict) else None
+
+
+# Contradictions in an episode
+
+PATH = "task/0"
+"""The scope of an episode while it is stored as events and read back."""
+SCOPE = re.compile(r"round/\d{1,6}(/[^/\x00-\x1f]{1,60}/\d{1,6}){0,8}")
+"""Matches the scopes that a file may contain, so that an import cannot write events elsewhere in its run."""
+ORDERS: Any = {
+    "recall": {"order"},
+    "rounds": {"__all__": {"order": True, **{part: {"__all__": {"order"}} for part in ("cells", "steps", "rewinds")}}},
+    "spans": {"__all__": {"order", "end"}},
+    "calls": {"__all__": {"order"}},
+}
+"""Fields of a trajectory that get new numbers when it is stored and read back. The order of events does not change."""
+
+
+def faults_of(trajectory: Trajectory) -> Iterator[str]:
+    """Yield the contradictions between the fields of an episode from a file. Each single field is already validated."""
+    ending, parts = trajectory.ending, [*trajectory.spans, *trajectory.calls, *_parts_of_rounds(trajectory)]
+    if not trajectory.run.planner:
+        yield "run: the facts about the run of the episode are missing"
+    if ending.outcome.solved != ending.verdict.solved and ending.outcome.played:
+        yield f"the outcome is {ending.outcome}, and the verdict says {'' if ending.verdict.solved else 'not '}solved"
+    if ending.outcome.solved == bool(ending.cause):
+        yield f"an episode has a cause if and only if it was not solved; the outcome is {ending.outcome}"
+    if not trajectory.rounds and ending.outcome.played:
+        yield f"the outcome is {ending.outcome}, and there is no round"
+    if invalid := sorted(scope for scope in {part.scope for part in parts} if not SCOPE.fullmatch(scope)):
+        yield f"{invalid[0][:60]!r} is not a scope; write one like round/0/plan/1"
+    else:
+        yield from _read_back(trajectory)
+
+
+def _parts_of_rounds(trajectory: Trajectory) -> list[Any]:
+    return [part for round_ in trajectory.rounds for part in (*round_.cells, *round_.steps, *round_.rewinds)]
+
+
+def _read_back(trajectory: Trajectory) -> Iterator[str]:
+    """Yield a fault if the episode changes when it is stored as events and read back. It names the first change."""
+    try:
+        json.dumps(trajectory.model_dump(), allow_nan=False, default=str)
+    except ValueError:
+        yield "a number is NaN or infinite, which JSON does not have"
+        return
+    try:
+        events = [Event(scope, kind, n, dict(body), 0.0) for scope, kind, n, body in rows_of(trajectory, PATH)]
+        copy = read_trajectory(PATH, events, trajectory.task)
+    except (LookupError, ValueError) as error:
+        yield f"its parts do not fit together: {error!r}"
+        return
+    excluded: Any = {"run": True, "repeat": True, **ORDERS}
+    name = next(differing_names(trajectory.model_dump(exclude=excluded), copy.model_dump(exclude=excluded)), None)
+    if name is not None:
+        yield f"{name} does not fit the rest of the episode"

@@ -39,7 +39,7 @@ from planbook.planner import (
     value_text,
 )
 from planbook.runs import GRAPH_PLANNER, Run, new_folder
-from planbook.terminal.printing import spending
+from planbook.terminal import spending
 from planbook.wording import counted
 from planbook.workers import Switches, in_threads, roles_of
 

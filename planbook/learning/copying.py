@@ -16,8 +16,8 @@ from pydantic import JsonValue, ValidationError
 from planbook.config import Config, EpisodeSource
 from planbook.envs import Task, known_environments
 from planbook.errors import BadArgument, BadRun
-from planbook.export.exporting import trajectory_of
-from planbook.export.files import BadEpisode, line_of, read_episodes
+from planbook.export.exporting import BadEpisode, line_of, trajectory_of
+from planbook.export.importing import read_episodes
 from planbook.manuals import types_to_build_on
 from planbook.planner import Ending, RunFacts, Trajectory, UnknownStrategy, known_method, method, rows_of
 from planbook.runs import Entry, Run, RunFile, is_run, recorded_endings

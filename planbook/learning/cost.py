@@ -11,8 +11,8 @@ from planbook.knowledge import EVERYTHING, KnowledgeState, group_of
 from planbook.learning.finding import with_found_type
 from planbook.manuals import Coverage, goals_of, measure_coverage
 from planbook.planner import Grid
+from planbook.results import read_run
 from planbook.results.learning_cost import BuildingCost, BuildingState
-from planbook.results.table import read_run
 from planbook.rules import count_evidence
 from planbook.runs import Run
 from planbook.spending import prices_from

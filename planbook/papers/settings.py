@@ -16,12 +16,12 @@ from planbook.envs import load_environment
 from planbook.errors import BadArgument
 from planbook.knowledge import RETRIEVAL, learned_in, with_manual
 from planbook.manuals import default_starts, read_knowledge
-from planbook.papers.published import PaperBuilding, PaperSetting, Publication, publications
+from planbook.papers import PaperBuilding, PaperSetting, Publication, publications
 from planbook.planner import DEFAULT_ROLE, PLANNER_ROLE, Outcome, Sampling, method
+from planbook.results import RunResults, read_folder, read_run
 from planbook.results.rows import Result
 from planbook.results.statistics import percent
 from planbook.results.summary import Summary
-from planbook.results.table import RunResults, read_folder, read_run
 from planbook.rules import Knowledge
 from planbook.runs import Run, is_run
 from planbook.wording import counted

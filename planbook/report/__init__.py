@@ -1,26 +1,38 @@
-"""The viewer behind `planbook report` and `planbook watch`: one HTML page, made from the stores of runs.
+"""The page of `planbook report` and `planbook watch`: one HTML file without external resources.
 
-``page`` assembles the page from the sections of each run and from its episodes. A section is a list of ``blocks``:
-paragraphs, tables and so on, as JSON. ``sections`` makes them. ``charts`` makes their charts, ``learned`` makes the
-blocks about what `planbook build` learned, and ``trust`` makes the blocks about costs, outcomes and inputs.
-``episodes`` makes a row for each episode and a document of everything that happened in it, and compresses the
-documents. ``viewer/`` has the template, the style and the scripts.
+The template in ``viewer/`` renders the parts that must be visible without JavaScript. The page's only script draws all
+other parts from JSON in the page.
+
+- ``sections`` makes the sections of each run: lists of ``blocks``, which are paragraphs, tables and so on as JSON.
+- ``learned`` makes the blocks about what `planbook build` learned, and ``charts`` makes the charts.
+- ``episodes`` makes a row for each episode, and a compressed document of everything that happened in it.
 """
 
+import base64
+import hashlib
+import json
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing
+from functools import cache
 from pathlib import Path
+from typing import Any
 
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from markupsafe import Markup
 from pydantic import BaseModel
 
 from planbook import errors
 from planbook.console import ERRORS, console
-from planbook.report.page import write_page
+from planbook.report.blocks import Block
+from planbook.report.episodes import DocumentPacker, escape_json, row
+from planbook.report.sections import comparison_blocks, sections
+from planbook.results import RunResults, read_run
 from planbook.results.summary import Summary
-from planbook.results.table import read_run
 from planbook.runs import Run
 from planbook.spending import prices_from
+from planbook.wording import in_words
+from planbook.writing import open_atomic
 
 FILE = "report.html"
 
@@ -73,3 +85,100 @@ def _names(folders: Sequence[Path]) -> list[str]:
     counts = Counter(path.name for path in paths)
     names = [path.name if counts[path.name] == 1 else str(path) for path in paths]
     return [name if name not in names[:number] else f"{name} ({number + 1})" for number, name in enumerate(names)]
+
+
+VIEWER = Path(__file__).parent / "viewer"
+SCRIPTS = ("page.js", "episode.js", "charts.js", "search.js", "live.js")
+"""Files that are joined in this order to the page's only script."""
+BUFFERED = 500
+"""Number of pieces of the page that the template engine joins before it yields them."""
+View = dict[str, Any]
+
+
+def write_page(runs: Sequence[RunResults], out: Path, selection: str | None) -> None:
+    """Write the page atomically. Raises BadArgument for an invalid selection of episodes."""
+    packing = DocumentPacker()
+    views = [_packed_view(number, run, packing, selection) for number, run in enumerate(runs)]
+    together = escape_json(list(comparison_blocks(runs))) if len(runs) > 1 else []
+    title = f"{', '.join(run.name for run in runs)} · planbook report"
+    with open_atomic(out) as file:
+        for piece in page_pieces(views, title, "planbook report", together, packing.chunks()):
+            file.write(piece.encode("utf-8", "backslashreplace"))
+
+
+def page_pieces(
+    views: Sequence[View],
+    title: str,
+    kicker: str,
+    together: Sequence[Block] = (),
+    chunks: Iterable[Any] = (),
+    live: Any = None,
+) -> Iterator[str]:
+    """Yield the page in pieces.
+
+    ``kicker`` is the line above the heading, ``together`` the comparison of several runs, and ``chunks`` the compressed
+    documents of episodes. ``live`` is the state of a run that is being watched.
+    """
+    section_data = [{"id": shown["id"], "sections": shown["sections"]} for shown in views]
+    stream = _template().stream(
+        runs=views, title=escape_json(title), kicker=kicker, together=together, chunks=chunks,
+        data=Markup(as_script({"runs": section_data, "live": live, "together": list(together)})),
+        style=Markup((VIEWER / "viewer.css").read_text(encoding="utf-8")),
+        script=Markup(script()), script_hash=script_hash(), live=live is not None,
+    )  # fmt: skip
+    stream.enable_buffering(BUFFERED)
+    return iter(stream)
+
+
+def view(number: int, run: RunResults, *, live: bool = False) -> View:
+    """Return the page's data about a run, without the documents of its episodes."""
+    anchor = f"run-{number}"
+    config = run.run.config
+    rows = [row(run, episode, anchor, live=live) for episode in run.episodes.values()]
+    facts: View = {"id": anchor, "name": run.name, "title": f"{config.title} on {config.env}", "rows": rows}
+    facts |= {"sections": sections(run, anchor, number, live=live), "choices": _choices(rows, live=live)}
+    return {**escape_json(facts), "choice": "", "outside": None}
+
+
+def _packed_view(number: int, run: RunResults, packing: DocumentPacker, selection: str | None) -> View:
+    packed = view(number, run)
+    numbers, packed["choice"] = packing.pack(run, selection)
+    packed["outside"] = packing.pack_outside(run)
+    for line in packed["rows"]:
+        line["document"] = numbers.get(line["n"])
+    return packed
+
+
+def _choices(rows: Sequence[Mapping[str, Any]], *, live: bool) -> dict[str, list[tuple[str, str]]]:
+    """Return the filters of the episodes. Maps each attribute of rows to pairs of a value and its displayed name."""
+    choices = {name: sorted({line[name] for line in rows} - {""}) for name in ("outcome", "type", "cause")}
+    words = {"not_run": "not ended yet"} if live else {}
+    return {
+        name: [(value, value if name == "type" else words.get(value) or in_words(value)) for value in values]
+        for name, values in choices.items()
+    }
+
+
+def as_script(value: Any) -> str:
+    """Return JSON that is safe inside a script element."""
+    return json.dumps(value, separators=(",", ":")).replace("<", "\\u003c")
+
+
+@cache
+def script() -> str:
+    """Return the page's only script."""
+    return "\n".join((VIEWER / name).read_text(encoding="utf-8").strip() for name in SCRIPTS)
+
+
+def script_hash() -> str:
+    """Return the hash, without quotes, by which a content security policy allows the script."""
+    return f"sha256-{base64.b64encode(hashlib.sha256(script().encode()).digest()).decode()}"
+
+
+@cache
+def _template() -> Any:
+    loader = FileSystemLoader(VIEWER)
+    environment = Environment(
+        loader=loader, autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
+    )
+    return environment.get_template("page.html")

@@ -1,7 +1,7 @@
 """The blocks of a page, as JSON: paragraphs, tables, lists, code, charts.
 
-``viewer/page.js`` draws blocks of all kinds, ``viewer/page.html`` the blocks that must be visible without JavaScript. A
-line of text is a string, or a list of parts: strings, and texts in an HTML element.
+``viewer/page.js`` draws blocks of all kinds. ``viewer/page.html`` renders those to be seen without JavaScript.
+A line of text is a string, or a list of parts. A part is a string, or a text in an HTML element.
 """
 
 from collections.abc import Iterable, Sequence
@@ -13,15 +13,13 @@ from planbook.wording import PRICE_UNKNOWN
 Part = str | dict[str, str]
 Line = str | Sequence[Part]
 Block = dict[str, Any]
-DASH = "–"
-"""Shown in place of a missing figure."""
 MAX_LINKS = 24
 """Default maximum number of links in a line."""
 
 
-def marked(tag: str, text: str, kind: str = "") -> Part:
-    """Return a part in an HTML element: b, small, code, or a span. ``kind`` is its class."""
-    return {"tag": tag, "text": text, "class": kind}
+def marked(tag: str, text: str, css_class: str = "") -> Part:
+    """Return a part in an HTML element: b, small, code, or a span."""
+    return {"tag": tag, "text": text, "class": css_class}
 
 
 def bold(text: str) -> Part:
@@ -42,9 +40,9 @@ def links(pairs: Sequence[tuple[str, str]], limit: int = MAX_LINKS) -> list[Part
     return parts if len(pairs) <= limit else [*parts, f" and {len(pairs) - limit:,} more"]
 
 
-def paragraph(line: Line, kind: str = "") -> Block:
+def paragraph(line: Line, css_class: str = "") -> Block:
     """Return a paragraph."""
-    return {"block": "p", "line": line, "class": kind}
+    return {"block": "p", "line": line, "class": css_class}
 
 
 def heading(text: str) -> Block:
@@ -52,14 +50,14 @@ def heading(text: str) -> Block:
     return {"block": "h", "line": text}
 
 
-def table(head: Sequence[str], rows: Iterable[Sequence[Line]], kind: str = "", *, total: bool = False) -> Block:
+def table(head: Sequence[str], rows: Iterable[Sequence[Line]], css_class: str = "", *, total: bool = False) -> Block:
     """Return a table. The first column names the rows. With ``total``, the last row sums up the others."""
-    return {"block": "table", "head": list(head), "rows": list(rows), "class": kind, "total": total}
+    return {"block": "table", "head": list(head), "rows": list(rows), "class": css_class, "total": total}
 
 
-def bullets(lines: Iterable[Line], kind: str = "") -> Block:
+def bullets(lines: Iterable[Line], css_class: str = "") -> Block:
     """Return a list."""
-    return {"block": "list", "lines": list(lines), "class": kind}
+    return {"block": "list", "lines": list(lines), "class": css_class}
 
 
 def pairs(rows: Iterable[tuple[str, str]]) -> Block:
@@ -72,19 +70,19 @@ def facts(rows: Iterable[tuple[str, Line, Line]]) -> Block:
     return {"block": "facts", "rows": list(rows)}
 
 
-def details(line: Line, blocks: Iterable[Block], kind: str = "", *, is_open: bool = False) -> Block:
+def details(line: Line, blocks: Iterable[Block], css_class: str = "", *, is_open: bool = False) -> Block:
     """Return blocks that are hidden until the line above them is clicked."""
-    return {"block": "more", "line": line, "blocks": list(blocks), "class": kind, "open": is_open}
+    return {"block": "more", "line": line, "blocks": list(blocks), "class": css_class, "open": is_open}
 
 
-def group(blocks: Iterable[Block], kind: str, anchor: str = "") -> Block:
+def group(blocks: Iterable[Block], css_class: str, anchor: str = "") -> Block:
     """Return blocks that belong together, with an anchor for links."""
-    return {"block": "group", "blocks": list(blocks), "class": kind, "id": anchor}
+    return {"block": "group", "blocks": list(blocks), "class": css_class, "id": anchor}
 
 
-def pre(text: str, kind: str = "") -> Block:
+def pre(text: str, css_class: str = "") -> Block:
     """Return preformatted text."""
-    return {"block": "pre", "text": text, "class": kind}
+    return {"block": "pre", "text": text, "class": css_class}
 
 
 def code(text: str) -> Block:
@@ -92,19 +90,9 @@ def code(text: str) -> Block:
     return {"block": "code", "text": text.rstrip("\n")}
 
 
-def section(title: str, kind: str, blocks: Iterable[Block], *, static: bool = False) -> Block:
+def section(title: str, css_class: str, blocks: Iterable[Block], *, static: bool = False) -> Block:
     """Return a section of a run; a ``static`` section is shown even without JavaScript."""
-    return {"title": title, "class": kind, "blocks": list(blocks), "static": static}
-
-
-def format_share(solved: int, tasks: int) -> str:
-    """Return the share of solved tasks as a percentage, or a dash if there are no tasks."""
-    return f"{solved / tasks:.1%}" if tasks else DASH
-
-
-def format_interval(low: float, high: float) -> str:
-    """Return an interval of shares, in percent."""
-    return f"{100 * low:.1f} to {100 * high:.1f}%"
+    return {"title": title, "class": css_class, "blocks": list(blocks), "static": static}
 
 
 def format_money(money: float | None) -> str:
@@ -115,5 +103,5 @@ def format_money(money: float | None) -> str:
 
 
 def utc_time(timestamp: float | None) -> str:
-    """Return a time, given in seconds since 1970, as a date and time in UTC."""
-    return DASH if timestamp is None else f"{datetime.fromtimestamp(timestamp, UTC):%Y-%m-%d %H:%M:%S} UTC"
+    """Return a time, given in seconds since 1970, as a date and time in UTC, or None as a dash."""
+    return "–" if timestamp is None else f"{datetime.fromtimestamp(timestamp, UTC):%Y-%m-%d %H:%M:%S} UTC"

@@ -11,13 +11,13 @@ from typing import Any
 
 from planbook.config import effective_options, flatten_settings
 from planbook.console import ALL
-from planbook.results.table import KNOWN, RunResults
+from planbook.results import KNOWN, RunResults
 from planbook.wording import counted
 
 Chart = dict[str, Any]
 Point = tuple[float, float]
 MAX_POINTS, MIN_EPISODES = 400, 3
-"""Maximum number of points of a line, and minimum number of episodes for which a line is drawn."""
+"""Maximum number of points in a line, and minimum number of episodes for which a line is drawn."""
 EPISODES = "episodes, in the order in which they ended"
 SETTING_AXES = {
     "after": ("building tasks", "building tasks"),

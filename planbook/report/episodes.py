@@ -23,8 +23,8 @@ from planbook.planner import (
     without_block_marks,
 )
 from planbook.report.learned import step_text
+from planbook.results import RunResults
 from planbook.results.rows import Result
-from planbook.results.table import RunResults
 from planbook.store import Event
 from planbook.wording import cause_of, counted, escape_control, outcome_of, score_of
 

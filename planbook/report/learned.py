@@ -10,17 +10,17 @@ from markdown_it.tree import SyntaxTreeNode
 from planbook.knowledge import EVERYTHING, KnowledgeState, learned_in, with_manual
 from planbook.report import blocks
 from planbook.report.blocks import Block, Part, link, marked
-from planbook.results.matches import versions_line
-from planbook.results.table import RunResults
+from planbook.results import RunResults
+from planbook.results.measures import versions_line
 from planbook.rules import NO_EVIDENCE, Applied, Evidence, Rule, count_evidence, rule_text
 from planbook.wording import counted
 
 KINDS = ("rule", "procedure", "skill", "reflection")
-"""What `planbook build` learns. For each kind, ``Knowledge`` has an attribute, such as ``rules``."""
+"""The kinds of what `planbook build` learns. ``Knowledge`` has an attribute for each, such as ``rules``."""
 INERT = ("link", "autolink", "image", "html_inline", "html_block", "reference")
 """Kinds of Markdown that are shown as written, since a model wrote the text."""
 HEADING_SHIFT, LOWEST_HEADING = 3, 6
-"""The headings of a manual are lowered by this many levels, below the page's own headings; and the lowest level."""
+"""The headings of a manual are lowered by ``HEADING_SHIFT`` levels, below the page's own, but not below the lowest."""
 
 
 def final_states(run: RunResults) -> Mapping[str, KnowledgeState]:

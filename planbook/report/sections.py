@@ -1,33 +1,30 @@
-"""The sections of a run: results, branches, what was learned, costs, the facts behind the figures, and settings.
+"""The sections of a run on the page: results, branches, what was learned, costs, what the figures count, and settings.
 
 If a page shows several runs, it also has a section that compares them.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing
 from pathlib import Path
+from typing import Any
 
-from planbook.compare.groups import group_rows
-from planbook.compare.pairs import RunComparison, compare, with_corrections
+from planbook.compare import RunComparison, compare, comparison_parts, run_letter, with_corrections
+from planbook.compare.groups import group_parts, group_rows
 from planbook.compare.reruns import actions_taken
-from planbook.compare.tables import comparison_parts, group_parts
+from planbook.config import flatten_settings
 from planbook.console import ALL
 from planbook.errors import BadArgument, BadRun
-from planbook.planner import Grid, Outcome
+from planbook.planner import Grid, Outcome, Spending
 from planbook.report import blocks
-from planbook.report.blocks import Block, Line, bold, format_interval, format_money, format_share, utc_time
+from planbook.report.blocks import Block, Line, bold, format_money, link, links, marked, utc_time
 from planbook.report.charts import charts, with_options
 from planbook.report.learned import count_learned, final_states, learned_blocks
-from planbook.report.trust import cost_blocks, money_per_solved, settings, trust_blocks
-from planbook.results.rendering import figure_parts, results_table
-from planbook.results.table import RunResults
-from planbook.runs import Fork, Run, branches_of, recorded_endings
-from planbook.wording import ESTIMATED, counted, format_clock, in_words, outcome_of, score_of
-
-LONG = 300
-"""Number of characters above which a setting is shown separately."""
-ACTION_CHARS = 200
-"""Maximum number of characters shown of an action with its observation."""
+from planbook.results import RunResults
+from planbook.results.learning_cost import payoff_line
+from planbook.results.summary import UNSAFE, failure_lines, figure_parts, results_table, spending_lines
+from planbook.runs import Fork, Run, RunFile, branches_of, recorded_endings
+from planbook.wording import ESTIMATED, counted, format_clock, in_words, interval, listed, outcome_of, score_of
 
 
 def sections(run: RunResults, anchor: str, number: int = 0, *, live: bool = False) -> list[Block]:
@@ -48,8 +45,8 @@ def sections(run: RunResults, anchor: str, number: int = 0, *, live: bool = Fals
         parts.append(blocks.section("What was learned", "learned", learned_blocks(run, anchor, states)))
     if figures := list(part_blocks(figure_parts(summary))):
         parts.append(blocks.section("Figures", "figures", figures))
-    if costs := list(cost_blocks(run)):
-        parts.append(blocks.section("Cost", "cost", costs))
+    if cost := list(cost_blocks(run)):
+        parts.append(blocks.section("Cost", "cost", cost))
     parts.append(blocks.section("What the figures count", "trust", trust_blocks(ended, anchor)))
     parts.append(blocks.section("Settings", "asked-for", settings_blocks(run)))
     for section in parts:
@@ -60,13 +57,13 @@ def sections(run: RunResults, anchor: str, number: int = 0, *, live: bool = Fals
 def facts(ended: RunResults, run: RunResults) -> Block:
     """Return the key figures: the result, what was learned, and the cost.
 
-    ``ended`` is the run with only the episodes that count for the result.
+    ``ended`` is the same run, with only the episodes that count for the result.
     """
     summary, cost = ended.summary(), run.cost
     pending = sum(episode.outcome is Outcome.NOT_RUN for episode in ended.counted)
-    note = format_share(summary.solved, summary.tasks) if summary.tasks else ""
+    note = f"{summary.solved / summary.tasks:.1%}" if summary.tasks else ""
     if bounds := summary.interval_of(ALL):
-        note = f"{note} ({format_interval(*bounds)})"
+        note = f"{note} ({interval(*bounds)})"
     if pending:
         episodes = counted(summary.tasks, "episode")
         note = f"Unfinished: {pending:,} of {episodes} had not ended by {utc_time(run.last)}; they count as not solved."
@@ -99,6 +96,24 @@ def _failed(run: RunResults, anchor: str, cause: str) -> Line:
     failed = [episode for episode in run.counted if not episode.solved and episode.ending.cause == cause]
     pairs = [(episode.entry.task.id, f"{anchor}-{episode.index}") for episode in failed]
     return [bold(in_words(cause)), f" {len(failed):,}: ", *blocks.links(pairs)]
+
+
+def part_blocks(parts: Iterable[str | Grid]) -> Iterator[Block]:
+    """Yield blocks for sentences and tables that commands also print in the terminal."""
+    for part in parts:
+        if isinstance(part, str):
+            yield blocks.paragraph(part)
+            continue
+        if part.title:
+            yield blocks.heading(part.title)
+        total = len(part.rows) > 1 and part.rows[-1][0] == ALL
+        yield blocks.table([part.name, *part.columns], part.rows, total=total)
+
+
+# Branches
+
+ACTION_CHARS = 200
+"""Maximum number of characters shown of an action with its observation."""
 
 
 def branch_blocks(run: Run) -> Iterator[Block]:
@@ -151,16 +166,144 @@ def _ending(run: Run, episode: int) -> str:
     return f"{outcome_of(ending)} after {counted(ending.actions, 'action')}{score_of(ending)}"
 
 
-def part_blocks(parts: Iterable[str | Grid]) -> Iterator[Block]:
-    """Yield the blocks for sentences and tables that the terminal output shows, too."""
-    for part in parts:
-        if isinstance(part, str):
-            yield blocks.paragraph(part)
-            continue
-        if part.title:
-            yield blocks.heading(part.title)
-        total = len(part.rows) > 1 and part.rows[-1][0] == ALL
-        yield blocks.table([part.name, *part.columns], part.rows, total=total)
+# Costs
+
+COST_COLUMNS = (
+    "calls",
+    "replayed",
+    "tokens, prompt",
+    "cached prompt tokens",
+    "tokens, completion",
+    "money",
+    "model time",
+)
+ZEROS = {"0", "$0.00", "0:00"}
+Costs = Mapping[str, Spending]
+"""Maps names, such as those of roles, to their costs, from the highest to the lowest."""
+
+
+def costs(run: RunResults) -> Mapping[str, Costs]:
+    """Map "role", "model" and "prompt" to the costs of each role, model and prompt, in and outside of episodes."""
+    return {
+        kind: dict(sorted(rows.items(), key=lambda row: (-row[1].tokens, row[0]))) for kind, rows in run.costs.items()
+    }
+
+
+def cost_blocks(run: RunResults) -> Iterator[Block]:
+    """Yield sentences and tables of the costs of a run, if it has any."""
+    by_kind, spent, outside = costs(run), run.cost, run.outside_cost
+    yield from map(blocks.paragraph, (*spending_lines(run.summary()), *payoff_line(run.payoff())))
+    if not by_kind["role"]:
+        return
+    total = {"all": spent} if len(by_kind["role"]) > 1 else {}
+    yield _cost_table("role", {**by_kind["role"], **total})
+    yield blocks.details("By model, and by prompt", [_cost_table(kind, by_kind[kind]) for kind in ("model", "prompt")])
+    if outside.calls:
+        calls, tokens = counted(outside.calls, "call"), counted(outside.tokens, "token")
+        yield blocks.paragraph(f"Outside the episodes, in learning and formulating: {calls}, {tokens}.", "note")
+    if spent.money != 0:
+        yield blocks.paragraph("Money is in US dollars, from the price table; recorded replies cost nothing.", "note")
+    if spent.money is None:
+        note = "The price is unknown if a model is missing from the table: give a table that has it with --prices."
+        yield blocks.paragraph(note, "note")
+
+
+def money_per_solved(spent: Spending, solved: int) -> str:
+    """Return the money spent per solved task, or "" if it is zero or unknown."""
+    return format_money(spent.money / solved) if spent.money and solved else ""
+
+
+def _cost_table(kind: str, rows: Costs) -> Block:
+    """Return a table of costs, without columns in which every figure is zero."""
+    columns = zip(COST_COLUMNS, *map(_cells, rows.values()), strict=True)
+    head, *lines = zip([f"by {kind}", *rows], *(column for column in columns if {*column[1:]} - ZEROS), strict=True)
+    return blocks.table(head, lines, f"costs by-{kind}", total="all" in rows)
+
+
+def _cells(spent: Spending) -> list[str]:
+    estimated = ESTIMATED if spent.estimated else ""
+    tokens = (f"{spent.prompt:,}{estimated}", f"{spent.cached:,}", f"{spent.completion:,}{estimated}")
+    return [f"{spent.calls:,}", f"{spent.replayed:,}", *tokens, format_money(spent.money), format_clock(spent.waited)]
+
+
+# What the figures count
+
+MEANINGS: Mapping[Outcome, str] = {
+    Outcome.DIRECT_SUCCESS: "solved, and no cell ended in an error",
+    Outcome.INDIRECT_SUCCESS: "solved, after at least one error",
+    Outcome.FAILURE: "not solved when it ended",
+    Outcome.OUT_OF_BUDGET: "not solved before its budget of actions ran out",
+    Outcome.BROKEN: "ended by a fault of planbook or of the environment, not of the agent",
+    Outcome.NOT_RUN: "not played, or not to its end: the run was stopped, or its budget was used up",
+}
+"""Maps each outcome to the explanation that the page gives of it."""
+MAX_LISTED = 200
+"""Maximum number of false claims, tracebacks and task seeds that are listed."""
+
+
+def trust_blocks(run: RunResults, anchor: str) -> Iterator[Block]:
+    """Yield the counts of outcomes, the false claims, and the inputs of the run.
+
+    A claim is a statement of the agent about its whole task: that it is solved, or that it is not.
+    """
+    summary = run.summary()
+    counts = Counter(episode.outcome for episode in run.counted)
+    rows: list[Sequence[Line]] = [
+        [[marked("span", in_words(outcome.value), f"outcome {outcome.value}")], f"{counts[outcome]:,}", meaning]
+        for outcome, meaning in MEANINGS.items()
+        if counts[outcome]
+    ]
+    yield blocks.table(["outcome", "episodes", "meaning"], rows, "meanings")
+    yield from map(
+        blocks.paragraph, failure_lines(summary.model_copy(update={"failures": {}}))
+    )  # the section of results lists these
+    yield from _tracebacks(run, anchor)
+    if run.run.file.unsafe_no_sandbox:
+        yield blocks.paragraph(UNSAFE, "unsafe")
+    if false_claims := [(row.entry.task.id, f"{anchor}-{row.index}") for row in run.counted if row.claim.is_false]:
+        yield blocks.paragraph(["Claims that are false: ", *links(false_claims, MAX_LISTED)], "false-claims")
+    yield blocks.heading("Inputs of the run")
+    yield from _inputs(run)
+
+
+def _tracebacks(run: RunResults, anchor: str) -> Iterator[Block]:
+    """Yield the tracebacks of broken episodes, each with a link to its episode."""
+    for row in [episode for episode in run.counted if episode.outcome is Outcome.BROKEN][:MAX_LISTED]:
+        first, _, trace = (row.ending.message if row.ending else "").partition("\n")
+        if trace:
+            line = [link(row.entry.task.id, f"{anchor}-{row.index}"), f": {first}"]
+            yield blocks.details(line, [blocks.pre(trace)])
+
+
+def _inputs(run: RunResults) -> Iterator[Block]:
+    """Yield the contents of run.json except the settings, and, for each resume, the changes of the inputs."""
+    file = RunFile.read(run.run.folder)
+    origin = f"by planbook {file.versions.get('planbook', 'of an unknown version')}"
+    note = ": these episodes were not played here." if file.imported else "."
+    yield blocks.paragraph(f"{'Imported' if file.imported else 'Begun'} {origin}{note}")
+    for event in run.outside:
+        body: Any = event.body
+        if event.kind == "sitting" and "changed" in body:
+            changed = f"with changes: {'; '.join(body['changed'])}" if body["changed"] else "with the original inputs"
+            yield blocks.paragraph(f"Resumed on {utc_time(event.at)}, {changed}.", "changed")
+    seeds = sorted({episode.entry.task.seed for episode in run.counted if episode.entry.task.seed is not None})
+    recorded = file.model_dump(mode="json", exclude={"config", "imported"})
+    if file.imported:
+        recorded["files"] = {
+            f"file {number}": f"{source.name}, {counted(source.episodes, 'episode')}, SHA-256 {source.sha256}"
+            for number, source in enumerate(file.imported.files, 1)
+        }
+        recorded["played by"] = {
+            f"run {number}": origin.facts for number, origin in enumerate(file.imported.origins, 1)
+        }
+    more = {"environment": run.versions, "seeds of tasks": listed(map(str, seeds), MAX_LISTED)}
+    yield blocks.details("Versions, checksums and seeds", [blocks.pairs(settings(recorded | more))])
+
+
+# Settings
+
+LONG = 300
+"""A setting with more characters than this is hidden until it is clicked."""
 
 
 def settings_blocks(run: RunResults) -> Iterator[Block]:
@@ -172,21 +315,31 @@ def settings_blocks(run: RunResults) -> Iterator[Block]:
     yield from (blocks.details(name, [blocks.pre(value)]) for name, value in long.items())
 
 
+def settings(value: Any) -> Iterator[tuple[str, str]]:
+    """Yield the dotted name and the value of each setting that is not empty."""
+    return ((name, text) for name, text in flatten_settings(value) if text)
+
+
+# Several runs
+
+
 def comparison_blocks(runs: Sequence[RunResults]) -> Iterator[Block]:
     """Yield a table of several runs, and what distinguishes each run from the first on the tasks that both played.
 
-    A run that cannot be compared with the first is named, and has no paired differences.
+    Each run has a letter: A for the first on the page, B for the second, and so on. A run that cannot be compared with
+    the first is named, and has no paired differences.
     """
     yield from part_blocks(group_parts(group_rows(runs)))
     yield blocks.heading("The same tasks, pair by pair")
-    compared, (first, *others) = list[RunComparison](), runs
+    compared, (first, *others) = dict[int, RunComparison](), enumerate(runs)
     while others and not compared:
-        for other in others:
+        for number, other in others:
             try:
-                compared.append(compare(first, other))
+                compared[number] = compare(first[1], other)
             except BadArgument as error:
-                yield blocks.paragraph(f"Not compared: {error}", "note")
-        first, *others = others  # if no run can be compared with the first, the next takes its place
-    for number, comparison in enumerate(with_corrections(compared)):
-        yield from part_blocks(comparison_parts(comparison, chr(ord("B") + number)))
+                letters = f"{run_letter(first[0])} and {run_letter(number)}"
+                yield blocks.paragraph(f"{letters} are not compared: {error}", "note")
+        base, (first, *others) = run_letter(first[0]), others  # if no run fits the first, the next takes its place
+    for number, comparison in zip(compared, with_corrections([*compared.values()]), strict=True):
+        yield from part_blocks(comparison_parts(comparison, (base, run_letter(number))))
     yield {"block": "charts", "charts": charts(runs)}

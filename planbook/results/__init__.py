@@ -1,10 +1,313 @@
-"""The results of runs: a table with a row for each episode, and the counts computed from it.
+"""The table of results of a run: a row for each episode, and the spending outside episodes.
 
-- ``table`` reads the events of a run, in one pass, into ``RunResults``. ``rows`` has ``Result``, the row of an episode.
-- ``summary`` counts the episodes of a run by outcome, and the agents' claims about their tasks. ``matches`` counts how
-  goals were matched with learned task types. ``measures`` averages the measures of environments and counts their
-  milestones. Each planning method also computes statistics of its own (``planbook.planner.strategies.base``).
-- ``rendering`` formats a summary as sentences and small tables, for the terminal and the report.
+Every event is read once, in a single query. So even the table of a run that is still being played is a consistent
+snapshot.
+
+- ``rows`` has ``Result``, the row of an episode.
+- ``summary`` counts the episodes of a run by outcome, and the agents' claims about their tasks. It formats the counts
+  as sentences and small tables. Each planning method also computes statistics of its own.
+- ``measures`` averages the measures of environments, counts milestones, and counts how goals were matched with learned
+  task types.
 - ``learning_cost`` computes what learning costs, and whether it pays off.
 - ``statistics`` has confidence intervals and significance tests.
 """
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import closing
+from copy import copy
+from dataclasses import dataclass, field
+from functools import cached_property
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+from planbook import knowledge
+from planbook.config import FOUND, SHIPPED_LIBRARY
+from planbook.envs import MissingRequirement
+from planbook.errors import BadArgument, BadRun
+from planbook.knowledge import LEARNED, SPOILT, group_of
+from planbook.planner import Outcome, Spending, bulky_fields, cost_of, figures_of
+from planbook.results.learning_cost import BuildingCost, BuildingState, LearningPayoff, state_after
+from planbook.results.measures import known_milestones
+from planbook.results.rows import NOT_PLAYED, NOTHING, Result
+from planbook.results.summary import Summary, summarise
+from planbook.runs import AGAIN, Run, index_of
+from planbook.spending import PlayedTime, Pricing
+from planbook.store import Event
+
+FORMULATING = "formulate/"
+KNOWN = ("rules", "skills", "reflections", "procedures")
+"""The parts of knowledge that are counted after each task of a run of `planbook build`."""
+
+
+def _model(body: Any) -> str:
+    """Return the name of the model that was asked, and the name that its server reported if it is another."""
+    model, served = body["model"], body["reply"]["model"]
+    return str(model) if served in ("", model) else f"{model}, served as {served}"
+
+
+CALL_FACTS: Mapping[str, Callable[[Any], str]] = {
+    "role": lambda body: str(body["role"]),
+    "model": _model,
+    "prompt": lambda body: str(body["template"]),
+}
+"""Facts about a model call. Spending is added up for each value of each fact."""
+
+
+@dataclass
+class RunResults:
+    """A snapshot of a run. ``order`` lists the numbers of the ended episodes, in the order in which they ended."""
+
+    run: Run
+    name: str
+    """The displayed name of the run. No other run that is shown with it has the same name."""
+    price: Pricing
+    episodes: dict[int, Result]
+    """Maps the number of each episode to its row."""
+    order: list[int] = field(default_factory=list)
+    outside: list[Event] = field(default_factory=list)
+    """Events that belong to no episode."""
+    outside_cost: Spending = NOTHING
+    formulating: Spending = NOTHING
+    """The part of ``outside_cost`` that was spent on writing manuals."""
+    steps: list[BuildingState] = field(default_factory=list)
+    """What a run of `planbook build` knew after each task, and what it had spent until then."""
+    costs: dict[str, dict[str, Spending]] = field(default_factory=lambda: {kind: {} for kind in CALL_FACTS})
+    """Maps "role", "model" and "prompt" to the spending of each of them; a prompt is a template or a graph's node."""
+    answered: dict[str, None] = field(default_factory=dict)
+    """The names of the models that answered, including those in episodes that were copied from other runs."""
+    versions: dict[str, str] = field(default_factory=dict)
+    """Maps names of software to the versions that the environment reported."""
+    first: float | None = None
+    last: float | None = None
+    """Times of the first and the last event, in seconds since 1970. Events that list episodes do not count."""
+    _spent_without_manual: Spending = NOTHING
+    _known: dict[str, dict[str, int]] = field(default_factory=dict)
+    """Maps groups of tasks, for which rules are learned separately, to counts of what was learned."""
+    _time: PlayedTime = field(default_factory=PlayedTime)
+    _invocations: int = 0
+    _strays: set[int] = field(default_factory=set)
+    """Numbers of ended episodes that the run does not list."""
+    _summary: Summary | None = None
+
+    @classmethod
+    def empty(cls, run: Run, name: str, price: Pricing | None = None) -> "RunResults":
+        """Return the table before any event is read. The default for ``price`` is the run's own price table."""
+        copied, bulky = bool(run.config.copies), bulky_fields(run.config.planner)
+        rows = (Result(entry, run.file.answering, copied, bulky) for entry in run.entries())
+        return cls(run, name, price or run.price, {row.index: row for row in rows})
+
+    def take(self, event: Event) -> Iterable[int]:
+        """Read the next event, and return the numbers of the episodes that it changes.
+
+        The events of an episode that was copied from another run cost nothing.
+        """
+        if (event.scope, event.kind) == ("run", "task"):  # an entry of the list of episodes, which ``empty`` has read
+            return ()
+        self._summary = None
+        is_own = self.run.is_own(event)
+        cost = cost_of(event.kind, event.body, self.price)
+        self.first = event.at if self.first is None else self.first
+        self.last = max(event.at, self.last or 0.0)
+        self._time.take(event)
+        changed = self._take_invocation_event(event) if event.kind == "sitting" else set[int]()
+        if (event.scope, event.kind) == ("run", "versions"):
+            self.versions.update({name: str(version) for name, version in event.body.items()})
+        elif row := self.episodes.get(index_of(event.scope)):
+            changed = {row.index}
+            if row.take(event, cost, self._invocations):
+                self.order.append(row.index)
+        else:
+            self._take_outside(event, (cost if is_own else None) or NOTHING)
+        if event.kind == "ask":
+            body: Any = event.body
+            self.answered |= {str(body["reply"]["model"] or body["model"]): None}
+        if is_own and cost:
+            self._add_cost(event, cost)
+        return changed
+
+    def _take_invocation_event(self, event: Event) -> set[int]:
+        """Count an invocation. Return the episodes that it plays again, whose earlier endings no longer count."""
+        body: Any = event.body
+        self._invocations += 1
+        played_again = self.episodes.keys() & map(index_of, body.get(AGAIN, ()))
+        self.order = [index for index in self.order if index not in played_again]
+        for index in played_again:
+            self.episodes[index].ending = NOT_PLAYED
+        return played_again
+
+    def _take_outside(self, event: Event, cost: Spending) -> None:
+        if event.kind == "outcome" and index_of(event.scope) >= 0:
+            self._strays.add(index_of(event.scope))
+        if self.is_building_run and event.kind == "learnt" and SPOILT not in event.body:
+            match = LEARNED.fullmatch(event.scope)
+            if match and int(match[1]) in self.episodes:
+                self._add_step(int(match[1]), event.body)
+        self.outside.append(event)
+        self.outside_cost += cost
+
+    def _add_cost(self, event: Event, cost: Spending) -> None:
+        if event.scope.startswith(FORMULATING):
+            self.formulating += cost
+        else:
+            self._spent_without_manual += cost
+        if event.kind == "ask":
+            for kind, name_of in CALL_FACTS.items():
+                totals, name = self.costs[kind], name_of(event.body)
+                totals[name] = totals.get(name, NOTHING) + cost
+
+    def _add_step(self, index: int, body: Any) -> None:
+        """Add what a run of `planbook build` knows after learning from an episode."""
+        assert self.run.config.learning is not None
+        group = group_of(self.run.config.learning, self.episodes[index].entry.task.type)
+        self._known[group] = {name: len(body["knowledge"][name]) for name in KNOWN}
+        counts = {name: sum(known[name] for known in self._known.values()) for name in KNOWN}
+        spent = {name: getattr(self._spent_without_manual, name) for name in ("calls", "tokens", "actions", "money")}
+        self.steps.append(BuildingState(tasks=index + 1, **spent, **counts))
+
+    @property
+    def counted(self) -> list[Result]:
+        """The rows of all episodes, except those that a run of `planbook build` skipped."""
+        return [row for row in self.episodes.values() if not row.is_skipped]
+
+    def so_far(self) -> "RunResults":
+        """Return the table of the episodes that have ended."""
+        ended = {*self.order, *(row.index for row in self.episodes.values() if row.is_skipped)}
+        table = copy(self)  # this includes ``earlier_learning``, if it has been read
+        table.episodes, table._summary = {index: self.episodes[index] for index in sorted(ended)}, None
+        return table
+
+    @property
+    def skipped(self) -> int:
+        """The number of tasks that a run of `planbook build` skipped, since their type had been solved often enough."""
+        return sum(row.is_skipped for row in self.episodes.values())
+
+    @property
+    def is_building_run(self) -> bool:
+        """True for a run of `planbook build`, whose later tasks are played with more knowledge."""
+        return self.run.config.learning is not None
+
+    @property
+    def environments(self) -> frozenset[str]:
+        """The environments of its tasks."""
+        return frozenset(row.entry.task.env for row in self.counted)
+
+    def contradictions(self) -> list[str]:
+        """Describe endings that contradict their verdict, or belong to no task. There should be none."""
+        mismatches = [
+            f"{row.name}: the outcome is {row.outcome.value}, but the verdict says "
+            f"{'solved' if row.ending.verdict.solved else 'not solved'}"
+            for row in self.episodes.values()
+            if row.outcome is not Outcome.NOT_RUN and row.solved != row.ending.verdict.solved
+        ]
+        strays = sorted(self._strays)
+        return [*mismatches, *(f"task/{index}: an outcome of a task that the run does not list" for index in strays)]
+
+    @property
+    def seconds(self) -> float:
+        """Time during which the run was played, without pauses."""
+        return self._time.seconds
+
+    @property
+    def cost(self) -> Spending:
+        """All spending of the run itself."""
+        return sum((row.cost for row in self.episodes.values()), self.outside_cost)
+
+    def building_cost(self) -> BuildingCost:
+        """Return the cost of a run of `planbook build` after each task. Raises BadArgument for any other run."""
+        run = self.run
+        if not self.is_building_run:
+            raise BadArgument(f"{run.folder} is not a run of `planbook build`: only these have a cost of building")
+        types = len({row.entry.task.type for row in self.episodes.values()})
+        if run.config.types == FOUND:
+            types = sum(len(state.knowledge.found) for state in knowledge.learned_in(run).values())
+        return BuildingCost(
+            after=tuple(self.steps),
+            task_types=types,
+            formulating_calls=self.formulating.calls,
+            formulating_tokens=self.formulating.tokens,
+            run=str(run.folder),
+        )
+
+    @cached_property
+    def earlier_learning(self) -> Mapping[Path, Spending] | None:
+        """Maps each run of `planbook build` that this run's knowledge comes from to its spending before this run began.
+
+        The runs whose knowledge those runs used are included. The dict is empty for the shipped library, and for a
+        folder in which this run found no knowledge. The value is None if any other library is not a run of
+        `planbook build`, if one of the runs cannot be read, or if this run was imported, since only the name of its
+        library is then known.
+        """
+        config, made_of = self.run.config, self.run.made_of
+        names = ["a library"] if made_of is None else made_of.knowledge  # an older planbook did not record them
+        if config.library == SHIPPED_LIBRARY or all(name.startswith(("start", "demonstration ")) for name in names):
+            return {}
+        if self.run.imported:
+            return None
+        try:
+            with closing(Run.open(config.library_folder)) as run:
+                built = read_run(run, price=self.price, until=self.first)
+        except (BadRun, MissingRequirement):
+            return None
+        if not built.is_building_run or built.first is None or built.earlier_learning is None:
+            return None
+        spent = built.cost
+        if config.after is not None:
+            at = state_after(built.steps, config.after)
+            spent = Spending(calls=at.calls, prompt=at.tokens)
+        return {**built.earlier_learning, run.folder.resolve(): spent}
+
+    def payoff(self, rows: Sequence[Result] | None = None) -> LearningPayoff | None:
+        """Return the cost of a solved task including learning, over the given rows (by default, all).
+
+        Spending outside episodes counts as learning. Returns None for a fork, or if it is not known what earlier runs
+        spent on learning.
+        """
+        if self.earlier_learning is None or self.run.forked:
+            return None
+        rows = list(self.episodes.values()) if rows is None else rows
+        playing = sum((row.cost for row in rows), NOTHING)
+        learning = sum(self.earlier_learning.values(), self.outside_cost)
+        return LearningPayoff.of(sum(row.solved for row in rows), playing, learning)
+
+    def summary(self, seconds: float | None = None, spent: Spending | None = None) -> Summary:
+        """Return the summary of the run. If given, ``seconds`` and ``spent`` replace the values that were read."""
+        if self._summary is None or seconds is not None:
+            self._summary = summarise(
+                list(self.episodes.values()),
+                self.seconds if seconds is None else seconds,
+                str(self.run.folder),
+                spent or self.cost,
+                self.run.file.milestones or known_milestones(self.run.config),
+                self.run.unjudgeable,
+                figures_of(self.run.config.planner),
+                self.payoff(),
+            )
+        return self._summary
+
+    def events(self, row: Result) -> Iterator[Event]:
+        """Yield the events of an episode that existed when the run was read."""
+        return islice(self.run.store.events(row.entry.path), row.events)
+
+
+def read_run(run: Run, name: str = "", price: Pricing | None = None, *, until: float | None = None) -> RunResults:
+    """Read a run, which may be unfinished or still being played. By default, prices are from the run's own table.
+
+    Events after the time ``until`` (in seconds since 1970) are ignored.
+    """
+    results = RunResults.empty(run, name or str(run.folder), price)
+    for event in run.store.events():
+        if until is None or event.at <= until:
+            results.take(event)
+    return results
+
+
+def read_folder(folder: Path, price: Pricing | None = None) -> RunResults:
+    """Read the run in a folder, and close it. Events outside episodes are not kept.
+
+    Raises BadRun if the run cannot be read.
+    """
+    with closing(Run.open(folder)) as run:
+        results = read_run(run, str(folder), price)
+    results.outside.clear()
+    return results

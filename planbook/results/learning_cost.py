@@ -1,14 +1,18 @@
-"""The cost of a run of `planbook build` after each of its tasks, and whether learning pays off."""
+"""What learning costs, and whether it pays off.
 
-from collections.abc import Mapping, Sequence
+`planbook build` learns from tasks. ``BuildingCost`` has its cost after each of them. ``LearningPayoff`` compares runs
+that use what was learned with a run that does not: it has the cost of a solved task, with and without learning.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from math import ceil
 from typing import Self
 
 from pydantic import BaseModel, Field, computed_field
 
-from planbook.planner import Spending
+from planbook.planner import Grid, Spending
 from planbook.results.statistics import per_solved
-from planbook.wording import counted
+from planbook.wording import NO_FIGURE, counted
 
 
 class BuildingState(BaseModel):
@@ -57,7 +61,7 @@ def cost_line(cost: BuildingCost) -> str:
     )
 
 
-# The cost of a solved task
+# The cost of a solved task, with and without learning
 
 
 class LearningPayoff(BaseModel):
@@ -78,7 +82,7 @@ class LearningPayoff(BaseModel):
 
     @classmethod
     def of(cls, solved: int, playing: Spending, learning: Spending) -> Self:
-        """Return the payoff of a run before it is compared with another run. ``solved`` counts its solved tasks."""
+        """Return the payoff of a run that was not compared with another one yet. ``solved`` counts its solved tasks."""
         return cls(
             solved=solved,
             calls=playing.calls,
@@ -105,7 +109,7 @@ class LearningPayoff(BaseModel):
         return bool(self.learning_calls or self.learning_tokens)
 
     def named(self, names: Mapping[str, str]) -> Self:
-        """Return a copy in which the run ``beside`` has its displayed name, which is its value in ``names``."""
+        """Return a copy in which ``beside`` is a displayed name. ``names`` maps the names of runs to these."""
         return self.model_copy(update={"beside": names.get(self.beside, self.beside)})
 
     def compared_with(self, name: str, baseline: "LearningPayoff") -> Self:
@@ -119,3 +123,60 @@ class LearningPayoff(BaseModel):
             return self
         break_even = ceil(self.learning_tokens / (baseline_tokens - tokens)) if tokens < baseline_tokens else None
         return self.model_copy(update={"beside": name, "break_even": break_even})
+
+
+NO_BREAK_EVEN = (
+    'The break-even point (column "pays") needs a run that learned nothing, with the same settings apart from seeds '
+    "and knowledge, and a solved task in both runs. It does not exist for a run of `planbook build`. If a row has no "
+    "figures, the cost of learning the run's knowledge is not known."
+)
+
+
+def payoff_line(payoff: LearningPayoff | None) -> Iterable[str]:
+    """Yield a line with the cost of a solved task, without and with learning, if anything was learned."""
+    if payoff is None or not payoff.has_learned:
+        return
+    learning = f"learning ({counted(payoff.learning_calls, 'call')}, {payoff.learning_tokens:,} tokens)"
+    if not payoff.solved:
+        yield f"No task was solved for the cost of {learning}."
+        return
+    calls, tokens, calls_with, tokens_with = payoff.per_solved.values()
+    played = f"Playing took {calls:,.1f} calls and {tokens:,.0f} tokens per solved task"
+    yield f"{played}; with {learning} included, {calls_with:,.1f} calls and {tokens_with:,.0f} tokens."
+
+
+def payoff_table(rows: Mapping[str, LearningPayoff | None], name: str = "run") -> Iterator[Grid | str]:
+    """Yield a table with the cost of a solved task in each run, without and with the cost of learning.
+
+    ``rows`` maps the displayed names of the runs to their payoffs. If no run learned anything, yield nothing.
+    """
+    if not any(payoff and payoff.has_learned for payoff in rows.values()):
+        return
+    played = ("calls / solved", "with learning", "tokens / solved", "with learning")
+    title = "For each solved task, without and with the cost of learning"
+    columns = ("learning: calls", "tokens", *played, "pays")
+    yield Grid(title, name, columns, [(row, *_payoff_cells(payoff)) for row, payoff in rows.items()])
+    learned = {row: payoff for row, payoff in rows.items() if payoff and payoff.has_learned}
+    yield from (_break_even(row, payoff) for row, payoff in learned.items() if payoff.beside)
+    if not all(payoff.beside for payoff in learned.values()):
+        yield NO_BREAK_EVEN
+
+
+def _payoff_cells(payoff: LearningPayoff | None) -> Iterator[str]:
+    if payoff is None:
+        yield from (NO_FIGURE for _ in range(7))
+        return
+    yield from (f"{payoff.learning_calls:,}", f"{payoff.learning_tokens:,}")
+    for name in ("calls", "calls_with_learning", "tokens", "tokens_with_learning"):
+        figure = payoff.per_solved[name]
+        yield NO_FIGURE if figure is None else f"{figure:,.{1 if name.startswith('calls') else 0}f}"
+    pays = "never" if payoff.break_even is None else f"after {payoff.break_even:,}"
+    yield pays if payoff.has_learned and payoff.beside else NO_FIGURE
+
+
+def _break_even(name: str, payoff: LearningPayoff) -> str:
+    if payoff.break_even is None:
+        return f"{name}: learning does not pay: a solved task takes no fewer tokens than in {payoff.beside}."
+    reached = "which is reached" if payoff.solved >= payoff.break_even else f"{payoff.solved:,} are solved so far"
+    solved = counted(payoff.break_even, "solved task")
+    return f"{name}: the tokens of learning are saved after {solved}, compared with {payoff.beside}; {reached}."

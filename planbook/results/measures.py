@@ -1,26 +1,32 @@
-"""Average the measures of environments, and count their milestones.
+"""What episodes show besides success: measures of their environments, milestones, and matches of goals with task types.
 
-A measure is a figure besides success, for example a game's reward (``Environment.measures``). A milestone is a step
-towards a goal (``Environment.milestones``).
+- A measure is a figure of an environment, for example a game's reward (``Environment.measures``).
+- A milestone is a step towards a goal (``Environment.milestones``).
+- A match assigns a found type to the goal of a task. Found types are task types that planbook found by itself while it
+  learned.
 """
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from math import exp, log1p
 from statistics import fmean, stdev
 
 from pydantic import BaseModel
 
 from planbook.config import Config
+from planbook.console import ALL
 from planbook.envs import EnvsError, known_environment
+from planbook.planner import Grid, Match
 from planbook.results.rows import Result
+from planbook.results.statistics import wilson
+from planbook.rules import FoundType
+from planbook.wording import NO_FIGURE, counted
 
-ALL = "all"
-"""The key of the figures over all task types. It is used only if there are several types."""
 
-
-def format_number(number: float, digits: int = 4) -> str:
-    """Format a number with ``digits`` significant digits. Large numbers become integers with commas."""
+def format_number(number: float | None, digits: int = 4) -> str:
+    """Format a number with ``digits`` significant digits, or None as "-". Large numbers become integers with commas."""
+    if number is None:
+        return NO_FIGURE
     return f"{number:,.0f}" if abs(number) >= 10 ** (digits - 1) else f"{number:.{digits}g}"
 
 
@@ -84,27 +90,27 @@ def _measure(values: Sequence[float]) -> Measure:
 # Milestones
 
 
-def milestones(rows: Sequence[Result], known: Sequence[str] = ()) -> dict[str, dict[str, tuple[int, int]]]:
+def milestones(rows: Sequence[Result], all_milestones: Sequence[str] = ()) -> dict[str, dict[str, tuple[int, int]]]:
     """Count the episodes that reached each milestone, for each task type that is open-ended or has a single goal.
 
-    Frequent milestones come first, because the others build on them. ``known`` lists all milestones of the environment
+    Frequent milestones come first, because the others build on them. ``all_milestones`` lists those of the environment,
     if they are the same for every task. If it is given, an open-ended type also has a count of 0 for every milestone
     that no episode reached.
     """
     by_type = {}
     for kind in sorted({row.type for row in rows}):
         rows_of_type = [row for row in rows if row.type == kind]
-        seeks_all = is_open_ended(kind, known)
+        seeks_all = is_open_ended(kind, all_milestones)
         if seeks_all or len({row.entry.task.goal for row in rows_of_type}) == 1:
-            counts = Counter(dict.fromkeys(known if seeks_all else (), 0))
+            counts = Counter(dict.fromkeys(all_milestones if seeks_all else (), 0))
             counts.update(name for row in rows_of_type for name in row.ending.milestones)
             by_type[kind] = {name: (count, len(rows_of_type)) for name, count in counts.most_common()}
     return {kind: reached for kind, reached in by_type.items() if reached}
 
 
-def is_open_ended(kind: str, known: Sequence[str]) -> bool:
-    """Return whether the goal of a task type is to reach as many of the known milestones as possible."""
-    return bool(known) and kind not in known
+def is_open_ended(kind: str, all_milestones: Sequence[str]) -> bool:
+    """Return whether the goal of a task type is to reach as many of the milestones as possible."""
+    return bool(all_milestones) and kind not in all_milestones
 
 
 def known_milestones(config: Config) -> tuple[str, ...]:
@@ -115,10 +121,119 @@ def known_milestones(config: Config) -> tuple[str, ...]:
         return ()
 
 
-def total_unlock_score(reached: MilestoneCounts, known: Sequence[str]) -> float | None:
+def total_unlock_score(reached: MilestoneCounts, all_milestones: Sequence[str]) -> float | None:
     """Return the unlock score over all episodes with an open-ended goal; None if there are none."""
-    open_ended = [counts for kind, counts in reached.items() if is_open_ended(kind, known)]
+    open_ended = [counts for kind, counts in reached.items() if is_open_ended(kind, all_milestones)]
     episodes = sum(next(total for _, total in counts.values()) for counts in open_ended)
     if not episodes:
         return None
-    return round(unlock_score(sum(counts[name][0] for counts in open_ended) / episodes for name in known), 2)
+    return round(unlock_score(sum(counts[name][0] for counts in open_ended) / episodes for name in all_milestones), 2)
+
+
+def measure_lines(measured: MeasuresByType) -> Iterable[str]:
+    """Yield a line of measures for each task type and, if there are several, for all of them."""
+    for kind, figures in measured.items():
+        values = ", ".join(f"{name} {figure}" for name, figure in figures.items())
+        counts = sorted({figure.episodes for figure in figures.values()})
+        over = f"{counts[0]}" if len(counts) == 1 else f"{counts[0]} to {counts[-1]}"
+        yield f"Measured in {kind}: {values}; over {over} {'episode' if over == '1' else 'episodes'}."
+
+
+def milestone_parts(reached: MilestoneCounts, score: float | None) -> Iterator[Grid | str]:
+    """Yield the milestones of each task type as a line. If there is a score, open-ended types get a table instead."""
+    names = {name for counts in reached.values() for name in counts}
+    for kind, counts in reached.items():
+        if score is not None and kind not in names:
+            shares = [(name, f"{count:,} / {of:,}", f"{count / of:.1%}") for name, (count, of) in counts.items()]
+            yield Grid(f"Reached in {kind}", "milestone", ("episodes", "%"), shares)
+        else:
+            yield f"Reached in {kind}: {', '.join(f'{name} {count}/{of}' for name, (count, of) in counts.items())}."
+    if score is not None:
+        yield f"Unlock score, over all of them: {score:.2f} %."
+
+
+# Matches of goals with found types
+
+
+class Share(BaseModel):
+    """The share ``count`` out of ``of`` tasks. Its 95 % interval is from ``low`` to ``high``, in percent."""
+
+    count: int
+    of: int
+    low: float
+    high: float
+
+    @property
+    def interval(self) -> str:
+        """The interval as text."""
+        return f"{self.low:.1f}% to {self.high:.1f}%"
+
+
+class MatchCounts(BaseModel):
+    """Counts of played episodes by how their goals were matched; the value of ``matches`` in the output of ``--json``.
+
+    ``wrong`` counts tasks that were matched, but not solved by the procedure of the found type: the type or the
+    parameters are wrong, or the procedure fails. ``wrong_type`` counts the wrong matches of tasks whose type in the
+    environment differs from that of most tasks with the same found type. It is None if all tasks have the same type in
+    the environment.
+    """
+
+    matched: Share
+    abstained: Share
+    wrong: Share
+    solved_after: Share
+    """Wrong matches after which the planner solved the task."""
+    wrong_type: Share | None
+    by: dict[str, int]
+    """Maps the sources of matches (pattern, words, model) to the number of matches."""
+
+
+def count_matches(rows: Sequence[Result]) -> MatchCounts | None:
+    """Count the matches of the played episodes, including abstentions. Return None if there are neither."""
+    matches = [(row, match) for row in rows if row.outcome.played and (match := row.match) is not None]
+    if not matches:
+        return None
+    matched = [(row, match) for row, match in matches if match.type]
+    wrong = [(row, match) for row, match in matched if match.failed or not row.solved]
+    has_several_types = len({row.entry.task.type for row, _ in matches}) > 1
+    return MatchCounts(
+        matched=share(len(matched), len(matches)),
+        abstained=share(len(matches) - len(matched), len(matches)),
+        wrong=share(len(wrong), len(matched)),
+        solved_after=share(sum(row.solved for row, _ in wrong), len(wrong)),
+        wrong_type=share(_count_wrong_types(matched, wrong), len(matched)) if has_several_types else None,
+        by=dict(Counter(match.by for _, match in matched)),
+    )
+
+
+def share(count: int, total: int) -> Share:
+    """Return a share with its Wilson interval."""
+    low, high = wilson(count, total)
+    return Share(count=count, of=total, low=round(100 * low, 1), high=round(100 * high, 1))
+
+
+def matches_table(counts: MatchCounts) -> Grid:
+    """Return the counts as a table."""
+    rows = [("matched with a type", counts.matched), ("abstained", counts.abstained), ("wrong matches", counts.wrong)]
+    rows += [("wrong, and of another type", counts.wrong_type)] if counts.wrong_type else []
+    rows += [("solved by the planner after a wrong match", counts.solved_after)] if counts.wrong.count else []
+    cells = [(name, str(part.count), str(part.of), part.interval) for name, part in rows]
+    return Grid("goals and found types", "", ("tasks", "of", "95 % interval"), cells)
+
+
+def versions_line(found: Sequence[FoundType], library: Sequence[FoundType]) -> str:
+    """Return a line with the number of procedures published for found types, and how many of them are repairs.
+
+    Procedures that were already in the ``library`` that the run began with are not counted.
+    """
+    published = sum(kind.version for kind in found) - sum(kind.version for kind in library)
+    repairs = sum(kind.repairs for kind in found) - sum(kind.repairs for kind in library)
+    versions = f"{counted(len(found), 'found type')}; {counted(published, 'version')} of procedures published"
+    return f"{versions}, {repairs} of them repairs (95 % interval {share(repairs, published).interval})."
+
+
+def _count_wrong_types(matched: Sequence[tuple[Result, Match]], wrong: Sequence[tuple[Result, Match]]) -> int:
+    """Count the wrong matches whose task has another type than most tasks of the same found type."""
+    counts = Counter((match.type, row.type) for row, match in matched)
+    most_common = {found: kind for (found, kind), _ in reversed(counts.most_common())}
+    return sum(most_common[match.type] != row.type for row, match in wrong)

@@ -1,18 +1,29 @@
-"""The summary of a run: counts over all its tasks, played or not."""
+"""The summary of a run: counts over all its tasks, played or not, and the sentences and small tables that show them."""
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from statistics import fmean, stdev
 from typing import Any
 
 from pydantic import BaseModel, Field, SerializeAsAny, SerializerFunctionWrapHandler, model_serializer
 
-from planbook.planner import NOT_JUDGED, Figures, Outcome, PlayedEpisode, Spending, figures_of, mean_of
+from planbook.console import ALL
+from planbook.planner import NOT_JUDGED, Figures, Grid, Outcome, PlayedEpisode, Spending, figures_of, mean_of
 from planbook.results.learning_cost import LearningPayoff
-from planbook.results.matches import MatchCounts, count_matches
-from planbook.results.measures import ALL, Measure, measures, milestones, total_unlock_score
+from planbook.results.measures import (
+    MatchCounts,
+    Measure,
+    count_matches,
+    matches_table,
+    measure_lines,
+    measures,
+    milestone_parts,
+    milestones,
+    total_unlock_score,
+)
 from planbook.results.rows import NO_CLAIM, Result, TaskClaim
-from planbook.results.statistics import wilson_over
+from planbook.results.statistics import wilson, wilson_over
+from planbook.wording import ESTIMATED, NO_FIGURE, PRICE_UNKNOWN, counted, first_line, fixed, in_words, interval, listed
 
 REQUIRED_KEYS = ("subtasks", "graph", "goals", "search")
 """Keys of method statistics that ``--json`` always has. A value is null if the run's method has no such statistics."""
@@ -105,6 +116,11 @@ class Summary(BaseModel):
         return {**fields, **dict.fromkeys(REQUIRED_KEYS), **fields.get("methods", {})}
 
     @property
+    def unit(self) -> str:
+        """What is counted: "task", or "episode" if tasks have repeats, each of which counts."""
+        return "task" if self.repeats == 1 else "episode"
+
+    @property
     def broken(self) -> int:
         """Number of episodes that failed through no fault of a plan."""
         return self.failures.get(Outcome.BROKEN.value, 0)
@@ -115,7 +131,10 @@ class Summary(BaseModel):
         return sum(map(sum, self.unplayed_by_type.values()))
 
     def interval_of(self, kind: str) -> tuple[float, float] | None:
-        """Return the interval to show for a task type or ``all``, or None without tasks or if some were not played."""
+        """Return the interval to show for a task type or ``all``.
+
+        Return None if there are no tasks, or if some of them were not played.
+        """
         unplayed = self.unplayed if kind == ALL else sum(self.unplayed_by_type.get(kind, ()))
         tasks = self.tasks if kind == ALL else self.by_type.get(kind, (0, 0))[1]
         return self.intervals[kind] if tasks and not unplayed else None
@@ -126,55 +145,55 @@ def summarise(
     seconds: float,
     run: str,
     spent: Spending | None = None,
-    known: Sequence[str] = (),
+    all_milestones: Sequence[str] = (),
     unjudgeable: Mapping[str, int] = {},
     figures: Sequence[type[Figures]] | None = None,
     payoff: LearningPayoff | None = None,
 ) -> Summary:
     """Count the episodes of a run. An episode without an ending counts as NOT_RUN; one that was skipped does not count.
 
-    ``known`` are all milestones of the environment, if they are the same for every task. ``unjudgeable`` maps reasons
+    ``all_milestones`` lists those of the environment, if they are the same for every task. ``unjudgeable`` maps reasons
     to the number of tasks that were not played because they cannot be judged here. ``figures`` are the classes of the
     planning method's own figures (statistics). ``payoff`` is the cost of a solved task.
     """
     figures = figures_of() if figures is None else figures
-    counted = [row for row in rows if not row.is_skipped]
+    included = [row for row in rows if not row.is_skipped]
     types = sorted({row.type for row in rows})
-    of_type = {kind: [row for row in counted if row.type == kind] for kind in types}
-    reached = milestones(counted, known)
-    played = [PlayedEpisode(row.type, row.ending, row.spans) for row in counted]
+    of_type = {kind: [row for row in included if row.type == kind] for kind in types}
+    reached = milestones(included, all_milestones)
+    played = [PlayedEpisode(row.type, row.ending, row.spans) for row in included]
     repeats = 1 + max((row.repeat for row in rows), default=0)
-    of_repeat = [[row.solved for row in counted if row.repeat == number] for number in range(repeats)]
+    of_repeat = [[row.solved for row in included if row.repeat == number] for number in range(repeats)]
     shares = [fmean(solved) for solved in of_repeat if solved]
     return Summary(
-        tasks=len(counted),
-        solved=sum(row.solved for row in counted),
+        tasks=len(included),
+        solved=sum(row.solved for row in included),
         by_type={kind: (sum(row.solved for row in group), len(group)) for kind, group in of_type.items()},
-        mean_score=round(fmean([row.ending.verdict.score for row in counted] or [0.0]), 4),
-        failures=dict(Counter(row.ending.cause for row in counted if not row.solved).most_common()),
-        mean_actions=mean_actions(counted),
+        mean_score=round(fmean([row.ending.verdict.score for row in included] or [0.0]), 4),
+        failures=dict(Counter(row.ending.cause for row in included if not row.solved).most_common()),
+        mean_actions=mean_actions(included),
         mean_actions_by_type={kind: mean_actions(group) for kind, group in of_type.items()},
-        mean_error_steps=mean_errors(counted),
+        mean_error_steps=mean_errors(included),
         mean_error_steps_by_type={kind: mean_errors(group) for kind, group in of_type.items()},
         **_costs(spent or Spending()),
         paying=payoff,
-        left_out=len(rows) - len(counted),
+        left_out=len(rows) - len(included),
         unjudgeable=dict(unjudgeable),
         repeats=repeats,
         solved_by_repeat=tuple(map(sum, of_repeat)),
         spread=stdev(shares) if len(shares) > 1 else None,
         methods={kind.key: result for kind in figures if (result := kind.count(played)) is not None},
-        claims=count_claims([row.claim for row in counted]),
-        matches=count_matches(counted),
+        claims=count_claims([row.claim for row in included]),
+        matches=count_matches(included),
         milestones=reached,
-        unlock_score=total_unlock_score(reached, known),
-        measures=measures(counted),
-        intervals={kind: solved_interval(group) for kind, group in {**of_type, ALL: counted}.items()},
+        unlock_score=total_unlock_score(reached, all_milestones),
+        measures=measures(included),
+        intervals={kind: solved_interval(group) for kind, group in {**of_type, ALL: included}.items()},
         unplayed_by_type={kind: counts for kind, group in of_type.items() if any(counts := _unplayed(group))},
         seconds=round(seconds, 3),
         run=run,
-        broken_messages={row.entry.task.id: row.ending.message for row in counted if row.outcome is Outcome.BROKEN},
-        unjudged_messages={row.entry.task.id: row.ending.message for row in counted if row.ending.cause == NOT_JUDGED},
+        broken_messages={row.entry.task.id: row.ending.message for row in included if row.outcome is Outcome.BROKEN},
+        unjudged_messages={row.entry.task.id: row.ending.message for row in included if row.ending.cause == NOT_JUDGED},
     )
 
 
@@ -240,3 +259,116 @@ def mean_errors(rows: Iterable[Result]) -> float | None:
 def _unplayed(rows: Iterable[Result]) -> tuple[int, int]:
     outcomes = Counter(row.outcome for row in rows)
     return outcomes[Outcome.BROKEN], outcomes[Outcome.NOT_RUN]
+
+
+# Sentences and tables, for the terminal and the report
+
+SHOWN = 3
+"""Maximum number of names in each list: of false claims, of broken episodes, and of episodes that were not judged."""
+UNSAFE = "Plans were allowed to run where the kernel cannot confine them (--unsafe-no-sandbox)."
+
+
+def results_table(summary: Summary, title: str) -> Grid:
+    """Return a table with a row for each task type: the tasks solved, their share with its interval, and mean counts.
+
+    Episodes that were broken or not run are counted in separate columns, because they are not failures of the method.
+    """
+    unplayed = ("broken", "not run") if summary.unplayed else ()
+    columns = ("solved", *unplayed, f"{summary.unit}s", "%", "95 % interval", "mean actions", "mean error steps")
+    unplayed_in_all = [sum(column) for column in zip(*summary.unplayed_by_type.values(), strict=True)] or [0, 0]
+    kinds = [(kind, *counts, summary.unplayed_by_type.get(kind, (0, 0))) for kind, counts in summary.by_type.items()]
+    means = {**summary.mean_actions_by_type, ALL: summary.mean_actions}
+    errors = {**summary.mean_error_steps_by_type, ALL: summary.mean_error_steps}
+    rows = []
+    for kind, solved, tasks, excluded in (*kinds, (ALL, summary.solved, summary.tasks, unplayed_in_all)):
+        share = f"{solved / tasks:.1%}" if tasks else NO_FIGURE
+        bounds = summary.interval_of(kind)
+        within = interval(*bounds) if bounds else NO_FIGURE
+        counts = (f"{count:,}" for count in (solved, *(excluded if unplayed else ()), tasks))
+        rows.append((kind, *counts, share, within, fixed(means[kind], 2), fixed(errors[kind], 2)))
+    return Grid(title, "task type", columns, rows)
+
+
+def figure_parts(summary: Summary) -> Iterator[Grid | str]:
+    """Yield the method's own statistics, the claims, the matches of goals, and the measures and milestones."""
+    for figures in summary.methods.values():
+        yield from figures.describe()
+    if summary.claims is not None:
+        yield from claim_lines(summary.claims)
+    if summary.matches is not None:
+        yield matches_table(summary.matches)
+    yield from measure_lines(summary.measures)
+    yield from milestone_parts(summary.milestones, summary.unlock_score)
+
+
+def claim_lines(figures: ClaimCounts) -> Iterable[str]:
+    """Yield a line that counts the claims, and a line that lists the first false claims, if there are any."""
+    right = figures.claimed_and_solved + figures.denied_and_not
+    made = right + len(figures.false)
+    none = figures.unclaimed_and_solved + figures.unclaimed_and_not
+    unplayed = f"; {figures.unplayed} without a verdict" if figures.unplayed else ""
+    yield (
+        f"Claims about whole tasks: {made} made, {right} right; "
+        f"{figures.claimed_and_not} claimed solved but not solved, "
+        f"{figures.denied_and_solved} claimed failed but solved; {none} without a claim{unplayed}."
+    )
+    if figures.false:
+        yield f"False claims: {listed((f'{claim.task} (claimed {claim.claim})' for claim in figures.false), SHOWN)}."
+
+
+def failure_lines(summary: Summary) -> Iterable[str]:
+    """Yield the causes of failures, the first errors of broken episodes, skipped tasks, and the spread over repeats."""
+    if summary.failures:
+        causes = ", ".join(f"{in_words(cause)} {count}" for cause, count in summary.failures.items())
+        yield f"Not solved, by cause: {causes}."
+    if summary.unplayed:
+        played = summary.tasks - summary.unplayed
+        share = (
+            f" of the {played} that were played {summary.solved} were solved ({summary.solved / played:.1%}, 95 % "
+            f"interval {interval(*wilson(summary.solved, played))})"
+            if played
+            else " none was played to its end"
+        )
+        yield (
+            "Broken (a fault of planbook or of the environment) and not run count as not solved: "
+            f"{summary.unplayed} of {summary.tasks};{share}."
+        )
+    yield from _named(summary.unjudged_messages, "Not judged here, and not counted as solved: {}; {}", "unjudged")
+    broken = {task: first_line(message) for task, message in summary.broken_messages.items()}
+    yield from _named(broken, "Broken: {}: {}", "broken")
+    if summary.unjudgeable:
+        tasks = counted(sum(summary.unjudgeable.values()), "more task")
+        yield f"Not played and not counted, because they cannot be judged here: {tasks} of the selection."
+        yield from (f"  {number}: {reason}" for reason, number in summary.unjudgeable.items())
+    if summary.left_out:
+        yield f"Left out, as their type was solved often enough in a row: {summary.left_out}."
+    if summary.spread is not None:
+        counts = ", ".join(map(str, summary.solved_by_repeat))
+        yield f"Solved in each of {summary.repeats} repeats: {counts}; standard deviation {summary.spread:.1%}."
+
+
+def _named(messages: Mapping[str, str], line: str, adjective: str) -> Iterator[str]:
+    yield from (line.format(task, message) for task, message in list(messages.items())[:SHOWN])
+    if (more := len(messages) - SHOWN) > 0:
+        yield f"... and {counted(more, f'more {adjective} task')}."
+
+
+def spending_lines(summary: Summary) -> Iterable[str]:
+    """Yield lines with the cost of model calls, if there were any."""
+    if not summary.model_calls or not summary.tasks:
+        return
+    replayed = f", {summary.replayed_calls:,} of them from a recording" if summary.replayed_calls else ""
+    money = PRICE_UNKNOWN if summary.money is None else f"${summary.money:.2f}"
+    estimated = ESTIMATED if summary.estimated else ""
+    ran = summary.tasks - sum(not_run for _, not_run in summary.unplayed_by_type.values())
+    means = f"{summary.model_calls / ran:.1f} calls and {summary.tokens / ran:,.0f} tokens" if ran else ""
+    mean_cost = f"; {means} per {summary.unit}" if ran else ""
+    yield (
+        f"{counted(summary.model_calls, 'model call')}{replayed}; {summary.prompt_tokens:,} prompt and "
+        f"{summary.completion_tokens:,} completion tokens{estimated}; {money}{mean_cost}."
+    )
+    if summary.reworded_replies:
+        replies = counted(summary.reworded_replies, "recorded reply", "recorded replies")
+        yield f"{replies} answered prompts whose wording has changed since; --strict-recordings refuses them."
+    if summary.shortened_prompts:
+        yield f"Cut to fit the context: {counted(summary.shortened_prompts, 'prompt')}; the report shows which."

@@ -1,5 +1,224 @@
-"""Terminal output for people, with the same tables and sentences as the report.
+"""Output of commands for people: tables, lines and progress. It goes to standard error if ``--json`` is given.
 
-``printing`` prints tables, lines and errors, and the progress of a run while it is played. ``episode`` renders one
-episode, as `planbook show` prints it.
+``episode`` lays out one episode of a run, as `planbook show` prints it.
 """
+
+import errno
+import logging
+import sys
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+
+import click
+from rich import live
+from rich.console import Console, Group, RenderableType
+from rich.progress_bar import ProgressBar
+from rich.table import Table
+from rich.text import Text
+
+from planbook import errors
+from planbook.console import ERRORS, print_json, table_of
+from planbook.planner import Body, Budget, Cell, Ending, EventKind, Grid, Meter, Outcome, Spending
+from planbook.results.summary import Summary
+from planbook.runs import Entry, Run
+from planbook.wording import DESCRIBED, PRICE_UNKNOWN, counted, describe, format_clock, in_words, outcome_of, score_of
+from planbook.workers.control import call_every
+
+NO_SPACE = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS)
+"""Errors of writing: the disk is full or read-only, or a limit on files is exceeded."""
+SHOWN_CHARS = 2_000
+"""Maximum number of characters shown of a text that a plan prints."""
+
+
+class _StderrHandler(logging.Handler):
+    """Prints log records on standard error, above the progress bar if there is one."""
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """Print one record."""
+        style = "yellow" if record.levelno >= logging.WARNING else "dim"
+        ERRORS.print(self.format(record), style=style, soft_wrap=True)
+
+
+_STDERR_HANDLER = _StderrHandler()
+
+
+def show_log(*packages: str) -> None:
+    """Print the logs of packages on standard error."""
+    for package in packages:
+        log = logging.getLogger(package)
+        log.addHandler(_STDERR_HANDLER)  # a second call adds nothing
+        log.setLevel(logging.INFO)
+
+
+def report_error(error: Exception) -> int | None:
+    """Print an error that planbook reports to users, and return its exit code. Return None for any other error."""
+    if isinstance(error, click.exceptions.Abort):  # Ctrl-C
+        ERRORS.print("Stopped.")
+        return errors.INTERRUPTED
+    if isinstance(error, errors.REPORTED):
+        ERRORS.print(f"planbook: {error}", style="red", soft_wrap=True)
+        if "--json" in sys.argv:
+            print_json({"error": str(error)})
+        return errors.exit_code(error)
+    if isinstance(error, OSError) and error.errno in NO_SPACE:
+        location = f" of {error.filename}" if error.filename else ""
+        advice = "make room or choose another folder, then run it again"
+        ERRORS.print(f"planbook: nothing more can be written{location}: {error.strerror}; {advice}")
+        return errors.BROKEN
+    return None
+
+
+def print_parts(out: Console, parts: Iterable[Table | Grid | str]) -> None:
+    """Print tables and lines."""
+    for part in parts:
+        if isinstance(part, str):
+            out.print(part, markup=False, soft_wrap=True)
+        else:
+            out.print(table_of(part) if isinstance(part, Grid) else part, markup=False)
+
+
+def episode_line(entry: Entry, ending: Ending, meter: Meter) -> str:
+    """Return a line with the outcome of an episode, and what the run has spent so far."""
+    result = f"{outcome_of(ending)}, {counted(ending.actions, 'action')}{score_of(ending)}"
+    if ending.outcome is Outcome.NOT_RUN:
+        result = in_words(ending.cause)
+    return f"Episode {entry.index}, {entry.task.id}: {result} ({spending(meter.spent, meter.budget)})"
+
+
+def spending(spent: Spending, budget: Budget) -> str:
+    """Return what was spent, each amount with its limit if the budget has one."""
+    parts = [f"{spent.calls:,}{_of_limit(budget.calls)} calls", f"{spent.tokens:,}{_of_limit(budget.tokens)} tokens"]
+    if spent.money is None:
+        parts.append(PRICE_UNKNOWN)
+    elif spent.money:
+        parts.append(f"${spent.money:.2f}{_of_limit(budget.money)}")
+    return ", ".join(parts)
+
+
+def stream_line(summary: Summary) -> str:
+    """Return a line about the model replies that a run with ``--stream`` stopped early."""
+    replies = counted(summary.model_calls, "reply", "replies")
+    return f"Streamed: {summary.stopped_replies:,} of {replies} stopped early; only tokens received by then count."
+
+
+def _of_limit(limit: float | None) -> str:
+    return "" if limit is None else f" of {limit:,}"
+
+
+class EventPrinter:
+    """Prints the events of episodes as they happen, with the output of the plans between them."""
+
+    def __init__(self, out: Console) -> None:
+        self._out = out
+        self._shown = 0
+
+    def __call__(self, kind: EventKind, body: Body) -> None:
+        """Print an event if it is of a kind that people read."""
+        if kind == "act":
+            self._print(str(body["printed"]))
+        if kind == "cell":
+            self._print(Cell.model_validate(body).feedback.output[self._shown :])
+            self._shown = 0
+        if kind in DESCRIBED:
+            self._out.print(describe(kind, body), soft_wrap=True)
+
+    def _print(self, text: str) -> None:
+        self._shown += len(text)
+        if text:
+            more = f"\n... {len(text) - SHOWN_CHARS:,} characters more, in the run" if len(text) > SHOWN_CHARS else ""
+            self._out.print(f"  printed: {text[:SHOWN_CHARS].rstrip()}{more}", soft_wrap=True)
+
+
+LINE_INTERVAL = 30.0
+"""Seconds between two lines of progress on an output that is not a terminal."""
+BAR_REFRESHES = 4
+"""Updates of the bar per second."""
+BAR_WIDTH = 30
+"""Width of the bar in columns."""
+
+
+def time_left(elapsed: float, ended: int, remaining: int) -> float | None:
+    """Estimate the seconds until the remaining episodes end at the same rate. Return None if none has ended yet."""
+    return elapsed / ended * remaining if ended else None
+
+
+class Progress:
+    """Shows the progress of a run: episodes, successes, spending, and the time left.
+
+    ``endings`` are those of the episodes that have already ended. ``paused`` returns True while the run is paused.
+    """
+
+    def __init__(self, run: Run, title: str, total: int, endings: Iterable[Ending], paused: Callable[[], bool]) -> None:
+        self._run, self._title, self._total, self._paused = run, title, total, paused
+        self._endings = list(endings)
+        self._seconds_before, self._ended_before = run.meter.spent.seconds, len(self._endings)
+
+    def count(self, entry: Entry, ending: Ending) -> None:
+        """Add the ending of an episode."""
+        self._endings.append(ending)
+
+    @contextmanager
+    def show(self, out: Console = ERRORS, interval: float = LINE_INTERVAL) -> Iterator[None]:
+        """Show the progress until the ``with`` block ends. Show nothing if the console is quiet in this thread."""
+        if out.quiet:
+            yield
+            return
+        if out.is_terminal:
+            with live.Live(get_renderable=self.bar, console=out, refresh_per_second=BAR_REFRESHES):
+                yield
+            return
+        printed = list[str]()
+
+        def print_line() -> None:
+            printed.append(self.line())
+            out.print(printed[-1], soft_wrap=True)
+
+        try:
+            with call_every(interval, print_line):
+                yield
+        finally:
+            if printed:
+                print_line()
+
+    def bar(self) -> RenderableType:
+        """Return a progress bar, and a line with the spending and the times."""
+        solved, broken = self._counts()
+        first = Table.grid(padding=(0, 1))
+        first.add_row(
+            Text(self._title, no_wrap=True, overflow="ellipsis"),
+            ProgressBar(self._total, len(self._endings), width=BAR_WIDTH),
+            Text(f"{len(self._endings)}/{self._total}", no_wrap=True),
+            Text(solved, style="green", no_wrap=True),
+            Text(broken, style="red", no_wrap=True),
+        )
+        second = Text(no_wrap=True, overflow="ellipsis")
+        if self._paused():
+            second.append("Paused, continue in planbook watch; ", style="bold yellow")
+        second.append("; ".join(self._figures()), style="dim")
+        return Group(first, second)
+
+    def line(self) -> str:
+        """Return the progress in one plain line."""
+        counts = ", ".join(filter(None, self._counts()))
+        start = f"{self._title}: {len(self._endings)}/{self._total} episodes, {counts}"
+        return "; ".join([start, *(["paused"] if self._paused() else []), *self._figures()])
+
+    def _counts(self) -> tuple[str, str]:
+        """Return the number and share of solved episodes, and the number of broken ones."""
+        outcomes = [ending.outcome for ending in self._endings]
+        solved, broken = sum(outcome.solved for outcome in outcomes), outcomes.count(Outcome.BROKEN)
+        share = f" ({solved / len(outcomes):.1%})" if outcomes else ""
+        return f"{solved} solved{share}", f"{broken} broken" if broken else ""
+
+    def _figures(self) -> Iterator[str]:
+        spent, remaining = self._run.meter.spent, self._total - len(self._endings)
+        if spent.calls:
+            yield spending(spent, self._run.meter.budget)
+        yield f"{format_clock(self._elapsed())} elapsed"
+        if remaining:
+            left = time_left(self._elapsed(), len(self._endings) - self._ended_before, remaining)
+            yield f"{'-' if left is None else f'about {format_clock(left)}'} left"
+
+    def _elapsed(self) -> float:
+        """Return the seconds of this invocation, without pauses."""
+        return self._run.meter.spent.seconds - self._seconds_before

@@ -46,7 +46,7 @@ return found.length;
 """
 FIGURES = {
     "scripted": ["2 of 2 solved", "100.0%", "direct success", "fetch", "$0.00"],
-    "adapt": ["2 of 3 solved", "66.7%", "20.8 to 93.9%", "68,076", "depth_4", "unfinished 1", "k_max", "$0.00"],
+    "adapt": ["2 of 3 solved", "66.7%", "20.8% to 93.9%", "68,076", "depth_4", "unfinished 1", "k_max", "$0.00"],
     "turned": ["2 of 2 solved", "100.0%", "MT1_basic", "MT2_tool_simple", "turned back"],
     "built": ["3 of 4 solved", "75.0%", "fetch_two", "rule_1", "Success Process", "Corrected Error"],
     "old_run": ["2 of 3 solved", "66.7%", "68,076", "0.1.0"],

@@ -10,15 +10,14 @@ from rich.console import Console
 
 from planbook.config import Config
 from planbook.envs import Task
-from planbook.papers.comparison import ComparedPaper, PaperComparison, compare_with_papers
-from planbook.papers.published import Publication, PublishedTable, publications
-from planbook.papers.tables import paper_tables
+from planbook.papers import Publication, PublishedTable, publications
+from planbook.papers.comparison import ComparedPaper, PaperComparison, compare_with_papers, paper_tables
 from planbook.planner import Ending, Outcome
+from planbook.results import read_run
 from planbook.results.measures import known_milestones
 from planbook.results.summary import summarise
-from planbook.results.table import read_run
 from planbook.runs import Entry, Run
-from planbook.terminal.printing import print_parts
+from planbook.terminal import print_parts
 from tests.command import ROOT
 from tests.rows import request_body
 
@@ -107,6 +106,6 @@ def compare(
             events(run, entry)
             run.store.put(entry.path, "outcome", 0, ending(entry).model_dump(mode="json"))
         results = list(read_run(run).episodes.values())
-    compared = compare_with_papers(config, summarise(results, 1.0, str(path), known=known_milestones(config)))
+    compared = compare_with_papers(config, summarise(results, 1.0, str(path), all_milestones=known_milestones(config)))
     assert compared is not None
     return Comparison(compared)

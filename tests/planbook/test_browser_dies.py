@@ -16,8 +16,8 @@ from planbook.envs.browser.watchdog import processes_naming
 from planbook.envs.miniwob import Miniwob
 from planbook.manuals import ProcedureLibrary
 from planbook.planner import Body, Ending, EventKind, Outcome
+from planbook.results import read_run
 from planbook.results.summary import summarise
-from planbook.results.table import read_run
 from planbook.runs import Entry, Run, recorded_endings
 from planbook.workers import Execution, play_episodes
 from tests.browser import need_browser

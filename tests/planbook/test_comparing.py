@@ -10,15 +10,14 @@ from rich.console import Console
 from scipy import stats  # type: ignore[import-untyped]
 
 from planbook import errors
-from planbook.compare.pairs import RunComparison, compare, compare_all
-from planbook.compare.tables import comparison_parts, result_lines
+from planbook.compare import RunComparison, compare, compare_all, comparison_parts, result_lines
 from planbook.config import Config, LearningSettings
 from planbook.envs import Verdict
 from planbook.planner import Ending, Outcome
-from planbook.results.table import read_folder
+from planbook.results import read_folder
 from planbook.runs import Run
 from planbook.spending import prices_from, spent_so_far
-from planbook.terminal.printing import print_parts
+from planbook.terminal import print_parts
 from tests.flows import invoke, refusal
 from tests.rows import BROKEN, FAILED, SOLVED, fetch, toy_run, write_run
 
@@ -32,7 +31,7 @@ def compared(first: Path, second: Path) -> RunComparison:
 
 def printed(comparison: RunComparison, width: int = 110) -> str:
     out = Console(width=width, file=StringIO())
-    print_parts(out, comparison_parts(comparison, "B"))
+    print_parts(out, comparison_parts(comparison, ("A", "B")))
     assert isinstance(out.file, StringIO)
     return out.file.getvalue()
 
@@ -165,7 +164,7 @@ def test_the_result_says_whether_a_difference_may_be_noise(
     tmp_path: Path, first: list[Outcome], second: list[Outcome], result: str
 ) -> None:
     found = compared(write_run(tmp_path / "one", first), write_run(tmp_path / "two", second))
-    assert list(result_lines(found, "B")) == [result]
+    assert list(result_lines(found, ("A", "B"))) == [result]
     assert found.measures == {}, "scores of 0 and 1 say no more than solved or not"
 
 

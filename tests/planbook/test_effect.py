@@ -9,9 +9,9 @@ from planbook.compare.effects import FALSE_SHARE, effects_in_words, part_effects
 from planbook.envs import Task
 from planbook.errors import OUT_OF_BUDGET
 from planbook.planner import Ending, Outcome
+from planbook.results import RunResults
 from planbook.results.rows import Result
 from planbook.results.statistics import benjamini_hochberg, permutation_tails
-from planbook.results.table import RunResults
 from planbook.runs import Entry
 from tests.flows import asks, invoke, scripted
 from tests.planbook.planted import FIRST_SEED, NEEDED_RULES, RULES, TASKS, TASKS_PER_RULE, write_library

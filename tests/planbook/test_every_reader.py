@@ -12,8 +12,7 @@ import pytest
 from markupsafe import escape
 
 from planbook import errors
-from planbook.watching.followed_run import FollowedRun
-from planbook.watching.pages import Pages
+from planbook.watching import FollowedRun, Pages
 from tests.command import ROOT, planbook
 from tests.flows import BUILD, invoke, scripted
 

@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from planbook.results.matches import count_matches
+from planbook.results import read_folder
+from planbook.results.measures import count_matches
 from planbook.results.rows import NOT_PLAYED
-from planbook.results.table import read_folder
 from tests.command import ROOT
 from tests.flows import Finished, events, invoke
 

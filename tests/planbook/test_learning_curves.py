@@ -11,8 +11,8 @@ import pytest
 from planbook.knowledge import EVERYTHING, learned_in
 from planbook.learning.cost import coverage_lines
 from planbook.report.charts import Chart, charts
+from planbook.results import read_run
 from planbook.results.learning_cost import BuildingState, cost_line, state_after
-from planbook.results.table import read_run
 from planbook.runs import Run
 from planbook.spending import prices_from, spent_so_far
 from tests.flows import BUILD, invoke, refusal, scripted

@@ -6,9 +6,9 @@ from typing import Any
 import pytest
 
 from planbook.config import Config
+from planbook.console import ALL
 from planbook.envs import Selection, Verdict
 from planbook.planner import Ending
-from planbook.results.measures import ALL
 from planbook.runs import Entry, Run
 from tests.planbook.papers import ADAPT, ADVOCATE, AGENTKIT, ENVIRONMENTS, Comparison, compare, solved_if, values
 from tests.planbook.results.methods.test_rounds import EpisodeWriter

@@ -7,12 +7,12 @@ from typing import Any
 import pytest
 
 from planbook.config import Config, effective_options
+from planbook.console import ALL
 from planbook.envs import Selection, known_environments, load_environment
+from planbook.papers import Publication, papers_of, publications
 from planbook.papers.comparison import COLUMNS
-from planbook.papers.published import Publication, papers_of, publications
 from planbook.planner import METHODS, Ending, Outcome
 from planbook.planner.strategies.deps.replanning import REPLANS
-from planbook.results.measures import ALL
 from planbook.runs import Entry, Run
 from tests.command import planbook, result
 from tests.planbook.papers import (

@@ -7,7 +7,7 @@ import pytest
 
 from planbook.envs import load_environment
 from planbook.errors import BadArgument
-from planbook.papers.published import publications
+from planbook.papers import publications
 from planbook.papers.settings import paper_settings, settings_of_papers
 from planbook.planner import METHODS
 from planbook.planner.roles import DEFAULT_ROLE

@@ -10,12 +10,12 @@ from typing import Any
 import pytest
 
 from planbook.config import Config, LearningSettings
+from planbook.console import ALL
 from planbook.envs import Selection, Task, load_environment
 from planbook.envs.alfworld.goals import TYPES
 from planbook.knowledge import ABLATIONS, EVERYTHING, initial_state
 from planbook.papers.comparison import COLUMNS
 from planbook.planner import Sampling
-from planbook.results.measures import ALL
 from planbook.runs import Entry, Run
 from tests.command import planbook, result
 from tests.flows import events

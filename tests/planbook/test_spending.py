@@ -14,7 +14,7 @@ from planbook.envs import Selection
 from planbook.errors import BadArgument
 from planbook.planner import Budget, BudgetEnded, Meter, Reply, Spending, Usage
 from planbook.planner.budget import add_cost
-from planbook.results.table import RunResults
+from planbook.results import RunResults
 from planbook.runs import Run
 from planbook.spending import check_money, prices_from, spent_so_far
 from planbook.store import Event

@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 
 from planbook import errors
-from planbook.compare.pairs import compare
+from planbook.compare import compare
 from planbook.config import LearningSettings
 from planbook.planner import Ending
-from planbook.results.table import read_folder
+from planbook.results import read_folder
 from planbook.runs import Run
 from planbook.spending import prices_from
 from tests.command import planbook

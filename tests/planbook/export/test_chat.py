@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from planbook.export.exporting import conversations_of
-from planbook.export.files import parse_episode
+from planbook.export.importing import parse_episode
 from planbook.planner import Message
 from tests.flows import BUILD, asks, invoke, scripted
 from tests.planbook.export.conftest import METHODS

@@ -10,8 +10,8 @@ import pyarrow
 import pytest
 from pyarrow import parquet
 
-from planbook.export.exporting import trajectory_of
-from planbook.export.files import line_of, parse_episode
+from planbook.export.exporting import line_of, trajectory_of
+from planbook.export.importing import parse_episode
 from planbook.planner import read_trajectory, rows_of
 from planbook.planner.spans import spans_in
 from planbook.runs import Run, last_path, recorded_endings
@@ -139,6 +139,7 @@ def test_standard_output_has_only_the_lines(runs: dict[str, Path], tmp_path: Pat
         (("--out", "/nowhere/x.jsonl"), "cannot be written"),
         (("--format", "jsonl", "--out", "y.parquet"), "--format jsonl does not fit the name y.parquet"),
         (("--format", "parquet", "--out", "y.jsonl"), "--format parquet does not fit the name y.jsonl"),
+        (("--out", "y.csv"), "no format has the ending of y.csv: use .jsonl or .parquet"),
     ],
 )
 def test_options_that_contradict_each_other_are_refused(

@@ -10,7 +10,7 @@ import pyarrow
 import pytest
 from pyarrow import parquet
 
-from planbook.export.files import MAX_EPISODE_BYTES
+from planbook.export.importing import MAX_EPISODE_BYTES
 from tests.flows import events, invoke, refusal, without_times
 from tests.reported import Page
 

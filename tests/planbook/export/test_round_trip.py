@@ -7,7 +7,8 @@ from typing import Any
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from planbook.export.files import faults_of, line_of, parse_episode, read_rows, sanitize, write_rows
+from planbook.export.exporting import line_of, sanitize, write_rows
+from planbook.export.importing import faults_of, parse_episode, read_rows
 from planbook.planner import Trajectory, read_trajectory, rows_of
 from planbook.planner.trajectory import TRAJECTORY_SCHEMA
 from planbook.store import Event

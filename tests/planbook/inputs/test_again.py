@@ -6,9 +6,9 @@ from pathlib import Path
 import pytest
 
 from planbook.planner import Outcome, read_trajectory
-from planbook.results.table import read_run
+from planbook.results import read_run
 from planbook.runs import Run, last_path, recorded_endings
-from planbook.watching.followed_run import FollowedRun
+from planbook.watching import FollowedRun
 from tests.flows import events, invoke, refusal
 from tests.planbook.inputs.shifting import play_shifting
 

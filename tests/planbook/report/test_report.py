@@ -10,8 +10,7 @@ import pytest
 
 from planbook.errors import BadArgument
 from planbook.planner import Ending, Outcome
-from planbook.report import episodes, report_runs
-from planbook.report.page import script, script_hash
+from planbook.report import episodes, report_runs, script, script_hash
 from planbook.runs import Run, recorded_endings
 from planbook.wording import escape_control, in_words
 from tests.command import planbook, result
@@ -218,7 +217,7 @@ def test_several_runs_are_shown_side_by_side(tmp_path: Path, folder: Path) -> No
     page.check()
 
 
-@pytest.mark.parametrize("order", [[0, 1, 2], [1, 2, 0]])
+@pytest.mark.parametrize("order", [[0, 1, 2], [1, 0, 2], [1, 2, 0]])
 def test_an_unrelated_run_is_named_and_the_others_are_compared(tmp_path: Path, order: list[int]) -> None:
     folders = [
         write_run(tmp_path / "unrelated", [SOLVED], env="textcraft"),
@@ -227,10 +226,13 @@ def test_an_unrelated_run_is_named_and_the_others_are_compared(tmp_path: Path, o
     ]
     page = reported(*(folders[number] for number in order), out=tmp_path / "page.html")
     (together,) = page.all("section", class_="together")
-    assert "Not compared: " in together
+    unrelated, one, two = ("ABC"[order.index(number)] for number in range(3))
+    assert f"{min(unrelated, one)} and {max(unrelated, one)} are not compared: " in together
     assert "unrelated plays textcraft" in together
-    assert "run-1" in together.partition("A: ")[2]
-    assert "run-2" in together.partition("B: ")[2]
+    assert re.search(rf"\b{one}: \S*run-1\b", together)
+    assert re.search(rf"\b{two}: \S*run-2\b", together)
+    assert f"{two} - {one}" in together
+    assert f"{two} solved 1 more of 2" in together
 
 
 def test_the_page_is_written_beside_its_run_or_into_the_current_folder(tmp_path: Path, folder: Path) -> None:

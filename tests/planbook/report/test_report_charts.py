@@ -10,8 +10,8 @@ from planbook.envs.browser import chromium
 from planbook.planner import Outcome
 from planbook.report import report_runs
 from planbook.report.charts import Chart, charts
-from planbook.results.rendering import results_table
-from planbook.results.table import RunResults, read_run
+from planbook.results import RunResults, read_run
+from planbook.results.summary import results_table
 from planbook.runs import Run
 from planbook.wording import NO_FIGURE
 from tests import rows

@@ -11,8 +11,8 @@ import pytest
 
 from planbook.planner import Spending
 from planbook.report.blocks import format_money
-from planbook.report.trust import Costs, costs, money_per_solved
-from planbook.results.table import read_run
+from planbook.report.sections import Costs, costs, money_per_solved
+from planbook.results import read_run
 from planbook.runs import Run
 from planbook.spending import Pricing, prices_from
 from planbook.wording import PRICE_UNKNOWN

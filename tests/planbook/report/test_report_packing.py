@@ -12,18 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from planbook.report import report_runs
-from planbook.report.episodes import (
-    CHUNK,
-    LONG_TEXT,
-    TEXT,
-    Chunk,
-    LongTexts,
-    episode_document,
-    escape_json,
-    pack,
-    row,
-)
-from planbook.results.table import read_run
+from planbook.report.episodes import CHUNK, LONG_TEXT, TEXT, Chunk, LongTexts, episode_document, escape_json, pack, row
+from planbook.results import read_run
 from planbook.runs import Run
 from tests.reported import HIDDEN, HOSTILE, run_with_prompts, write_closed_run
 

@@ -3,8 +3,7 @@
 from planbook.envs import Task, Verdict
 from planbook.planner import Ending, Feedback, FeedbackKind, Outcome
 from planbook.planner.ending import NOT_JUDGED, Judgement, ending_of
-from planbook.results.rendering import failure_lines
-from planbook.results.summary import Summary, summarise
+from planbook.results.summary import Summary, failure_lines, summarise
 from planbook.runs import Entry
 from planbook.terminal.episode import ending_text
 from planbook.wording import cause_of, describe, reason_of

@@ -12,10 +12,9 @@ from planbook.envs import Action, Observation, Selection
 from planbook.planner import Feedback, FeedbackKind, Step
 from planbook.planner.ending import Judgement, ending_of
 from planbook.planner.spans import Claim, instant_event
-from planbook.results.rendering import claim_lines
+from planbook.results import read_folder, read_run
 from planbook.results.rows import TaskClaim
-from planbook.results.summary import ClaimCounts, Summary
-from planbook.results.table import read_folder, read_run
+from planbook.results.summary import ClaimCounts, Summary, claim_lines
 from planbook.workers import Execution
 from tests.command import ROOT
 from tests.flows import invoke, scripted

@@ -13,11 +13,18 @@ from rich.console import Console
 from planbook.config import Config
 from planbook.envs import Task
 from planbook.planner import Ending, Outcome
-from planbook.results.measures import Measure, known_milestones, milestones, overall, unlock_score
-from planbook.results.rendering import figure_parts, measure_lines, milestone_parts
-from planbook.results.summary import Summary, summarise
+from planbook.results.measures import (
+    Measure,
+    known_milestones,
+    measure_lines,
+    milestone_parts,
+    milestones,
+    overall,
+    unlock_score,
+)
+from planbook.results.summary import Summary, figure_parts, summarise
 from planbook.runs import Entry
-from planbook.terminal.printing import print_parts
+from planbook.terminal import print_parts
 from tests.flows import Finished, invoke
 from tests.reported import Page
 from tests.rows import results
@@ -51,7 +58,7 @@ def summed(endings: dict[int, Ending], kinds: str, known: tuple[str, ...] = ()) 
     """Summarise episodes whose types are the letters of ``kinds``. ``endings`` maps their numbers to their endings."""
     tasks = [Task(id=f"{kind}/{n}", env="toy", split="all", type=kind, goal=f"g {n}") for n, kind in enumerate(kinds)]
     entries = [Entry(index=number, task=task) for number, task in enumerate(tasks)]
-    return summarise(results(entries, endings), 1.0, "run", known=known)
+    return summarise(results(entries, endings), 1.0, "run", all_milestones=known)
 
 
 def printed(parts: Any) -> str:

@@ -14,8 +14,8 @@ import pytest
 
 from planbook.planner import Spending
 from planbook.report.charts import charts
+from planbook.results import read_run
 from planbook.results.learning_cost import LearningPayoff
-from planbook.results.table import read_run
 from planbook.runs import Run
 from tests.flows import BUILD, Finished, invoke, scripted
 

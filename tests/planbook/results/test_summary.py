@@ -6,9 +6,8 @@ from hypothesis import strategies as st
 
 from planbook.envs import Task, Verdict
 from planbook.planner import Ending, Outcome, Spending
-from planbook.results.rendering import failure_lines, results_table, spending_lines
 from planbook.results.statistics import wilson
-from planbook.results.summary import Summary, summarise
+from planbook.results.summary import Summary, failure_lines, results_table, spending_lines, summarise
 from planbook.runs import Entry
 from tests.rows import results
 
@@ -84,6 +83,14 @@ def test_costs_per_task_are_divided_by_the_tasks_that_were_run() -> None:
     assert line == "1 model call; 10 prompt and 2 completion tokens; $0.00; 0.5 calls and 6 tokens per task."
     line, *_ = spending_lines(summarise(results(entries, {}), 1.0, "run", spent))
     assert line == "1 model call; 10 prompt and 2 completion tokens; $0.00."
+
+
+def test_costs_of_a_run_with_repeats_are_given_per_episode() -> None:
+    spent = Spending(calls=6, prompt=60, completion=12)
+    task = Task(id="a/0", env="toy", split="all", type="a", goal="g")
+    entries = [Entry(index=n, task=task, repeat=n) for n in range(3)]
+    line, *_ = spending_lines(summarise(results(entries, dict.fromkeys(range(3), SOLVED)), 1.0, "run", spent))
+    assert line.endswith("; 2.0 calls and 24 tokens per episode.")
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,7 @@ from rich.console import Console
 from planbook.planner import Budget, Ending, Outcome, Spending
 from planbook.planner.budget import Meter
 from planbook.runs import Run
-from planbook.terminal.printing import Progress, time_left
+from planbook.terminal import Progress, time_left
 from planbook.wording import format_clock
 from tests.reported import many_endings
 

@@ -9,7 +9,7 @@ import pytest
 
 from planbook.planner import Body, Outcome, Trajectory
 from planbook.report.episodes import episode_document
-from planbook.results.table import read_run
+from planbook.results import read_run
 from planbook.runs import Run
 from planbook.store import restart_scope
 from tests.flows import BUILD, invoke, refusal

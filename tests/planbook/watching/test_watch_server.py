@@ -13,11 +13,10 @@ from planbook import errors
 from planbook.config import Config
 from planbook.envs import Selection
 from planbook.planner import Ending, Outcome
-from planbook.report.page import script_hash
+from planbook.report import script_hash
 from planbook.results.measures import unlock_score
 from planbook.runs import Run
-from planbook.watching.followed_run import FollowedRun
-from planbook.watching.pages import Pages
+from planbook.watching import FollowedRun, Pages
 from tests.executing import wait_until
 from tests.flows import BUILD, invoke
 from tests.reported import run_with_prompts, write_closed_run

@@ -1,0 +1,338 @@
+"""`planbook watch`: view and control a run in a browser on this machine while another process plays it.
+
+``FollowedRun`` reads new events of the run, determines its state, and sends it requests. ``Pages`` renders the page and
+its updates in the same way as the report. ``serve`` runs the web server, which listens on the loopback address only,
+behind ``AccessControl``.
+"""
+
+import asyncio
+import json
+import secrets
+import socket
+import threading
+from collections.abc import AsyncIterator, Callable
+from contextlib import closing
+from pathlib import Path
+from typing import Any, Literal, get_args
+
+import uvicorn
+from starlette.applications import Starlette
+from starlette.concurrency import run_in_threadpool
+from starlette.middleware.base import BaseHTTPMiddleware, RequestResponseEndpoint
+from starlette.requests import Request
+from starlette.responses import HTMLResponse, JSONResponse, PlainTextResponse, Response, StreamingResponse
+from starlette.routing import Route
+from starlette.types import ASGIApp
+
+from planbook.errors import BadArgument, BadRun
+from planbook.planner import Budget, Outcome
+from planbook.report import page_pieces, script_hash, view
+from planbook.report.episodes import episode_document, escape_json, row
+from planbook.report.sections import sections
+from planbook.results import RunResults
+from planbook.results.rows import Result
+from planbook.runs import PAUSED, Run
+from planbook.store import Event, Store
+from planbook.terminal import spending
+from planbook.wording import describe, first_line
+from planbook.workers import Request as ControlRequest
+from planbook.workers import send_request
+
+ACTIVITY = ("act", "ask", "cell", "heard")
+"""Kinds of events that show what an open episode is doing."""
+RunState = Literal["playing", "paused", "pausing", "stopping", "stopped", "finished"]
+ACCEPTED_REQUESTS: dict[RunState, tuple[ControlRequest, ...]] = {
+    "playing": ("pause", "stop"),
+    "pausing": ("go on", "stop"),
+    "paused": ("go on", "stop"),
+}
+"""Maps states of a run to the requests that it accepts. In any other state it accepts none."""
+PENDING: dict[str, RunState] = {"pause": "pausing", "stop": "stopping"}
+"""Maps a request that the run has not acted on yet to the state of the run."""
+
+
+class FollowedRun:
+    """A run that another process plays, as far as its events have been read.
+
+    ``version`` is a number that grows with every change, and ``changed`` maps the index of each changed episode to the
+    version of its last change. Hold ``lock`` while the run is read or rendered.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self.run, self.lock = Run.open(folder), threading.RLock()
+        self.results = RunResults.empty(self.run, folder.resolve().name)
+        self.version = 0
+        self.changed: dict[int, int] = {}
+        self.paused = self.is_played = False
+        self.pending_request = ""
+        """The last request that the run has not acted on, or ""."""
+        self.last_activity: dict[int, Event] = {}
+        """Maps the index of each open episode to the last event that shows what it is doing."""
+        self._row = 0
+
+    def close(self) -> None:
+        """Close the run."""
+        self.run.close()
+
+    def catch_up(self) -> None:
+        """Read new events, and check whether the run is being played."""
+        with self.lock:
+            before = self.is_played, self._row
+            try:
+                self.is_played = self.run.is_played
+                for row, event in self.run.store.events_since(self._row):
+                    self._row = row
+                    self._take(event)
+            finally:  # if the store fails, the events that were read before count, too
+                self.version += before != (self.is_played, self._row)
+
+    def _take(self, event: Event) -> None:
+        for index in self.results.take(event):
+            self.changed[index] = self.version + 1
+            if event.kind in ACTIVITY:
+                self.last_activity[index] = event
+            elif event.kind == "outcome":
+                self.last_activity.pop(index, None)
+        if event.kind == "sitting":
+            self.paused, self.pending_request = PAUSED in event.body, ""
+        elif event.kind == "control":
+            self.pending_request = str(event.body["do"])
+
+    def open_episodes(self) -> list[Result]:
+        """Return the episodes that have begun but not ended."""
+        return [row for row in self.results.episodes.values() if row.is_open]
+
+    def ended_episodes(self) -> list[Result]:
+        """Return the episodes that have ended."""
+        return [row for row in self.results.so_far().episodes.values() if not row.is_skipped]
+
+    @property
+    def episode_count(self) -> int:
+        """The number of episodes, without those that were skipped."""
+        return len(self.results.counted)
+
+    @property
+    def state(self) -> RunState:
+        """The state of the run."""
+        if self.is_played:
+            return PENDING.get(self.pending_request, "paused" if self.paused else "playing")
+        return "finished" if len(self.ended_episodes()) == self.episode_count else "stopped"
+
+    def ask(self, request: ControlRequest) -> None:
+        """Send a request to the process that plays the run, unless the run does not accept it in its state.
+
+        Raises BadRun if the store cannot be read or written.
+        """
+        with self.lock:
+            self.catch_up()
+            if request in ACCEPTED_REQUESTS.get(self.state, ()):
+                with closing(Store(self.run.store.location)) as store:
+                    send_request(store, request)
+
+
+ANCHOR = "run-0"
+MAX_OPEN, MAX_CHARS = 8, 160
+"""Maximum number of open episodes at the top of the page, and of characters that describe each of them."""
+
+
+class Pages:
+    """Renders the page of a run and its updates. Every method reads new events first."""
+
+    def __init__(self, run: FollowedRun) -> None:
+        self._run = run
+
+    def page(self) -> str:
+        """Return the whole page."""
+        version, news = self.news(0)
+        with self._run.lock:
+            run_view = view(0, self._run.results, live=self._run.is_played)
+        for line in run_view["rows"]:
+            line["document"] = line["n"]
+        live = news | {"version": version, "sections": None, "rows": []}
+        return "".join(page_pieces([run_view], news["title"], "planbook watch", live=live))
+
+    def document(self, index: int) -> Any:
+        """Return the document of everything that happened in an episode, or None if there is no such episode."""
+        with self._run.lock:
+            self._run.catch_up()
+            episode = self._run.results.episodes.get(index)
+            return None if episode is None else episode_document(self._run.results, episode)
+
+    def news(self, since: int) -> tuple[int, dict[str, Any]]:
+        """Return the current version of the run, and what has changed since the version ``since``."""
+        run = self._run
+        with run.lock:
+            run.catch_up()
+            state = self._state()
+            news: dict[str, Any] = {
+                "state": state,
+                "title": f"{state['ended']}/{state['total']} {state['doing']} · {run.results.name}",
+                "can": ACCEPTED_REQUESTS.get(run.state, ()),
+                "under_way": [f"{ANCHOR}-{episode.index}" for episode in run.open_episodes()] if run.is_played else [],
+            }
+            if run.version > since:
+                changed = (run.results.episodes[index] for index, version in run.changed.items() if version > since)
+                news["sections"] = sections(run.results, ANCHOR, live=run.is_played)
+                news["rows"] = [row(run.results, episode, ANCHOR, live=run.is_played) for episode in changed]
+            return run.version, escape_json(news)
+
+    def _state(self) -> dict[str, Any]:
+        """Return what the top of the page shows: the state of the run, counts, spending, and the open episodes."""
+        run = self._run
+        endings = [episode.ending for episode in run.ended_episodes()]
+        return {
+            "doing": run.state,
+            "total": run.episode_count,
+            "ended": len(endings),
+            "solved": sum(ending.outcome.solved for ending in endings),
+            "broken": sum(ending.outcome is Outcome.BROKEN for ending in endings),
+            "spending": spending(run.results.cost, Budget()),
+            "now": [self._open_episode(episode) for episode in run.open_episodes()[:MAX_OPEN]],
+        }
+
+    def _open_episode(self, episode: Result) -> dict[str, str]:
+        task = {"id": f"{ANCHOR}-{episode.index}", "task": episode.entry.task.id, "goal": episode.task.goal}
+        detail = self._last_activity(episode) if self._run.is_played else "cut off; a resume continues it"
+        return task | {"detail": detail}
+
+    def _last_activity(self, episode: Result) -> str:
+        event = self._run.last_activity.get(episode.index)
+        if event is None:
+            return ""
+        body: Any = event.body
+        if event.kind == "ask":
+            return f"{body['role']} replied to {body['template']}"
+        if event.kind != "heard":
+            return first_line(describe(event.kind, body).strip())[:MAX_CHARS]
+        lines = [line for line in body["text"].splitlines() if line.strip()]
+        return f"writing: {lines[-1] if lines else ''}"[:MAX_CHARS]
+
+
+POLL_SECONDS = 1.0
+"""Seconds between two reads of the store."""
+HEARTBEAT = 15
+"""Number of reads without news after which a comment is sent, so that a closed connection is noticed."""
+
+
+def serve(run: FollowedRun, port: int, on_address: Callable[[str], None]) -> None:
+    """Serve until Ctrl-C. ``on_address`` is called with the address, which contains the token.
+
+    Raises BadArgument if the port is not available.
+    """
+    listener = socket.socket()
+    listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    try:
+        listener.bind((HOST, port))
+        listener.listen()  # a browser that connects now waits until the server runs
+    except OSError as error:
+        raise BadArgument(f"port {port} is not available: {error.strerror}; name another with --port") from error
+    with listener:
+        token, bound_port = secrets.token_urlsafe(24), listener.getsockname()[1]
+        app = application(run, token, bound_port, lambda: server.should_exit)
+        server = uvicorn.Server(uvicorn.Config(app, log_level="warning", timeout_graceful_shutdown=2, lifespan="off"))
+        on_address(f"http://{HOST}:{bound_port}/?token={token}")
+        server.run(sockets=[listener])
+
+
+def application(run: FollowedRun, token: str, port: int, is_stopping: Callable[[], bool]) -> ASGIApp:
+    """Return the web application with its access control. Event streams end when ``is_stopping`` returns True."""
+    pages = Pages(run)
+
+    async def page(request: Request) -> Response:
+        return HTMLResponse(await run_in_threadpool(pages.page))
+
+    async def episode(request: Request) -> Response:
+        document = await run_in_threadpool(pages.document, request.path_params["index"])
+        return PlainTextResponse("There is no such episode.\n", 404) if document is None else JSONResponse(document)
+
+    async def ask(request: Request) -> Response:
+        name = request.path_params["name"]
+        if name not in get_args(ControlRequest):
+            return PlainTextResponse("There is no such request.\n", 404)
+        await run_in_threadpool(run.ask, name)
+        return PlainTextResponse("asked\n")
+
+    async def refuse(request: Request, error: Exception) -> Response:
+        return PlainTextResponse(f"{error}\n", 409)
+
+    async def news(request: Request) -> Response:
+        since = request.headers.get("last-event-id") or request.query_params.get("since", "")
+        version = int(since) if since.isdecimal() else 0
+        return StreamingResponse(_news(pages, version, is_stopping), media_type="text/event-stream")
+
+    routes = [
+        Route("/", page),
+        Route("/episode/{index:int}", episode),
+        Route("/news", news),
+        Route("/ask/{name}", ask, methods=["POST"]),
+    ]
+    return AccessControl(Starlette(routes=routes, exception_handlers={BadRun: refuse}), token, port)
+
+
+async def _news(pages: Pages, version: int, is_stopping: Callable[[], bool]) -> AsyncIterator[str]:
+    """Yield updates since a version as server-sent events, whose ids are versions.
+
+    If the run cannot be read, the reason is sent as the event ``problem``, and reading is tried again.
+    """
+    sent, silent_reads = "", 0
+    while not is_stopping():
+        try:
+            version, news = await run_in_threadpool(pages.news, version)
+            text = f"id: {version}\ndata: {json.dumps(news)}\n\n"
+        except BadRun as error:
+            text = f"event: problem\ndata: {json.dumps(str(error))}\n\n"
+        if text != sent:
+            sent, silent_reads = text, 0
+            yield text
+        elif (silent_reads := silent_reads + 1) % HEARTBEAT == 0:
+            yield ": still here\n\n"
+        await asyncio.sleep(POLL_SECONDS)
+
+
+HOST = "127.0.0.1"
+HOST_NAMES = (HOST, "localhost")
+HEADERS = {
+    "Content-Security-Policy": f"default-src 'none'; style-src 'unsafe-inline'; script-src '{script_hash()}'; "
+    "connect-src 'self'; img-src data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
+    "X-Content-Type-Options": "nosniff",
+    "X-Frame-Options": "DENY",
+    "Referrer-Policy": "no-referrer",
+    "Cross-Origin-Opener-Policy": "same-origin",
+    "Cross-Origin-Resource-Policy": "same-origin",
+    "Cache-Control": "no-store",
+}
+
+
+class AccessControl(BaseHTTPMiddleware):
+    """Middleware that admits only requests with the token, which a browser sends first in the URL, then in a cookie.
+
+    The header ``Host`` must name the loopback address, which prevents DNS rebinding. POST requests must come from the
+    page of this server.
+    """
+
+    def __init__(self, app: ASGIApp, token: str, port: int) -> None:
+        super().__init__(app)
+        self._token = token
+        self._hosts = {f"{name}:{port}" for name in HOST_NAMES}
+        self._cookie = f"planbook-{port}"
+
+    async def dispatch(self, request: Request, call_next: RequestResponseEndpoint) -> Response:
+        """Answer a request, or refuse it."""
+        refusal = self._refusal(request)
+        response = PlainTextResponse(f"{refusal}\n", 403) if refusal else await call_next(request)
+        response.headers.update(HEADERS)
+        if not refusal:
+            response.set_cookie(self._cookie, self._token, httponly=True, samesite="strict")
+        return response
+
+    def _refusal(self, request: Request) -> str:
+        """Return the reason to refuse a request, or "" if it is allowed."""
+        host = request.headers.get("host", "")
+        if host not in self._hosts:
+            return "This server answers to its own address only."
+        tokens = [*request.query_params.getlist("token"), request.cookies.get(self._cookie, "")]
+        if not any(secrets.compare_digest(token.encode(), self._token.encode()) for token in tokens):
+            return "Open the address that `planbook watch` has printed."
+        if request.method != "GET" and request.headers.get("origin", "") != f"http://{host}":
+            return "Only the page of this server may control the run."
+        return ""
