@@ -32,7 +32,7 @@ from planbook.planner.graph.template_syntax import (
     suggestion,
     truths,
 )
-from planbook.planner.rendered import RenderedText
+from planbook.planner.types import RenderedText
 
 DATABASE = "db"
 """The name of the database in templates and expressions."""

@@ -11,7 +11,7 @@ from planbook.envs import Selection, known_environments, load_environment
 from planbook.papers.comparison import COLUMNS
 from planbook.papers.published import Publication, papers_of, publications
 from planbook.planner import METHODS, Ending, Outcome
-from planbook.planner.strategies.deps.replanning import REPLANS
+from planbook.planner.strategies.deps import REPLANS
 from planbook.results.measures import ALL
 from planbook.runs import Entry, Run
 from tests.command import planbook, result

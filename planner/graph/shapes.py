@@ -17,8 +17,7 @@ from pydantic_core import SchemaValidator
 from pydantic_core import core_schema as schema
 
 from planbook.planner.graph.template_syntax import suggestion
-from planbook.planner.roles import as_json, as_text
-from planbook.planner.thought import as_plan
+from planbook.planner.replies import as_json, as_plan, as_text
 
 TEXT, CODE, YES_NO, NUMBER, WHOLE, ANY, CHOICE, FIELDS, EACH, LIST = (
     "text", "code", "yes/no", "number", "whole", "any", "one of", "fields", "each", "list",
