@@ -160,7 +160,8 @@ class Judgement(NamedTuple):
         """Return the ending for the current state. ``used_up`` is True if an action was refused because none were left.
 
         ``incomplete`` is the number of plans that should have done the whole task, but ran to their end without doing
-        it. ``no_plan`` says why there was no usable plan, if the episode ended for that reason.
+        it. ``no_plan`` says why there was no usable plan, if the episode ended for that reason. The last cell may record
+        the same problem, or that the replies of another role were not usable either.
         """
         errors = _count_errors(feedbacks) + incomplete
         outcome, cause = _outcome(self.verdict, feedbacks, errors, used_up=used_up)
@@ -168,8 +169,9 @@ class Judgement(NamedTuple):
         fault = self.verdict.fault if is_done or cause == FeedbackKind.UNFINISHED else ""
         if cause == FeedbackKind.PARSE:
             fault = feedbacks[-1].faults[0].message
-        elif no_plan and outcome is Outcome.FAILURE:
-            cause, fault, is_done = NO_PLAN, no_plan, False
+        if no_plan and outcome is Outcome.FAILURE and no_plan != fault:
+            problems = [fault, no_plan] if cause == FeedbackKind.PARSE else [no_plan]
+            cause, fault, is_done = NO_PLAN, "; ".join(problems), False
         return Ending(
             outcome=outcome,
             cause=NOT_JUDGED if self.unjudged and is_done else cause,

@@ -8,7 +8,7 @@ from pydantic import JsonValue
 
 from planbook.sandbox import closest
 
-MAX_NODES = 5_000
+MAX_SYNTAX_NODES = 5_000
 """Maximum number of nodes in the syntax tree of one template."""
 FILTERS = (
     "abs", "capitalize", "count", "d", "default", "dictsort", "first", "float", "int", "items", "join", "last",
@@ -54,8 +54,8 @@ def check_syntax(tree: nodes.Template) -> None:
     """Raise ValueError if the tree is too large, or uses a construct that is not allowed."""
     for number, node in enumerate(tree.find_all(nodes.Node)):
         problem = _problem(node)
-        if number > MAX_NODES:
-            problem = f"the text has more than {MAX_NODES:,} parts of Jinja; split it into several nodes"
+        if number > MAX_SYNTAX_NODES:
+            problem = f"the text has more than {MAX_SYNTAX_NODES:,} parts of Jinja; split it into several nodes"
         if problem:
             raise ValueError(problem)
 
