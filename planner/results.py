@@ -160,8 +160,8 @@ class Judgement(NamedTuple):
         """Return the ending for the current state. ``used_up`` is True if an action was refused because none were left.
 
         ``incomplete`` is the number of plans that should have done the whole task, but ran to their end without doing
-        it. ``no_plan`` says why there was no usable plan, if the episode ended for that reason. The last cell may record
-        the same problem, or that the replies of another role were not usable either.
+        it. ``no_plan`` says why there was no usable plan, if the episode ended for that reason. The last cell may have
+        recorded the same problem, or that the replies of another role were not usable either.
         """
         errors = _count_errors(feedbacks) + incomplete
         outcome, cause = _outcome(self.verdict, feedbacks, errors, used_up=used_up)
