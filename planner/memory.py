@@ -25,7 +25,10 @@ LEARNED = "learnt from "
 
 
 class Procedure(Record):
-    """A procedure. ``code`` is the whole file, so that line numbers in messages are line numbers of the file."""
+    """Stored plan code for tasks of one type.
+
+    ``code`` is the whole file, so that line numbers in messages are line numbers of the file.
+    """
 
     name: str
     summary: str

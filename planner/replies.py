@@ -46,7 +46,7 @@ _MARKS = "#*_` \t"
 
 
 def as_plan(text: str) -> Plan:
-    """Return the text before the code and the code of a reply. Raises ValueError if there is no code to run."""
+    """Return the plan in a reply: the text before the code, and the code. Raises ValueError if no code can be run."""
     reply = read_reply(text)
     if reply.problem is not None:
         raise ValueError(str(reply.problem))
@@ -125,7 +125,10 @@ _KINDS: Mapping[type | None, tuple[str, str]] = {
 
 
 def as_json(text: str, kind: type | None = None) -> JsonValue:
-    """Return the last JSON value of a kind in a reply, preferably from a code fence. Raises ValueError if none."""
+    """Return the last JSON value of a kind in a reply, preferably from a code fence.
+
+    Raises ValueError if there is none.
+    """
     text = as_text(text)
     problems: list[tuple[int, str]] = []
     fenced = (_only_value(block, problems) for block in _fenced_blocks(text))

@@ -149,13 +149,7 @@ class Judgement(NamedTuple):
         return self.verdict.solved, self.verdict.score, len(self.milestones)
 
     def ending(
-        self,
-        feedbacks: Sequence[Feedback],
-        actions: int,
-        *,
-        used_up: bool,
-        incomplete: int = 0,
-        no_plan: str = "",
+        self, feedbacks: Sequence[Feedback], actions: int, *, used_up: bool, incomplete: int = 0, no_plan: str = ""
     ) -> Ending:
         """Return the ending for the current state. ``used_up`` is True if an action was refused because none were left.
 

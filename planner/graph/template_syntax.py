@@ -131,9 +131,7 @@ def truths(node: nodes.Node) -> Iterator[str]:
 
 def comparisons(found: Iterable[nodes.Node]) -> Iterator[tuple[str, JsonValue]]:
     """Yield each path that is compared with a constant in one of the nodes, and the constant."""
-    for node in found:
-        if not isinstance(node, nodes.Compare):
-            continue
+    for node in (part for part in found if isinstance(part, nodes.Compare)):
         path = _path(node.expr)
         for operand in node.ops[:1] if path else ():
             values = [operand.expr] if operand.op in ("eq", "ne") else []

@@ -38,8 +38,6 @@ MODEL_FORMS = {
     "scripted:FILE.py:NAME": "a function (messages, sampling) -> str of yours, or a list of replies",
 }
 _INNER = re.compile(r"(?P<file>.+?)\+(?P<inner>[a-z]+:.*|none)", re.DOTALL)
-
-
 OBJECT_PREFIX = "object:"
 """Prefix of the names of models that are Python objects, and so exist only in one process."""
 _OBJECTS: dict[str, Model] = {}
@@ -128,6 +126,8 @@ def _script(member: Any, file: str, name: str) -> Any:
         raise UnknownModel(f"{file} defines no {name}; it must be {expected}")
     raise UnknownModel(f"{name} in {file} is a {type(member).__name__}; it must be {expected}")
 
+
+# Models that are answered by scripts or people.
 
 Answer = Callable[[Sequence[Message], Sampling], str]
 
