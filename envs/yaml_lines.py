@@ -63,11 +63,14 @@ class YamlFile(NamedTuple):
         return FileFault(self.line(path), dotted(path), message)
 
 
-def read_yaml(text: str) -> YamlFile | list[FileFault]:
-    """Return the value of a YAML text, or its faults if it cannot be read."""
+def read_yaml(text: str, max_values: int | None = None) -> YamlFile | list[FileFault]:
+    """Return the value of a YAML text, or its faults if it cannot be read.
+
+    ``max_values`` limits the number of keys and values, because each of them takes much longer to read than a letter.
+    """
     if len(text) > MAX_CHARACTERS:
         return [FileFault(1, "", f"the file has {len(text):,} characters; at most {MAX_CHARACTERS:,} are allowed")]
-    reader = _LineReader(text)
+    reader = _LineReader(text, max_values)
     try:
         value = reader.read()
     except MarkedYAMLError as error:
@@ -81,15 +84,15 @@ def read_yaml(text: str) -> YamlFile | list[FileFault]:
     return reader.faults or YamlFile(value, reader.lines)
 
 
-class _TooDeep(Exception):
-    """Values are nested too deeply. The fault is already recorded."""
+class _LimitExceeded(Exception):
+    """The file exceeds a limit, so that the rest is not read. The fault is already recorded."""
 
 
 class _LineReader:
     """Builds the value of a text from the events of ruamel's parser, with the line of each part."""
 
-    def __init__(self, text: str) -> None:
-        self._yaml = YAML(typ="safe", pure=True)
+    def __init__(self, text: str, max_values: int | None) -> None:
+        self._yaml, self._max_values, self._count = YAML(typ="safe", pure=True), max_values, 0
         self._events: Iterator[Any] = self._yaml.parse(StringIO(text))
         self.lines: dict[YamlPath, int] = {(): 1}
         self.faults: list[FileFault] = []
@@ -105,11 +108,15 @@ class _LineReader:
             if isinstance(event, NodeEvent):
                 try:
                     value = self._value(event, ())
-                except _TooDeep:
+                except _LimitExceeded:
                     break
         return value
 
     def _value(self, event: Any, path: YamlPath) -> Any:
+        self._count += 1
+        if self._max_values is not None and self._count > self._max_values:
+            self._refuse(event, f"the file has more than {self._max_values:,} keys and values")
+            raise _LimitExceeded
         if isinstance(event, AliasEvent):
             self._refuse(event, f"*{event.anchor} repeats a value; write it out")
             return None
@@ -121,7 +128,7 @@ class _LineReader:
             return self._scalar(event)
         if len(path) >= MAX_DEPTH:
             self._refuse(event, f"values are more than {MAX_DEPTH} levels deep here")
-            raise _TooDeep
+            raise _LimitExceeded
         return self._list(path) if isinstance(event, SequenceStartEvent) else self._mapping(path)
 
     def _list(self, path: YamlPath) -> list[Any]:

@@ -5,12 +5,14 @@ run. Everything that happens is written to a journal, so that an interrupted run
 
 The parts that can be replaced
 
-- ``journal``: the protocol ``Journal``, which stores the events of an episode.
-- ``memory``: the protocol ``Memory``, which provides knowledge about a task.
+- ``journal``: the protocol ``Journal``, which stores the events of an episode. Some events form spans, which are a
+  method's record of its subtasks, goals or branches.
+- ``memory``: the protocol ``Memory``, which provides knowledge about a task, and ``Procedure``, stored plan code for a
+  type of task.
 - ``budget``: the limits of a run, and the protocol ``Ledger``, which counts what the run has spent.
 - ``models``: the protocol ``Model``, and models behind servers, in recordings and in scripts.
 - ``strategies``: the protocol ``Strategy`` and the methods that ship. Its module "base" plays an episode with a method,
-  "code" finds stored code for a goal, and "automanual" draws conclusions from an episode.
+  and "automanual" finds stored code for a goal and draws conclusions from an episode.
 
 Playing an episode
 
@@ -18,20 +20,20 @@ Playing an episode
 - ``frames``: the namespaces in which plan code runs.
 - ``agent``: the environment's actions, as functions for plans and as documentation for prompts.
 - ``dry_runs``: check a plan against the preconditions of its actions before it runs.
-- ``feedback``: the result of a piece of plan code. ``ending``: the result of the episode.
+- ``results``: the feedback on a piece of plan code, and the ending of the episode.
 
 Asking models
 
 - ``roles``: the model for each kind of question. ``scope``: ask a model, and record the reply in the journal.
-- ``prompts``: render templates. ``rendered``: texts with a digest of their data.
-- ``thought``: read the plan in a reply. ``reply_stream`` and ``streaming``: run the plan while the reply arrives.
+- ``prompts``: render templates, and shorten a conversation that is too long for a model.
+- ``replies``: read the plan or the JSON in a reply. ``streaming``: run the plan while the reply arrives.
 - ``graph``: several questions that depend on each other, described in a YAML file.
 
 Records
 
-- ``types``: the records of an episode. ``spans``: a method's record of its subtasks, goals or branches.
+- ``types``: the records of an episode, and texts with a digest of their data.
 - ``trajectory``: read a whole episode back from its events.
-- ``procedure``: stored plan code for a type of task. ``errors``: the exceptions.
+- ``errors``: the exceptions.
 """
 
 if __name__ == "planner":
@@ -55,7 +57,6 @@ if TYPE_CHECKING:
     )
     from planbook.planner.budget import AllowsCall, Amount, Budget, Meter, Spending, add_cost, amount_of, cost_of
     from planbook.planner.dry_runs import KnownState
-    from planbook.planner.ending import NOT_JUDGED
     from planbook.planner.episode import Episode
     from planbook.planner.errors import (
         BadProcedure,
@@ -82,10 +83,34 @@ if TYPE_CHECKING:
     from planbook.planner.graph.template_syntax import suggestion
     from planbook.planner.graph.templating import value_text
     from planbook.planner.graph.traverse import GRAPH_PROMPTS, run_pass
-    from planbook.planner.journal import Body, EventKind, Journal, MemoryJournal
-    from planbook.planner.memory import Match, MatchCandidate, Memory, NoMemory, Recall
-    from planbook.planner.models.answers import ScriptedModel, pass_on
-    from planbook.planner.models.context import prompt_block, without_block_marks
+    from planbook.planner.journal import (
+        OLD_SPAN_KINDS,
+        SPAN_END,
+        SPAN_MOMENT,
+        Body,
+        Claim,
+        EventKind,
+        Journal,
+        MemoryJournal,
+        Payload,
+        RecordedSpan,
+        Span,
+        Spans,
+        spans_in,
+    )
+    from planbook.planner.memory import (
+        Match,
+        MatchCandidate,
+        Memory,
+        NoMemory,
+        Procedure,
+        Recall,
+        checked_procedure,
+        is_procedure,
+        parse_procedure,
+        procedure_faults,
+        read_procedure,
+    )
     from planbook.planner.models.recordings import (
         RecordedMessage,
         RecordedModel,
@@ -94,35 +119,37 @@ if TYPE_CHECKING:
         explain_missing,
         read_recording,
     )
-    from planbook.planner.models.registry import load_model, register_model
-    from planbook.planner.models.tokens import SHIPPED_PRICES, Prices, estimate_tokens, partial_usage
-    from planbook.planner.models.types import Message, Model, OnText, Reply, Sampling, Usage, journal_place, request_key
+    from planbook.planner.models.registry import ScriptedModel, load_model, register_model
+    from planbook.planner.models.types import (
+        SHIPPED_PRICES,
+        Message,
+        Model,
+        OnText,
+        Prices,
+        Reply,
+        Sampling,
+        Usage,
+        estimate_tokens,
+        journal_place,
+        partial_usage,
+        pass_on,
+        request_key,
+    )
     from planbook.planner.models.waiting import USUAL_TIMEOUTS, IsStopped, Timeouts, never_stopped
-    from planbook.planner.procedure import (
-        Procedure,
-        checked_procedure,
-        is_procedure,
-        parse_procedure,
-        procedure_faults,
-        read_procedure,
-    )
-    from planbook.planner.prompts import PROMPTS, Prompt, Prompts, fence_around
-    from planbook.planner.rendered import RenderedText, Text
-    from planbook.planner.roles import DEFAULT_ROLE, NO_MODELS, PLANNER_ROLE, Answer, Roles, as_json, no_model
+    from planbook.planner.prompts import PROMPTS, Prompt, Prompts, fence_around, prompt_block, without_block_marks
+    from planbook.planner.replies import as_json, as_plan
+    from planbook.planner.results import NOT_JUDGED
+    from planbook.planner.roles import DEFAULT_ROLE, NO_MODELS, PLANNER_ROLE, Answer, Roles, no_model
     from planbook.planner.scope import NO_ANSWER, Scope
-    from planbook.planner.spans import (
-        OLD_SPAN_KINDS,
-        SPAN_END,
-        SPAN_MOMENT,
-        Claim,
-        Payload,
-        RecordedSpan,
-        Span,
-        Spans,
-        spans_in,
-    )
     from planbook.planner.strategies import METHODS, bulky_fields, figures_of, is_method_file, known_method, method
-    from planbook.planner.strategies.automanual import Conclusion, about_the_environment, conclude
+    from planbook.planner.strategies.automanual import (
+        Conclusion,
+        GivenCode,
+        about_the_environment,
+        code_of,
+        conclude,
+        given_code,
+    )
     from planbook.planner.strategies.base import (
         Figures,
         Grid,
@@ -134,9 +161,7 @@ if TYPE_CHECKING:
         play,
         registered_methods,
     )
-    from planbook.planner.strategies.code import GivenCode, code_of, given_code
     from planbook.planner.streaming import NOT_RUN
-    from planbook.planner.thought import as_plan
     from planbook.planner.trajectory import (
         TRAJECTORY_SCHEMA,
         Call,
@@ -160,7 +185,9 @@ if TYPE_CHECKING:
         FeedbackKind,
         Outcome,
         Plan,
+        RenderedText,
         Step,
+        Text,
     )
 else:
     __getattr__ = lazy_getattr(__name__)

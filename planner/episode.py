@@ -10,7 +10,6 @@ from pydantic import JsonValue, TypeAdapter
 
 from planbook.envs import ActionSpec, Environment, MissingRequirement, Observation, Task, Verdict
 from planbook.planner.agent import AGENT, plan_functions, plan_task, plan_value
-from planbook.planner.ending import Judgement, ending_of
 from planbook.planner.errors import (
     CellOver,
     EpisodeOver,
@@ -20,18 +19,16 @@ from planbook.planner.errors import (
     WrongMark,
     environment_errors,
 )
-from planbook.planner.feedback import CellSteps, end_feedback, faults_feedback, reply_feedback, result_feedback
 from planbook.planner.frames import Frame, Frames, Functions, Mark, unwrap_method_errors
-from planbook.planner.journal import Journal
+from planbook.planner.journal import AnyPayload, Claim, Journal, Span
 from planbook.planner.memory import Match, Memory, NoMemory, Recall
 from planbook.planner.models.types import Message
 from planbook.planner.prompts import Question
-from planbook.planner.reply_stream import RecordPiece
+from planbook.planner.replies import as_plan
+from planbook.planner.results import CellSteps, Judgement, check_feedback, end_feedback, reply_feedback, result_feedback
 from planbook.planner.roles import FIRST_SAMPLE, NO_MODELS, Answer, Roles, Sample
 from planbook.planner.scope import Scope
-from planbook.planner.spans import AnyPayload, Claim, Span
-from planbook.planner.streaming import PlanResult, StreamedPlan, StreamingPlan, stream_feedback
-from planbook.planner.thought import as_plan
+from planbook.planner.streaming import PlanResult, RecordPiece, StreamedPlan, StreamingPlan, stream_feedback
 from planbook.planner.types import Cell, Ending, EpisodeSettings, Feedback, FeedbackKind, Outcome, Plan, Step, Thought
 from planbook.sandbox import Sandbox
 
@@ -162,7 +159,7 @@ class Episode:
         frame.begin_cell(actions, len(self.steps))
         thought = thought or Thought()
         if faults := frame.faults(code):
-            return self._close_cell(frame, code, source, thought, faults_feedback(faults, self.environment))
+            return self._close_cell(frame, code, source, thought, check_feedback(faults, self.environment))
         try:
             with unwrap_method_errors():
                 result = frame.session.run(code, source)
@@ -298,9 +295,7 @@ class Episode:
         """Return the ending for the current state. ``no_plan`` says why there was no usable plan, if so."""
         used_up, incomplete = self._used_up, self._incomplete if self.whole_plans else 0
         judgement = self._judgement()
-        ending = ending_of(
-            judgement, self.feedbacks, self.actions, used_up=used_up, incomplete=incomplete, no_plan=no_plan
-        )
+        ending = judgement.ending(self.feedbacks, self.actions, used_up=used_up, incomplete=incomplete, no_plan=no_plan)
         if ending.outcome is Outcome.FAILURE and self._refused_plans == MAX_REFUSED:
             return ending.model_copy(update={"message": f"{MAX_REFUSED} plans in a row did not pass the check"})
         return ending

@@ -1,17 +1,23 @@
-"""Prompt templates. Each question to a model has its own template file."""
+"""Prompt templates, and conversations that are shortened to fit into a model's context.
+
+Each question to a model has its own template file. Templates mark blocks of a prompt that may be left out, or that must
+not be cut, with the filter ``block``. A note replaces whatever is left out. An exchange is a reply of the model with
+the messages after it, up to the next reply.
+"""
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Protocol
 
 from jinja2 import BaseLoader, DictLoader, Environment, FileSystemLoader, StrictUndefined, meta
 
-from planbook.planner.models.context import blocks, prompt_block
-from planbook.planner.models.types import Message
-from planbook.planner.rendered import RenderedText, data_of_named
+from planbook.planner.errors import ContextExceeded
+from planbook.planner.models.types import Message, Sampling, estimate_prompt
+from planbook.planner.types import RenderedText, data_of_named
 
 _FENCE = re.compile(r"`{3,}")
 
@@ -109,5 +115,241 @@ def _variables(environment: Environment, name: str) -> frozenset[str]:
     return frozenset(meta.find_undeclared_variables(tree)).union(*included)
 
 
+# Blocks of a prompt.
+
+EXCHANGES = "earlier messages"
+DROP_ORDER = (
+    "code of an earlier task",
+    "a failure at an earlier task",
+    "other tasks",
+    EXCHANGES,
+    "example of a rule",
+    "demonstration",
+)
+"""The names of the blocks that are left out, in this order. EXCHANGES stands for the oldest exchanges.
+
+If several blocks have the same name, the last one is left out first.
+"""
+WHOLE = "whole"
+"""Name of blocks that are never cut, such as the episode that is being judged."""
+OPEN, NAMED, CLOSE = "\x02", "\x03", "\x04"
+"""The marks around a block and after its name. ``fit`` removes them, so they never reach a model."""
+_BLOCK = re.compile(f"{OPEN}({'|'.join((*DROP_ORDER, WHOLE))}){NAMED}(.*?){CLOSE}", re.DOTALL)
+
+
+def prompt_block(text: str, name: str) -> str:
+    """Mark a text as a block with this name. Raises ValueError if the name is unknown."""
+    if name not in (*DROP_ORDER, WHOLE):
+        raise ValueError(f"a prompt has no blocks {name!r}; there are {', '.join(DROP_ORDER)} and {WHOLE}")
+    return f"{OPEN}{name}{NAMED}{text}{CLOSE}" if text.strip() else text
+
+
+def without_block_marks(text: str) -> str:
+    """Return a text without the marks of its blocks, to show it to people."""
+    return "".join(piece.text for piece in _pieces(text))
+
+
+def blocks(text: str, name: str) -> str:
+    """Mark each section of a Markdown text as a block. Sections begin at headings of the second level (``##``)."""
+    head, *sections = re.split(r"^(?=## )", text, flags=re.MULTILINE)
+    return "".join([head, *(prompt_block(section, name) for section in sections)])
+
+
 PROMPTS: Prompts = Prompts(Path(__file__).parent / "templates")
 """The planner's own templates."""
+
+
+# Shortening a conversation.
+
+MIN_CUT = 400
+"""Pieces are not cut to fewer characters than this."""
+MAX_MESSAGE = 16_000
+"""The messages of exchanges are cut to this number of characters before whole exchanges are left out."""
+
+
+@dataclass(frozen=True)
+class FittedPrompt:
+    """A conversation that fits, the number of messages left out, and the number of characters cut from the others."""
+
+    messages: tuple[Message, ...]
+    left_out: int = 0
+    cut_characters: int = 0
+
+
+def prompt_limit(sampling: Sampling) -> int:
+    """Return the maximum number of tokens of a prompt. A reply without a limit gets half of the context."""
+    return sampling.context - (sampling.max_tokens or sampling.context // 2)
+
+
+def fit(messages: Sequence[Message], max_tokens: int) -> FittedPrompt:
+    """Shorten a conversation to an estimated number of tokens. Raises ContextExceeded if that is impossible.
+
+    Parts are left out one by one in the order of ``DROP_ORDER``, and replaced by a note. System messages, the first
+    user message, the last reply and the last message are never left out. Before whole exchanges are left out, texts
+    longer than ``MAX_MESSAGE`` are cut to that length, so that one long output does not displace all others. If the
+    conversation is still too long, the longest remaining texts are cut to the same length. They are cut in the middle,
+    between two lines, and a note says how many characters are missing.
+    """
+    for draft in _drafts(messages):
+        if draft.tokens() <= max_tokens:
+            return draft.fitted()
+    return _cut_longest(draft, max_tokens).fitted()
+
+
+@dataclass(frozen=True)
+class _MessagePiece:
+    """A piece of a message. If it has a name, it is a block. If it was cut, ``original`` is the text before the cut."""
+
+    text: str
+    name: str = ""
+    original: str = ""
+    missing: int = 0
+    """Number of characters of the original that are missing in the text."""
+
+    def cut(self, length: int) -> "_MessagePiece":
+        """Return the piece, without its middle if it is longer than this. If possible, it is cut between lines."""
+        text = self.original or self.text
+        if len(text) <= length or self.name == WHOLE:
+            return self
+        head, tail = text[: length // 2], text[len(text) - (length - length // 2) :]
+        head, tail = head[: head.rfind("\n") + 1].rstrip("\n") or head, tail[tail.find("\n") + 1 :]
+        missing = len(text) - len(head) - len(tail)
+        note = f"\n[{_count(missing, 'character')} cut here to fit the context]\n"
+        return _MessagePiece(f"{head}{note}{tail}", self.name, text, missing)
+
+    def left_out(self) -> "_MessagePiece":
+        """Return a note that replaces the piece."""
+        text = self.original or self.text
+        return _MessagePiece(f"[left out to fit the context: {self.name}]\n", WHOLE, text, len(text))
+
+
+@dataclass(frozen=True)
+class _FittedConversation:
+    """A conversation that is being shortened: the pieces of its messages, and the indices of messages left out."""
+
+    original: tuple[Message, ...]
+    pieces: tuple[tuple[_MessagePiece, ...], ...]
+    left_out: frozenset[int] = frozenset()
+
+    def fitted(self) -> FittedPrompt:
+        """Return the conversation, and how much of it is missing."""
+        remaining = (pieces for index, pieces in enumerate(self.pieces) if index not in self.left_out)
+        missing = sum(piece.missing for pieces in remaining for piece in pieces)
+        return FittedPrompt(self.messages(), len(self.left_out), missing)
+
+    def tokens(self) -> int:
+        """Return the estimated number of tokens."""
+        return estimate_prompt(self.messages())
+
+    def messages(self) -> tuple[Message, ...]:
+        """Return the remaining messages, with a note that replaces those left out."""
+        parts = zip(self.original, self.pieces, strict=True)
+        return _without_messages([_with_pieces(message, pieces) for message, pieces in parts], self.left_out)
+
+    def blocks(self, name: str) -> list[tuple[int, int]]:
+        """Return the blocks with this name, beginning with the last: pairs of message index and index of the piece."""
+        return [
+            (index, number)
+            for index, pieces in enumerate(self.pieces)
+            if index not in self.left_out
+            for number, piece in enumerate(pieces)
+            if piece.name == name
+        ][::-1]
+
+    def without_block(self, index: int, number: int) -> "_FittedConversation":
+        """Return the conversation with a note that replaces a block. The numbers are those that ``blocks`` returns."""
+        message = list(self.pieces[index])
+        message[number] = message[number].left_out()
+        return replace(self, pieces=(*self.pieces[:index], tuple(message), *self.pieces[index + 1 :]))
+
+    def cut(self, length: int, after: int = -1) -> "_FittedConversation":
+        """Return the conversation with longer pieces cut to about this length, in all messages after the index."""
+        cut = (tuple(piece.cut(length) for piece in pieces) for pieces in self.pieces[after + 1 :])
+        return replace(self, pieces=(*self.pieces[: after + 1], *cut))
+
+
+def _drafts(messages: Sequence[Message]) -> Iterator[_FittedConversation]:
+    """Yield the conversation, and then shorter and shorter versions of it."""
+    draft = _FittedConversation(tuple(messages), tuple(_pieces(message.content) for message in messages))
+    yield draft
+    for name in DROP_ORDER:
+        if name == EXCHANGES:
+            yield (draft := draft.cut(MAX_MESSAGE, _first_user(messages)))
+        for exchange in _exchanges(messages) if name == EXCHANGES else ():
+            yield (draft := replace(draft, left_out=draft.left_out | set(exchange)))
+        for index, number in draft.blocks(name):
+            yield (draft := draft.without_block(index, number))
+
+
+def _pieces(content: str) -> tuple[_MessagePiece, ...]:
+    pieces, end = list[_MessagePiece](), 0
+    for match in _BLOCK.finditer(content):
+        pieces += [_MessagePiece(content[end : match.start()]), _MessagePiece(match[2], match[1])]
+        end = match.end()
+    return (*pieces, _MessagePiece(content[end:]))
+
+
+def _with_pieces(message: Message, pieces: Iterable[_MessagePiece]) -> Message:
+    """Return the message with the text of these pieces. For recordings, it is still the same message."""
+    text, content = "".join(piece.text for piece in pieces), message.content
+    rendered = RenderedText.known(text, content.data_digest) if isinstance(content, RenderedText) else text
+    return message if text == content else message.model_copy(update={"content": rendered})
+
+
+def _first_user(messages: Sequence[Message]) -> int:
+    return next((index for index, message in enumerate(messages) if message.role == "user"), 0)
+
+
+def _exchanges(messages: Sequence[Message]) -> list[list[int]]:
+    """Return the message indices of each exchange that may be left out, beginning with the oldest exchange.
+
+    The exchange of the last reply may not be left out.
+    """
+    replies = [index for index, message in enumerate(messages) if message.role == "assistant"]
+    exchanges: list[list[int]] = []
+    for index in range(_first_user(messages) + 1, min(len(messages) - 1, replies[-1] if replies else len(messages))):
+        if messages[index].role == "assistant" or (messages[index].role == "user" and not exchanges):
+            exchanges.append([])
+        if messages[index].role != "system":
+            exchanges[-1].append(index)
+    return exchanges
+
+
+def _without_messages(messages: Sequence[Message], left_out: Set[int]) -> tuple[Message, ...]:
+    """Return the messages without some of them, and with a note. The roles of the messages still alternate.
+
+    If a reply follows the gap, the note is appended to the message before the gap. If a user message follows, the note
+    becomes a message in the role of the assistant.
+    """
+    if not left_out:
+        return tuple(messages)
+    note = f"[{_count(len(left_out), 'earlier message')} left out to fit the context]"
+    start = min(left_out)
+    before = messages[:start]
+    after = [message for index, message in enumerate(messages) if index > start and index not in left_out]
+    if after[0].role == "user":
+        return (*before, Message(role="assistant", content=note), *after)
+    last = before[-1]
+    return (*before[:-1], Message(role=last.role, content=f"{last.content}\n\n{note}"), *after)
+
+
+def _cut_longest(draft: _FittedConversation, max_tokens: int) -> _FittedConversation:
+    """Cut the longest pieces to the same length: the greatest length with which the conversation fits."""
+    fitting = draft.cut(MIN_CUT)
+    if (min_tokens := fitting.tokens()) > max_tokens:
+        raise ContextExceeded(
+            f"even cut to {MIN_CUT} characters a message, the prompt has about {min_tokens} tokens, and the context "
+            f"leaves room for {max_tokens}: raise the context or lower the tokens of a reply"
+        )
+    fits, too_long = MIN_CUT, max(len(piece.text) for message in draft.pieces for piece in message)
+    while too_long - fits > 1:
+        middle = (fits + too_long) // 2
+        if (candidate := draft.cut(middle)).tokens() <= max_tokens:
+            fits, fitting = middle, candidate
+        else:
+            too_long = middle
+    return fitting
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number} {noun} was" if number == 1 else f"{number} {noun}s were"

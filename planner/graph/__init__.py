@@ -51,7 +51,7 @@ are refused.
 A value that does not exist is an error: write `db.plan | default("nothing yet")`, or test `db.plan is defined`.
 Only the text of the file is a template. Values are inserted unchanged if they are texts, else as JSON.
 A prompt has at most a million characters, and goes through at most 100,000 items in all its loops, look-ups and
-filters. A graph has at most 200 nodes, which store at most 400 values.
+filters. A graph has at most 200 nodes, which store at most 400 values. Its file has at most 20,000 keys and values.
 
 A skipped node stores nothing, and its `if` and `each` add no nodes.
 

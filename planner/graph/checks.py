@@ -14,11 +14,11 @@ from pydantic import JsonValue
 
 from planbook.envs import YamlPath
 from planbook.planner.errors import GraphError
-from planbook.planner.graph.answers import ANY, CODE, LIST, YES_NO, Shape
 from planbook.planner.graph.database import PATH, part_at, paths_of, paths_overlap
 from planbook.planner.graph.graph import whole_graph
 from planbook.planner.graph.hooking import hook_problem
 from planbook.planner.graph.node import ANSWER, GraphFile, GraphNode
+from planbook.planner.graph.shapes import ANY, CODE, LIST, YES_NO, Shape
 from planbook.planner.graph.template_syntax import LookUp, suggestion
 from planbook.planner.graph.templating import DATABASE, Expression, Template
 

@@ -10,9 +10,9 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Literal, NamedTuple
 
 from planbook.planner.errors import GraphError
-from planbook.planner.graph.answers import EACH, LIST, Shape
 from planbook.planner.graph.graph import Graph, whole_graph
 from planbook.planner.graph.node import ROLE, GraphFile, GraphNode
+from planbook.planner.graph.shapes import EACH, LIST, Shape
 
 Kind = Literal["node", "code", "branch", "loop"]
 MAX_LINE = 34

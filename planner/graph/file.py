@@ -21,6 +21,8 @@ from planbook.planner.graph.template_syntax import suggestion
 
 SHIPPED_GRAPHS = Path(__file__).parents[1] / "graphs"
 """The folder of the graphs that come with planbook."""
+_MAX_VALUES = 20_000
+"""Maximum number of keys and values in a file."""
 _MAX_FAULTS = 100
 """Maximum number of faults that are listed."""
 _MAX_VALIDATIONS = 20
@@ -75,7 +77,7 @@ def graph_faults(text: str, path: Path) -> list[FileFault]:
 
 
 def _examine(text: str, path: Path) -> tuple[GraphFile | None, list[FileFault]]:
-    read = read_yaml(text)
+    read = read_yaml(text, _MAX_VALUES)
     if isinstance(read, list):
         return None, read
     if not isinstance(read.value, dict):

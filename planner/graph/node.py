@@ -20,8 +20,8 @@ from pydantic import (
     field_validator,
 )
 
-from planbook.planner.graph.answers import ANY_TEXT, CODE, TEXT, Shape, shape_of
 from planbook.planner.graph.database import GraphDatabase, paths_of
+from planbook.planner.graph.shapes import ANY_TEXT, CODE, TEXT, Shape, shape_of
 from planbook.planner.graph.template_syntax import LookUp
 from planbook.planner.graph.templating import DATABASE, Expression, Template
 

@@ -8,8 +8,10 @@ from pydantic import JsonValue
 
 from planbook.sandbox import closest
 
-MAX_NODES = 5_000
+MAX_SYNTAX_NODES = 5_000
 """Maximum number of nodes in the syntax tree of one template."""
+MAX_SYNTAX_DEPTH = 150
+"""Maximum number of nested levels in the syntax tree of one template."""
 FILTERS = (
     "abs", "capitalize", "count", "d", "default", "dictsort", "first", "float", "int", "items", "join", "last",
     "length", "list", "lower", "map", "max", "min", "reject", "rejectattr", "replace", "reverse", "select",
@@ -50,14 +52,24 @@ class LookUp(NamedTuple):
     """Whether a rendering may leave it out."""
 
 
-def check_syntax(tree: nodes.Template) -> None:
-    """Raise ValueError if the tree is too large, or uses a construct that is not allowed."""
-    for number, node in enumerate(tree.find_all(nodes.Node)):
-        problem = _problem(node)
-        if number > MAX_NODES:
-            problem = f"the text has more than {MAX_NODES:,} parts of Jinja; split it into several nodes"
-        if problem:
+def checked_nodes(tree: nodes.Template) -> list[nodes.Node]:
+    """Return all nodes of the tree, in the order of the text.
+
+    Raises ValueError if the tree is too large, or uses a construct that is not allowed.
+    """
+    found: list[nodes.Node] = []
+    waiting: list[tuple[nodes.Node, int]] = [(tree, 0)]
+    while waiting:
+        node, depth = waiting.pop()
+        if problem := _problem(node):
             raise ValueError(problem)
+        if len(found) > MAX_SYNTAX_NODES:
+            raise ValueError(f"the text has more than {MAX_SYNTAX_NODES:,} parts of Jinja; split it into several nodes")
+        if depth > MAX_SYNTAX_DEPTH:
+            raise ValueError("this is nested too deeply")
+        found.append(node)
+        waiting += reversed([(inner, depth + 1) for inner in node.iter_child_nodes()])
+    return found
 
 
 def _problem(node: nodes.Node) -> str:
@@ -117,9 +129,9 @@ def truths(node: nodes.Node) -> Iterator[str]:
         yield path
 
 
-def comparisons(tree: nodes.Node) -> Iterator[tuple[str, JsonValue]]:
-    """Yield each path that is compared with a constant, and the constant."""
-    for node in tree.find_all(nodes.Compare):
+def comparisons(found: Iterable[nodes.Node]) -> Iterator[tuple[str, JsonValue]]:
+    """Yield each path that is compared with a constant in one of the nodes, and the constant."""
+    for node in (part for part in found if isinstance(part, nodes.Compare)):
         path = _path(node.expr)
         for operand in node.ops[:1] if path else ():
             values = [operand.expr] if operand.op in ("eq", "ne") else []

@@ -6,7 +6,7 @@ and no text that it makes may have more than ``MAX_CHARACTERS`` characters.
 """
 
 import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from functools import lru_cache
@@ -26,13 +26,13 @@ from planbook.planner.graph.template_syntax import (
     FILTERS,
     TESTS,
     LookUp,
-    check_syntax,
+    checked_nodes,
     comparisons,
     look_ups,
     suggestion,
     truths,
 )
-from planbook.planner.rendered import RenderedText
+from planbook.planner.types import RenderedText
 
 DATABASE = "db"
 """The name of the database in templates and expressions."""
@@ -201,12 +201,12 @@ class _JinjaSource:
 
     def __init__(self, source: str, tree: nodes.Template) -> None:
         self.source = source
-        _check(tree)
-        conditions = [node.test for node in tree.find_all(nodes.If)]
-        conditions += [node.test for node in tree.find_all(nodes.CondExpr)]
+        parts = checked_nodes(tree)
+        _count_items(part for part in parts if isinstance(part, nodes.For))
+        conditions = [part.test for part in parts if isinstance(part, nodes.If | nodes.CondExpr)]
         self.truths = tuple(path for condition in conditions for path in truths(condition))
         """The paths of values that are used as true or false."""
-        self.comparisons = tuple(comparisons(tree))
+        self.comparisons = tuple(comparisons(parts))
         """Pairs of a path and a constant with which the value there is compared."""
         found = list(look_ups(tree))
         optional = {look_up.path for look_up in found if look_up.may_be_missing}
@@ -322,10 +322,9 @@ def _tree(node: nodes.Stmt) -> nodes.Template:
     return tree
 
 
-def _check(tree: nodes.Template) -> None:
-    """Raise ValueError if a construct is not allowed. Change the loops so that they count their items."""
-    check_syntax(tree)
-    for loop in tree.find_all(nodes.For):
+def _count_items(loops: Iterable[nodes.For]) -> None:
+    """Change the loops so that they count their items."""
+    for loop in loops:
         counted = nodes.Filter(loop.iter, _COUNTED, [], [], None, None, lineno=loop.lineno)
         counted.set_environment(_JINJA)
         loop.iter = counted

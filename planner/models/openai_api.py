@@ -32,8 +32,7 @@ from planbook.planner.models.openai_replies import (
     request_limit,
     retry_after,
 )
-from planbook.planner.models.tokens import estimated_usage
-from planbook.planner.models.types import Message, OnText, Reply, Sampling
+from planbook.planner.models.types import Message, OnText, Reply, Sampling, estimated_usage
 from planbook.planner.models.waiting import (
     QUIET_SECONDS,
     USUAL_TIMEOUTS,

@@ -21,8 +21,6 @@ from pydantic import Field, ValidationError
 
 from planbook.envs import validation_faults
 from planbook.planner.errors import ModelRefused, NotRecorded, UnknownModel
-from planbook.planner.models.answers import pass_on
-from planbook.planner.models.tokens import partial_usage
 from planbook.planner.models.types import (
     Finish,
     Message,
@@ -34,11 +32,12 @@ from planbook.planner.models.types import (
     Speaker,
     Usage,
     label,
+    partial_usage,
+    pass_on,
     prompt_data,
     request_key,
 )
-from planbook.planner.rendered import digest
-from planbook.planner.types import Record
+from planbook.planner.types import Record, digest
 
 Kind = TypeVar("Kind", bound=Record)
 FORMAT = 1

@@ -15,13 +15,11 @@ from planbook.planner.strategies.base import Figures, Method, load_from_file, lo
 from planbook.sandbox import did_you_mean
 
 _FAMILIES = {
-    "adapt.controller": "adapt plan-and-execute react reflexion try-again",
-    "advocate.search": "devils-advocate lats plan-act",
+    "adapt": "adapt plan-and-execute react reflexion try-again",
+    "advocate": "devils-advocate lats plan-act",
     "agentkit": "agentkit random",
-    "automanual": "automanual",
-    "code": "code naive procedures",
-    "deps.replanning": "chain-of-thought code-as-policies dep deps inner-monologue progprompt zero-shot "
-    "zero-shot-replan",
+    "automanual": "automanual code naive procedures",
+    "deps": "chain-of-thought code-as-policies dep deps inner-monologue progprompt zero-shot zero-shot-replan",
 }
 _MODULES = {name: family for family, names in _FAMILIES.items() for name in names.split()}
 

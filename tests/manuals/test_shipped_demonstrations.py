@@ -10,8 +10,8 @@ from planbook.envs import Selection, Task, load_environment
 from planbook.manuals.library import DEMONSTRATIONS_FOLDER, SHIPPED, DemonstratingMemory
 from planbook.manuals.start import starts
 from planbook.planner import NoMemory, Outcome
-from planbook.planner.models.tokens import estimate_tokens
-from planbook.planner.strategies.adapt.controller import PLANNING, PLANNING_DETAILED
+from planbook.planner.models.types import estimate_tokens
+from planbook.planner.strategies.adapt import PLANNING, PLANNING_DETAILED
 from planbook.planner.strategies.adapt.executor import DEMONSTRATIONS, STEPWISE
 from planbook.planner.strategies.adapt.order import read_decomposition
 from planbook.sandbox import Sandbox

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from planbook.manuals.errors import TooLong
 from planbook.manuals.manual import LEFT_OUT, Manual, Section
 from planbook.manuals.markdown import LEAST_IMPORTANT_FIRST, render, shorten
-from planbook.planner.models.tokens import estimate_tokens
+from planbook.planner.models.types import estimate_tokens
 from planbook.rules import Rule, RuleType
 
 RULES = [

@@ -12,7 +12,7 @@ from planbook.envs import Selection, known_environments, load_environment
 from planbook.papers import Publication, papers_of, publications
 from planbook.papers.comparison import COLUMNS
 from planbook.planner import METHODS, Ending, Outcome
-from planbook.planner.strategies.deps.replanning import REPLANS
+from planbook.planner.strategies.deps import REPLANS
 from planbook.runs import Entry, Run
 from tests.command import planbook, result
 from tests.planbook.papers import (

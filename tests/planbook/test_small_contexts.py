@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from planbook.planner import Message, Sampling
-from planbook.planner.models.tokens import estimate_prompt
+from planbook.planner.models.types import estimate_prompt
 from tests.flows import asks, invoke
 
 CONTEXT, REPLY = 4096, 500

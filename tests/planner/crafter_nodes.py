@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from planbook.planner.graph.hooks.crafter import ACTIONS, DISCOVERY_TESTS, REOPENING, UNKNOWN_TESTS
+from planbook.planner.graph.hooking.crafter import ACTIONS, DISCOVERY_TESTS, REOPENING, UNKNOWN_TESTS
 from tests.planner.episode_kit import code
 from tests.planner.node_models import Reply
 

@@ -252,6 +252,14 @@ def test_skills_hand_on_notes_and_the_planner_sees_what_failed(sandbox: Sandbox)
     assert "a reason" not in players.all_text("planner")
 
 
+def test_if_neither_the_executor_nor_the_planner_is_usable_the_message_names_both(sandbox: Sandbox) -> None:
+    ending, _ = played(sandbox, SubtaskModels({GOAL: "no code here"}), "adapt")
+    assert (ending.outcome, ending.cause) == (Outcome.FAILURE, "no_plan")
+    executor, _, planner = ending.message.partition("; the planner ")
+    assert executor.startswith("the executor gave no usable reply to executor/task.j2: ")
+    assert planner.startswith("gave no usable reply to adapt/plan.j2: ")
+
+
 def test_the_naive_buyer_takes_the_first_result_without_a_model(sandbox: Sandbox) -> None:
     ending, playing = bought(sandbox, SubtaskModels(), "naive")
     assert ending.actions == 3

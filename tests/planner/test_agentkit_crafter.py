@@ -13,8 +13,8 @@ from planbook.planner import Outcome
 from planbook.planner.graph.database import GraphDatabase
 from planbook.planner.graph.file import graph_path, read_graph
 from planbook.planner.graph.hooking import AfterQueryError, ComposeContext
-from planbook.planner.graph.hooks import crafter as crafter_hooks
-from planbook.planner.graph.hooks.crafter import (
+from planbook.planner.graph.hooking import crafter as crafter_hooks
+from planbook.planner.graph.hooking.crafter import (
     ACTIONS,
     DISCOVERY_TESTS,
     UNKNOWN_TESTS,

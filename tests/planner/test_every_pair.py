@@ -112,4 +112,4 @@ def test_a_method_imports_only_its_own_family() -> None:
         "print([name for name in sys.modules if '.strategies.' in name or '.planner.graph' in name])"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout.split() == ["['planbook.planner.strategies.base',", "'planbook.planner.strategies.code']"]
+    assert done.stdout.split() == ["['planbook.planner.strategies.base',", "'planbook.planner.strategies.automanual']"]

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from planbook.planner import METHODS, MemoryJournal, Outcome
-from planbook.planner.strategies.advocate.search import SearchNode
+from planbook.planner.strategies.advocate import SearchNode
 from planbook.sandbox import Sandbox
 from tests.planner.advocate_kit import NO, YES, AdvocateModels, played, recorded, valued
 from tests.planner.episode_kit import SOLVE, TASK, code

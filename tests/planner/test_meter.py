@@ -23,7 +23,8 @@ from planbook.planner import (
 from planbook.planner.journal import Body, EventKind, MemoryJournal
 from planbook.planner.models.types import Model, asking
 from planbook.planner.prompts import PROMPTS
-from planbook.planner.roles import Roles, as_text
+from planbook.planner.replies import as_text
+from planbook.planner.roles import Roles
 from planbook.store import Store
 
 Price = Callable[[str, Reply], float | None]

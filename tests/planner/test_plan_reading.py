@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from planbook.planner import as_plan
-from planbook.planner.thought import read_thought
+from planbook.planner.replies import read_thought
 
 CODE = "```python\nagent.open('box_1')\n```"
 REPLY = f"""### Understanding

@@ -24,7 +24,8 @@ from planbook.planner import (
 )
 from planbook.planner.models.types import Finish, label
 from planbook.planner.prompts import Prompts
-from planbook.planner.roles import NO_MODELS, Answer, Roles, Sample, as_text
+from planbook.planner.replies import as_text
+from planbook.planner.roles import NO_MODELS, Answer, Roles, Sample
 
 PROMPTS = Prompts.of(question="What is {{ what }}?", other="Really {{ what }}?")
 PATH = "task/0/round/0"

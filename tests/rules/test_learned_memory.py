@@ -9,7 +9,7 @@ from planbook.envs import Selection
 from planbook.envs.toy import Toy
 from planbook.manuals import read_start
 from planbook.planner import METHODS, Episode, EpisodeSettings, MemoryJournal, Outcome, parse_procedure, play
-from planbook.planner.models.tokens import estimate_tokens
+from planbook.planner.models.types import estimate_tokens
 from planbook.planner.prompts import fence_around
 from planbook.planner.roles import Roles
 from planbook.planner.strategies.automanual import AutoManualOptions

@@ -10,7 +10,7 @@ import pytest
 
 from planbook.envs import Selection
 from planbook.envs.toy import Toy
-from planbook.planner.models.tokens import estimate_tokens
+from planbook.planner.models.types import estimate_tokens
 from planbook.sandbox import bound_names, check, closest, read_reply
 from planbook.sandbox.answers import Answers, function_specs
 from planbook.sandbox.policy.compiler import NO_CONTEXT, CompileRequest, precompile

@@ -1,6 +1,334 @@
 """ADaPT, which decomposes a task into subtasks when its execution fails, and the baselines of the ADaPT paper.
 
-- ``controller`` has ADaPT, its baselines, their options and ``METHODS``.
+Sections and appendices are those of the paper. ADaPT's controller is described in section 3.3. The baselines may use as
+many model replies as ADaPT could use at most in one branch (section 4.2).
+
 - ``executor`` lets a model work on one subtask. All of the methods share it.
 - ``order`` reads a plan of subtasks that are combined by AND and OR.
 """
+
+from collections.abc import Mapping, Sequence
+from functools import partial
+from typing import Any
+
+from pydantic import Field, JsonValue
+
+from planbook.envs import Environment
+from planbook.planner.agent import action_docs_of
+from planbook.planner.episode import Episode
+from planbook.planner.errors import CellOver, EpisodeOver, NoPlan, UnusableReply
+from planbook.planner.frames import Functions
+from planbook.planner.prompts import PROMPTS
+from planbook.planner.roles import FIRST_SAMPLE, PLANNER_ROLE, Sample
+from planbook.planner.scope import Scope
+from planbook.planner.strategies.adapt.executor import (
+    DEMONSTRATIONS,
+    EXECUTOR,
+    TOP,
+    DecompositionFigures,
+    ExecutorOptions,
+    Subtask,
+    end_span,
+    execute,
+    handover,
+    whole_task,
+)
+from planbook.planner.strategies.adapt.order import Decomposition, read_decomposition
+from planbook.planner.strategies.base import Method, ask_or_empty, play_in_rounds
+from planbook.planner.types import Thought
+
+DEPTH, DEPTH_IN = 3, {"textcraft": 4}
+"""Maximum depth of decomposition (section 4.2): in general, and in certain environments."""
+
+
+class DepthOptions(ExecutorOptions):
+    """Options of ADaPT, and of methods that may use as many replies as ADaPT could use at most in one branch.
+
+    Each open level of decomposition occupies a sandbox process.
+    """
+
+    d_max: int | None = Field(
+        default=None,
+        ge=1,
+        le=20,
+        description="Depth at which nothing is decomposed: with 1, adapt never asks its planner. react gets the "
+        "replies of d_max subtasks (on textcraft, if neither number is set, 60, as in the paper's appendix A; the "
+        "rule in its section 4.2 gives 80); try-again and reflexion play d_max rounds. null is the paper's number: "
+        f"{DEPTH}; {', '.join(f'{depth} on {environment}' for environment, depth in DEPTH_IN.items())}.",
+    )
+
+    def effective_values(self, environment: str) -> dict[str, JsonValue]:
+        """Map each option to its value, with the depth filled in."""
+        return {**super().effective_values(environment), "d_max": self.max_depth(environment)}
+
+    def max_depth(self, environment: str) -> int:
+        """Return the depth at which nothing is decomposed."""
+        return self.d_max or DEPTH_IN.get(environment, DEPTH)
+
+
+PLANNING, PLANNING_DETAILED = "planning", "planning_detailed"
+
+
+class PlannedOptions(ExecutorOptions):
+    """Options of methods in which a planner decomposes tasks for the executor."""
+
+    informed_planner: bool = Field(
+        default=False,
+        description="Show the planner the state, why the executor gave up, and what it may use; the paper's planner "
+        "sees only the scene.",
+    )
+
+
+class AdaptOptions(PlannedOptions, DepthOptions):
+    """Options of ADaPT, whose planner may be asked at every level but the deepest."""
+
+
+def adapt(episode: Episode, options: AdaptOptions) -> None:
+    """Let the executor try the task. If it fails, decompose the task, and treat each subtask in the same way."""
+    Recursion(episode, options, options.max_depth(episode.environment.name)).achieve(episode.task.goal, 1)
+
+
+class Recursion:
+    """The paper's controller (section 3.3). It decides what to decompose, and hands results to the next executor.
+
+    Decomposition ends at the depth ``max_depth``; the whole task has the depth 1. With ``detailed``, the planner sees
+    demonstrations of more detailed plans.
+    """
+
+    def __init__(self, episode: Episode, options: PlannedOptions, max_depth: int, *, detailed: bool = False) -> None:
+        self._episode, self._options, self._max_depth, self._detailed = episode, options, max_depth, detailed
+        self._replies = options.replies(episode.environment.name)
+        self._carried = ""
+        """What the last successful executor hands to the next one: its last action, or its final note."""
+        self._failed: list[str] = []
+        """The subtasks that have failed."""
+
+    def achieve(self, subtask: str, depth: int) -> bool:
+        """Work on a subtask. Return True if the executor or the planner claims that it is achieved.
+
+        If it is not, nothing from this work is handed to the next executor.
+        """
+        carried_before = self._carried
+        claim = self._execute(subtask, depth)
+        done = bool(claim.done) or (depth < self._max_depth and self.decompose(subtask, depth, claim.note))
+        if not done:
+            self._carried = carried_before
+            self._failed.append(subtask)
+        return done
+
+    def decompose(self, subtask: str, depth: int, note: str = "") -> bool:
+        """Ask the planner for plan code that tries smaller subtasks, and run it. Return True if that achieved the task.
+
+        ``note`` is the final note of the executor that gave up. Raises NoPlan if no reply for the whole task is usable.
+        """
+        results: list[bool] = []
+        with self._episode.frame("plan", self._functions(depth, results)) as frame:
+            span = frame.scope.span(Subtask(by=PLANNER_ROLE, text=subtask, depth=depth))
+
+            def end(done: bool | None, note: str = "") -> None:
+                end_span(self._episode, span, done=done, note=note)
+
+            try:
+                plan = self._plan(frame.scope, subtask, depth, note)
+                self._episode.run(plan.code, source=PLANNER_ROLE, thought=Thought(text=plan.thought))
+            except UnusableReply as unusable:
+                end(False, str(unusable))
+                if depth == TOP:
+                    raise NoPlan(str(unusable)) from unusable
+                return False
+            except EpisodeOver as over:
+                end(None, str(over))
+                raise
+            done = results == [True]
+            end(done)
+            return done
+
+    def _functions(self, depth: int, results: list[bool]) -> Functions:
+        """Return the functions that a plan's code calls. ``finish`` appends its argument to ``results``."""
+        carried_at_begin: list[str] = []
+
+        def achieve(step: str) -> bool:
+            """Try a subtask; decompose it if that fails."""
+            return self.achieve(step, depth + 1)
+
+        def begin() -> bool:
+            """Begin a group of steps."""
+            carried_at_begin.append(self._carried)
+            return True
+
+        def together(done: bool) -> bool:
+            """End the group. If it failed as a whole, nothing is handed on, whatever parts of it were achieved."""
+            carried_before = carried_at_begin.pop()
+            self._carried = self._carried if done else carried_before
+            return done
+
+        def finish(done: bool) -> None:
+            """Say whether the task is done."""
+            results.append(done)
+            raise CellOver(f"finish({done}) was called.")
+
+        return {"achieve": achieve, "begin": begin, "together": together, "finish": finish}
+
+    def _execute(self, subtask: str, depth: int) -> Subtask:
+        episode, first_step = self._episode, len(self._episode.steps)
+        task = Subtask(text=subtask, depth=depth, handed=handover(episode, self._carried))
+        claim = execute(episode, task, self._options, self._replies)
+        accepted = [step for step in episode.steps[first_step:] if step.observation.accepted]
+        if claim.done and episode.environment.handoff == "note":
+            self._carried = claim.note or self._carried
+        elif claim.done and accepted:
+            self._carried = f"agent.{accepted[-1].action} -> {accepted[-1].observation.text}"
+        return claim
+
+    def _scene(self, subtask: str) -> str:
+        """Return the scene. If executors hand on notes in this environment, add the other subtasks that have failed."""
+        scene = self._episode.environment.scene()
+        failed = [failed_subtask for failed_subtask in dict.fromkeys(self._failed) if failed_subtask != subtask]
+        if self._episode.environment.handoff != "note" or not failed:
+            return scene
+        return PROMPTS["adapt/failed"].render(scene=scene, failed=failed)
+
+    def _plan(self, scope: Scope, subtask: str, depth: int, note: str) -> Decomposition:
+        """Ask the planner to decompose a subtask. Raises UnusableReply if no reply is usable."""
+        environment, shown = self._episode.environment, self._episode.recall().demonstrations
+        system = PROMPTS["adapt/system"].system(
+            about=environment.about,
+            action_docs=action_docs_of(environment),
+            detailed=self._detailed,
+            demonstrations=shown.get(PLANNING_DETAILED if self._detailed else PLANNING) or shown.get(PLANNING, ""),
+        )
+        variables: dict[str, Any] = {
+            "scene": self._scene(subtask),
+            "subtask": subtask,
+            "informed": self._options.informed_planner,
+            "state": environment.state(),
+            "note": note,
+            "replies": self._replies,
+            "actions_per_reply": self._options.actions_per_reply,
+            "levels": self._max_depth - depth - 1,
+        }
+        prompt = PROMPTS["adapt/plan"]
+        return scope.ask(PLANNER_ROLE, prompt, read=read_decomposition, history=[system], **variables).value
+
+
+REFLECTOR = "reflector"
+REACT_REPLIES_IN = {"textcraft": 60}
+"""Number of ReAct's replies in certain environments (appendix A). In others: the replies of a subtask times d_max.
+
+For TextCraft, section 4.2 of the paper implies another number: d_max is 4, and 4 times 20 replies are 80.
+"""
+TEMPERATURE = 0.7
+"""Temperature in all rounds of Try Again but the first (appendix A)."""
+
+
+def react(episode: Episode, options: DepthOptions) -> None:
+    """Let the executor work alone on the whole task.
+
+    The executor gets as many replies as ADaPT could use at most in one branch, from the whole task to a smallest
+    subtask.
+    """
+    environment = episode.environment.name
+    replies = options.replies(environment) * options.max_depth(environment)
+    if options.iterations is None and options.d_max is None:
+        replies = REACT_REPLIES_IN.get(environment, replies)
+    execute(episode, whole_task(episode), options, replies)
+
+
+def plan_and_execute(episode: Episode, options: PlannedOptions) -> None:
+    """Make one plan, which is more detailed than ADaPT's, and execute each step. A failed step is not decomposed."""
+    recursion = Recursion(episode, options, 2, detailed=True)
+    recursion.decompose(episode.task.goal, 1)
+
+
+def try_again(episode: Episode, options: DepthOptions) -> None:
+    """Play up to d_max independent rounds. The best round counts."""
+    environment = episode.environment.name
+
+    def play(number: int) -> None:
+        sample = Sample(number, TEMPERATURE) if number else FIRST_SAMPLE
+        execute(episode, whole_task(episode), options, options.replies(environment), sample)
+
+    play_in_rounds(episode, options.max_depth(environment), play)
+
+
+def reflexion(episode: Episode, options: DepthOptions) -> None:
+    """Play up to d_max rounds. After each failed round, a lesson from it is added to the prompt of the later ones."""
+    environment = episode.environment.name
+    lessons: list[str] = []
+    first_cell = 0
+
+    def play(number: int) -> None:
+        nonlocal first_cell
+        if number:
+            lessons.extend(filter(None, [_lesson(episode, options, first_cell, lessons)]))
+            first_cell = len(episode.cells)
+        execute(episode, whole_task(episode), options, options.replies(environment), lessons=lessons)
+
+    play_in_rounds(episode, options.max_depth(environment), play)
+
+
+def _lesson(episode: Episode, options: DepthOptions, first_cell: int, lessons: Sequence[str]) -> str:
+    """Ask the reflector for a lesson from a failed round. Return "" if no reply is usable.
+
+    The round consists of the cells (pieces of code that were run as a unit) from number ``first_cell`` on.
+    """
+    with episode.frame("reflect") as frame:
+        return ask_or_empty(
+            frame.scope,
+            REFLECTOR,
+            PROMPTS["reflexion/reflect"],
+            about=episode.environment.about,
+            scene=episode.environment.scene(),
+            goal=episode.task.goal,
+            cells=episode.cells[first_cell:],
+            lessons=lessons,
+            replies=options.replies(episode.environment.name),
+            actions_per_reply=options.actions_per_reply,
+        )
+
+
+def _has_levels(options: DepthOptions, environment: Environment) -> bool:
+    """Return True if there may be more than one level of decomposition, or more than one round."""
+    return options.max_depth(environment.name) > 1
+
+
+_executor_method = partial(
+    Method,
+    streams=True,
+    spans=(Subtask,),
+    figures=(DecompositionFigures,),
+    templates=PROMPTS.files("adapt/*.j2", "executor/*.j2", "reflexion/*.j2"),
+)
+
+METHODS: Mapping[str, Method] = {
+    "adapt": _executor_method(
+        adapt,
+        AdaptOptions,
+        "execute first, decompose only what fails (ADaPT)",
+        (EXECUTOR, PLANNER_ROLE),
+        (*DEMONSTRATIONS, PLANNING),
+        {PLANNER_ROLE: _has_levels},
+    ),
+    "plan-and-execute": _executor_method(
+        plan_and_execute,
+        PlannedOptions,
+        "one detailed plan, each step executed",
+        (PLANNER_ROLE, EXECUTOR),
+        (*DEMONSTRATIONS, PLANNING_DETAILED, PLANNING),
+        fallback_demonstrations=(PLANNING,),
+    ),
+    "react": _executor_method(
+        react, DepthOptions, "ADaPT's executor alone, on the whole task", (EXECUTOR,), DEMONSTRATIONS
+    ),
+    "reflexion": _executor_method(
+        reflexion,
+        DepthOptions,
+        "rounds with a reflection between them",
+        (EXECUTOR, REFLECTOR),
+        DEMONSTRATIONS,
+        {REFLECTOR: _has_levels},
+    ),
+    "try-again": _executor_method(
+        try_again, DepthOptions, "separate rounds, the best counts", (EXECUTOR,), DEMONSTRATIONS
+    ),
+}

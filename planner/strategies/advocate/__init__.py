@@ -1,7 +1,312 @@
-"""Three methods that search: Devil's Advocate, and the baselines of its paper, Plan+Act and LATS.
+"""Three methods that search: Devil's Advocate, and two baselines of its paper, Plan+Act and LATS.
 
-- ``search`` has the three methods, their options and ``METHODS``.
+Each round makes a plan of subtasks and then searches for code that carries it out. A state of the search is a situation
+of the environment, and a branch is code that leads from one state to the next. Devil's Advocate keeps the branches that
+it may still try on a stack (section 3.3 and algorithm 1 of the paper). Plan+Act is the same search without
+alternatives. LATS grows a tree of sampled code, and continues where the evaluator's values are most promising.
+
 - ``round`` plays one round, which is one attempt at the task with one plan.
 - ``model_calls`` asks the models and reads their replies.
-- ``tree`` records the branches, which are the pieces of code that were tried, and computes the figures.
+- ``tree`` records the branches, and computes the figures.
 """
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import partial
+from math import inf, log, sqrt
+
+from pydantic import Field
+
+from planbook.envs import Environment
+from planbook.planner.episode import Episode
+from planbook.planner.prompts import PROMPTS
+from planbook.planner.roles import PLANNER_ROLE, Sample
+from planbook.planner.strategies.advocate.model_calls import EVALUATOR, SUMMARIZER, AdvocateOptions, normal_form
+from planbook.planner.strategies.advocate.round import AdvocateRound, play_rounds
+from planbook.planner.strategies.advocate.tree import Branch, BranchTried, PlanMade, SearchFigures, SearchState
+from planbook.planner.strategies.base import Method
+
+
+class DevilsAdvocateOptions(AdvocateOptions):
+    """The shared options, and the number of remedies before each action."""
+
+    remedies: int = Field(
+        default=2,
+        ge=0,
+        le=10,
+        description="Number of alternatives to ask for before each action; with 0, the method never turns back.",
+    )
+
+
+def devils_advocate(episode: Episode, options: DevilsAdvocateOptions) -> None:
+    """Plan and act. Before each action, ask for alternatives (remedies) to it.
+
+    If the action turns out not to fit its subtask, undo it and try an alternative. When none is left, plan again.
+    """
+    play_rounds(episode, options, lambda current: search_with_stack(current, options.remedies))
+
+
+def search_with_stack(advocate_round: AdvocateRound, remedies: int) -> None:
+    """Carry out the plan of a round. Return when no branch is left to try.
+
+    Raises EpisodeOver, or RoundOver with the option ``until_solved``, when the task is considered complete.
+
+    Each entry of the stack is a state with a branch to try there. Only the first entry has no branch. A state with
+    several entries has a checkpoint. A return to it makes the checkpoints of later states invalid. They are no longer
+    needed, since all entries of later states have been tried by then.
+    """
+    stack: list[tuple[SearchState, Branch | None]] = [(advocate_round.start, None)]
+    while stack:
+        state, branch = stack.pop()
+        if state is not advocate_round.current:
+            advocate_round.return_to(state)
+        if branch is not None:
+            after = try_branch(advocate_round, state, branch)
+            if after is None:
+                continue
+            state = after
+        if advocate_round.model_calls.task_done(state):
+            advocate_round.finish(state)
+        if advocate_round.model_calls.subtask_done(state):
+            state.subtask += 1
+        if state.subtask < len(advocate_round.model_calls.parts):
+            branches = advocate_round.propose_branches(state, remedies)
+            if len(branches) > 1:
+                advocate_round.mark(state)
+            stack += [(state, proposed) for proposed in reversed(branches)]
+
+
+def try_branch(advocate_round: AdvocateRound, state: SearchState, branch: Branch) -> SearchState | None:
+    """Run a branch. Return the state that it leads to, or None if it fails or does not fit its subtask."""
+    after = advocate_round.carry_out(state, branch)
+    if after is None:
+        return None
+    evaluation = advocate_round.model_calls.evaluation("align", state, branch.mapped or branch.code, after)
+    branch.history, branch.why = evaluation.effect, evaluation.reason
+    if not evaluation.value:
+        branch.fate = "turned back"
+        return None
+    advocate_round.keep(branch, after)
+    return after
+
+
+class PlanActOptions(AdvocateOptions):
+    """The shared options, and whether a plan is based on the earlier rounds."""
+
+    reflects: bool = Field(
+        default=True,
+        description="Base each plan after the first on the earlier rounds; false is the paper's Plan+Act without "
+        "reflection.",
+    )
+
+
+def plan_act(episode: Episode, options: PlanActOptions) -> None:
+    """Plan and act step by step. Plan again as soon as an action does not fit its subtask."""
+    play_rounds(episode, options, lambda current: search_with_stack(current, 0), reflects=options.reflects)
+
+
+class LatsOptions(AdvocateOptions):
+    """The shared options, and the width and length of a round's search."""
+
+    samples: int = Field(default=3, ge=1, le=10, description="Number of samples for a state; duplicates are dropped.")
+    expansions: int = Field(default=10, ge=1, le=1_000, description="Maximum number of states expanded in a round.")
+    exploration: float = Field(
+        default=1.0,
+        ge=0,
+        allow_inf_nan=False,
+        description="Weight of rarely visited states when the next one is chosen.",
+    )
+    temperature: float | None = Field(
+        default=None, ge=0, allow_inf_nan=False, description="Temperature of the samples; null is the planner's."
+    )
+
+
+def lats(episode: Episode, options: LatsOptions) -> None:
+    """Plan, and search a tree of sampled code. Plan again if the search does not complete the task."""
+    play_rounds(episode, options, lambda current: TreeSearch(current, options).search())
+
+
+DUPLICATE = "It took the same actions as another sample."
+
+
+@dataclass(eq=False)
+class SearchNode:
+    """A node of the search tree: a branch and the state that it led to."""
+
+    state: SearchState | None
+    """None if the branch failed, or took the same actions as an earlier sample."""
+    branch: Branch | None = None
+    """None for the root."""
+    parent: "SearchNode | None" = None
+    children: list["SearchNode"] = field(default_factory=list)
+    visits: int = 0
+    """Number of samples that were run at and below this node, without duplicates."""
+    total: float = 0.0
+    """Sum of the values of these samples, which are between 0 and 1. A failed sample has the value 0."""
+    closed: bool = False
+    """True if nothing is left to try from here."""
+
+    @property
+    def path(self) -> list["SearchNode"]:
+        """The nodes from the root to this one."""
+        return [*(self.parent.path if self.parent else []), self]
+
+    @property
+    def is_duplicate(self) -> bool:
+        """True if an earlier sample took exactly the same actions from the same state."""
+        siblings = self.parent.children if self.parent else [self]
+        earlier = [node.state.actions for node in siblings[: siblings.index(self)] if node.state]
+        return self.state is not None and bool(self.state.actions) and self.state.actions in earlier
+
+    def uct(self, exploration: float) -> float:
+        """Return the UCT value: the mean value plus a bonus for few visits."""
+        if not self.visits or not self.parent:
+            return inf
+        return self.total / self.visits + exploration * sqrt(log(self.parent.visits) / self.visits)
+
+
+class TreeSearch:
+    """The tree search of one round (LATS)."""
+
+    def __init__(self, advocate_round: AdvocateRound, options: LatsOptions) -> None:
+        self._round, self._options = advocate_round, options
+        self._root = SearchNode(advocate_round.start)
+        self._marked_path: list[SearchNode] = []
+        """The nodes, from the root on, whose states have a checkpoint that is still valid."""
+        advocate_round.model_calls.current_path_only = True
+
+    def search(self) -> None:
+        """Expand the most promising node repeatedly, until no node is open or the limit is reached.
+
+        Raises EpisodeOver, or RoundOver with the option ``until_solved``, when the task is considered complete.
+        """
+        if self._round.model_calls.task_done(self._round.start):
+            self._round.finish(self._round.start)
+        for _ in range(self._options.expansions):
+            chosen = self._select()
+            if chosen is None:
+                return
+            state = self._reach(chosen)
+            chosen.closed = state is None or not self._expand(chosen, state)
+
+    def _select(self) -> SearchNode | None:
+        """Descend from the root, at each level to the open child with the highest UCT value.
+
+        Return the leaf at the end, or None if all nodes are closed.
+        """
+        node = self._root
+        while node.children or node.closed:
+            open_children = [child for child in node.children if not child.closed]
+            if open_children:
+                node = max(open_children, key=lambda child: child.uct(self._options.exploration))
+            elif node.parent is None:
+                return None
+            else:
+                node.closed, node = True, node.parent
+        return node
+
+    def _reach(self, node: SearchNode) -> SearchState | None:
+        """Bring the environment back to the state of a node, and return the state.
+
+        Restore the last checkpoint on the node's path, and run the code after it again. Return None if that code fails.
+        """
+        if node.state is self._round.current:
+            return node.state
+        path = node.path
+        while self._marked_path[-1] not in path:
+            self._marked_path.pop()
+        last = self._marked_path[-1]
+        assert last.state is not None
+        state = last.state
+        self._round.return_to(state)
+        for path_node in path[path.index(last) + 1 :]:
+            assert path_node.branch is not None
+            assert path_node.state is not None
+            after = self._round.carry_out(state, path_node.branch)
+            if after is None:
+                path_node.closed = True
+                return None
+            state = path_node.state
+            state.update_page(after.page, after.report, after.scene)
+            self._round.keep(path_node.branch, state)
+            self._mark(path_node, state)
+        return node.state
+
+    def _mark(self, node: SearchNode, state: SearchState) -> None:
+        """Make a checkpoint of the current state, which is that of the node, unless it has one."""
+        if node not in self._marked_path:
+            self._round.mark(state)
+            self._marked_path.append(node)
+
+    def _expand(self, node: SearchNode, state: SearchState) -> bool:
+        """Ask for samples of code for a state, and try each of them. Return False if there is nothing to try."""
+        if self._round.model_calls.subtask_done(state):
+            state.subtask += 1
+        if state.subtask == len(self._round.model_calls.parts):
+            return False
+        self._mark(node, state)
+        for branch in self._samples(state):
+            if state is not self._round.current:
+                self._round.return_to(state)
+                del self._marked_path[self._marked_path.index(node) + 1 :]
+            node.children.append(SearchNode(None, branch, node))
+            self._simulate(node.children[-1], state)
+        return bool(node.children)
+
+    def _samples(self, state: SearchState) -> list[Branch]:
+        """Ask for independent samples of code for a state. Return a branch for each, without duplicates."""
+        count, branches = self._options.samples, dict[str, Branch]()
+        for sample in range(count):
+            number = self._round.number * count + sample
+            plan, _ = self._round.model_calls.ask_for_code(state, Sample(number, self._options.temperature))
+            if plan is not None and (code := normal_form(plan.code)) not in branches:
+                branches[code] = self._round.add_branch(state, sample, plan)
+        return list(branches.values())
+
+    def _simulate(self, node: SearchNode, before: SearchState) -> None:
+        """Run a sample, evaluate the state that it leads to, and update the values of the nodes on its path."""
+        assert node.branch is not None
+        branch, model_calls = node.branch, self._round.model_calls
+        node.state = self._round.carry_out(before, branch)
+        node.closed = node.state is None
+        if node.is_duplicate:
+            branch.fate, branch.why, node.closed, node.state = "turned back", DUPLICATE, True, None
+            return
+        value = 0.0
+        if node.state is not None:
+            evaluation = model_calls.evaluation("value", before, branch.mapped or branch.code, node.state)
+            branch.history, branch.why, value = evaluation.effect, evaluation.reason, evaluation.value
+            self._round.keep(branch, node.state)
+        for ancestor in node.path:
+            ancestor.visits, ancestor.total = ancestor.visits + 1, ancestor.total + value
+            if ancestor.branch is not None:
+                ancestor.branch.visits, ancestor.branch.value = ancestor.visits, ancestor.total / ancestor.visits
+        if node.state is not None and model_calls.task_done(node.state):
+            self._round.finish(node.state)
+
+
+def _asks_summarizer(options: AdvocateOptions, environment: Environment) -> bool:
+    """Return True if the summarizer is asked, which shortens long observations."""
+    return options.summarise_above is not None
+
+
+_search_method = partial(
+    Method,
+    roles=(PLANNER_ROLE, EVALUATOR, SUMMARIZER),
+    conditional_roles={SUMMARIZER: _asks_summarizer},
+    spans=(PlanMade, BranchTried),
+    figures=(SearchFigures,),
+    templates=PROMPTS.files("advocate/*.j2"),
+)
+
+METHODS: Mapping[str, Method] = {
+    "devils-advocate": _search_method(
+        devils_advocate,
+        DevilsAdvocateOptions,
+        "remedies before each action, turning back after a wrong one (Devil's Advocate)",
+    ),
+    "lats": _search_method(lats, LatsOptions, "tree search over sampled actions, valued by the evaluator (as LATS)"),
+    "plan-act": _search_method(
+        plan_act, PlanActOptions, "plan and act step by step; an action that does not fit ends the round (Plan+Act)"
+    ),
+}

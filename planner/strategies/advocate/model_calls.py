@@ -17,10 +17,10 @@ from planbook.planner.errors import NoPlan, UnusableReply
 from planbook.planner.frames import Frame
 from planbook.planner.models.types import Message
 from planbook.planner.prompts import PROMPTS
-from planbook.planner.roles import PLANNER_ROLE, Sample, as_text
+from planbook.planner.replies import as_plan, as_text
+from planbook.planner.roles import PLANNER_ROLE, Sample
 from planbook.planner.strategies.advocate.tree import SearchState, Tree
 from planbook.planner.strategies.base import Options
-from planbook.planner.thought import as_plan
 from planbook.planner.types import Plan
 from planbook.sandbox import Fault, parse
 

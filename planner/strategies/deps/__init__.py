@@ -1,11 +1,306 @@
-"""DEPS (describe, explain, plan and select), and the baselines of the DEPS paper.
+"""DEPS (describe, explain, plan and select; section 3 of the paper), and the baselines of the DEPS paper.
 
-DEPS and most of its baselines plan a list of goals, which are then reached one after the other. The other baselines
-write one program that acts.
+DEPS makes a plan, which is a list of goals, and pursues the goals until one fails. It describes the failure, lets a
+model explain it, and plans again. Some baselines do the same with a part left out: each is a ``DepsVariant``, or has no
+selector. The others name one goal at a time (Inner Monologue), or write a program that acts.
 
-- ``replanning`` has DEPS, its baselines, their options and ``METHODS``.
 - ``goals`` reads the goals of a plan.
 - ``text_matching`` finds the goal that is meant by a line which is not a valid call.
 - ``selectors`` choose the goal to try next, for example the nearest by a predicted number of time steps (its horizon).
 - ``pursuit`` reaches goals, each by one action or by a controller that takes several.
 """
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from typing import Any, NamedTuple
+
+from pydantic import Field, JsonValue
+
+from planbook.envs import Environment
+from planbook.planner.agent import ActionDocs, action_docs_of
+from planbook.planner.episode import Episode
+from planbook.planner.errors import NoPlan, UnusableReply
+from planbook.planner.models.types import Message
+from planbook.planner.prompts import PROMPTS, Prompt
+from planbook.planner.roles import PLANNER_ROLE
+from planbook.planner.scope import Scope
+from planbook.planner.strategies.base import Method, Options, ask_or_empty
+from planbook.planner.strategies.deps.goals import GoalPlan, collect, goal_docs
+from planbook.planner.strategies.deps.pursuit import (
+    CLAIM_AUTHOR,
+    CONTROLLER,
+    GoalFigures,
+    GoalTried,
+    Pursuit,
+    PursuitOptions,
+    PursuitResult,
+)
+from planbook.planner.strategies.deps.selectors import Selector, SelectorName, selector_of
+from planbook.sandbox import read_reply
+
+EXPLAINER = "explainer"
+DEMONSTRATION, EXPLAINED = "deps", "explained"
+LISTS, THOUGHTS, ASSERTIONS, POLICIES = "goals", "thoughts", "assertions", "policies"
+"""Names of demonstrations.
+
+``deps`` and ``explained`` are those for the planner and the explainer of DEPS. Baselines that list goals use ``goals``,
+or ``thoughts`` if they reason step by step. Baselines that write a program use ``policies``, or ``assertions`` if the
+program checks preconditions.
+"""
+REPLANS = 20
+"""Default for the maximum number of replans. The paper continues until the context is full (table 4)."""
+
+
+class ReplanningOptions(PursuitOptions):
+    """Options of methods that replan after a failure."""
+
+    rounds: int | None = Field(
+        default=None,
+        ge=0,
+        description=f"Maximum number of replans; null is {REPLANS}.",
+    )
+
+    def effective_values(self, environment: str) -> dict[str, JsonValue]:
+        """Map each option to its value, with the number of replans filled in."""
+        return {**super().effective_values(environment), "rounds": self.replans}
+
+    @property
+    def replans(self) -> int:
+        """The maximum number of replans."""
+        return REPLANS if self.rounds is None else self.rounds
+
+
+class DepsOptions(ReplanningOptions):
+    """Options of DEPS, the only method with a selector."""
+
+    selector: SelectorName | None = Field(
+        default=None,
+        description="The choice of the next goal; nearest is the oracle; null is horizon if goals were recorded, else "
+        "fixed.",
+    )
+
+
+class DepsVariant(NamedTuple):
+    """The prompts of DEPS or a baseline, and whether failures are explained."""
+
+    system: str
+    """The template of the system prompt."""
+    demonstration: str = LISTS
+    """The name of the demonstration in the system prompt."""
+    failure: str = "deps/failure"
+    """The template that describes a failure to the planner."""
+    explains: bool = False
+    """True if a model explains each failure."""
+
+
+DEPS = DepsVariant("deps/deps", DEMONSTRATION, "deps/description", explains=True)
+
+
+def deps(episode: Episode, options: DepsOptions) -> None:
+    """Plan, and pursue the nearest goals first. After a failure, plan again with its description and explanation."""
+    goals, seed = episode.environment.goals, f"{episode.settings.seed}/{episode.task.id}"
+    follow_plans(episode, DEPS, options, options.replans, selector_of(goals, options.selector, seed))
+
+
+def dep(episode: Episode, options: ReplanningOptions) -> None:
+    """Do the same as DEPS without a selector, so that the goals are taken in the plan's order."""
+    follow_plans(episode, DEPS, options, options.replans)
+
+
+def follow_plans(
+    episode: Episode, variant: DepsVariant, options: PursuitOptions, replans: int, selector: Selector | None = None
+) -> None:
+    """Plan and follow the plan, and plan again up to ``replans`` times. The whole conversation stays in the prompt.
+
+    A request without a usable reply counts as one of these plans. Raises NoPlan if it is the last one, or if a prompt
+    does not fit into the model's context. Raises EpisodeOver when the episode ends.
+    """
+    history: Sequence[Message] = [system_message(episode, variant.system, variant.demonstration)]
+    with episode.frame("plan") as frame:
+        pursuit = Pursuit(episode, frame.scope, options, selector)
+        prompt, variables = PROMPTS["deps/task"], task_variables(episode)
+        for left in reversed(range(replans + 1)):
+            explanation, description = "", ""
+            try:
+                plan, history = ask_for_plan(episode, frame.scope, prompt, history, variables)
+            except UnusableReply as unusable:
+                if not (left and unusable.conversation):
+                    raise NoPlan(str(unusable)) from unusable
+                history, description = unusable.conversation, PROMPTS["deps/no_plan"].render(problem=str(unusable))
+            else:
+                pursued = pursuit.follow(plan)
+                if not left and not (pursued.claim and plan.no_goals):  # no claim of success if lines name no goal
+                    episode.claim(pursued.claim, CLAIM_AUTHOR)
+                description = describe(episode, PROMPTS[variant.failure], pursued, plan.no_goals)
+                if left and variant.explains:
+                    explanation = explain(episode, frame.scope, history[-1].content, description)
+            prompt, goal = PROMPTS["deps/again"], episode.task.goal
+            variables = {"description": description, "explanation": explanation, "goal": goal, "left": left - 1}
+
+
+def ask_for_plan(
+    episode: Episode,
+    scope: Scope,
+    prompt: Prompt,
+    history: Sequence[Message],
+    variables: Mapping[str, Any],
+    read: Callable[[Episode, str, str], GoalPlan] = collect,
+) -> tuple[GoalPlan, Sequence[Message]]:
+    """Ask the planner. Return the goals that it names, and the conversation.
+
+    Raises UnusableReply if no reply can be read as a plan.
+    """
+    answer = scope.ask(PLANNER_ROLE, prompt, read=partial(read, episode, PLANNER_ROLE), history=history, **variables)
+    return answer.value, answer.history
+
+
+def describe(episode: Episode, prompt: Prompt, pursued: PursuitResult, no_goals: Sequence[str]) -> str:
+    """Return the description of a plan's result for the planner. No model is asked.
+
+    ``no_goals`` are the lines of the plan that could not be mapped to a goal.
+    """
+    variables = {"pursued": pursued, "state": episode.environment.state(), "no_goals": no_goals}
+    return prompt.render(**{name: variables[name] for name in prompt.variables})
+
+
+def explain(episode: Episode, scope: Scope, plan: str, description: str) -> str:
+    """Ask the explainer why a plan failed. Return "" if no reply is usable."""
+    shown = episode.recall().demonstrations.get(EXPLAINED, "")
+    variables = environment_variables(episode, goal_docs(episode.environment))
+    variables |= {"plan": plan, "description": description, "goal": episode.task.goal, "examples": shown}
+    return ask_or_empty(scope, EXPLAINER, PROMPTS["deps/explain"], **variables)
+
+
+def system_message(episode: Episode, template: str, demonstration: str, docs: ActionDocs | None = None) -> Message:
+    """Return the system message for the planner: its role, the environment, and the goals or actions it may use."""
+    variables = environment_variables(episode, docs or goal_docs(episode.environment))
+    shown = episode.recall().demonstrations.get(demonstration, "")
+    return PROMPTS[template].system(**variables, demonstrations=shown)
+
+
+def environment_variables(episode: Episode, docs: ActionDocs) -> dict[str, Any]:
+    """Return the prompt variables that describe the environment, its actions, and what was learned about it."""
+    return {"about": episode.environment.about, "action_docs": docs, "knowledge": episode.recall().text}
+
+
+def task_variables(episode: Episode) -> dict[str, Any]:
+    """Return the prompt variables that describe the task and the current situation."""
+    environment = episode.environment
+    return {"scene": environment.scene(), "state": environment.state(), "goal": episode.task.goal}
+
+
+ZERO_SHOT, CHAIN_OF_THOUGHT = DepsVariant("deps/zero_shot"), DepsVariant("deps/chain_of_thought", THOUGHTS)
+DONE_CLAIM_AUTHOR = "the planner's last word"
+_DONE = re.compile(r"\W*(?:DONE|FINISHED)\W*")
+
+
+def zero_shot(episode: Episode, options: PursuitOptions) -> None:
+    """Plan once, and follow the plan until a goal fails."""
+    follow_plans(episode, ZERO_SHOT, options, replans=0)
+
+
+def zero_shot_replan(episode: Episode, options: ReplanningOptions) -> None:
+    """Plan like ``zero_shot``, and plan again after each failure. The planner sees only the message of the failure."""
+    follow_plans(episode, ZERO_SHOT, options, options.replans)
+
+
+def chain_of_thought(episode: Episode, options: PursuitOptions) -> None:
+    """Plan once. The planner is asked to work out the state after each step of the plan."""
+    follow_plans(episode, CHAIN_OF_THOUGHT, options, replans=0)
+
+
+def inner_monologue(episode: Episode, options: PursuitOptions) -> None:
+    """Ask for one goal at a time, and report its result, until the planner declares the task done."""
+    history: Sequence[Message] = [system_message(episode, "deps/inner_monologue", LISTS)]
+    with episode.frame("plan") as frame:
+        pursuit = Pursuit(episode, frame.scope, options, None)
+        prompt, variables = PROMPTS["deps/task"], task_variables(episode)
+        for _ in range(episode.settings.actions):
+            try:
+                plan, history = ask_for_plan(episode, frame.scope, prompt, history, variables, _first_goal)
+            except UnusableReply as unusable:
+                raise NoPlan(str(unusable)) from unusable
+            if not plan.goals:
+                episode.claim(True, DONE_CLAIM_AUTHOR)
+                return
+            prompt = PROMPTS["deps/next"]
+            variables = {"pursued": pursuit.follow(plan), "state": episode.environment.state()}
+
+
+def _first_goal(episode: Episode, role: str, reply: str) -> GoalPlan:
+    """Return a plan with only the first goal of a reply, or with no goal if the reply declares the task done.
+
+    A reply that contains code never declares the task done. Raises ValueError if a reply has neither a goal nor a
+    declaration.
+    """
+    is_last = says_done(reply) and read_reply(reply).problem is not None
+    return GoalPlan(goals=() if is_last else collect(episode, role, reply).goals[:1])
+
+
+def says_done(reply: str) -> bool:
+    """Return True if a reply of Inner Monologue's planner ends with DONE or FINISHED."""
+    return _DONE.fullmatch(reply.strip().rpartition("\n")[2]) is not None
+
+
+def prog_prompt(episode: Episode, options: Options) -> None:
+    """Ask for one function that asserts the preconditions of each step, and run it."""
+    _run_program(episode, "deps/prog_prompt", ASSERTIONS)
+
+
+def code_as_policies(episode: Episode, options: Options) -> None:
+    """Ask for one program whose decisions depend on what it observes, and run it."""
+    _run_program(episode, "deps/code_as_policies", POLICIES)
+
+
+def _run_program(episode: Episode, template: str, demonstration: str) -> None:
+    message = system_message(episode, template, demonstration, action_docs_of(episode.environment))
+    with episode.frame("plan"):
+        episode.stream(PLANNER_ROLE, PROMPTS["deps/task"], history=[message], **task_variables(episode))
+
+
+def _needs_controller(options: Options, environment: Environment) -> bool:
+    """Return True if the environment's goals need a controller."""
+    return not environment.goals.direct
+
+
+def _replans(options: ReplanningOptions, environment: Environment) -> bool:
+    """Return True if the method may plan again. Only then are failures explained."""
+    return options.replans > 0
+
+
+_TEMPLATES = PROMPTS.files("deps/*.j2")
+_goal_method = partial(
+    Method,
+    roles=(PLANNER_ROLE, CONTROLLER),
+    conditional_roles={CONTROLLER: _needs_controller},
+    spans=(GoalTried,),
+    figures=(GoalFigures,),
+    templates=_TEMPLATES,
+)
+_explaining_method = partial(
+    _goal_method,
+    roles=(PLANNER_ROLE, EXPLAINER, CONTROLLER),
+    conditional_roles={CONTROLLER: _needs_controller, EXPLAINER: _replans},
+    demonstrations=(DEMONSTRATION, EXPLAINED),
+)
+_program_method = partial(Method, roles=(PLANNER_ROLE,), streams=True, templates=_TEMPLATES)
+
+METHODS: Mapping[str, Method] = {
+    "chain-of-thought": _goal_method(
+        chain_of_thought, PursuitOptions, "one plan, thought through step by step", demonstrations=(THOUGHTS,)
+    ),
+    "code-as-policies": _program_method(
+        code_as_policies, Options, "one program that decides by its observations", demonstrations=(POLICIES,)
+    ),
+    "dep": _explaining_method(dep, ReplanningOptions, "DEPS without its selector"),
+    "deps": _explaining_method(deps, DepsOptions, "goals of a plan, the nearest first; failures are explained"),
+    "inner-monologue": _goal_method(
+        inner_monologue, PursuitOptions, "one goal at a time, chosen by the result of the last", demonstrations=(LISTS,)
+    ),
+    "progprompt": _program_method(prog_prompt, Options, "one program with assertions", demonstrations=(ASSERTIONS,)),
+    "zero-shot": _goal_method(zero_shot, PursuitOptions, "one plan, never replanned", demonstrations=(LISTS,)),
+    "zero-shot-replan": _goal_method(
+        zero_shot_replan, ReplanningOptions, "goals, replanned on the bare failure", demonstrations=(LISTS,)
+    ),
+}

@@ -17,8 +17,8 @@ from planbook.planner.agent import AGENT, ActionDocs, action_doc, action_docs_of
 from planbook.planner.episode import Episode
 from planbook.planner.errors import CellOver
 from planbook.planner.frames import Frame, Functions
+from planbook.planner.replies import read_thought
 from planbook.planner.strategies.deps.text_matching import MAX_LINE, GoalMatcher
-from planbook.planner.thought import read_thought
 from planbook.planner.types import FeedbackKind, Record
 from planbook.sandbox import Fault, check, parse, read_reply
 

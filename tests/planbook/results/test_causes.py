@@ -2,7 +2,7 @@
 
 from planbook.envs import Task, Verdict
 from planbook.planner import Ending, Feedback, FeedbackKind, Outcome
-from planbook.planner.ending import NOT_JUDGED, Judgement, ending_of
+from planbook.planner.results import NOT_JUDGED, Judgement
 from planbook.results.summary import Summary, failure_lines, summarise
 from planbook.runs import Entry
 from planbook.terminal.episode import ending_text
@@ -23,7 +23,7 @@ def summary(ending: Ending) -> Summary:
 
 
 def test_an_episode_that_cannot_be_judged_is_reported_with_its_answer_and_not_counted() -> None:
-    ending = ending_of(ANSWERED, DONE, 3, used_up=False)
+    ending = ANSWERED.ending(DONE, 3, used_up=False)
     assert (ending.outcome, ending.cause) == (Outcome.FAILURE, NOT_JUDGED)
     assert described(ending) == "not judged here; answer: 42 (after 3 actions)"
     assert (summary(ending).solved, summary(ending).failures) == (0, {NOT_JUDGED: 1})
@@ -35,37 +35,37 @@ def test_an_episode_that_cannot_be_judged_is_reported_with_its_answer_and_not_co
 
 def test_an_episode_that_was_cut_off_has_failed_even_if_it_cannot_be_judged() -> None:
     stopped = (Feedback(kind=FeedbackKind.RAISED, text=""),)
-    assert ending_of(ANSWERED, stopped, 3, used_up=False).cause == "raised"
-    assert ending_of(ANSWERED, DONE, 3, used_up=True).cause == "out_of_budget"
+    assert ANSWERED.ending(stopped, 3, used_up=False).cause == "raised"
+    assert ANSWERED.ending(DONE, 3, used_up=True).cause == "out_of_budget"
 
 
 def test_an_episode_that_ended_unsolved_is_described_with_its_score() -> None:
-    ending = ending_of(Judgement(Verdict(False, 0.75)), DONE, 3, used_up=False)
+    ending = Judgement(Verdict(False, 0.75)).ending(DONE, 3, used_up=False)
     assert ending.cause == "done"
     assert described(ending) == "failure (the episode ended unsolved) after 3 actions, score 0.75"
     assert list(failure_lines(summary(ending))) == ["Not solved, by cause: the episode ended unsolved 1."]
-    assert "score" not in described(ending_of(Judgement(), DONE, 3, used_up=False))
+    assert "score" not in described(Judgement().ending(DONE, 3, used_up=False))
 
 
 def test_the_error_of_a_judge_is_the_reason_and_is_not_stored_with_the_verdict() -> None:
-    ending = ending_of(Judgement(Verdict(False, 0.0, "j.yaml:2: the assertion raised")), DONE, 3, used_up=False)
+    ending = Judgement(Verdict(False, 0.0, "j.yaml:2: the assertion raised")).ending(DONE, 3, used_up=False)
     assert described(ending) == "failure (j.yaml:2: the assertion raised) after 3 actions"
     assert ending.model_dump(mode="json")["verdict"] == {"solved": False, "score": 0.0}
     unfinished = (Feedback(kind=FeedbackKind.UNFINISHED, text=""),)
-    assert ending_of(Judgement(Verdict(False, 0.0, "why")), unfinished, 3, used_up=False).message == "why"
-    limited = ending_of(Judgement(ending.verdict), DONE, 3, used_up=True)
+    assert Judgement(Verdict(False, 0.0, "why")).ending(unfinished, 3, used_up=False).message == "why"
+    limited = Judgement(ending.verdict).ending(DONE, 3, used_up=True)
     assert (limited.cause, limited.message) == ("out_of_budget", "")
 
 
 def test_a_cause_that_says_the_same_as_the_outcome_is_not_repeated() -> None:
-    unjudged = ending_of(ANSWERED, DONE, 3, used_up=False)
+    unjudged = ANSWERED.ending(DONE, 3, used_up=False)
     assert ending_text(unjudged).plain == "not judged here after 3 actions, 0 error steps: answer: 42"
-    limited = ending_of(Judgement(), DONE, 3, used_up=True)
+    limited = Judgement().ending(DONE, 3, used_up=True)
     assert described(limited) == "out of budget after 3 actions"
     assert [(cause_of(ending), reason_of(ending)) for ending in (unjudged, limited)] == [
         ("", " (answer: 42)"),
         ("", ""),
     ]
-    assert ending_of(ANSWERED, (), 3, used_up=False).cause != unjudged.cause
-    unsolved = ending_of(Judgement(), DONE, 3, used_up=False)
+    assert ANSWERED.ending((), 3, used_up=False).cause != unjudged.cause
+    unsolved = Judgement().ending(DONE, 3, used_up=False)
     assert (cause_of(unsolved), reason_of(unsolved)) == ("the episode ended unsolved", " (the episode ended unsolved)")

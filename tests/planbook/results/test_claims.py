@@ -10,8 +10,8 @@ from planbook.commands.playing import play
 from planbook.config import Config
 from planbook.envs import Action, Observation, Selection
 from planbook.planner import Feedback, FeedbackKind, Step
-from planbook.planner.ending import Judgement, ending_of
-from planbook.planner.spans import Claim, instant_event
+from planbook.planner.journal import Claim, instant_event
+from planbook.planner.results import Judgement
 from planbook.results import read_folder, read_run
 from planbook.results.rows import TaskClaim
 from planbook.results.summary import ClaimCounts, Summary, claim_lines
@@ -126,7 +126,7 @@ def test_a_claim_about_a_task_that_nothing_can_judge_is_not_false(tmp_path: Path
     with closing(new_run(tmp_path / "run", "ask", planner="automanual", env="web")) as run:
         writer = EpisodeWriter(run, "task/0")
         writer.put(f"{writer.scope}/execute/0", "span", instant_event(Claim(done=True, by=WHOLE)))
-        ending = ending_of(Judgement(unjudged="answer: 7"), DONE, 1, used_up=False)
+        ending = Judgement(unjudged="answer: 7").ending(DONE, 1, used_up=False)
         writer.put(writer.path, "outcome", ending.model_dump(mode="json"))
         (row,) = read_run(run).episodes.values()
         assert (row.claim.claim, row.claim.is_false) == ("solved", False)

@@ -12,11 +12,11 @@ from hypothesis import strategies as st
 
 from planbook.planner import Body, EventKind, JournalFailed, MemoryJournal
 from planbook.planner.errors import GraphError
-from planbook.planner.graph.answers import shape_of
 from planbook.planner.graph.database import GraphDatabase
 from planbook.planner.graph.graph import Edge, Graph
 from planbook.planner.graph.hooking import FinishContext
 from planbook.planner.graph.node import EachLoop, GraphNode, IfBranch
+from planbook.planner.graph.shapes import shape_of
 from tests.planner.graph.graph_kit import ScriptedAnswers, chain, make_node, traverse, with_fields
 from tests.planner.killed_journal import KilledJournal
 from tests.planner.streaming_kit import untimed

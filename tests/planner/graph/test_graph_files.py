@@ -184,6 +184,11 @@ def test_a_file_that_expands_to_a_billion_values_is_refused() -> None:
          "4,000 values are stored; at most 400"),
         (["nodes: {a: {prompt: x}}", *(f"z{number}: 1" for number in range(8_000))], "there may be more faults"),
         (["nodes:", f"  a: {{prompt: x, store: {'a.' * 40_000}a}}"], "is not a path of the database"),
+        ([f"database: {{p: [{'1,' * 49_000}]}}"], "the file has more than 20,000 keys and values"),
+        (["nodes:", *(f"  n{number}: {{prompt: '{{{{ db.x{'.y' * 900} }}}}{number}'}}" for number in range(50))],
+         "this is nested too deeply"),
+        (["nodes:", "  a:", "    prompt: x", f"    expect: ['one of: {', '.join(f'c{n}' for n in range(4_000))}']",
+          f"    else: [{', '.join(['no'] * 14_000)}]"], "this does not fit `expect`: [0] must be one of: c0, c1"),
     ],
 )  # fmt: skip
 def test_a_large_file_is_checked_in_seconds(lines: list[str], fault: str) -> None:

@@ -7,11 +7,11 @@ import pytest
 
 from planbook.planner import MemoryJournal, UnusableReply
 from planbook.planner.errors import GraphError
-from planbook.planner.graph.answers import shape_of
 from planbook.planner.graph.database import GraphDatabase
 from planbook.planner.graph.file import graph_of, read_graph
 from planbook.planner.graph.graph import Graph
 from planbook.planner.graph.hooking import AfterQueryError, ComposeContext, FinishContext
+from planbook.planner.graph.shapes import shape_of
 from tests.planner.graph.graph_kit import ScriptedAnswers, chain, make_node, traverse, with_fields
 from tests.spanning import span_data
 

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from planbook.planner.graph.answers import shape_of
+from planbook.planner.graph.shapes import shape_of
 from tests.sandbox.fuzz.size import SECONDS, seconds_of
 
 

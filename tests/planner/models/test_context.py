@@ -8,9 +8,8 @@ from hypothesis import strategies as st
 
 from planbook.planner import Message, Sampling
 from planbook.planner.errors import ContextExceeded
-from planbook.planner.models.context import CLOSE, NAMED, OPEN, WHOLE, FittedPrompt, fit, prompt_block, prompt_limit
-from planbook.planner.models.tokens import estimate_prompt, estimate_tokens
-from planbook.planner.models.types import Speaker
+from planbook.planner.models.types import Speaker, estimate_prompt, estimate_tokens
+from planbook.planner.prompts import CLOSE, NAMED, OPEN, WHOLE, FittedPrompt, fit, prompt_block, prompt_limit
 
 WORDS = "word " * 100
 

@@ -14,7 +14,7 @@ from pydantic import ValidationError
 from planbook.planner import Sampling, Usage
 from planbook.planner.errors import ContextExceeded, EpisodeStopped, ModelRefused, ModelUnavailable
 from planbook.planner.models.openai_api import OpenAIModel
-from planbook.planner.models.tokens import estimated_usage
+from planbook.planner.models.types import estimated_usage
 from planbook.planner.models.waiting import MAX_TIMEOUT, Timeouts
 from tests.openai_server import CutStream, DelayedAnswer, Refusal, Server, serving
 from tests.piece_listener import PieceListener

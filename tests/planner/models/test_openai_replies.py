@@ -8,7 +8,7 @@ import pytest
 from planbook.planner import Message, Sampling, Usage
 from planbook.planner.errors import ModelUnavailable
 from planbook.planner.models.openai_replies import ReplyListener, read_stream
-from planbook.planner.models.tokens import estimated_usage
+from planbook.planner.models.types import estimated_usage
 from tests.openai_server import Completion, CutStream, Refusal, Server, serving
 from tests.piece_listener import PieceListener
 from tests.planner.models.local_server import ASK, TEXT, model

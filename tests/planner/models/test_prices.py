@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from planbook.planner import Usage
-from planbook.planner.models.tokens import BadPrices, Prices
+from planbook.planner.models.types import BadPrices, Prices
 
 MILLION = Usage(prompt=1_000_000, completion=1_000_000)
 

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from planbook.planner import Reply
-from planbook.planner.models.reasoning import ReasoningFilter, split_reasoning, without_reasoning
+from planbook.planner.replies import ReasoningFilter, split_reasoning, without_reasoning
 
 CODE = "```python\nprint('</think>')\n```"
 

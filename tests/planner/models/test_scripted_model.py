@@ -6,7 +6,7 @@ import pytest
 
 from planbook.planner import Message, Model, Sampling, ScriptedModel
 from planbook.planner.errors import ContextExceeded, ModelRefused
-from planbook.planner.models.tokens import estimated_usage
+from planbook.planner.models.types import estimated_usage
 from tests.piece_listener import PieceListener
 
 ASK = [Message(role="user", content="What now?")]

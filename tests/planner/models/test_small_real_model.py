@@ -8,7 +8,7 @@ import pytest
 from planbook.planner import Message, RecordedModel, Sampling
 from planbook.planner.errors import ContextExceeded
 from planbook.planner.models.openai_api import OpenAIModel
-from planbook.planner.models.tokens import estimate_prompt
+from planbook.planner.models.types import estimate_prompt
 from tests.piece_listener import PieceListener
 
 URL = os.environ.get("PLANBOOK_TEST_MODEL_URL", "")

@@ -7,6 +7,7 @@ certain fields. Graph files give it under ``expect:``.
 import json
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from itertools import starmap
@@ -17,8 +18,7 @@ from pydantic_core import SchemaValidator
 from pydantic_core import core_schema as schema
 
 from planbook.planner.graph.template_syntax import suggestion
-from planbook.planner.roles import as_json, as_text
-from planbook.planner.thought import as_plan
+from planbook.planner.replies import as_json, as_plan, as_text
 
 TEXT, CODE, YES_NO, NUMBER, WHOLE, ANY, CHOICE, FIELDS, EACH, LIST = (
     "text", "code", "yes/no", "number", "whole", "any", "one of", "fields", "each", "list",
@@ -31,6 +31,7 @@ _MARKS = "*_`\"'#> \t\r\n"
 _NUMBER = re.compile(r"[-+]?\d+(?:\.\d+)?(?![.,]?\w)")
 _YES_NO = re.compile(r"(yes|no)\b", re.IGNORECASE)
 _MAX_TEXT = 60
+_MAX_FAULTS = 100
 
 
 @dataclass(frozen=True)
@@ -69,14 +70,26 @@ class Shape:
             raise ValueError("; ".join(self._faults(error))) from None
 
     @cached_property
+    def _listed_choices(self) -> str:
+        return ", ".join(self.choices)
+
+    @cached_property
+    def _choices_by_length(self) -> Mapping[int, Mapping[str, str]]:
+        """The choices by their lengths. Each dict maps the choices of one length, in lower case, to themselves."""
+        by_length: dict[int, dict[str, str]] = {}
+        for choice in self.choices:
+            by_length.setdefault(len(choice.casefold()), {})[choice.casefold()] = choice
+        return by_length
+
+    @cached_property
     def _validator(self) -> SchemaValidator:
         return SchemaValidator(_schema_of(self))
 
     def _faults(self, error: ValidationError) -> Iterator[str]:
-        """Yield the faults as texts for the model. Unknown fields come first."""
+        """Yield the faults as texts for the model, at most ``_MAX_FAULTS``. Unknown fields come first."""
         unknown: dict[tuple[int | str, ...], list[str]] = {}
         other_faults: list[str] = []
-        for fault in error.errors():
+        for fault in error.errors(include_url=False, include_context=False)[:_MAX_FAULTS]:
             *parent, last = fault["loc"] or ("",)
             if fault["type"] == "extra_forbidden":
                 unknown.setdefault(tuple(parent), []).append(str(last))
@@ -105,7 +118,7 @@ class Shape:
         if self.inner is not None:
             inner_sketch = f"{self.inner.sketch()}, ..."
             return f"[{inner_sketch}]" if self.kind == LIST else f'{{"<name>": {inner_sketch}}}'
-        return _SKETCHES.get(self.kind) or f"<one of: {', '.join(self.choices)}>"
+        return _SKETCHES.get(self.kind) or f"<one of: {self._listed_choices}>"
 
     def part(self, path: str) -> "Shape":
         """Return the shape of the part at a dotted path. Raises KeyError with the first name that does not exist."""
@@ -204,7 +217,8 @@ def _scalar(shape: Shape, value: Any) -> JsonValue:
     elif isinstance(value, bool) and shape.kind == YES_NO:
         return "yes" if value else "no"
     elif isinstance(value, str) and value.strip():
-        return _READERS[shape.kind](shape, value)
+        with suppress(ValueError):  # the message for the model is made from the shape
+            return _READERS[shape.kind](shape, value)
     raise ValueError("it does not fit")
 
 
@@ -234,12 +248,13 @@ def _read_number(shape: Shape, text: str) -> JsonValue:
 
 
 def _read_choice(shape: Shape, text: str) -> JsonValue:
+    choices = shape._choices_by_length
     for answer in (text.casefold(), text.lstrip(_MARKS).casefold()):  # a choice may begin with a mark
-        for choice in sorted(shape.choices, key=len, reverse=True):
-            after = answer.removeprefix(choice.casefold())
-            if after != answer and not (after[:1].isalnum() or after[:1] == "_"):
+        for length in sorted(choices, reverse=True):
+            choice = choices[length].get(answer[:length])
+            if choice and not (answer[length : length + 1].isalnum() or answer[length : length + 1] == "_"):
                 return choice
-    raise ValueError(f"the answer must begin with one of: {', '.join(shape.choices)}; not with {text[:_MAX_TEXT]!r}")
+    raise ValueError(f"the answer must begin with one of: {shape._listed_choices}; not with {text[:_MAX_TEXT]!r}")
 
 
 _READERS: Mapping[str, Callable[[Shape, str], JsonValue]] = {

@@ -6,6 +6,12 @@
 - ``finish(FinishContext) -> None`` may change the database and the rest of the pass.
 
 Hooks of the first two kinds only read the database, since nodes may be asked concurrently.
+
+Your own hooks are named ``FILE.py:function``, with a path that is relative to the graph file. The hooks that come with
+planbook are in the modules of this package, and are named ``module.function``:
+
+- ``crafter``: the hooks of the Crafter agent's graph.
+- ``shopping``: the hooks of the shopping agent's graph.
 """
 
 import ast
@@ -22,7 +28,6 @@ from pydantic import JsonValue
 
 from planbook.envs import import_error
 from planbook.planner.errors import GraphError
-from planbook.planner.graph import hooks as shipped
 from planbook.planner.graph.database import GraphDatabase, add_history, current_step
 from planbook.planner.graph.graph import Graph
 from planbook.planner.graph.node import GraphNode
@@ -103,7 +108,7 @@ def find_hook(name: str, folder: Path) -> Callable[..., Any]:
             raise GraphError(f"{name}: {file} failed when it was run: {import_error(error)}") from error
         return hook
     module, _, function = name.rpartition(".")
-    return getattr(importlib.import_module(f"{shipped.__name__}.{module}"), function)  # type: ignore[no-any-return]
+    return getattr(importlib.import_module(f"{__name__}.{module}"), function)  # type: ignore[no-any-return]
 
 
 def hook_problem(name: str, folder: Path) -> str:
@@ -112,12 +117,12 @@ def hook_problem(name: str, folder: Path) -> str:
     if colon:
         return _file_problem(folder / file, file, function)
     module, dot, function = name.rpartition(".")
-    names = [module_info.name for module_info in pkgutil.iter_modules(shipped.__path__)]
+    names = [module_info.name for module_info in pkgutil.iter_modules(__path__)]
     if not dot or module not in names:
         known = ", ".join(sorted(names)) or "none"
         advice = f"Write FILE.py:function, or MODULE.function with one of the modules: {known}"
         return f"there is no hook {name}{suggestion(module, names)} {advice}"
-    return _missing(name, function, _functions(vars(importlib.import_module(f"{shipped.__name__}.{module}"))))
+    return _missing(name, function, _functions(vars(importlib.import_module(f"{__name__}.{module}"))))
 
 
 def _functions(members: Mapping[str, Any]) -> list[str]:

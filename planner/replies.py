@@ -1,0 +1,285 @@
+"""Read the reply of a model: a text, a plan or JSON. The model's reasoning is separated from the reply first.
+
+A plan is code, with a text before it. The AutoManual paper (section 3.2) asks for certain segments of this text, such
+as the understanding of the situation and the plan in words.
+
+Open models write their reasoning at the beginning of the reply, between ``<think>`` and ``</think>``. Some servers
+remove the opening tag. In this case, all text before ``</think>`` is reasoning, unless that tag is in a code block. The
+reasoning is stored, but it is never read as a plan.
+"""
+
+import json
+import re
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from functools import partial
+from typing import Any
+
+from pydantic import JsonValue
+
+from planbook.planner.models.types import OnText, Reply
+from planbook.planner.types import Plan, Thought
+from planbook.sandbox import Fault, only_defines, parse, read_reply
+
+
+def as_text(text: str) -> str:
+    """Return the reply, stripped. Raises ValueError if it is empty."""
+    if not text.strip():
+        raise ValueError("the reply is empty")
+    return text.strip()
+
+
+# Plans, and the segments of the text before the code.
+
+RULE_ID = re.compile(r"\brule_\d+\b", re.ASCII | re.IGNORECASE)
+SEGMENTS = {
+    "understanding": "understanding",
+    "mistake": "mistakes",
+    "rule": "rules",
+    "plan": "plan",
+    "code": "code",
+}
+"""Maps words in headings to the segments that they begin. The first of these words in a heading counts."""
+_SEGMENT = re.compile(rf"\b({'|'.join(SEGMENTS)})s?\b", re.IGNORECASE)
+_NUMBER = re.compile(r"\d{1,2}[.)]\s*")
+_MARKS = "#*_` \t"
+
+
+def as_plan(text: str) -> Plan:
+    """Return the plan in a reply: the text before the code, and the code. Raises ValueError if no code can be run."""
+    reply = read_reply(text)
+    if reply.problem is not None:
+        raise ValueError(str(reply.problem))
+    if not _does_something(reply.code):
+        raise ValueError(
+            "the code only defines functions; nothing in it is carried out. Write the steps that call them, too."
+        )
+    return Plan(thought=read_thought(reply.before), code=reply.code)
+
+
+def read_thought(text: str) -> Thought:
+    """Return the text before the code, with its segments. Missing segments are empty."""
+    segments: dict[str, str] = {}
+    for segment, body in _segments(text):
+        segments[segment] = f"{segments.get(segment, '')}\n{body}".strip()
+    segments.pop("code", None)
+    rule_ids = tuple(dict.fromkeys(map(str.lower, RULE_ID.findall(segments.get("rules", "")))))
+    return Thought(text=_without_last_heading(text), rule_ids=rule_ids, **segments)
+
+
+def _segments(text: str) -> Iterator[tuple[str, str]]:
+    segment, body = "understanding", list[str]()
+    for line in text.splitlines():
+        heading = _heading(line)
+        if heading and (named := _SEGMENT.search(heading[0])):
+            yield segment, "\n".join(body)
+            segment, body = SEGMENTS[named[1].lower()], [heading[1]] if heading[1] else []
+        else:
+            body.append(line)
+    yield segment, "\n".join(body)
+
+
+def _without_last_heading(text: str) -> str:
+    """Return the text without its last line if that line is the heading of the code."""
+    lines = text.rstrip().splitlines()
+    heading = _heading(lines[-1]) if lines else None
+    return "\n".join(lines[:-1] if heading and not heading[1] else lines).strip()
+
+
+def _heading(line: str) -> tuple[str, str] | None:
+    """Return the words of a heading and the text after its colon, or None if the line is not a heading.
+
+    A line that is marked as a heading (``### Plan``, ``**2. Plan:**``) is always one. A plain line, or one with text
+    after the colon, is a heading only if its words are exactly the name of a segment: ``2. Plan``, ``Rules: rule_3``.
+    """
+    stripped = line.strip()
+    before, _, rest = stripped.partition(":")
+    words = _NUMBER.sub("", before.strip(_MARKS), count=1).strip(_MARKS)
+    rest = rest.lstrip(_MARKS)
+    if line[:4].isspace() or not words[:1].isalpha() or "*" in words or "#" in words:
+        return None
+    if stripped.startswith(("#", "**", "__")) and not rest:
+        return words, ""
+    return (words, rest) if _SEGMENT.fullmatch(words) else None
+
+
+def _does_something(code: str) -> bool:
+    """Return True if at least one statement is more than an import, a definition or a no-op."""
+    tree = parse(code)
+    return isinstance(tree, Fault) or not only_defines(tree)
+
+
+# JSON, which is parsed and never repaired.
+
+_MAX_BRACKETS = 10_000
+"""Maximum number of brackets that are tried as the beginning of a JSON value."""
+_FIRST_KEY = re.compile(r'[\s\[{]*+"(?:[^"\\]|\\.)*+"\s*+')
+"""Matches a JSON value up to its first key. If no colon follows, it may be prose, such as ``Begin with {".``"""
+_FENCE = re.compile(r"^[ \t]*+(`{3,}+)([^`\n]*+)\n", re.MULTILINE)
+_KINDS: Mapping[type | None, tuple[str, str]] = {
+    dict: ("{", "an object in braces, {...}"),
+    list: ("[", "a list in brackets, [...]"),
+    None: ("{[", "a value"),
+}
+"""Maps each kind of JSON value to the brackets that it may begin with, and to its name in messages."""
+
+
+def as_json(text: str, kind: type | None = None) -> JsonValue:
+    """Return the last JSON value of a kind in a reply, preferably from a code fence.
+
+    Raises ValueError if there is none.
+    """
+    text = as_text(text)
+    problems: list[tuple[int, str]] = []
+    fenced = (_only_value(block, problems) for block in _fenced_blocks(text))
+    candidates = [value for values in fenced for value in values if kind is None or isinstance(value, kind)]
+    candidates = candidates or (_only_value(text, problems) if kind is None else [])
+    openers, name = _KINDS[kind]
+    candidates = candidates or _values_in_prose(text, openers, problems)
+    if candidates:
+        return candidates[-1]
+    reason = f": {max(problems)[1]}" if problems else ""
+    raise ValueError(f"there is no JSON in the reply that can be read as {name}{reason}")
+
+
+def _fenced_blocks(text: str) -> Iterator[str]:
+    """Yield the contents of code blocks whose language is JSON or not given.
+
+    If a fence is never closed, fences of its length are not searched for again.
+    """
+    unclosed, at = set[str](), 0
+    while fence := _FENCE.search(text, at):
+        at = fence.end()
+        if fence[1] in unclosed:
+            continue
+        if end := re.compile(rf"\n[ \t]*+{fence[1]}[ \t]*+$", re.MULTILINE).search(text, at - 1):
+            if fence[2].strip().lower() in ("", "json"):
+                yield text[at : end.start()]
+            at = end.end()
+        else:
+            unclosed.add(fence[1])
+
+
+def _only_value(text: str, problems: list[tuple[int, str]]) -> list[JsonValue]:
+    try:
+        value, end = _decode(text, len(text) - len(text.lstrip()))
+    except _Unreadable as error:
+        problems.append(error.args)
+        return []
+    if rest := text[end:].strip():
+        problems.append((end, f"there is text after the value: {rest[:40]!r}"))
+        return []
+    return [value]
+
+
+def _values_in_prose(text: str, openers: str, problems: list[tuple[int, str]]) -> list[JsonValue]:
+    """Return the JSON values that are surrounded by prose. If one is faulty, the search continues after the fault."""
+    values: list[JsonValue] = []
+    opener, place = re.compile(f"[{re.escape(openers)}]"), 0
+    for _ in range(_MAX_BRACKETS):
+        if not (match := opener.search(text, place)):
+            break
+        try:
+            value, place = _decode(text, match.start())
+            values.append(value)
+        except _Unreadable as error:
+            problems.append(error.args)
+            place = max(match.end(), error.args[0])
+    return values
+
+
+class _Unreadable(ValueError):
+    """JSON that cannot be read. Its arguments are the position at which to continue the search, and the reason."""
+
+
+def _decode(text: str, start: int) -> tuple[JsonValue, int]:
+    """Return the JSON value that begins at ``start``, and the position of its end."""
+    faults: list[str] = []
+    decoder = json.JSONDecoder(object_pairs_hook=partial(_unique_keys, faults), parse_constant=partial(_refuse, faults))
+    try:
+        value, end = decoder.raw_decode(text, start)
+    except json.JSONDecodeError as error:
+        place = repr(text[error.pos : error.pos + 30]) if error.pos < len(text) else "the end of the text"
+        is_open = error.msg.startswith("Unterminated string")  # the string then holds everything that follows
+        is_prose = error.msg.startswith("Expecting ':'") and _FIRST_KEY.fullmatch(text, start, error.pos)
+        reason = f"{error.msg.removesuffix(' at')} at {place}"
+        after_quote = text.find('"', start) + 1
+        raise _Unreadable(len(text) if is_open else after_quote if is_prose else error.pos, reason) from error
+    except RecursionError:
+        raise _Unreadable(len(text), "it is nested too deeply") from None
+    if faults:
+        raise _Unreadable(end, faults[0])
+    return value, end
+
+
+def _unique_keys(faults: list[str], pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    if repeated := sorted(key for key, times in Counter(key for key, _ in pairs).items() if times > 1):
+        faults.append(f"the key {repeated[0]!r} appears twice in one object")
+    return dict(pairs)
+
+
+def _refuse(faults: list[str], name: str) -> None:
+    faults.append(f"{name} is not a JSON number")
+
+
+# Reasoning.
+
+_OPEN = re.compile(r"\s*<think(?:ing)?>", re.IGNORECASE)
+_CLOSE = re.compile(r"</think(?:ing)?>", re.IGNORECASE)
+_CLOSE_ALONE = re.compile(r"^[ \t]*</think(?:ing)?>", re.IGNORECASE | re.MULTILINE)
+_FENCE_MARK = re.compile(r"^\s*(?:```|~~~)", re.MULTILINE)
+_TAGS = ("<think>", "<thinking>")
+
+
+def split_reasoning(text: str) -> tuple[str, str]:
+    """Return the reasoning at the beginning of a text, and the text after it, which is empty if a tag is not closed."""
+    reasoning, rest = _tagged_blocks(text)
+    closed = _CLOSE_ALONE.search(text) if rest == text else None
+    if closed and len(_FENCE_MARK.findall(text, 0, closed.start())) % 2 == 0:
+        reasoning, rest = text[: closed.start()], text[closed.end() :]
+    return reasoning, rest
+
+
+def _tagged_blocks(text: str) -> tuple[str, str]:
+    """Return the text inside the tagged blocks at the beginning, and the text after them."""
+    reasoning: list[str] = []
+    while opened := _OPEN.match(text):
+        closed = _CLOSE.search(text, opened.end())
+        end, rest = (closed.start(), closed.end()) if closed else (len(text), len(text))
+        reasoning.append(text[opened.end() : end])
+        text = text[rest:]
+    return "\n".join(reasoning), text
+
+
+def without_reasoning(reply: Reply) -> Reply:
+    """Return the reply with the reasoning moved from its text to its field ``reasoning``."""
+    reasoning, text = split_reasoning(reply.text)
+    if text == reply.text:
+        return reply
+    return reply.model_copy(update={"text": text, "reasoning": f"{reply.reasoning}{reasoning}"})
+
+
+class ReasoningFilter:
+    """Takes the pieces of a reply, and passes on the text after the reasoning.
+
+    If the server has removed the opening tag, reasoning cannot be recognised before its end, and is passed on as well.
+    """
+
+    def __init__(self, on_text: OnText) -> None:
+        self._on_text, self._buffer, self._passes = on_text, "", False
+
+    def __call__(self, piece: str) -> bool:
+        """Pass the piece on, or keep it while it may be reasoning. Return False to stop the reply."""
+        if self._passes:
+            return self._on_text(piece)
+        self._buffer += piece
+        while opened := _OPEN.match(self._buffer):
+            closed = _CLOSE.search(self._buffer, opened.end())
+            if closed is None:  # the end may be the beginning of the closing tag
+                self._buffer = opened[0] + self._buffer[opened.end() :][-len("</thinking>") :]
+                return True
+            self._buffer = self._buffer[closed.end() :]
+        if any(tag.startswith(self._buffer.lstrip().lower()) for tag in _TAGS):
+            return True
+        self._passes = True
+        return self._on_text(self._buffer)
