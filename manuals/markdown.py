@@ -286,10 +286,11 @@ def _parts(text: str) -> Iterator[_Part]:
     if not heads or lines[first].level != 1 or _prose(lines[:first]):
         raise ValueError("line 1: a manual begins with its title, '# TITLE'")
     for head, next_head in zip(heads, [*heads[1:], len(lines)], strict=True):
-        line, level = lines[head].text.strip(), lines[head].level
-        if not line[level:].strip():
-            raise ValueError(f"line {lines[head].number}: a heading without a title")
-        yield _Part(lines[head].number, level, line[level:].strip(), lines[head + 1 : next_head])
+        heading = lines[head]
+        title = heading.text.strip()[heading.level :].strip()
+        if not title:
+            raise ValueError(f"line {heading.number}: a heading without a title")
+        yield _Part(heading.number, heading.level, title, lines[head + 1 : next_head])
 
 
 def _marks_gap(piece: Piece) -> bool:

@@ -248,7 +248,7 @@ class History(Learned):
     def record(self, change: RuleChange) -> "History":
         """Return the history with this change added. Raises BadHistory if it was made for a different book."""
         change.apply_to(self.book)
-        return self._with(Applied(change=change))
+        return self.model_copy(update={"entries": (*self.entries, Applied(change=change))})
 
     def undo(self, entry: int) -> "History":
         """Return the history with an entry and all later entries undone. An undo can itself be undone.
@@ -260,7 +260,7 @@ class History(Learned):
         before, current = self._states([entry - 1, len(self.entries)])
         if before.active == current.active:
             raise BadHistory(f"undoing change {entry} changes nothing: the rules are as they were before it")
-        return self._with(Undone(entry=entry))
+        return self.model_copy(update={"entries": (*self.entries, Undone(entry=entry))})
 
     def diff(self, first: int, last: int) -> str:
         """Return unified diffs of the rules that differ between two states. Raises BadHistory for an unknown state."""
@@ -273,9 +273,6 @@ class History(Learned):
     def log(self) -> list[str]:
         """Return one line of text for each entry."""
         return [f"{number:>4}  {_describe_entry(entry)}" for number, entry in enumerate(self.entries, start=1)]
-
-    def _with(self, entry: Entry) -> "History":
-        return self.model_copy(update={"entries": (*self.entries, entry)})
 
     def _states(self, numbers: list[int]) -> list[RuleBook]:
         books = states(self.initial, self.entries)

@@ -11,13 +11,7 @@ from typing import TYPE_CHECKING
 from planbook import lazy_getattr
 
 if TYPE_CHECKING:
-    from planbook.store.store import (
-        EpisodeJournal,
-        Store,
-        Watch,
-        create_schema,
-        recorded_location,
-    )
+    from planbook.store.store import EpisodeJournal, Store, Watch, create_schema, recorded_location
     from planbook.store.tables import (
         LONG_TEXT,
         RESTART,

@@ -100,9 +100,10 @@ class RequestListener:
 
     def _handle_requests(self) -> None:
         with suppress(BadRun):  # if the database is lost, the episodes end at their next event
-            for body in read_requests(self._run.store)[self._handled :]:
+            requests: list[Any] = [*self._run.store.events(SCOPE, "control")]
+            for request in requests[self._handled :]:
                 self._handled += 1
-                self._handle(body["do"], body.get(RUNNING, ""))
+                self._handle(request.body["do"], request.body.get(RUNNING, ""))
             if self._is_played and not self.switches.stopped and not self._is_played():
                 self.abandoned = True
                 self.switches.stop()
@@ -128,11 +129,6 @@ class RequestListener:
         """Tell the leader which calls keep this process from stopping. What it logs itself, the user may not see."""
         for call in running_calls(threading.enumerate()):
             append_event(self._run.store, SCOPE, "control", {"do": "stop", RUNNING: call})
-
-
-def read_requests(store: Store) -> list[Any]:
-    """Return the bodies of all requests in a store, in order."""
-    return [event.body for event in store.events(SCOPE, "control")]
 
 
 def count_handled_requests(store: Store) -> int:
