@@ -1,7 +1,7 @@
 """What runs of `planbook build` have learned, and the memory with which other runs use it.
 
 The knowledge of a run of `planbook build` has a state after each episode. A group is a set of task types that share
-their rules, and has a state of its own. Users can undo changes to the rules. Undos are recorded as events, and applied
+their rules, and has a separate state. Users can undo changes to the rules. Undos are recorded as events, and applied
 whenever a state is read.
 
 A memory gives planners the knowledge of such a run, or the knowledge in the files of a library.

@@ -28,7 +28,9 @@ TRIES = 20
 """Maximum number of attempts to write an event while other processes write events of the same kind."""
 Request = Literal["pause", "go on", "stop"]
 RUNNING = "running"
-"""Key in a "stop" with which a worker in another process replies: the call that keeps the worker from stopping."""
+"""Key in an event whose value is the call that keeps a worker in another process from stopping.
+
+Such an event is the worker's reply to a "stop", not a request."""
 
 
 class Switches:
@@ -110,14 +112,13 @@ class RequestListener:
 
     def _handle(self, request: Request, running: str) -> None:
         switches = self.switches
-        if request == "stop":
-            is_first = not switches.stopped  # otherwise, this process made the request
-            self.stopped = self.stopped or is_first
+        if running and not self._is_played:
+            LOG.warning(STILL_RUNNING, running)
+        elif request == "stop" and not running and not switches.stopped:  # else, this process made the request
+            self.stopped = True
             switches.stop()
-            if self._is_played and is_first:
+            if self._is_played:
                 self._report_running_calls()
-            elif running and not self._is_played:
-                LOG.warning(STILL_RUNNING, running)
         elif request == "pause" and not switches.paused:
             switches.pause()
             self._stop_clock()
