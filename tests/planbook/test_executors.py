@@ -132,7 +132,7 @@ def test_ctrl_c_names_the_action_that_is_running_in_another_process(tmp_path: Pa
     if executor == "ray":
         pytest.importorskip("ray")
     driver = start(command(tmp_path, "--executor", executor, *TASKS, pause=2))
-    wait_until(lambda: count(tmp_path / "run", "act"))
+    wait_until(lambda: count(tmp_path / "run", "act"), 150)  # Ray starts slowly
     os.killpg(driver.pid, signal.SIGINT)
     printed, _ = driver.communicate(timeout=60)
     assert driver.returncode == 130, printed
