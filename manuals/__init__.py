@@ -3,14 +3,12 @@
 The folders in this package are the shipped library. There is one for each environment, with procedures, demonstrations
 and the knowledge with which ``planbook build`` begins.
 
-- ``formulator``: asks a model to arrange rules into the sections of a manual.
-- ``manual``: the structure of a manual, that is, its sections and the ids of the rules in them.
-- ``markdown``: writes a manual as Markdown, reads it back, and shortens it.
+- ``formulator``: asks a model to arrange rules into the sections of a manual, and shortens manuals.
+- ``markdown``: the structure of a manual (sections with the ids of rules); writes it as Markdown, and reads it back.
 - ``coverage``: finds task types without rules, and rules that nobody cites.
-- ``knowledge``: reads and writes everything that was learned, as files of a library.
+- ``knowledge``: reads and writes everything that was learned, as files of a library, and reads the knowledge with which
+  a run of ``planbook build`` begins.
 - ``library``: reads procedures, and the demonstrations that models are shown.
-- ``start``: reads the knowledge with which a run of ``planbook build`` begins.
-- ``errors``: the exceptions.
 """
 
 if __name__ == "manuals":
@@ -22,21 +20,29 @@ from planbook import lazy_getattr
 
 if TYPE_CHECKING:
     from planbook.manuals.coverage import Coverage, coverage_table, goals_of, measure_coverage
-    from planbook.manuals.errors import ManualsError
-    from planbook.manuals.formulator import PROMPTS, formulate
-    from planbook.manuals.knowledge import MANUAL_FILE, read_knowledge, replace_files, standalone_code, write_knowledge
+    from planbook.manuals.formulator import PROMPTS, formulate, shorten
+    from planbook.manuals.knowledge import (
+        MANUAL_FILE,
+        Start,
+        default_starts,
+        read_knowledge,
+        read_start,
+        replace_files,
+        standalone_code,
+        types_to_build_on,
+        write_knowledge,
+    )
     from planbook.manuals.library import (
         DEMONSTRATIONS_FOLDER,
         SHIPPED,
         TYPES_FILE,
         DemonstratingMemory,
+        ManualsError,
         ProcedureLibrary,
         existing_demonstrations,
         module_procedures,
     )
-    from planbook.manuals.manual import Manual, Section
-    from planbook.manuals.markdown import excerpt, parse, render, shorten
-    from planbook.manuals.start import Start, default_starts, read_start, types_to_build_on
+    from planbook.manuals.markdown import Manual, Section, excerpt, parse, render
 else:
     __getattr__ = lazy_getattr(__name__)
 

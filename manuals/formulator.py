@@ -1,24 +1,34 @@
-"""The formulator (AutoManual, section 3.4): a model that turns rules into a manual to be read from beginning to end.
+"""Write a manual from rules (AutoManual, section 3.4), and shorten a manual that is too long for its reader.
 
-In the paper, the formulator writes every rule again, including its code, so it can change or forget parts of a rule.
-Here it writes only an outline: titles, some prose, and the ids of the rules in each section.
-``planbook.manuals.markdown`` then inserts the rules. So no rule is missing, and the text and code of the rules are
-unchanged.
+The formulator is a model that arranges rules into a manual to be read from beginning to end. In the paper, it writes
+every rule again, including its code, so it can change or forget parts of a rule. Here it writes only an outline:
+titles, some prose, and the ids of the rules in each section. ``planbook.manuals.markdown`` then inserts the rules. So
+no rule is missing, and the text and code of the rules are unchanged.
 """
 
 import re
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from itertools import chain
 from pathlib import Path
 
 from pydantic import BaseModel, ValidationError
 
 from planbook.envs import Environment
-from planbook.manuals.errors import BadManual
-from planbook.manuals.manual import Manual, Piece, Section, error_message, heading_level, pieces, placement_faults
-from planbook.manuals.markdown import render_rule
+from planbook.manuals.library import ManualsError
+from planbook.manuals.markdown import (
+    BadManual,
+    Manual,
+    Piece,
+    Section,
+    error_message,
+    pieces,
+    placement_faults,
+    render,
+    render_rule,
+)
 from planbook.planner import PROMPTS as PLANNER_PROMPTS
 from planbook.planner import Message, Prompts, Scope, action_docs, estimate_tokens
-from planbook.rules import Rule, citations
+from planbook.rules import Rule, RuleType, citations
 
 _WRAPPED = re.compile(r"^(`{3,})(?:markdown|md)[ \t]*\n(.*)^\1[ \t]*$", re.DOTALL | re.MULTILINE | re.IGNORECASE)
 _RULES = re.compile(r"[\s>*_+#-]*rules?\b(?P<more>[^:\d]{0,30})(?::(?P<rest>.*))?", re.IGNORECASE)
@@ -47,7 +57,7 @@ def read_outline(text: str, ids: Collection[str]) -> Manual:
 
 
 def _build_manual(parts: Sequence[Sequence[Piece]]) -> Manual:
-    if not parts or heading_level(parts[0][0].text) != 1:
+    if not parts or parts[0][0].level != 1:
         raise ValueError("the outline has no title: one line that begins with '# ', above the first '## '")
     title, *overview = parts[0]
     sections = [_section(part) for part in parts[1:]]
@@ -65,19 +75,15 @@ def _parts(reply: Sequence[Piece]) -> Iterator[list[Piece]]:
 
     Everything before the last title is dropped, since it is the model's own notes.
     """
-    titles = [index for index, piece in enumerate(reply) if _level(piece) == 1]
+    titles = [index for index, piece in enumerate(reply) if piece.level == 1]
     part: list[Piece] = []
     for piece in reply[titles[-1] if titles else len(reply) :]:
-        if part and _level(piece) == 2:
+        if part and piece.level == 2:
             yield part
             part = []
         part.append(piece)
     if part:
         yield part
-
-
-def _level(piece: Piece) -> int:
-    return heading_level(piece.text) if piece.info is None else 0
 
 
 def _heading(piece: Piece) -> str:
@@ -125,7 +131,7 @@ def _first_ids(text: str) -> Sequence[str]:
 
 
 def _prose(group: Sequence[Piece]) -> str:
-    return "\n".join(f"**{_heading(piece)}**" if _level(piece) else piece.text for piece in group).strip()
+    return "\n".join(f"**{_heading(piece)}**" if piece.level else piece.text for piece in group).strip()
 
 
 def _faults(manual: Manual, ids: Collection[str]) -> Iterator[str]:
@@ -156,7 +162,7 @@ def formulate(
     """Ask for a manual in which each rule is in exactly one section.
 
     ``tokens`` is the desired length of the whole manual. The formulator is only told how many words of prose it may
-    write; ``planbook.manuals.markdown.shorten`` enforces the limit. Raises BadManual if there are no rules,
+    write; ``shorten`` enforces the limit. Raises BadManual if there are no rules,
     UnusableReply if no reply is a valid outline, and the other errors of ``Scope.ask``.
     """
     if not rules:
@@ -188,3 +194,47 @@ def _system(environment: type[Environment], options: BaseModel | None, *, untype
     types = environment.task_types(options)
     text = PROMPTS["formulator"].render(about=environment.about, types=types, action_docs=docs, untyped=untyped)
     return Message(role="system", content=text)
+
+
+# Shortening
+
+
+class TooLong(ManualsError):
+    """A manual is too long for its reader, even without the parts that may be left out."""
+
+
+LEAST_IMPORTANT_FIRST: Sequence[RuleType | None] = (
+    RuleType.SPECIAL_PHENOMENON,
+    RuleType.SPECIAL_MECHANISM,
+    RuleType.UNRESOLVED_ERROR,
+    None,
+    RuleType.CORRECTED_ERROR,
+    RuleType.SUCCESS_PROCESS,
+    RuleType.USEFUL_HELPER_METHOD,
+)
+"""The order in which examples are dropped, by rule type. A helper method's example is its code, so it goes last."""
+
+
+def shorten(manual: Manual, rules: Iterable[Rule], tokens: int | None, cited: Mapping[str, int] | None = None) -> str:
+    """Return the manual as Markdown, shortened to ``tokens`` estimated tokens if necessary. None means no limit.
+
+    Examples are dropped first, in the order of ``LEAST_IMPORTANT_FIRST``. Within a type, the examples of the least
+    cited rules go first, and among these the longest. ``cited`` maps rule ids to the number of citations. The
+    introductions of sections go last. The content of rules is never dropped, and each gap is marked. Raises TooLong if
+    the manual is still too long, or BadManual in the same cases as ``render``.
+    """
+    all_rules = list(rules)
+    ids = [rule.id for rule in sorted(all_rules, key=lambda rule: _importance(rule, cited or {})) if rule.example]
+    versions = (render(manual, all_rules, ids[:count]) for count in range(len(ids) + 1))
+    for text in chain(versions, [render(manual, all_rules, ids, introductions=False)]):
+        length = estimate_tokens(text)
+        if tokens is None or length <= tokens:
+            return text
+    raise TooLong(
+        f"without examples and introductions the manual still has about {length} tokens, and {tokens} are allowed: "
+        "allow more, or select the rules that a task needs"
+    )
+
+
+def _importance(rule: Rule, cited: Mapping[str, int]) -> tuple[int, int, int]:
+    return LEAST_IMPORTANT_FIRST.index(rule.type), cited.get(rule.id, 0), -len(rule.example)

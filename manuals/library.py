@@ -20,7 +20,6 @@ from pathlib import Path
 from pydantic import BaseModel
 
 from planbook.envs import Environment, Task
-from planbook.manuals.errors import BadKnowledge
 from planbook.planner import Memory, Procedure, Recall, checked_procedure, parse_procedure, read_procedure
 from planbook.sandbox import Fault
 from planbook.sandbox import parse as parse_python
@@ -31,6 +30,14 @@ TYPES_FILE = "types.json"
 """Name of the file with the found task types, in the folder of an environment."""
 _TYPE = re.compile(r"^\s*type: (\S+)(?: - (.+))?$", re.MULTILINE)
 _SHARED = re.compile(r"^\s*(world|source|uses): (.+)$", re.MULTILINE)
+
+
+class ManualsError(Exception):
+    """Base class of this package's exceptions."""
+
+
+class BadKnowledge(ManualsError):
+    """A library's files cannot be read, or knowledge cannot be written to them. The message names the file."""
 
 
 class ProcedureLibrary:

@@ -1,4 +1,6 @@
-r"""Write a manual as Markdown and read it back; the rules stay the same, byte for byte.
+r"""The structure of a manual, which is sections with prose and the ids of rules, and the manual as Markdown.
+
+A manual is written as follows, and can be read back. The rules stay the same, byte for byte.
 
     # Title
     Overview.
@@ -14,32 +16,175 @@ r"""Write a manual as Markdown and read it back; the rules stay the same, byte f
 
 If Markdown would change the content of a rule, for example by dropping asterisks, the content is put in a code fence
 marked ``text``. A fence is longer than any sequence of backticks inside it, so no text needs to be escaped. Only ``\n``
-ends a line. But if every line of a file ends in ``\r\n``, as some editors write it, each ``\r\n`` is read as ``\n``.
-Validation logs are never written, since planners see the manual.
-
-``shorten`` shortens a manual to a number of tokens. ``excerpt`` keeps only the rules that one task needs.
+ends a line; a ``\r`` or another control character is part of the line. But if every line of a file ends in ``\r\n``,
+as some editors write it, each ``\r\n`` is read as ``\n``. Validation logs are never written, since planners see the
+manual.
 """
 
 import re
+from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from itertools import chain
-from typing import NamedTuple
+from typing import Annotated, NamedTuple
 
-from planbook.manuals.errors import BadManual, TooLong
-from planbook.manuals.manual import (
-    LEFT_OUT,
-    Manual,
-    Piece,
-    Section,
-    error_message,
-    heading_level,
-    pieces,
-    placement_faults,
-)
-from planbook.planner import estimate_tokens, fence_around
+from markdown_it import MarkdownIt
+from pydantic import AfterValidator, BaseModel, ConfigDict, ValidationError
+
+from planbook.manuals.library import ManualsError
+from planbook.planner import fence_around
 from planbook.rules import Rule, RuleType, read_type, rule_number
 from planbook.sandbox import Fault
 from planbook.sandbox import parse as parse_python
+
+_OPENING = re.compile(r"[ \t]*(?P<fence>`{3,}|~{3,})(?P<info>[^\n]*)")
+_HEADING = re.compile(r" {0,3}(#{1,6})(?:[ \t]|$)")
+
+
+class BadManual(ManualsError):
+    """A manual cannot be written or read. The message names the line, or the rules."""
+
+
+class Piece(NamedTuple):
+    """A line of Markdown, or a whole fenced code block with its opening and closing lines.
+
+    ``number`` is the number of the first line, from 1. ``info`` is the info string of a code block (the text after the
+    opening fence), or None for a line.
+    """
+
+    number: int
+    lines: tuple[str, ...]
+    info: str | None = None
+
+    @property
+    def text(self) -> str:
+        """The text of the piece, without the line ending of its last line."""
+        return "\n".join(self.lines)
+
+    @property
+    def body(self) -> str:
+        """The text between the opening and closing lines of a fenced code block."""
+        return "\n".join(self.lines[1:-1])
+
+    @property
+    def level(self) -> int:
+        """The number of ``#`` at the beginning of a heading, or 0 for any other line and for code."""
+        match = _HEADING.match(self.lines[0]) if self.info is None else None
+        return len(match[1]) if match else 0
+
+
+def pieces(text: str) -> Iterator[Piece]:
+    """Yield the pieces of a text. Raises ValueError if a code fence is not closed."""
+    lines = text.split("\n")
+    start = 0
+    while start < len(lines):
+        length, info = 1, None
+        if opening := _match_opening(lines[start]):
+            info = opening["info"].strip()
+            length = _fence_length(lines, start, opening["fence"])
+        yield Piece(start + 1, tuple(lines[start : start + length]), info)
+        start += length
+
+
+def _match_opening(line: str) -> re.Match[str] | None:
+    """Match the opening line of a fenced code block. After a fence of backticks, it must have no other backtick."""
+    match = _OPENING.fullmatch(line)
+    return None if match is None or (match["fence"][0] == "`" and "`" in match["info"]) else match
+
+
+def _fence_length(lines: list[str], start: int, fence: str) -> int:
+    closing = re.compile(rf"[ \t]*{re.escape(fence[0])}{{{len(fence)},}}[ \t\r]*")
+    for end in range(start + 1, len(lines)):
+        if closing.fullmatch(lines[end]):
+            return end - start + 1
+    raise ValueError(f"line {start + 1}: the code fence {lines[start].strip()!r} is never closed")
+
+
+LEFT_OUT = "[left out for length]"
+"""Marks a gap in a shortened manual. In a complete manual, no line ends with it, except in code."""
+
+_READER = MarkdownIt("commonmark")
+
+
+def _valid_title(text: str) -> str:
+    """Return the text as one line. Raises ValueError if it is empty."""
+    if not (title := " ".join(text.split())):
+        raise ValueError("a title is empty")
+    return title
+
+
+def _valid_prose(text: str) -> str:
+    """Return the prose with Unix line endings. Raises ValueError if a manual that contains it cannot be read back."""
+    prose = re.sub("\r\n?", "\n", text).strip()
+    for piece in pieces(prose):
+        if piece.level in (1, 2, 3):
+            raise ValueError(
+                f"prose contains the heading {piece.text.strip()!r}; headings in prose begin with #### or more"
+            )
+        if piece.info is None and piece.text.rstrip().endswith(LEFT_OUT):
+            raise ValueError(f"prose contains a line that ends with {LEFT_OUT}, which marks what was left out")
+    if not _is_closed(prose):
+        raise ValueError(f"a code fence or an HTML comment is left open in the prose that begins {prose[:40]!r}")
+    return prose
+
+
+def _is_closed(prose: str) -> bool:
+    """Return True if the prose leaves no fence or HTML block open, according to a full Markdown parser.
+
+    That parser's rules for fences differ from those of ``pieces``. It must see a heading that follows the prose.
+    """
+    heading = _READER.parse(f"{prose}\n\n### after\n")[-3:]
+    return heading[0].tag == "h3" and heading[0].level == 0
+
+
+Title = Annotated[str, AfterValidator(_valid_title)]
+Prose = Annotated[str, AfterValidator(_valid_prose)]
+"""Markdown without unclosed blocks, and without headings of the first three levels, which structure the manual."""
+
+
+class Section(BaseModel):
+    """Rules that belong together. ``introduction`` sums up what they have in common."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    title: Title
+    introduction: Prose = ""
+    rule_ids: tuple[str, ...] = ()
+
+
+class Manual(BaseModel):
+    """The title, overview and sections of a manual. The sections lead from easy to difficult."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    title: Title
+    overview: Prose = ""
+    sections: tuple[Section, ...] = ()
+
+    @property
+    def rule_ids(self) -> tuple[str, ...]:
+        """The rule ids in the sections, in reading order."""
+        return tuple(id for section in self.sections for id in section.rule_ids)
+
+
+def placement_faults(manual: Manual, ids: Iterable[str]) -> list[str]:
+    """Return the reasons why the sections do not name each of these rules exactly once, or [] if they do."""
+    all_ids, named = list(ids), Counter(manual.rule_ids)
+    faults = {
+        "in no section": [id for id in all_ids if id not in named],
+        "named more than once": [id for id, times in named.items() if times > 1],
+        "not among the rules": [id for id in named if id not in all_ids],
+    }
+    return [f"{fault}: {', '.join(faulty)}" for fault, faulty in faults.items() if faulty]
+
+
+def error_message(error: ValueError) -> str:
+    """Return the message of an error, without what pydantic adds to it."""
+    if isinstance(error, ValidationError):
+        return error.errors()[0]["msg"].removeprefix("Value error, ")
+    return str(error)
+
+
+# Writing and reading
+
 
 EXAMPLE = "Example:"
 BUILDS_ON = "Builds on "
@@ -136,19 +281,20 @@ def _parts(text: str) -> Iterator[_Part]:
     lines = list(pieces(text))
     if gap := next(filter(_marks_gap, lines), None):
         raise ValueError(f"line {gap.number}: {LEFT_OUT}: this is a shortened view of a manual; use the full manual")
-    heads = [n for n, piece in enumerate(lines) if piece.info is None and heading_level(piece.text) in (1, 2, 3)]
+    heads = [n for n, piece in enumerate(lines) if piece.level in (1, 2, 3)]
     first = heads[0] if heads else len(lines)
-    if not heads or heading_level(lines[first].text) != 1 or _prose(lines[:first]):
+    if not heads or lines[first].level != 1 or _prose(lines[:first]):
         raise ValueError("line 1: a manual begins with its title, '# TITLE'")
     for head, next_head in zip(heads, [*heads[1:], len(lines)], strict=True):
-        line, level = lines[head].text.strip(), heading_level(lines[head].text)
-        if not line[level:].strip():
-            raise ValueError(f"line {lines[head].number}: a heading without a title")
-        yield _Part(lines[head].number, level, line[level:].strip(), lines[head + 1 : next_head])
+        heading = lines[head]
+        title = heading.text.strip()[heading.level :].strip()
+        if not title:
+            raise ValueError(f"line {heading.number}: a heading without a title")
+        yield _Part(heading.number, heading.level, title, lines[head + 1 : next_head])
 
 
 def _marks_gap(piece: Piece) -> bool:
-    return piece.info is None and not heading_level(piece.text) and piece.text.rstrip().endswith(LEFT_OUT)
+    return piece.info is None and not piece.level and piece.text.rstrip().endswith(LEFT_OUT)
 
 
 def _read(parts: Sequence[_Part]) -> tuple[Manual, tuple[Rule, ...]]:
@@ -239,39 +385,6 @@ def _prose(group: Sequence[Piece]) -> str:
     return "\n".join(piece.text for piece in group).strip()
 
 
-LEAST_IMPORTANT_FIRST: Sequence[RuleType | None] = (
-    RuleType.SPECIAL_PHENOMENON,
-    RuleType.SPECIAL_MECHANISM,
-    RuleType.UNRESOLVED_ERROR,
-    None,
-    RuleType.CORRECTED_ERROR,
-    RuleType.SUCCESS_PROCESS,
-    RuleType.USEFUL_HELPER_METHOD,
-)
-"""The order in which examples are dropped, by rule type. A helper method's example is its code, so it goes last."""
-
-
-def shorten(manual: Manual, rules: Iterable[Rule], tokens: int | None, cited: Mapping[str, int] | None = None) -> str:
-    """Return the manual as Markdown, shortened to ``tokens`` estimated tokens if necessary. None means no limit.
-
-    Examples are dropped first, in the order of ``LEAST_IMPORTANT_FIRST``. Within a type, the examples of the least
-    cited rules go first, and among these the longest. ``cited`` maps rule ids to the number of citations. The
-    introductions of sections go last. The content of rules is never dropped, and each gap is marked. Raises TooLong if
-    the manual is still too long, or BadManual in the same cases as ``render``.
-    """
-    all_rules = list(rules)
-    ids = [rule.id for rule in sorted(all_rules, key=lambda rule: _importance(rule, cited or {})) if rule.example]
-    versions = (render(manual, all_rules, ids[:count]) for count in range(len(ids) + 1))
-    for text in chain(versions, [render(manual, all_rules, ids, introductions=False)]):
-        length = estimate_tokens(text)
-        if tokens is None or length <= tokens:
-            return text
-    raise TooLong(
-        f"without examples and introductions the manual still has about {length} tokens, and {tokens} are allowed: "
-        "allow more, or select the rules that a task needs"
-    )
-
-
 def excerpt(text: str, rules: Sequence[Rule]) -> str:
     """Return the manual with only the given rules.
 
@@ -286,7 +399,3 @@ def excerpt(text: str, rules: Sequence[Rule]) -> str:
     ]
     not_empty = tuple(section for section in sections if section.rule_ids)
     return render(manual.model_copy(update={"sections": not_empty}), rules)
-
-
-def _importance(rule: Rule, cited: Mapping[str, int]) -> tuple[int, int, int]:
-    return LEAST_IMPORTANT_FIRST.index(rule.type), cited.get(rule.id, 0), -len(rule.example)

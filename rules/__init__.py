@@ -2,30 +2,25 @@
 
 Records
     ``types``: rules, skills, reflections, found task types (see below), and ``Knowledge``, which holds all of them.
-    ``book``: the current rules, and counts of the episodes that cited each rule.
+    ``book``: the current rules, the edits that change them, and the history of all changes.
+    ``evidence``: counts the episodes that cited each rule, and checks whether an episode obeyed it.
 
 Changing rules
-    ``builder``: prompts that ask a model to write rules (the Builder) or to merge and delete them (the Consolidator).
+    ``builder``: asks a model to write rules (the Builder) or to merge and delete them (the Consolidator).
     ``system``: the functions ``rule_system.write_rule(...)`` and so on, which the model's reply calls.
     ``draft``: checks one reply's edits together, and accepts or refuses them as a whole.
-    ``edits``: the accepted changes, and their history.
     ``cases``: which edits are allowed after which kind of episode.
-    ``obedience``: code that checks whether an episode followed a rule.
 
 Procedures and task types
     ``procedures``: turns the code of a success into a procedure for its task type, and verifies it.
     ``helpers``: collects safe functions from rules and skills, which every plan may call.
     ``plans``: compares plans by their shape, which ignores names and constants.
     ``found_types``: groups solved tasks whose plans have the same shape into task types.
-    ``describing``: asks a model to name the types that were found.
     ``matching``: finds the type of a new goal.
 
 Using knowledge
     ``memory``: recalls the knowledge for a task. Ablations leave out a part of it, to measure the value of that part.
-    ``retrieval``: selects the rules, skills and reflections that fit a task.
-    ``rendering``: renders rules, skills and reflections for prompts.
-
-``errors`` defines the exceptions.
+    ``retrieval``: selects the rules, skills and reflections that fit a task, and renders them for prompts.
 """
 
 if __name__ == "rules":
@@ -36,29 +31,33 @@ from typing import TYPE_CHECKING
 from planbook import lazy_getattr
 
 if TYPE_CHECKING:
-    from planbook.rules.book import (
+    from planbook.rules.book import Applied, History, RuleBook, RulesError, cited_ids, new_lesson_ids, rule_text
+    from planbook.rules.builder import BuilderSettings, build_rules, consolidate, describe_type
+    from planbook.rules.cases import Blame, RuleForm
+    from planbook.rules.evidence import (
         NO_EVIDENCE,
         Citation,
         Evidence,
-        RuleBook,
-        cited_ids,
+        check_problem,
         count_evidence,
         evidence_table,
-        rule_text,
+        rules_obeyed,
         useless_rules,
     )
-    from planbook.rules.builder import BuilderSettings, build_rules, consolidate
-    from planbook.rules.cases import Blame, RuleForm
-    from planbook.rules.describing import describe_type
-    from planbook.rules.edits import Applied, History, new_lesson_ids
-    from planbook.rules.errors import RulesError
     from planbook.rules.found_types import MIN_EXAMPLES, SolvedTask, procedure_code, with_solved_task
     from planbook.rules.matching import PATTERN, match
     from planbook.rules.memory import LearnedMemory, ablated, with_type
-    from planbook.rules.obedience import check_problem, rules_obeyed
     from planbook.rules.procedures import Verification, generalise, learned_procedure, params_read, verification_of
-    from planbook.rules.rendering import PROMPTS, mark_optional_code, render_environment, render_manual, render_rules
-    from planbook.rules.retrieval import rules_for, with_conclusion, with_procedure
+    from planbook.rules.retrieval import (
+        PROMPTS,
+        mark_optional_code,
+        render_environment,
+        render_manual,
+        render_rules,
+        rules_for,
+        with_conclusion,
+        with_procedure,
+    )
     from planbook.rules.types import (
         FoundType,
         Knowledge,

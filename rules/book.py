@@ -1,17 +1,29 @@
-"""The rule book: the current rules, and the evidence for each.
+"""The rule book, the edits that change it, and the history of its changes.
 
-Planners cite rules by their ids. The evidence for a rule counts the episodes that cited the rule, those of them that
-were solved, and those in which the Builder (the model that writes rules) did not blame the agent for ignoring the rule.
+Edits come in batches, one for each accepted reply of a model. A batch results in a ``RuleChange``, and a ``History``
+records all changes since the initial rules.
 """
 
-from collections.abc import Iterable, Mapping
-from typing import Self
+import difflib
+from collections.abc import Iterable
+from typing import Annotated, Literal, Self
 
 from pydantic import Field
 
-from planbook.rules.errors import UnknownRule
-from planbook.rules.obedience import Obedience
-from planbook.rules.types import Learned, Rule, citations, rule_id, rule_number
+from planbook.rules.cases import Case
+from planbook.rules.types import HOW_TO_TYPES, Learned, Rule, citations, rule_id, rule_number
+
+
+class RulesError(Exception):
+    """Base class of this package's exceptions."""
+
+
+class UnknownRule(RulesError):
+    """The rule book has no such rule, or no longer has it. The message lists the rules that it has."""
+
+
+class BadHistory(RulesError):
+    """A change log does not fit its book, an entry or state is unknown, or an undo has no effect."""
 
 
 class RuleBook(Learned):
@@ -83,87 +95,225 @@ def _block(indent: str, text: str) -> list[str]:
     return [f"{indent}  {line}".rstrip() for line in text.split("\n")]
 
 
-_OBEDIENCE_COLUMNS = ("obeyed", "solved if obeyed", "not obeyed", "solved if not")
-_COLUMNS = ("rule", "type", "cited", "without blame", "solved")
+class WriteRule(Learned):
+    """A new rule. It gets its id when it is added to a batch. ``log`` is the first entry of its validation log."""
 
-
-class Citation(Learned):
-    """The rules that the plans of one episode cited.
-
-    ``blamed_agent`` holds the ids of the cited rules that, according to the Builder, the agent ignored.
-    """
-
-    episode: str
-    rule_ids: tuple[str, ...]
-    solved: bool
-    blamed_agent: frozenset[str] = frozenset()
-    obeyed: dict[str, bool] = Field(default={}, exclude_if=lambda obeyed: not obeyed)
-    """Maps the id of a rule to True if the episode followed it. Contains only rules whose checks apply to it."""
-
-
-class Evidence(Learned):
-    """Counts of episodes for one rule.
-
-    ``cited`` counts the episodes that cited the rule, and ``solved`` those of them that were solved. ``unblamed``
-    counts those in which the Builder did not say that the agent ignored the rule. This does not prove that the agent
-    followed the rule: after a direct success (no cell ended in an error), the Builder is not asked who is to blame.
-    """
-
-    cited: int = 0
-    unblamed: int = 0
-    solved: int = 0
-    obedience: Obedience | None = Field(default=None, exclude_if=lambda obedience: obedience is None)
-    """The counts from the rule's check, or None if the check applied to no episode."""
+    kind: Literal["write"] = "write"
+    content: str
+    type: str = ""
+    example: str = ""
+    log: str = ""
+    builds_on: tuple[str, ...] = ()
+    check: str = Field(default="", exclude_if=lambda check: not check)
 
     def __str__(self) -> str:
-        measured = f"; by its check {self.obedience}" if self.obedience else ""
-        if not self.cited:
-            return f"never cited{measured}"
-        episodes = "1 episode" if self.cited == 1 else f"{self.cited} episodes"
-        return f"cited in {episodes}, without blame in {self.unblamed}, solved {self.solved}{measured}"
+        return "write_rule"
 
 
-NO_EVIDENCE = Evidence()
-"""The evidence of a rule that no episode has cited."""
+class UpdateRule(Learned):
+    """New attributes for a rule. None leaves an attribute unchanged. ``log`` is appended to the validation log."""
+
+    kind: Literal["update"] = "update"
+    id: str
+    content: str | None = None
+    type: str | None = None
+    example: str | None = None
+    log: str = ""
+    builds_on: tuple[str, ...] | None = None
+    check: str | None = Field(default=None, exclude_if=lambda check: check is None)
+
+    @property
+    def adds_log_only(self) -> bool:
+        """True if only the log changes."""
+        return (self.content, self.type, self.example, self.builds_on, self.check) == (None,) * 5
+
+    def __str__(self) -> str:
+        return f"update_rule {self.id}"
 
 
-def count_evidence(citations: Iterable[Citation]) -> dict[str, Evidence]:
-    """Return a dict that maps rule ids to evidence. If an episode has several records, only the last one counts."""
-    counted: dict[str, Evidence] = {}
-    for citation in {citation.episode: citation for citation in citations}.values():
-        for id in dict.fromkeys(citation.rule_ids):
-            previous = counted.get(id, NO_EVIDENCE)
-            counted[id] = Evidence(
-                cited=previous.cited + 1,
-                unblamed=previous.unblamed + (id not in citation.blamed_agent),
-                solved=previous.solved + citation.solved,
-                obedience=previous.obedience,
-            )
-        for id, obeyed in citation.obeyed.items():
-            previous = counted.get(id, NO_EVIDENCE)
-            counts = (previous.obedience or Obedience()).with_episode(obeyed=obeyed, solved=citation.solved)
-            counted[id] = previous.model_copy(update={"obedience": counts})
-    return counted
+class DeleteRule(Learned):
+    """The deletion of a rule. Its id is not used again."""
+
+    kind: Literal["delete"] = "delete"
+    id: str
+
+    def __str__(self) -> str:
+        return f"delete_rule {self.id}"
 
 
-def useless_rules(evidence: Mapping[str, Evidence]) -> dict[str, str]:
-    """Return the ids of the rules that, according to their checks, may be dropped. Each id is mapped to the reason."""
-    counts = {id: row.obedience for id, row in evidence.items() if row.obedience}
-    return {id: obedience.useless_reason for id, obedience in counts.items() if obedience.useless_reason}
+Edit = Annotated[WriteRule | UpdateRule | DeleteRule, Field(discriminator="kind")]
+"""One edit of the rules: a new rule, new attributes for one, or a deletion."""
+Author = Literal["builder", "consolidator", "user"]
+"""The author of an edit: the model that builds rules, the model that consolidates them, or a person."""
 
 
-def evidence_table(book: RuleBook, evidence: Mapping[str, Evidence]) -> str:
-    """Return a text table with the evidence for every current rule."""
-    by_rule = [evidence.get(rule.id, NO_EVIDENCE) for rule in book.active]
-    rows = [_COLUMNS, *map(_row, book.active, by_rule)]
-    if any(row.obedience for row in by_rule):
-        columns = [_OBEDIENCE_COLUMNS, *(row.obedience.cells if row.obedience else ("-",) * 4 for row in by_rule)]
-        rows = [(*row, *cells) for row, cells in zip(rows, columns, strict=True)]
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    aligned = [f"<{width}" for width in widths[:2]] + [f">{width}" for width in widths[2:]]
-    lines = ("  ".join(map(format, row, aligned)).rstrip() for row in rows)
+class Batch(Learned):
+    """Edits that are applied together or not at all.
+
+    ``who`` is their author, and ``where`` names the scope (part of the run) in which they were written.
+    """
+
+    edits: tuple[Edit, ...]
+    who: Author
+    where: str
+    case: Case | None = None
+
+
+class ChangedRule(Learned):
+    """A rule before and after a batch. ``before`` is None for a new rule, ``after`` is None for a deleted one."""
+
+    id: str
+    before: Rule | None
+    after: Rule | None
+
+
+class RuleChange(Learned):
+    """The change that a batch makes to a book. ``assigned`` lists the ids of new rules in the order of the edits."""
+
+    batch: Batch
+    assigned: tuple[str, ...]
+    touched: tuple[ChangedRule, ...]
+    next_number: int
+    """The book's next number after the change."""
+
+    def apply_to(self, book: RuleBook) -> RuleBook:
+        """Return the book after the change. Raises BadHistory if the change was made for a different book."""
+        if reused := [id for id in self.assigned if book.was_assigned(id)]:
+            raise BadHistory(f"{self.batch.where}: already assigned before this change: {', '.join(reused)}")
+        rules = {rule.id: rule for rule in book.active}
+        for touched in self.touched:
+            if rules.pop(touched.id, None) != touched.before:
+                raise BadHistory(
+                    f"{self.batch.where}: {touched.id} differs from the rule that this change was made for"
+                )
+            if touched.after is not None:
+                rules[touched.id] = touched.after
+        active = sorted(rules.values(), key=lambda rule: rule_number(rule.id))
+        return RuleBook(active=tuple(active), next_number=max(self.next_number, book.next_number))
+
+
+# The log of a book
+
+
+class Applied(Learned):
+    """A batch was applied."""
+
+    kind: Literal["applied"] = "applied"
+    change: RuleChange
+
+
+class Undone(Learned):
+    """A log entry and all later entries were undone. The rules are again those from before that entry."""
+
+    kind: Literal["undone"] = "undone"
+    entry: int = Field(ge=1)
+    who: str = "user"
+
+
+Entry = Annotated[Applied | Undone, Field(discriminator="kind")]
+"""One entry of the log of a rule book: a batch was applied, or changes were undone."""
+
+
+def states(initial: RuleBook, entries: Iterable[Entry]) -> list[RuleBook]:
+    """Return the initial book, followed by the book after each log entry.
+
+    The numbers of undone rules are not assigned again. Raises BadHistory if the log does not fit the book.
+    """
+    books = [initial]
+    for entry in entries:
+        if isinstance(entry, Applied):
+            books.append(entry.change.apply_to(books[-1]))
+        elif entry.entry < len(books):
+            active = books[entry.entry - 1].active
+            books.append(RuleBook(active=active, next_number=books[-1].next_number))
+        else:
+            raise BadHistory(f"entry {len(books)} undoes entry {entry.entry}, which is not an earlier one")
+    return books
+
+
+class History(Learned):
+    """The initial rules, and all changes since then.
+
+    Entries are numbered from 1. State N is the book after entry N, and state 0 is the initial book.
+    """
+
+    initial: RuleBook
+    entries: tuple[Entry, ...] = ()
+
+    @property
+    def book(self) -> RuleBook:
+        """The current rules. Raises BadHistory if the entries do not fit the initial book."""
+        return states(self.initial, self.entries)[-1]
+
+    def record(self, change: RuleChange) -> "History":
+        """Return the history with this change added. Raises BadHistory if it was made for a different book."""
+        change.apply_to(self.book)
+        return self.model_copy(update={"entries": (*self.entries, Applied(change=change))})
+
+    def undo(self, entry: int) -> "History":
+        """Return the history with an entry and all later entries undone. An undo can itself be undone.
+
+        Raises BadHistory if there is no such entry, or if the undo would change nothing.
+        """
+        if not 1 <= entry <= len(self.entries):
+            raise BadHistory(f"there is no change {entry} to undo; {self._valid_numbers()}")
+        before, current = self._states([entry - 1, len(self.entries)])
+        if before.active == current.active:
+            raise BadHistory(f"undoing change {entry} changes nothing: the rules are as they were before it")
+        return self.model_copy(update={"entries": (*self.entries, Undone(entry=entry))})
+
+    def diff(self, first: int, last: int) -> str:
+        """Return unified diffs of the rules that differ between two states. Raises BadHistory for an unknown state."""
+        before, after = self._states([first, last])
+        old = {rule.id: rule_text(rule) for rule in before.active}
+        new = {rule.id: rule_text(rule) for rule in after.active}
+        ids = sorted({*old, *new}, key=rule_number)
+        return "".join(_difference(id, old.get(id, ""), new.get(id, ""), first, last) for id in ids)
+
+    def log(self) -> list[str]:
+        """Return one line of text for each entry."""
+        return [f"{number:>4}  {_describe_entry(entry)}" for number, entry in enumerate(self.entries, start=1)]
+
+    def _states(self, numbers: list[int]) -> list[RuleBook]:
+        books = states(self.initial, self.entries)
+        for number in numbers:
+            if not 0 <= number < len(books):
+                raise BadHistory(f"there is no state {number}; {self._valid_numbers()}")
+        return [books[number] for number in numbers]
+
+    def _valid_numbers(self) -> str:
+        if not self.entries:
+            return "nothing has been changed yet: there is only state 0, the initial rules"
+        return f"changes are numbered from 1 to {len(self.entries)}; state 0 is the initial rules"
+
+
+def new_lesson_ids(history: History, first: int) -> set[str]:
+    """Return the ids of rules about the environment or about errors that were added or reworded after state ``first``.
+
+    Procedures that were written before these changes do not take the rules into account.
+    """
+    books = states(history.initial, history.entries)
+    before = {(rule.id, rule.content, rule.example) for rule in books[first].active}
+    lessons = (rule for rule in books[-1].active if rule.type not in HOW_TO_TYPES)
+    return {rule.id for rule in lessons if (rule.id, rule.content, rule.example) not in before}
+
+
+def _difference(id: str, old: str, new: str, first: int, last: int) -> str:
+    lines = difflib.unified_diff(old.splitlines(), new.splitlines(), f"{id} at {first}", f"{id} at {last}", lineterm="")
     return "".join(f"{line}\n" for line in lines)
 
 
-def _row(rule: Rule, evidence: Evidence) -> tuple[str, ...]:
-    return rule.id, rule.type or "", str(evidence.cited), str(evidence.unblamed), str(evidence.solved)
+def _describe_entry(entry: Applied | Undone) -> str:
+    if isinstance(entry, Undone):
+        return f"{entry.who}: went back to the rules before change {entry.entry}"
+    batch = entry.change.batch
+    where = " ".join(part for part in (batch.where, f"({batch.case})" if batch.case else "") if part)
+    edits = ", ".join(map(_describe_touched, entry.change.touched)) or "changed nothing"
+    return f"{batch.who}{f' at {where}' if where else ''}: {edits}"
+
+
+def _describe_touched(touched: ChangedRule) -> str:
+    if touched.before is None:
+        kind = f" ({touched.after.type})" if touched.after and touched.after.type else ""
+        return f"wrote {touched.id}{kind}"
+    return f"deleted {touched.id}" if touched.after is None else f"updated {touched.id}"

@@ -3,14 +3,18 @@
 The Builder is the model that turns an episode into rules. Its prompts depend on the episode's case: whether it
 succeeded, and whether the rules or the agent caused its errors. The Consolidator is the model that merges and deletes
 rules when there are too many. Both answer with Python code that edits the rules, which ``Editor`` runs.
+
+``describe_type`` also asks the Builder to name and describe a found task type.
 """
 
-from collections.abc import Callable, Mapping
+import json
+import re
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, Final
 
-from pydantic import BaseModel
+from pydantic import BaseModel, ValidationError
 
 from planbook.envs import Environment
 from planbook.planner import (
@@ -22,9 +26,11 @@ from planbook.planner import (
     Trajectory,
     UnusableReply,
     action_docs,
+    as_json,
+    fence_around,
     render_trajectory,
 )
-from planbook.rules.book import Evidence, RuleBook
+from planbook.rules.book import RuleBook, RuleChange
 from planbook.rules.cases import (
     BUILDER,
     BUILDER_WITHOUT_CASES,
@@ -35,10 +41,10 @@ from planbook.rules.cases import (
     case_of,
     read_blame,
 )
-from planbook.rules.edits import RuleChange
-from planbook.rules.rendering import PROMPTS
+from planbook.rules.evidence import Evidence
+from planbook.rules.retrieval import PROMPTS
 from planbook.rules.system import EditResult, RuleSystem, Trajectories, Verify, run_edits
-from planbook.rules.types import RuleType
+from planbook.rules.types import FoundType, RuleType
 from planbook.sandbox import Sandbox, read_reply
 
 
@@ -263,3 +269,48 @@ def consolidate(
             break
         message = edited.message or "It printed nothing."
     return book, tuple(changes)
+
+
+_NAME = re.compile(r"[a-z][a-z0-9_]{0,40}")
+
+
+class TypeDescription(BaseModel):
+    """The Builder's answer: the name of a type, a summary of its tasks, and the meaning of each parameter."""
+
+    name: str
+    summary: str
+    parameters: dict[str, str] = {}
+
+
+def describe_type(scope: Scope, found: FoundType, used_names: Collection[str]) -> FoundType:
+    """Return the type with the Builder's name and descriptions.
+
+    ``used_names`` are the names of other types. Raises ModelError or BudgetEnded if the Builder cannot be asked.
+    """
+
+    def read(text: str) -> TypeDescription:
+        try:
+            answer = TypeDescription.model_validate(as_json(text, dict))
+        except ValidationError as error:
+            raise ValueError(f"answer with one JSON object as asked: {error}") from error
+        if not _NAME.fullmatch(answer.name) or answer.name in used_names:
+            raise ValueError(f"the name {answer.name!r} is taken, or is not made of lower-case words and underscores")
+        return answer
+
+    goals = [goal for wording in found.wordings for goal in wording.goals]
+    params = {param.name: found.examples[0].params.get(param.name) for param in found.parameters}
+    values: dict[str, Any] = {
+        "goals": goals,
+        "params": json.dumps(params, ensure_ascii=False),
+        "code": found.code,
+        "fence": fence_around(found.code),
+        "names": sorted(used_names),
+    }
+    try:
+        answer = scope.ask(BUILDER_ROLE, PROMPTS["found_type"], read=read, **values).value
+    except UnusableReply:
+        return found
+    parameters = tuple(
+        param.model_copy(update={"summary": answer.parameters.get(param.name, "")}) for param in found.parameters
+    )
+    return found.model_copy(update={"name": answer.name, "summary": answer.summary, "parameters": parameters})

@@ -5,16 +5,46 @@ single edit, independently of its batch. Each fault is a message for the model.
 """
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
 
-from planbook.rules.book import RuleBook, cited_ids
+from planbook.rules.book import (
+    Batch,
+    ChangedRule,
+    DeleteRule,
+    Edit,
+    RuleBook,
+    RuleChange,
+    RulesError,
+    UpdateRule,
+    WriteRule,
+    cited_ids,
+)
 from planbook.rules.cases import Permissions, RuleForm
-from planbook.rules.edits import Batch, ChangedRule, DeleteRule, Edit, RuleChange, UpdateRule, WriteRule
-from planbook.rules.errors import BatchRefused, EditFault
 from planbook.rules.types import Rule, RuleType, listed, read_type, rule_id, rule_number
 
 MAX_CHARACTERS = {"content": 3_000, "example": 6_000, "log": 1_000, "check": 2_000}
 """Maximum number of characters of each attribute. For ``log``, it applies to each entry."""
+
+
+@dataclass(frozen=True, slots=True)
+class EditFault:
+    """One fault of an edit in a batch. ``number`` is the edit's position in the batch, from 1."""
+
+    number: int
+    edit: str
+    message: str
+
+    def __str__(self) -> str:
+        return f"edit {self.number}, {self.edit}: {self.message}"
+
+
+class BatchRefused(RulesError):
+    """A batch has faults, so none of its edits is applied. The message lists the faults for the model."""
+
+    def __init__(self, faults: Sequence[EditFault]) -> None:
+        self.faults = tuple(faults)
+        super().__init__("Nothing was applied:\n" + "\n".join(f"- {fault}" for fault in faults))
 
 
 class Denial(str):

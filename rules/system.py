@@ -6,11 +6,9 @@ The edits of one run of code form a batch, which is applied as a whole or not at
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from planbook.rules.book import RuleBook
+from planbook.rules.book import Author, Batch, DeleteRule, Edit, RuleBook, RuleChange, UpdateRule, WriteRule
 from planbook.rules.cases import Case, Permissions
-from planbook.rules.draft import Draft
-from planbook.rules.edits import Author, Batch, DeleteRule, Edit, RuleChange, UpdateRule, WriteRule
-from planbook.rules.errors import BatchRefused
+from planbook.rules.draft import BatchRefused, Draft
 from planbook.sandbox import CellResult, Sandbox, check
 
 SYSTEM = "rule_system"

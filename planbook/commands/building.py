@@ -13,8 +13,7 @@ from planbook.config import PAPER_OPTIONS, Config, models_by_role
 from planbook.console import console
 from planbook.envs import EnvsError
 from planbook.knowledge import learned_in
-from planbook.learning.cost import coverage_lines, show_cost
-from planbook.learning.stages import export_manuals
+from planbook.learning.stages import coverage_lines, export_manuals, show_cost
 from planbook.learning.stages import formulate as formulate_rules
 from planbook.learning.tasks import building_tasks
 from planbook.options import JSON, PRICES, RUN_FOLDER, SELECTION, Command, CommandResult, options
@@ -87,7 +86,7 @@ def building_config(settings: Settings) -> Config:
 
 def config_from_sources(settings: Settings) -> Config:
     """Return the configuration of a build that learns from recorded episodes (``--from``)."""
-    from planbook.learning.copying import environment_of, planned_by, read_source  # its schema takes a while to import
+    from planbook.learning.tasks import environment_of, planned_by, read_source  # its schema takes a while to import
 
     settings.refuse("--from", PLAYING_OPTIONS)
     sources = [read_source(path) for path in settings.sources]

@@ -257,8 +257,7 @@ def _resume_line(run: Run, execution: Execution, *more: str) -> str:
 
 def _print_learned(results: RunResults, out: Console) -> None:
     """Print what a run of `planbook build` has learned, and the folders that hold it."""
-    from planbook.learning.cost import coverage_lines
-    from planbook.learning.stages import export
+    from planbook.learning.stages import coverage_lines, export
 
     run = results.run
     assert run.config.learning is not None

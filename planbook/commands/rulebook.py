@@ -9,8 +9,7 @@ import click
 from planbook.console import console
 from planbook.errors import OK, BadArgument
 from planbook.knowledge import KnowledgeState, learned_in
-from planbook.learning.cost import coverage_of
-from planbook.learning.stages import export
+from planbook.learning.stages import coverage_of, export
 from planbook.manuals import coverage_table
 from planbook.options import JSON, RUN_FOLDER, CommandResult
 from planbook.rules import count_evidence, evidence_table, rule_text

@@ -1,20 +1,231 @@
-"""The memory of learned knowledge, which comes from a run of `planbook build` or from the files of a library."""
+"""What runs of `planbook build` have learned, and the memory with which other runs use it.
 
-from collections.abc import Collection, Mapping, Sequence
+The knowledge of a run of `planbook build` has a state after each episode. A group is a set of task types that share
+their rules, and has a separate state. Users can undo changes to the rules. Undos are recorded as events, and applied
+whenever a state is read.
+
+A memory gives planners the knowledge of such a run, or the knowledge in the files of a library.
+"""
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextlib import closing
 from functools import partial
 from pathlib import Path
 from typing import Any
 
-from planbook.config import Config
+from planbook.config import SHIPPED_LIBRARY, Config
 from planbook.envs import Task
-from planbook.knowledge.parts import RETRIEVAL, SINGLE_PART, SKILL, check_single_parts, single_parts
-from planbook.knowledge.record import group_of
-from planbook.knowledge.state import check_environment, learned_in, rule_form_without, start_of, with_manual
-from planbook.manuals import default_starts, excerpt, read_knowledge
+from planbook.errors import BadArgument
+from planbook.knowledge.memory import RETRIEVAL, SINGLE_PART, SKILL, check_single_parts, single_parts
+from planbook.knowledge.record import (
+    EVERYTHING,
+    LEARNED,
+    SPOILT,
+    formulating_path,
+    group_of,
+    initial_state_path,
+    learned_event,
+)
+from planbook.manuals import Manual, Start, default_starts, excerpt, read_knowledge, read_start, shorten
 from planbook.planner import Memory, Recall, method
-from planbook.rules import Knowledge, LearnedMemory, Rule, ablated, mark_optional_code, render_rules
+from planbook.rules import (
+    Citation,
+    History,
+    Knowledge,
+    Learned,
+    LearnedMemory,
+    Rule,
+    RuleBook,
+    RuleForm,
+    ablated,
+    count_evidence,
+    mark_optional_code,
+    render_rules,
+)
 from planbook.runs import Run, is_run
+from planbook.wording import counted
+
+
+class KnowledgeState(Learned):
+    """The knowledge about a group of tasks after some episodes, and the history of its rules.
+
+    ``streaks`` maps each task type to the number of its latest successes in a row. ``notes`` describes replies that
+    could not be used. ``procedures_at`` maps each task type with a procedure to the number of changes to the rules
+    up to and including the episode from which the procedure was learned.
+    """
+
+    knowledge: Knowledge
+    history: History
+    citations: tuple[Citation, ...] = ()
+    streaks: dict[str, int] = {}
+    notes: tuple[str, ...] = ()
+    procedures_at: dict[str, int] = {}
+
+    def with_positions_of_changed_procedures(self, previous: "KnowledgeState") -> "KnowledgeState":
+        """Return the state with ``procedures_at`` updated for types whose procedures changed since ``previous``."""
+        old = previous.knowledge.procedures
+        changed = [kind for kind, procedure in self.knowledge.procedures.items() if procedure != old.get(kind)]
+        positions = {**self.procedures_at, **dict.fromkeys(changed, len(self.history.entries))}
+        return self.model_copy(update={"procedures_at": positions})
+
+    def with_history(self, history: History) -> "KnowledgeState":
+        """Return the state with a new history and its rules.
+
+        If the check of a rule changed, earlier results of that check are forgotten.
+        """
+        before, after = ({rule.id: rule.check for rule in book.active} for book in (self.history.book, history.book))
+        edited = {id for id, check in after.items() if before.get(id, check) != check}
+        citations = tuple(
+            cited.model_copy(update={"obeyed": {id: value for id, value in cited.obeyed.items() if id not in edited}})
+            for cited in self.citations
+        )
+        knowledge = self.knowledge.model_copy(update={"rules": history.book.active})
+        return self.model_copy(update={"history": history, "knowledge": knowledge, "citations": citations})
+
+
+def initial_state(config: Config, group: str) -> KnowledgeState:
+    """Return the knowledge with which a run of `planbook build` begins.
+
+    It comes from the starting knowledge that the run names and, if the user has chosen a library, from this library as
+    it is now. Raises BadStart, BadRun, BadKnowledge or BadArgument if the knowledge cannot be read.
+    """
+    assert config.learning is not None
+    start = start_of(config, config.learning.start)
+    knowledge = Knowledge(environment=config.environment.name, rules=start.rules, example=start.example)
+    book = RuleBook.from_rules(start.rules)
+    if config.library != SHIPPED_LIBRARY:
+        knowledge, book = _read_library(config, group)
+        example = _join_examples(knowledge.example, start.example)
+        knowledge = knowledge.model_copy(update={"example": example, "manual": ""})
+    rules = () if "rules" in config.without else rule_form_without(config.without).reduced(book.active)
+    book = RuleBook(active=rules, next_number=book.next_number)
+    return KnowledgeState(knowledge=knowledge.model_copy(update={"rules": rules}), history=History(initial=book))
+
+
+def start_of(config: Config, names: Sequence[str]) -> Start:
+    """Read the starting knowledge (rules and examples) with these names.
+
+    If the run leaves out helper methods, read the version without them. Raises BadStart if a file cannot be read.
+    """
+    return read_start(config.environment.name, names, helpers="helpers" not in config.without)
+
+
+def rule_form_without(names: Iterable[str]) -> RuleForm:
+    """Return the form of rules in a run that leaves out the named parts."""
+    left_out = set(names)
+    return RuleForm(
+        types="types" not in left_out,
+        examples="examples" not in left_out,
+        logs="logs" not in left_out,
+        helper_methods="helpers" not in left_out,
+    )
+
+
+def _join_examples(known: str, starting: str) -> str:
+    """Join the examples of the library and of the starting knowledge (AutoManual, appendix D).
+
+    If one contains the other, only the longer one is returned.
+    """
+    if known.strip() in starting:
+        return starting
+    return known if starting.strip() in known else f"{known}\n{starting}"
+
+
+def _read_library(config: Config, group: str) -> tuple[Knowledge, RuleBook]:
+    """Return the knowledge in the library, and its rule book. A run's rule book also knows numbers of deleted rules."""
+    folder = config.library_folder
+    if not is_run(folder):
+        knowledge = read_knowledge(folder, config.environment, config.environment_options)
+        return knowledge, RuleBook.from_rules(knowledge.rules)
+    with closing(Run.open(folder)) as run:
+        check_environment(config, run)
+        states = learned_in(run)
+        if (state := states.get(group) or states.get(EVERYTHING)) is None:
+            raise BadArgument(f"{folder} knows nothing about {group}; it knows {', '.join(sorted(states))}")
+        return state.knowledge, state.history.book
+
+
+def check_environment(config: Config, library: Run) -> None:
+    """Check that a run can be the library of a run with this configuration.
+
+    Raises BadArgument if it is not a run of `planbook build`, has learned nothing yet, belongs to a different
+    environment, or has fewer tasks than ``--after`` asks for.
+    """
+    if library.config.learning is None:
+        raise BadArgument(
+            f"{library.folder} is not a run of `planbook build`, and learned nothing; "
+            "a library (--library) is a run of `planbook build`"
+        )
+    built_on = {entry.task.env for entry in library.entries()}  # only names: the code may not be trusted
+    if library.config.env != config.env and config.environment.name not in built_on:
+        names = ", ".join(sorted(built_on))
+        raise BadArgument(f"{library.folder} was built on {names}, not on {config.environment.name}")
+    if not learned_in(library):
+        raise BadArgument(
+            f"{library.folder} has not begun to learn; resume it by `planbook build --resume {library.folder}`"
+        )
+    if config.after is not None and config.after > (tasks := len(library.entries())):
+        raise BadArgument(f"--after {config.after}: {library.folder} has {counted(tasks, 'building task')}")
+
+
+def learned_in(run: Run, after: int | None = None) -> dict[str, KnowledgeState]:
+    """Return a dict that maps groups to their knowledge in a run of `planbook build`.
+
+    It is the knowledge after the first ``after`` episodes or, if that is None, after all episodes. If nothing was
+    learned about a group yet, its state is its initial knowledge. A group is missing if its initial knowledge was not
+    recorded.
+    """
+    assert run.config.learning is not None
+    types = {entry.index: entry.task.type for entry in run.entries()}
+    states: dict[str, KnowledgeState] = {}
+    undos = read_undos(run)
+    rows: Iterable[Any] = run.store.events("learn", "learnt")
+    for row in rows:
+        match = LEARNED.fullmatch(row.scope)
+        if match and SPOILT not in row.body and (after is None or int(match[1]) < after):
+            group = group_of(run.config.learning, types[int(match[1])])
+            states[group] = with_undos(KnowledgeState.model_validate(row.body), group, undos)
+    groups = {group_of(run.config.learning, kind) for kind in types.values()}
+    initial = {group: learned_event(run, initial_state_path(group)) for group in sorted(groups)}
+    return {group: KnowledgeState.model_validate(state) for group, state in initial.items() if state} | states
+
+
+def read_undos(run: Run) -> dict[tuple[str, int], int]:
+    """Return the undos that users made.
+
+    The dict maps the group, and the number of history entries at that time, to the first entry that was undone.
+    """
+    rows: Iterable[Any] = run.store.events("undo", "undo")
+    return {(row.body["group"], row.body["after"]): row.body["entry"] for row in rows}
+
+
+def with_undos(state: KnowledgeState, group: str, undos: Mapping[tuple[str, int], int]) -> KnowledgeState:
+    """Return the state after the undos that users made when the history was as long as it is in this state."""
+    while (entry := undos.get((group, len(state.history.entries)))) is not None:
+        state = state.with_history(state.history.undo(entry))
+    return state
+
+
+def with_manual(run: Run, group: str, state: KnowledgeState, tokens: int | None = None) -> Knowledge:
+    """Return the knowledge of a group with the manual that was written from these rules, if there is one.
+
+    The manual is shortened to ``tokens`` tokens if necessary. None means no limit.
+    """
+    recorded = learned_event(run, formulating_path(group, state))
+    if recorded is None:
+        return state.knowledge
+    manual = Manual.model_validate(recorded["manual"])
+    cited = {id: evidence.cited for id, evidence in count_evidence(state.citations).items()}
+    return state.knowledge.model_copy(update={"manual": shorten(manual, state.knowledge.rules, tokens, cited)})
+
+
+def manual_is_outdated(run: Run, group: str, state: KnowledgeState) -> bool:
+    """Return True if a manual was written for a group, but its rules have changed since."""
+    current = formulating_path(group, state)
+    return learned_event(run, current) is None and learned_event(run, current.rpartition("/")[0]) is not None
+
+
+# Memories of learned knowledge
 
 
 def run_memory(config: Config, folder: Path) -> Memory:

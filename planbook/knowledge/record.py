@@ -16,7 +16,7 @@ from planbook.runs import Entry, Run
 from planbook.store import RESTART, Watch, restart_scope
 
 if TYPE_CHECKING:
-    from planbook.knowledge.state import KnowledgeState
+    from planbook.knowledge.learned import KnowledgeState
 
 EVERYTHING = "all"
 """The group of all tasks. It is the only group unless each task type has rules of its own."""

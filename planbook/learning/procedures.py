@@ -12,8 +12,16 @@ from typing import Any
 from planbook.config import FOUND
 from planbook.envs import EnvironmentBroken, EnvsError, Selection, Task
 from planbook.knowledge import KnowledgeState
-from planbook.learning.finding import generalise_plans, type_named, with_found_type, with_next_version, with_readings
-from planbook.learning.postconditions import Reading, play_and_read, read_after
+from planbook.learning.finding import (
+    Reading,
+    generalise_plans,
+    play_and_read,
+    read_after,
+    type_named,
+    with_found_type,
+    with_next_version,
+    with_readings,
+)
 from planbook.planner import (
     Ending,
     Episode,

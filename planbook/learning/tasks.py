@@ -1,11 +1,28 @@
-"""Select the tasks of a run. For a run of `planbook build`, they are drawn at random."""
+"""The tasks of a run. For a run of `planbook build`, they are drawn at random, or come from other runs.
 
+With `planbook build --from`, no episodes are played. They are copied from other runs, or from files of episodes, and
+the run learns from the copies. The model calls of the copied episodes are copied, too, but do not count as costs of the
+run that learns from them.
+"""
+
+import hashlib
 import random
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import closing
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
-from planbook.config import FOUND, Config
-from planbook.envs import Task
-from planbook.errors import BadArgument
+from pydantic import JsonValue, ValidationError
+
+from planbook.config import FOUND, Config, EpisodeSource
+from planbook.envs import Task, known_environments
+from planbook.errors import BadArgument, BadRun
+from planbook.planner import Ending, UnknownStrategy, known_method, method
+from planbook.runs import Entry, Run, RunFile, is_run, recorded_endings
+
+if TYPE_CHECKING:
+    from planbook.planner import RunFacts, Trajectory
 
 
 def tasks_of(config: Config) -> Sequence[Task]:
@@ -24,8 +41,6 @@ def building_tasks(config: Config) -> list[Task]:
     assert config.learning is not None
     check_learning(config)
     if config.copies:
-        from planbook.learning.copying import tasks_to_copy  # slow to import, and rarely needed
-
         return tasks_to_copy(config)
     rng = random.Random(f"building/{config.seed}")
     any_type = config.types == FOUND and not config.selection.ids
@@ -57,3 +72,166 @@ def check_learning(config: Config) -> None:
     split, _, count = verify.partition(":")
     if verify and not (split in known and count.isdecimal() and int(count)):
         raise BadArgument(f"--verify {verify}: write SPLIT:N, such as {known[0]}:20; the splits: {', '.join(known)}")
+
+
+# Episodes of other runs
+
+
+Source = tuple[EpisodeSource, "RunFacts"]
+"""A run or file to copy episodes from, and the facts about the run that its first episode belongs to."""
+
+
+def episodes_in(path: Path) -> Iterator["Trajectory"]:
+    """Yield those episodes of a run or file that were played to their end.
+
+    Raises BadRun if the run cannot be read, or BadArgument if the file contains an invalid episode.
+    """
+    from planbook.export.exporting import BadEpisode, trajectory_of  # slow to import, and rarely needed
+    from planbook.export.importing import read_episodes
+
+    if path.is_dir():
+        with closing(Run.open(path)) as run:
+            endings = recorded_endings(run)
+            ended = [entry for entry in run.entries() if entry.index in endings]
+            yield from (trajectory_of(run, entry) for entry in ended if endings[entry.index].outcome.played)
+        return
+    for location, episode in read_episodes(path):
+        if isinstance(episode, BadEpisode):
+            raise BadArgument(f"--from {path}, {location}: {episode}")
+        if episode.ending.outcome.played:
+            yield episode
+
+
+def read_source(path: Path) -> Source:
+    """Read all episodes of a source, and return it with their digest.
+
+    Raises BadArgument if the path is neither a run nor a file of episodes, or if none of the episodes has ended. Raises
+    BadRun if the run cannot be read.
+    """
+    if not path.exists() or (path.is_dir() and not is_run(path)):
+        raise BadArgument(f"--from {path}: name the folder of a run, or a file that `planbook export` wrote")
+    digest, facts, count = hashlib.sha256(), list["RunFacts"](), 0
+    for trajectory in episodes_in(path):
+        _update_digest(digest, trajectory)
+        facts = facts or [trajectory.run]
+        count += 1
+    if not facts:
+        raise BadArgument(f"--from {path}: none of its episodes has ended")
+    if is_run(path):  # run.json has the full paths of the user's files, but episodes have only their names
+        facts[0] = facts[0].model_copy(update={"config": RunFile.read(path).config.model_dump(mode="json")})
+    return EpisodeSource(path=str(path.resolve()), sha256=digest.hexdigest(), episodes=count), facts[0]
+
+
+def environment_of(sources: Sequence[Source]) -> dict[str, Any]:
+    """Return the settings that a run of `planbook build` takes from its sources by default.
+
+    They are the environment and its options, if all sources agree on them, and the split of the first source. If a
+    source is a file, or was imported from a file, an environment that is not installed is left out: the name of the
+    environment may be a path, and loading it would run the code in the file at this path.
+    """
+    configs = [facts.config for _, facts in sources]
+    common: dict[str, Any] = {}
+    for name in ("env", "env_options"):
+        if configs[0].get(name) and all(config.get(name) == configs[0][name] for config in configs):
+            common[name] = configs[0][name]
+    if str(common.get("env")) not in known_environments() and not _were_played_here(sources):
+        common.pop("env", None)
+    selection: Any = configs[0].get("selection")
+    common["split"] = str(selection.get("split") or "") if isinstance(selection, dict) else ""
+    return common
+
+
+def _were_played_here(sources: Sequence[Source]) -> bool:
+    """Return True if no source is a file of episodes, or a run that was imported from one."""
+    paths = [Path(source.path) for source, _ in sources]
+    return all(is_run(path) and RunFile.read(path).imported is None for path in paths)
+
+
+def planned_by(sources: Sequence[Source]) -> tuple[str, dict[str, JsonValue]]:
+    """Return the planning method that played the episodes, and its options.
+
+    If the method is unknown, or is not the same for all sources, return AutoManual without options.
+    """
+    planners = {facts.planner for _, facts in sources}
+    planner = planners.pop() if len(planners) == 1 else ""
+    options: Any = sources[0][1].config.get("planner_options") or {}
+    try:
+        (method if _were_played_here(sources) else known_method)(planner).options.model_validate(options)
+    except (UnknownStrategy, ValidationError):
+        return "automanual", {}
+    return planner, options
+
+
+def tasks_to_copy(config: Config) -> list[Task]:
+    """Return the tasks of the episodes to copy, in order.
+
+    Raises BadArgument if there are none, or if they belong to a different environment. Raises BadRun if a source has
+    changed since this run began.
+    """
+    return [trajectory.task for trajectory in _select(config)]
+
+
+def _select(config: Config) -> Iterator["Trajectory"]:
+    """Yield the episodes to copy: those with the chosen ids, or at most ``tasks_per_type`` for each chosen type."""
+    from planbook.manuals import types_to_build_on
+
+    assert config.learning is not None
+    chosen_types, ids = set(config.selection.types), set(config.selection.ids)
+    counts: Counter[str] = Counter()
+    for trajectory in _read_all(config.learning.given):
+        task = trajectory.task
+        if task.env != config.environment.name:
+            raise BadArgument(
+                f"--from: {task.id} is a task of {task.env}, but the run builds for {config.environment.name}"
+            )
+        if ids and task.id not in ids:
+            continue
+        is_chosen = not chosen_types or task.type in chosen_types
+        if not ids and not (is_chosen and types_to_build_on(config.environment.name, [task.type])):
+            continue
+        counts[task.type] += 1
+        if ids or counts[task.type] <= config.learning.tasks_per_type:
+            yield trajectory
+    if not counts:
+        raise BadArgument("--from: no episode belongs to the chosen tasks or types")
+
+
+def _read_all(sources: Sequence[EpisodeSource]) -> Iterator["Trajectory"]:
+    for source in sources:
+        digest = hashlib.sha256()
+        for trajectory in episodes_in(Path(source.path)):
+            _update_digest(digest, trajectory)
+            yield trajectory
+        if digest.hexdigest() != source.sha256:
+            raise BadRun(f"{source.path} has other episodes than when this run of `planbook build` began")
+
+
+def _update_digest(digest: Any, trajectory: "Trajectory") -> None:
+    from planbook.export.exporting import line_of
+
+    digest.update(f"{line_of(trajectory)}\n".encode())
+
+
+class EpisodeCopier:
+    """Copies the episodes one by one, as the run reaches their tasks."""
+
+    def __init__(self, run: Run) -> None:
+        """Check the sources. Raises BadRun if one has changed since the run began."""
+        tasks_to_copy(run.config)
+        self._run, self._remaining = run, _select(run.config)
+        self._recorded: Mapping[int, Ending] = recorded_endings(run)
+
+    def copy_next(self, entry: Entry, *, skip: bool = False) -> Ending | None:
+        """Copy the next episode into the store as a whole, and return its ending.
+
+        With ``skip``, do not copy it, and return None.
+        """
+        from planbook.planner import rows_of
+
+        trajectory = next(self._remaining)
+        if skip:
+            return None
+        if (recorded := self._recorded.get(entry.index)) is not None:
+            return recorded
+        self._run.store.put_all(list(rows_of(trajectory, entry.path)))
+        return trajectory.ending

@@ -59,14 +59,16 @@ def _git(*arguments: str) -> str | None:
 
 
 VERSIONS = "versions"
-NAMES = {
-    "data": "data",
-    "prompts": "prompt",
-    "knowledge": "knowledge",
-    "models": "model",
-    "prices": "the",  # the name of its only input is "price table"
+INPUTS = {
+    "data": "data {}",
+    "prompts": "prompt {}",
+    "knowledge": "knowledge {}",
+    "models": "model {}",
+    "prices": "the {}",
 }
-"""Maps each part of the inputs to the word before the name of an input in messages."""
+"""Maps each part of the inputs to the phrase for one of its inputs, whose name replaces the braces.
+
+The only input of the part ``prices`` has the name "price table"."""
 DECISIVE = ("data", "prompts", "knowledge")
 """Parts of the inputs. If one of them changes, new episodes cannot be compared with those played before."""
 
@@ -83,7 +85,7 @@ class InputChange(NamedTuple):
         if self.part == VERSIONS:
             return f"{self.name} {self.then}, now {self.now}"
         change = "gone" if self.now is None else "new" if self.then is None else "changed"
-        named = self.name if self.name.startswith("the ") else f"{NAMES[self.part]} {self.name}"
+        named = self.name if self.name.startswith("the ") else INPUTS[self.part].format(self.name)
         return f"{named}: {change}"
 
 
@@ -95,7 +97,7 @@ def changed_versions(then: Mapping[str, str], now: Mapping[str, str]) -> list[In
 def changes(then: RunInputs | None, now: RunInputs) -> list[InputChange]:
     """Return the changed inputs. The list is empty for a run of an older planbook, which did not record its inputs."""
     found = list[InputChange]()
-    for part in NAMES if then else ():
+    for part in INPUTS if then else ():
         before, after = getattr(then, part), getattr(now, part)
         inputs = (InputChange(part, name, before.get(name), after.get(name)) for name in {**before, **after})
         found += [change for change in inputs if change.then != change.now]

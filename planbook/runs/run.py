@@ -274,6 +274,11 @@ class Run:
 
     def entries(self) -> list[Entry]:
         """Return the episodes of the run, in order."""
+        return self._entries.copy()
+
+    @cached_property
+    def _entries(self) -> list[Entry]:
+        """The episodes of the run. Read only once, because there may be many, and they do not change."""
         return [Entry.model_validate(row.body) for row in self.store.events("run", "task")]
 
     def own_events(self) -> Iterator[Event]:

@@ -1,25 +1,36 @@
 """The store of a run: one append-only table of events, from which everything else is read.
 
-Every event is committed before the next action, so a killed process loses nothing.
+Every event is committed before the next action, so a killed process loses nothing. The tables are in a SQLite file,
+which several processes may write at the same time, or in a schema of a PostgreSQL database.
 """
 
-import json
-import re
+import fcntl
+import os
+import sqlite3
+import struct
+import threading
 import time
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import AbstractContextManager
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+from urllib.parse import quote
 
-from sqlalchemy import Connection, Select, and_, bindparam, or_, select
+from sqlalchemy import Connection, Engine, create_engine, func, select
+from sqlalchemy.exc import DBAPIError
 
 from planbook.envs import missing_extra
 from planbook.errors import BadRun
 from planbook.planner import Body, EventKind
-from planbook.store.sqlite import Sqlite
 from planbook.store.tables import (
+    AFTER,
+    AFTER_SLASH,
+    ALL,
+    BELOW,
     EVENT,
+    METADATA,
+    RESTART,
     TEXT,
     Event,
     EventRow,
@@ -28,27 +39,12 @@ from planbook.store.tables import (
     StoreLedger,
     StoreLocation,
     pack,
-    texts_of,
-    unpack,
+    read_events,
     without_password,
 )
 
 if TYPE_CHECKING:
     from planbook.store.postgres import Postgres
-
-RESTART = "/restart/"
-"""Separates the scope of an episode from the number of a restart. (A scope is a path that groups events.)"""
-
-
-def restart_scope(path: str, number: int) -> str:
-    """Return the scope of an episode's attempt after ``number`` restarts."""
-    return f"{path}{RESTART}{number}"
-
-
-def without_restart(scope: str) -> str:
-    """Return a scope without the numbers of restarts."""
-    return re.sub(rf"{RESTART}\d+", "", scope)
-
 
 Watch = Callable[[EventKind, Body], None]
 """Called with each new event of an episode, after it is committed."""
@@ -80,20 +76,6 @@ class EpisodeJournal:
         self._recorded[scope, kind, number] = body
         if self._watch is not None:
             self._watch(kind, body)
-
-
-AFTER_SLASH = chr(ord("/") + 1)
-"""The character after "/" ends the range of scopes below a scope. A range uses the index, LIKE does not."""
-ROWS = 500
-"""Number of events that are read at a time."""
-ALL = select(EVENT).order_by(EVENT.c.id)
-BELOW = ALL.where(
-    or_(
-        EVENT.c.scope == bindparam("scope"), and_(EVENT.c.scope >= bindparam("first"), EVENT.c.scope < bindparam("end"))
-    )
-)
-"""Selects the events of a scope and of all scopes below it. It is compiled once, because every episode uses it."""
-AFTER = ALL.where(EVENT.c.id > bindparam("row"), EVENT.c.kind == bindparam("of_kind"))
 
 
 class Store:
@@ -135,7 +117,7 @@ class Store:
             query = query.where(EVENT.c.kind.in_([kind] if isinstance(kind, str) else kind))
         parameters = {} if scope is None else {"scope": scope, "first": f"{scope}/", "end": f"{scope}{AFTER_SLASH}"}
         with self._database.reading() as connection:
-            for _, event in _read(connection, query, parameters):
+            for _, event in read_events(connection, query, parameters):
                 yield event
 
     def events_since(self, number: int) -> Iterator[tuple[int, Event]]:
@@ -146,7 +128,7 @@ class Store:
         last = self._database.last_settled_row(number)
         query = ALL.where(EVENT.c.id > number, EVENT.c.id <= last)
         with self._database.reading() as connection:
-            yield from _read(connection, query)
+            yield from read_events(connection, query)
 
     @property
     def last_row(self) -> int:
@@ -159,7 +141,7 @@ class Store:
         In PostgreSQL, this may miss an event that another process commits late.
         """
         with self._database.reading() as connection:
-            yield from _read(connection, AFTER, {"row": number, "of_kind": kind})
+            yield from read_events(connection, AFTER, {"row": number, "of_kind": kind})
 
     def lock(self, index: int) -> AbstractContextManager[bool]:
         """Lock an episode against other threads and processes. Yield False if one of them has locked it already.
@@ -239,15 +221,165 @@ def _postgres() -> Any:
     return postgres
 
 
-def _read(
-    connection: Connection, query: Select[Any], parameters: Mapping[str, Any] = {}
-) -> Iterator[tuple[int, Event]]:
-    texts: dict[str, str] = {}
-    for rows in connection.execution_options(yield_per=ROWS).execute(query, parameters).partitions():
-        bodies = [json.loads(row.body) for row in rows]
-        missing = sorted({digest for body in bodies for digest in texts_of(body)} - texts.keys())
-        for start in range(0, len(missing), ROWS):
-            chunk = select(TEXT).where(TEXT.c.hash.in_(missing[start : start + ROWS]))
-            texts.update({row.hash: row.body for row in connection.execute(chunk)})
-        for row, body in zip(rows, bodies, strict=True):
-            yield row.id, Event(row.scope, row.kind, row.n, unpack(body, texts), row.at)
+# SQLite
+
+
+ADD_TEXT = "INSERT INTO text (hash, body) VALUES (?, ?) ON CONFLICT DO NOTHING"
+ADD_EVENT = "INSERT INTO event (scope, kind, n, body, at) VALUES (?, ?, ?, ?, ?)"
+LOCKS = "-lock"
+"""Suffix of the lock file in the store's folder. Its bytes are locked, but never written."""
+WRITING, FIRST_EPISODE = 0, 1
+"""The byte that a writer locks, and the byte that is locked for the first episode."""
+FLOCK = "hhqqi0q"
+"""The layout of struct flock: kind, whence, start, length, process (0)."""
+
+
+class Sqlite:
+    """The file of a store, and its lock file.
+
+    A writer locks a byte of the lock file, because the kernel wakes a waiting process as soon as the lock is free.
+    SQLite itself would wait by sleeping for milliseconds.
+    """
+
+    def __init__(self, path: Path, *, to_write: bool) -> None:
+        self._path, self._locks = path, path.with_name(f"{path.name}{LOCKS}")
+        self._engine = _open_engine(path, to_write=to_write)
+        self._thread_lock = threading.Lock()
+        self._writer: sqlite3.Connection | None = None
+        self._lock_file = -1
+        self._episode_locks: set[int] = set()
+        if to_write:
+            self._lock_file = self._open_locks()
+            try:
+                with _locked(self._lock_file, WRITING):
+                    self._writer = _open_writer(path)
+                    METADATA.create_all(self._engine)
+            except (sqlite3.DatabaseError, DBAPIError) as error:
+                raise self._unusable(error) from error
+
+    def add(self, rows: Sequence[EventRow], texts: Mapping[str, str]) -> None:
+        """Write events, and texts that may exist already, in one transaction. Raises BadRun."""
+        try:
+            assert self._writer is not None
+            with self._thread_lock, _locked(self._lock_file, WRITING), self._writer as writer:
+                writer.execute("BEGIN IMMEDIATE")
+                writer.executemany(ADD_TEXT, texts.items())
+                writer.executemany(ADD_EVENT, rows)
+        except sqlite3.IntegrityError as error:
+            raise BadRun(f"{self._path}: an event was written twice: {error}; is the run open elsewhere?") from error
+        except sqlite3.DatabaseError as error:
+            raise self._cannot_write(error) from error
+
+    def _unusable(self, error: sqlite3.DatabaseError | DBAPIError) -> BadRun:
+        cause = error.orig if isinstance(error, DBAPIError) else error
+        return BadRun(f"{self._path} cannot be used as a run's store: {cause}")
+
+    def _cannot_write(self, error: BaseException) -> BadRun:
+        return BadRun(f"{self._path} cannot be written: {error}; nothing recorded so far is lost")
+
+    @contextmanager
+    def reading(self) -> Iterator[Connection]:
+        """Yield a connection to read with. Raises BadRun."""
+        try:
+            with self._engine.connect() as connection:
+                yield connection
+        except DBAPIError as error:
+            raise self._unusable(error) from error
+
+    @contextmanager
+    def writing(self) -> Iterator[Connection]:
+        """Yield a connection in a transaction, which is committed when the block ends. Raises BadRun."""
+        try:
+            with self._thread_lock, _locked(self._lock_file, WRITING), self._engine.begin() as connection:
+                yield connection
+        except DBAPIError as error:
+            raise self._cannot_write(error.orig or error) from error
+
+    def last_settled_row(self, number: int) -> int:
+        """Return the id of the last event. Only one process writes at a time, so all smaller ids are committed."""
+        with self.reading() as connection:
+            return connection.execute(select(func.max(EVENT.c.id))).scalar_one() or 0
+
+    @contextmanager
+    def lock(self, index: int) -> Iterator[bool]:
+        """Try to lock the episode's byte of the lock file. Each lock has a new descriptor, to exclude other threads."""
+        descriptor = self._open_locks()
+        self._episode_locks.add(descriptor)
+        try:
+            yield _try_lock(descriptor, FIRST_EPISODE + index)
+        finally:
+            with suppress(KeyError):  # if the store has been closed, so has the descriptor
+                self._episode_locks.remove(descriptor)
+                os.close(descriptor)  # releases the lock
+
+    def claim(self) -> None:
+        """Do nothing: the process that plays has locked the run's folder."""
+
+    def is_claimed(self) -> bool:
+        """Return False: the lock on the run's folder says whether the run is played."""
+        return False
+
+    def _open_locks(self) -> int:
+        try:
+            return os.open(self._locks, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
+        except OSError as error:
+            raise self._cannot_write(error) from error
+
+    def close(self) -> None:
+        """Close the files and release all locks; everything is already written."""
+        with self._thread_lock:
+            if self._writer is not None:
+                self._writer.close()
+                os.close(self._lock_file)
+                self._writer, self._lock_file = None, -1
+        while self._episode_locks:
+            os.close(self._episode_locks.pop())
+        self._engine.dispose()
+
+
+@contextmanager
+def _locked(descriptor: int, byte: int) -> Iterator[None]:
+    """Wait for a lock on one byte, and hold it until the block ends.
+
+    The lock belongs to the open file, not to the process.
+    """
+    _lock(descriptor, byte, fcntl.F_OFD_SETLKW)
+    try:
+        yield
+    finally:
+        _lock(descriptor, byte, fcntl.F_OFD_SETLK, fcntl.F_UNLCK)
+
+
+def _try_lock(descriptor: int, byte: int) -> bool:
+    """Lock one byte if it is free. Returns True if it was."""
+    try:
+        _lock(descriptor, byte, fcntl.F_OFD_SETLK)
+    except BlockingIOError:
+        return False
+    return True
+
+
+def _lock(descriptor: int, byte: int, command: int, kind: int = fcntl.F_WRLCK) -> None:
+    fcntl.fcntl(descriptor, command, struct.pack(FLOCK, kind, os.SEEK_SET, byte, 1, 0))
+
+
+def _open_writer(path: Path) -> sqlite3.Connection:
+    """Open a connection without SQLAlchemy, which would double the time that every action waits for its event."""
+    connection = sqlite3.connect(path, timeout=30, isolation_level=None, check_same_thread=False)
+    connection.execute("PRAGMA journal_mode=WAL")
+    connection.execute("PRAGMA synchronous=NORMAL")
+    return connection
+
+
+def _open_engine(path: Path, *, to_write: bool) -> Engine:
+    """Return an engine for the file. An engine that only reads works even in a folder without write permission.
+
+    In such a folder, SQLite can read the file only if it is declared ``immutable``. It then ignores the write-ahead
+    log, so a file is declared immutable only if its log is empty or missing.
+    """
+    mode = "rwc" if to_write else "ro"
+    log, index = (path.with_name(f"{path.name}{end}") for end in ("-wal", "-shm"))
+    has_log = index.exists() or (log.exists() and log.stat().st_size > 0)
+    immutable = "" if to_write or has_log or os.access(path.parent, os.W_OK) else "&immutable=1"
+    url = f"sqlite:///file:{quote(str(path))}?mode={mode}{immutable}&uri=true"
+    return create_engine(url, connect_args={"timeout": 30, "check_same_thread": False}, max_overflow=-1)

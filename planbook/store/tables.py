@@ -1,4 +1,7 @@
-"""The tables of a run: events and their texts, the ledger of spending and reservations, and leases on episodes."""
+"""The tables of a run: events and their texts, the ledger of spending and reservations, and leases on episodes.
+
+``Schema`` names the place of the tables in a PostgreSQL database.
+"""
 
 import hashlib
 import json
@@ -141,6 +144,50 @@ def _storable(text: str) -> bool:
         return b"\0" not in text.encode("utf-8")
     except UnicodeEncodeError:
         return False
+
+
+RESTART = "/restart/"
+"""Separates the scope of an episode from the number of a restart. (A scope is a path that groups events.)"""
+
+
+def restart_scope(path: str, number: int) -> str:
+    """Return the scope of an episode's attempt after ``number`` restarts."""
+    return f"{path}{RESTART}{number}"
+
+
+def without_restart(scope: str) -> str:
+    """Return a scope without the numbers of restarts."""
+    return re.sub(rf"{RESTART}\d+", "", scope)
+
+
+AFTER_SLASH = chr(ord("/") + 1)
+"""The character after "/" ends the range of scopes below a scope. A range uses the index, LIKE does not."""
+ROWS = 500
+"""Number of events that are read at a time."""
+ALL = sa.select(EVENT).order_by(EVENT.c.id)
+BELOW = ALL.where(
+    sa.or_(
+        EVENT.c.scope == sa.bindparam("scope"),
+        sa.and_(EVENT.c.scope >= sa.bindparam("first"), EVENT.c.scope < sa.bindparam("end")),
+    )
+)
+"""Selects the events of a scope and of all scopes below it. It is compiled once, because every episode uses it."""
+AFTER = ALL.where(EVENT.c.id > sa.bindparam("row"), EVENT.c.kind == sa.bindparam("of_kind"))
+
+
+def read_events(
+    connection: sa.Connection, query: sa.Select[Any], parameters: Mapping[str, Any] = {}
+) -> Iterator[tuple[int, Event]]:
+    """Yield (row number, event) for the rows that a query selects."""
+    texts: dict[str, str] = {}
+    for rows in connection.execution_options(yield_per=ROWS).execute(query, parameters).partitions():
+        bodies = [json.loads(row.body) for row in rows]
+        missing = sorted({digest for body in bodies for digest in texts_of(body)} - texts.keys())
+        for start in range(0, len(missing), ROWS):
+            chunk = sa.select(TEXT).where(TEXT.c.hash.in_(missing[start : start + ROWS]))
+            texts.update({row.hash: row.body for row in connection.execute(chunk)})
+        for row, body in zip(rows, bodies, strict=True):
+            yield row.id, Event(row.scope, row.kind, row.n, unpack(body, texts), row.at)
 
 
 URL_STARTS = ("postgresql://", "postgres://")

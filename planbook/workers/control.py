@@ -1,11 +1,13 @@
-"""Stop and pause a run while it is played: with switches in this process, and with requests in the run's store.
+"""Stop and pause a run while it is played: with Ctrl-C, with switches in this process, and with requests in the store.
 
 A request is an event of the kind ``control`` in the scope ``run``. The requests are numbered from 0. ``planbook watch``
 writes them, and the driver of worker processes writes "stop" to reach its workers.
 """
 
+import logging
+import queue
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from typing import Any, Literal
 
@@ -13,16 +15,22 @@ from pydantic import ConfigDict, JsonValue
 
 from planbook.config import InvocationSettings
 from planbook.errors import BadRun
-from planbook.planner import Body, EpisodeStopped, EventKind
+from planbook.planner import Body, EpisodeStopped, EventKind, JournalFailed
 from planbook.runs import Run
+from planbook.sandbox import running_call
 from planbook.store import Store
 
+LOG = logging.getLogger(__name__)
 POLL_SECONDS = 0.3
 """Seconds between two readings of the requests."""
 SCOPE = "run"
 TRIES = 20
 """Maximum number of attempts to write an event while other processes write events of the same kind."""
 Request = Literal["pause", "go on", "stop"]
+RUNNING = "running"
+"""Key in an event whose value is the call that keeps a worker in another process from stopping.
+
+Such an event is the worker's reply to a "stop", not a request."""
 
 
 class Switches:
@@ -94,18 +102,23 @@ class RequestListener:
 
     def _handle_requests(self) -> None:
         with suppress(BadRun):  # if the database is lost, the episodes end at their next event
-            for request in read_requests(self._run.store)[self._handled :]:
+            requests: list[Any] = [*self._run.store.events(SCOPE, "control")]
+            for request in requests[self._handled :]:
                 self._handled += 1
-                self._handle(request)
+                self._handle(request.body["do"], request.body.get(RUNNING, ""))
             if self._is_played and not self.switches.stopped and not self._is_played():
                 self.abandoned = True
                 self.switches.stop()
 
-    def _handle(self, request: Request) -> None:
+    def _handle(self, request: Request, running: str) -> None:
         switches = self.switches
-        if request == "stop":
-            self.stopped = self.stopped or not switches.stopped  # if already set, this process made the request
+        if running and not self._is_played:
+            LOG.warning(STILL_RUNNING, running)
+        elif request == "stop" and not running and not switches.stopped:  # else, this process made the request
+            self.stopped = True
             switches.stop()
+            if self._is_played:
+                self._report_running_calls()
         elif request == "pause" and not switches.paused:
             switches.pause()
             self._stop_clock()
@@ -113,11 +126,10 @@ class RequestListener:
             self._start_clock()
             switches.go_on()
 
-
-def read_requests(store: Store) -> list[Request]:
-    """Return all requests in a store, in order."""
-    events: Any = store.events(SCOPE, "control")
-    return [event.body["do"] for event in events]
+    def _report_running_calls(self) -> None:
+        """Tell the leader which calls keep this process from stopping. What it logs itself, the user may not see."""
+        for call in running_calls(threading.enumerate()):
+            append_event(self._run.store, SCOPE, "control", {"do": "stop", RUNNING: call})
 
 
 def count_handled_requests(store: Store) -> int:
@@ -158,6 +170,83 @@ def call_every(seconds: float, function: Callable[[], object]) -> Iterator[None]
     finally:
         ended.set()
         thread.join()
+
+
+# Threads that Ctrl-C stops
+
+
+REPORT_SECONDS = 0.2
+"""Maximum seconds between two calls of ``poll`` in ``in_threads``."""
+STOPPING = "Stopping at the next action or model call. Press Ctrl-C again to stop immediately."
+STILL_RUNNING = "Still running: %s."
+Message = BaseException | bool
+"""A message from a thread: the error that ended it, False if there is something to report, or True at its end."""
+
+
+def in_threads(
+    count: int,
+    work: Callable[[Callable[[], None]], None],
+    stop: Callable[[], None],
+    poll: Callable[[], None] = lambda: None,
+) -> bool:
+    """Run ``work`` in ``count`` threads. Returns False if it was stopped.
+
+    ``work`` gets a function that it calls when there is something to report. ``poll`` is called in this thread after
+    each such call, and regularly. ``stop`` is called after Ctrl-C or an error; it must make the work end soon. If a
+    thread raises an error, the error is raised here after all threads have ended. A second Ctrl-C raises
+    KeyboardInterrupt immediately, although threads may still be at work.
+    """
+    messages: queue.SimpleQueue[Message] = queue.SimpleQueue()
+    threads = [threading.Thread(target=_run, args=(work, messages), daemon=True) for _ in range(count)]
+    finished = False
+    try:
+        for thread in threads:
+            thread.start()
+        finished = _watch(count, messages, poll)
+    except KeyboardInterrupt:
+        LOG.warning(STOPPING)
+        for call in running_calls(threads):
+            LOG.warning(STILL_RUNNING, call)
+    finally:
+        if not finished:
+            stop()
+        for thread in threads:
+            if thread.ident is not None:
+                thread.join()
+    poll()
+    return finished
+
+
+def running_calls(threads: Iterable[threading.Thread]) -> list[str]:
+    """Return the calls, such as ``agent.look(), called in line 2``, that threads are carrying out for plans."""
+    return list(filter(None, map(running_call, threads)))
+
+
+def _run(work: Callable[[Callable[[], None]], None], messages: "queue.SimpleQueue[Message]") -> None:
+    """Call ``work`` in a thread, and send the error that it raises."""
+    try:
+        work(lambda: messages.put(False))
+        messages.put(True)
+    except JournalFailed as failed:
+        messages.put(failed.__cause__ or failed)
+    except BaseException as error:
+        messages.put(error)
+
+
+def _watch(count: int, messages: "queue.SimpleQueue[Message]", poll: Callable[[], None]) -> bool:
+    """Wait until all threads have ended. Returns False if one was stopped; raises the error of a thread."""
+    while count:
+        try:
+            message = messages.get(timeout=REPORT_SECONDS)
+        except queue.Empty:
+            message = False
+        if isinstance(message, EpisodeStopped):
+            return False
+        if isinstance(message, BaseException):
+            raise message
+        count -= message
+        poll()
+    return True
 
 
 class Execution(InvocationSettings):

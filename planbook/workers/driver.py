@@ -15,20 +15,19 @@ from planbook.runs import Entry, Run, RunFile
 from planbook.sandbox import WorkerFailed
 from planbook.spending import prices_from, spent_so_far, without_recording
 from planbook.store import Watch
-from planbook.workers.control import Execution, Switches, send_request
-from planbook.workers.episode import EpisodeWorker
-from planbook.workers.processes import OpenPool, WorkerLost, WorkerPool, local_pool
-from planbook.workers.threads import in_threads
-from planbook.workers.worker import (
-    MAX_LOST,
+from planbook.workers.control import Execution, Switches, in_threads, send_request
+from planbook.workers.processes import (
     Job,
-    OpenEpisodes,
+    OpenPool,
+    WorkerLost,
+    WorkerPool,
     WorkerReport,
-    play_in_threads,
+    check_cluster,
+    cluster_pool,
+    local_pool,
     work,
-    worker_name,
-    workers_of,
 )
+from planbook.workers.worker import MAX_LOST, EpisodeWorker, OpenEpisodes, play_in_threads, worker_name, workers_of
 
 LOG = logging.getLogger(__name__)
 LOST = "A worker process was lost; its episodes continue in another."
@@ -214,8 +213,6 @@ def pool_opener(executor: Executor) -> OpenPool:
     """
     if executor != "ray":
         return local_pool
-
-    from planbook.workers.cluster import check_cluster, cluster_pool
 
     try:
         check_cluster()

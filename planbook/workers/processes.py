@@ -1,17 +1,102 @@
-"""Pools of workers outside this process, and the pool of this machine, where each worker is a new process."""
+"""Workers in other processes: new processes on this machine, or actors of a Ray cluster. Ray is imported when used.
 
+Ray takes minutes to give up on an address, and ends this whole process a minute after the cluster's head has died. So
+this module checks the cluster itself, before a run begins and while it is played.
+"""
+
+import importlib
 import json
+import logging
 import os
 import pickle
+import socket
 import subprocess
 import sys
 import threading
-from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager, suppress
+import time
+import traceback
+from collections.abc import Callable, Iterator, Mapping
+from concurrent.futures import wait
+from contextlib import AbstractContextManager, closing, contextmanager, suppress
+from dataclasses import dataclass, field
 from functools import partial
+from pathlib import Path
 from typing import Any, NamedTuple, NoReturn
+from urllib.parse import urlsplit
 
-from planbook.workers.worker import Job, WorkerReport, work
+from planbook.envs import MissingRequirement
+from planbook.errors import BadRun, ClusterLost
+from planbook.knowledge import memory_of
+from planbook.planner import EpisodeStopped, Meter, Spending
+from planbook.runs import Run, RunFile
+from planbook.spending import prices_from
+from planbook.store import Store, StoreLocation
+from planbook.workers.control import RequestListener, call_every
+from planbook.workers.worker import play_in_threads, worker_name
+
+
+@dataclass(frozen=True)
+class Job:
+    """The input of a worker in another process. ``spent`` is the spending of the run so far.
+
+    Files that run.json (``file``) names, such as a library or an environment, must have the same path on the worker's
+    machine.
+    """
+
+    folder: Path
+    store: StoreLocation
+    file: RunFile
+    threads: int = 1
+    unsafe_no_sandbox: bool = False
+    prices: Path | None = None
+    spent: Spending = field(default_factory=Spending)
+
+
+class WorkerReport(NamedTuple):
+    """The result of a worker in another process: its name, its spending, and the error that ended it, if any."""
+
+    worker: str
+    spent: Spending = Spending()
+    error: BaseException | None = None
+
+
+def work(job: Job, is_played: Callable[[], bool] = lambda: True) -> WorkerReport:
+    """Play open episodes of a run in this process until there are none, or until the run is stopped."""
+    meter, error = Meter(), None
+    try:
+        with closing(Store(job.store)) as store:
+            run = Run(job.folder, job.file, store)
+            run.meter = meter = Meter(job.file.budget, job.spent, prices_from(job.prices), store.ledger)
+            _play_job(run, job, is_played)
+    except BaseException as raised:
+        error = sendable(raised)
+    return WorkerReport(worker_name(), meter.spent_here, error)
+
+
+def _play_job(run: Run, job: Job, is_played: Callable[[], bool]) -> None:
+    """Play open episodes. Raises EpisodeStopped if the run was stopped, or BadRun if its leader has ended."""
+    listener = RequestListener(run, is_played)
+    with listener.listening():
+        finished = play_in_threads(run, memory_of(run.config), job.threads, job.unsafe_no_sandbox, listener.switches)
+    if not finished and listener.abandoned:
+        remedy = f"resume it with: planbook run --resume {run.folder}"
+        raise BadRun(f"the process that played {run.folder} ended before the run was finished; {remedy}")
+    if not finished:
+        raise EpisodeStopped
+
+
+def sendable(error: BaseException) -> BaseException:
+    """Return an error that can be pickled, with its traceback as a note: pickling drops the traceback."""
+    origin = f"In a worker process:\n{''.join(traceback.format_exception(error))}"
+    try:
+        error = pickle.loads(pickle.dumps(error))
+    except Exception:
+        error = RuntimeError(f"{type(error).__name__}: {error}")
+    error.add_note(origin)
+    return error
+
+
+# Pools of workers
 
 
 class WorkerLost(Exception):
@@ -36,6 +121,9 @@ class WorkerPool(NamedTuple):
 
 OpenPool = Callable[[int], AbstractContextManager[WorkerPool]]
 """Opens a pool; the argument is the largest useful number of workers."""
+
+
+# New processes on this machine
 
 
 @contextmanager
@@ -112,3 +200,174 @@ def serve() -> NoReturn:
 def _exit_with_driver() -> NoReturn:
     sys.stdin.buffer.read()
     os._exit(0)
+
+
+# Actors of a Ray cluster
+
+
+QUIET = {"RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO": "0", "RAY_USAGE_STATS_ENABLED": "0"}
+"""Defaults that silence a warning of Ray's and turn off its usage reports."""
+CONNECT_SECONDS = 5.0
+GREET_SECONDS = 10.0
+"""Seconds that the head may take to identify itself."""
+CHECK_SECONDS = 1.0
+"""Seconds between two checks of the cluster."""
+OWN_SILENCE, JOINED_SILENCE = 2.0, 30.0
+"""Seconds that a part of our own cluster, or of one that we joined, may be silent. Nobody restarts the head of our own
+cluster. The head of another may be restarted, and Ray waits a minute for it."""
+LOCAL_ADDRESSES = ("local", "auto")
+"""Addresses of a cluster that Ray starts, or finds, on this machine."""
+
+
+class RemoteJob:
+    """An actor that carries out one job in a process of the cluster."""
+
+    def begin(self) -> None:
+        """Return once the process is running."""
+
+    def carry_out(self, job: Job) -> WorkerReport:
+        """Return the report of the job."""
+        return work(job)
+
+
+def work_in_actor(job: Job, check: Callable[[], None]) -> Any:
+    """Run a job in a new actor, which occupies one processor of the cluster, and return its report.
+
+    ``check`` is called regularly; it raises ClusterLost when the cluster can no longer be reached. Raises WorkerLost if
+    only the actor is lost.
+    """
+    ray = importlib.import_module("ray")
+    actor: Any = ray.remote(RemoteJob).options(num_cpus=1, max_restarts=0).remote()
+    begun, report = actor.begin.remote().future(), actor.carry_out.remote(job).future()
+    try:
+        while not wait([report], CHECK_SECONDS).done:
+            check()
+        return report.result()
+    except ray.exceptions.RayTaskError:
+        raise
+    except ray.exceptions.RayError as error:
+        raise WorkerLost(begun=begun.done() and begun.exception() is None) from error
+    finally:
+        ray.kill(actor)
+
+
+@contextmanager
+def cluster_pool(jobs: int) -> Iterator[WorkerPool]:
+    """Yield a pool with a worker for each processor of the cluster, at least one and at most ``jobs``.
+
+    If this process has already joined a cluster, that cluster is used. Otherwise it is the cluster at RAY_ADDRESS or,
+    if that is unset, a new cluster on this machine, which is shut down at the end.
+    """
+    ray = importlib.import_module("ray")
+    joined = ray.is_initialized()
+    address = cluster_address()
+    if not joined:
+        _join(address)
+    try:
+        processors = int(ray.cluster_resources().get("CPU", 0))
+        machines = sum(node["Alive"] for node in ray.nodes())
+        max_silence = OWN_SILENCE if not joined and address == "local" else JOINED_SILENCE
+        with watching(_parts(), max_silence) as check:
+            capacity = max(1, min(jobs, processors))
+            yield WorkerPool(capacity, partial(work_in_actor, check=check), machines)
+    finally:
+        if not joined:
+            ray.shutdown()
+
+
+def _parts() -> dict[str, str]:
+    """Return the addresses of the cluster's head, and of the raylet, which is the process that runs workers here."""
+    ray = importlib.import_module("ray")
+    context = ray.get_runtime_context()
+    if not context.gcs_address:  # a Ray client itself notices that its cluster is gone
+        return {}
+    nodes = {node["NodeID"]: node for node in ray.nodes()}
+    own = nodes[context.get_node_id()]
+    return {"head": context.gcs_address, "raylet": f"{own['NodeManagerAddress']}:{own['NodeManagerPort']}"}
+
+
+def check_cluster() -> None:
+    """Check that a cluster exists or can be started. Raises MissingRequirement, ImportError."""
+    if not importlib.import_module("ray").is_initialized():
+        check_address(cluster_address())
+
+
+def _join(address: str) -> None:
+    ray = importlib.import_module("ray")
+    for name, value in QUIET.items():
+        os.environ.setdefault(name, value)
+    logging.getLogger("ray").setLevel(logging.ERROR)
+    # Ray prints every lost worker on standard output despite log_to_driver=False; the driver reports it already.
+    setattr(importlib.import_module("ray._private.worker"), "print_to_stdstream", lambda *_, **__: None)  # noqa: B010
+    try:
+        ray.init(address=address, include_dashboard=False, log_to_driver=False, configure_logging=False)
+    except (ConnectionError, ray.exceptions.RayError, RuntimeError, ValueError) as error:
+        raise MissingRequirement(
+            f"Ray at {address} cannot be used: {error}; RAY_ADDRESS names a cluster, and without it one is started here"
+        ) from error
+
+
+def cluster_address() -> str:
+    """Return the address in RAY_ADDRESS, or "local", which stands for a new cluster on this machine, if it is unset."""
+    return os.environ.get("RAY_ADDRESS", "") or "local"
+
+
+def check_address(address: str) -> None:
+    """Check that a Ray cluster answers at an address. If none does, raises MissingRequirement within seconds."""
+    if address in LOCAL_ADDRESSES:
+        return
+    if problem := _connection_problem(address) or _head_problem(address):
+        raise MissingRequirement(
+            f"no Ray cluster answers at {address}, which RAY_ADDRESS names: {problem}; check with `ray status "
+            f"--address {address}`, name another, or unset RAY_ADDRESS to start one here"
+        )
+
+
+@contextmanager
+def watching(parts: Mapping[str, str], max_silence: float) -> Iterator[Callable[[], None]]:
+    """Watch the parts of a cluster from a background thread; ``parts`` maps their names to addresses (HOST:PORT).
+
+    Yield a function that raises ClusterLost once a part has not answered for ``max_silence`` seconds.
+    """
+    answered, losses = dict.fromkeys(parts, time.monotonic()), list[str]()
+
+    def probe() -> None:
+        for name, address in parts.items():
+            problem = _connection_problem(address)
+            if not problem:
+                answered[name] = time.monotonic()
+            elif time.monotonic() - answered[name] >= max_silence:
+                losses.append(
+                    f"the Ray cluster was lost: its {name} at {address} does not answer any more ({problem}); "
+                    "nothing recorded so far is lost"
+                )
+
+    def check() -> None:
+        if losses:
+            raise ClusterLost(losses[0])
+
+    with call_every(CHECK_SECONDS, probe):
+        yield check
+
+
+def _connection_problem(address: str) -> str:
+    """Return why an address cannot be reached; empty if it can."""
+    parsed = urlsplit(address if "://" in address else f"//{address}")
+    try:
+        if not parsed.hostname or not parsed.port:
+            return "it is not HOST:PORT"
+        socket.create_connection((parsed.hostname, parsed.port), CONNECT_SECONDS).close()
+    except (OSError, ValueError) as error:
+        return getattr(error, "strerror", None) or str(error)
+    return ""
+
+
+def _head_problem(address: str) -> str:
+    """Return why the server at an address is not the head of a cluster, or "" if it is. Ray client servers pass."""
+    if "://" in address:
+        return ""
+    client = importlib.import_module("ray._raylet").GcsClient
+    greeting = threading.Thread(target=client, kwargs={"address": address}, daemon=True)
+    greeting.start()
+    greeting.join(GREET_SECONDS)
+    return "a server answers, but not like the head of a cluster" if greeting.is_alive() else ""

@@ -1,32 +1,44 @@
-"""The loop of every worker: lease an open episode, play it, record its ending, until no episode is open.
+"""Play the episodes of a run in threads of this process. A worker is a thread that plays one episode after another.
 
-Leases are kept in the run's store, so threads, processes and Ray actors on several machines can share a run. One of the
-processes is the leader: the one whose command began the run or resumed it.
+The loop of every worker: lease an open episode, play it, record its ending, until no episode is open. Leases are kept
+in the run's store, so threads, processes and Ray actors on several machines can share a run. One of the processes is
+the leader: the one whose command began the run or resumed it.
 """
 
+import logging
 import os
-import pickle
 import platform
 import threading
-import traceback
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, closing, contextmanager
-from dataclasses import dataclass, field
-from pathlib import Path
-from typing import NamedTuple
+from contextlib import AbstractContextManager, contextmanager
 
-from planbook.errors import BadRun
-from planbook.knowledge import memory_of
-from planbook.planner import Ending, EpisodeStopped, Memory, Meter, Roles, Spending, no_model
-from planbook.runs import DIVERGED, Entry, Run, RunFile, index_of, superseded_scopes
+from pydantic import BaseModel
+
+from planbook.config import Config
+from planbook.envs import Environment, EnvironmentBroken, EnvsError, MissingRequirement
+from planbook.planner import (
+    NO_MODELS,
+    Ending,
+    Episode,
+    EpisodeSettings,
+    EpisodeStopped,
+    Journal,
+    JournalMismatch,
+    Memory,
+    Outcome,
+    Roles,
+    Strategy,
+    method,
+    no_model,
+    play,
+)
+from planbook.runs import DIVERGED, Entry, Run, index_of, superseded_scopes
 from planbook.sandbox import Sandbox
-from planbook.spending import prices_from
-from planbook.store import Losses, Store, StoreLocation, Watch
-from planbook.workers.control import RequestListener, Switches
-from planbook.workers.episode import EpisodeWorker, give_up, play_episode
+from planbook.store import Losses, Watch, restart_scope
+from planbook.workers.control import Switches, append_event, in_threads
 from planbook.workers.models import roles_of
-from planbook.workers.threads import in_threads
 
+LOG = logging.getLogger(__name__)
 IDLE_SECONDS = 0.1
 """Seconds between two attempts to lease an episode while other workers have leased all open episodes."""
 MAX_LOST = 3
@@ -170,54 +182,136 @@ class EpisodeQueue:
             raise
 
 
-@dataclass(frozen=True)
-class Job:
-    """The input of a worker in another process. ``spent`` is the spending of the run so far.
+# Playing one episode, from its beginning or from its recorded part
 
-    Files that run.json (``file``) names, such as a library or an environment, must have the same path on the worker's
-    machine.
+
+class EpisodeWorker:
+    """Plays episodes in one thread. Each worker has its own environment; the sandbox and the models are shared.
+
+    ``guard`` is called before every action, and may raise EpisodeStopped or BudgetEnded.
     """
 
-    folder: Path
-    store: StoreLocation
-    file: RunFile
-    threads: int = 1
-    unsafe_no_sandbox: bool = False
-    prices: Path | None = None
-    spent: Spending = field(default_factory=Spending)
+    def __init__(
+        self, config: Config, sandbox: Sandbox, guard: Callable[[], None] = lambda: None, roles: Roles = NO_MODELS
+    ) -> None:
+        self.sandbox, self.guard, self.roles = sandbox, guard, roles
+        self._config = config
+        self._environment: Environment | None = None
+
+    def environment(self) -> Environment:
+        """Return the worker's environment. Raises EnvironmentBroken or MissingRequirement if it cannot be made."""
+        if self._environment is None:
+            environment = self._config.environment
+            try:
+                self._environment = environment(self._config.environment_options)
+            except EnvsError:
+                raise
+            except Exception as error:
+                raise EnvironmentBroken(
+                    f"{environment.__name__} could not be made: {type(error).__name__}: {error}"
+                ) from error
+        return self._environment
+
+    def drop_environment(self) -> None:
+        """Close the environment, so that the next episode gets a new one. Errors are only logged."""
+        environment, self._environment = self._environment, None
+        if environment is not None:
+            try:
+                environment.close()
+            except Exception as error:
+                LOG.warning("%s could not be closed: %s: %s", environment.name, type(error).__name__, error)
+
+    def play_arguments(
+        self, entry: Entry, path: str, journal: Journal, memory: Memory | None = None
+    ) -> tuple[Episode, Strategy, BaseModel]:
+        """Return the arguments of ``play``: an episode, the planning method, and the method's options."""
+        config = self._config
+        strategy = method(config.planner)
+        settings = EpisodeSettings(
+            config.actions, config.limits, f"{config.seed}/{entry.repeat}", config.stream, config.dry_run
+        )
+        episode = Episode(
+            entry.task,
+            self.environment(),
+            self.sandbox,
+            journal,
+            settings=settings,
+            path=path,
+            memory=memory,
+            roles=self.roles.seeded(config.seed + entry.repeat),
+            guard=self.guard,
+            task_changes=config.task_overrides(entry.task),
+        )
+        return episode, strategy.play, strategy.options.model_validate(config.planner_options)
 
 
-class WorkerReport(NamedTuple):
-    """The result of a worker in another process: its name, its spending, and the error that ended it, if any."""
+def play_episode(run: Run, memory: Memory, entry: Entry, worker: EpisodeWorker, watch: Watch | None = None) -> Ending:
+    """Play one episode to its end. If it ends BROKEN, the worker gets a new environment.
 
-    worker: str
-    spent: Spending = Spending()
-    error: BaseException | None = None
+    If the recorded part of an attempt cannot be repeated, the attempt is recorded as BROKEN, and a new one begins.
+    """
+    while True:
+        path, journal, ending = _current_attempt(run, entry, watch)
+        if ending is None:
+            try:
+                ending = play(*worker.play_arguments(entry, path, journal, memory))
+            except JournalMismatch as mismatch:
+                _record_broken(journal, path, DIVERGED, str(mismatch))
+                continue
+            except MissingRequirement:
+                raise
+            except EnvsError as error:
+                ending = _record_broken(journal, path, Outcome.BROKEN.value, str(error))
+            else:
+                _record_versions(run, worker.environment())
+        if ending.outcome is Outcome.BROKEN:
+            worker.drop_environment()
+        return ending
 
 
-def work(job: Job, is_played: Callable[[], bool] = lambda: True) -> WorkerReport:
-    """Play open episodes of a run in this process until there are none, or until the run is stopped."""
-    meter, error = Meter(), None
-    try:
-        with closing(Store(job.store)) as store:
-            run = Run(job.folder, job.file, store)
-            run.meter = meter = Meter(job.file.budget, job.spent, prices_from(job.prices), store.ledger)
-            _play_job(run, job, is_played)
-    except BaseException as raised:
-        error = sendable(raised)
-    return WorkerReport(worker_name(), meter.spent_here, error)
+def give_up(run: Run, entry: Entry, message: str) -> Ending:
+    """Record the ending BROKEN for an episode that no worker can play, unless it has ended already."""
+    path, journal, ending = _current_attempt(run, entry)
+    return ending or _record_broken(journal, path, Outcome.BROKEN.value, message)
 
 
-def _play_job(run: Run, job: Job, is_played: Callable[[], bool]) -> None:
-    """Play open episodes. Raises EpisodeStopped if the run was stopped, or BadRun if its leader has ended."""
-    listener = RequestListener(run, is_played)
-    with listener.listening():
-        finished = play_in_threads(run, memory_of(run.config), job.threads, job.unsafe_no_sandbox, listener.switches)
-    if not finished and listener.abandoned:
-        remedy = f"resume it with: planbook run --resume {run.folder}"
-        raise BadRun(f"the process that played {run.folder} ended before the run was finished; {remedy}")
-    if not finished:
-        raise EpisodeStopped
+def _current_attempt(run: Run, entry: Entry, watch: Watch | None = None) -> tuple[str, Journal, Ending | None]:
+    """Return the scope of an episode's current attempt, the attempt's journal, and its ending if it has one.
+
+    An attempt that diverged from its record, or whose ending no longer counts, is followed by one in a new scope.
+    """
+    path, restarts, excluded = entry.path, 0, superseded_scopes(run)
+    while True:
+        journal = run.journal(path, watch)
+        recorded = journal.get(path, "outcome", 0)
+        ending = None if recorded is None else Ending.model_validate(recorded)
+        if ending is None or (ending.cause != DIVERGED and path not in excluded):
+            return path, journal, ending
+        restarts += 1
+        path = restart_scope(entry.path, restarts)
+
+
+def _record_broken(journal: Journal, path: str, cause: str, message: str) -> Ending:
+    ending = Ending(outcome=Outcome.BROKEN, cause=cause, message=message)
+    journal.put(path, "outcome", 0, ending.model_dump(mode="json"))
+    return ending
+
+
+def _record_versions(run: Run, environment: Environment) -> None:
+    """Record the versions that an environment knows only after an episode has begun, unless they are recorded already.
+
+    They may differ from the versions in an earlier invocation, for example after an update of the browser.
+    """
+    if run.versions_recorded:
+        return
+    run.versions_recorded = True
+    current = dict(environment.versions())
+    recorded = [dict(row.body) for row in run.store.events("run", "versions")]
+    if recorded[-1:] != [current]:
+        append_event(run.store, "run", "versions", current)
+
+
+# The loop
 
 
 def play_in_threads(
@@ -285,14 +379,3 @@ def workers_of(
 def worker_name() -> str:
     """Return the name of this process in leases."""
     return f"{platform.node()}/{os.getpid()}"
-
-
-def sendable(error: BaseException) -> BaseException:
-    """Return an error that can be pickled, with its traceback as a note: pickling drops the traceback."""
-    origin = f"In a worker process:\n{''.join(traceback.format_exception(error))}"
-    try:
-        error = pickle.loads(pickle.dumps(error))
-    except Exception:
-        error = RuntimeError(f"{type(error).__name__}: {error}")
-    error.add_note(origin)
-    return error

@@ -2,7 +2,7 @@
 
 from hypothesis import strategies as st
 
-from planbook.manuals.manual import LEFT_OUT, Manual, Section
+from planbook.manuals.markdown import LEFT_OUT, Manual, Section
 from planbook.rules import Rule, RuleType
 
 SNIPPETS = (

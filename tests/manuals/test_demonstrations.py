@@ -7,8 +7,7 @@ import pytest
 from planbook.envs import Selection, Task
 from planbook.envs.toy import Toy
 from planbook.manuals import DemonstratingMemory
-from planbook.manuals.errors import BadKnowledge
-from planbook.manuals.library import SHIPPED
+from planbook.manuals.library import SHIPPED, BadKnowledge
 from planbook.planner import METHODS, NoMemory, Recall
 
 TASK = Toy.tasks(Selection(ids=("fetch/0",)))[0].model_copy(update={"env": "nowhere"})

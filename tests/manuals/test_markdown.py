@@ -6,9 +6,7 @@ import pytest
 from hypothesis import given
 from markdown_it import MarkdownIt
 
-from planbook.manuals.errors import BadManual
-from planbook.manuals.manual import LEFT_OUT, Manual, Section
-from planbook.manuals.markdown import parse, render, render_rule
+from planbook.manuals.markdown import LEFT_OUT, BadManual, Manual, Section, parse, render, render_rule
 from planbook.rules import Rule, RuleType
 from tests.manuals.hostile import SNIPPETS, manuals, texts
 

@@ -22,7 +22,7 @@ from planbook.spending import prices_from, spent_so_far
 from planbook.store import Store
 from planbook.workers import Execution, Switches
 from planbook.workers.driver import create_job
-from planbook.workers.worker import work
+from planbook.workers.processes import work
 from tests.executing import wait_until
 from tests.openai_server import Refusal, serving
 from tests.slow_script import ANSWER_SECONDS

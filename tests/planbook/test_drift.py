@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from planbook.learning.postconditions import Reading, postcondition
+from planbook.learning.finding import Reading, postcondition
 from tests.command import ROOT
 from tests.flows import Finished, asks, events, invoke
 

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from planbook.knowledge import EVERYTHING, learned_in
-from planbook.learning.cost import coverage_lines
+from planbook.learning.stages import coverage_lines
 from planbook.report.charts import Chart, charts
 from planbook.results import read_run
 from planbook.results.learning_cost import BuildingState, cost_line, state_after

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from planbook.envs import MissingRequirement
-from planbook.workers import cluster as cluster_module
+from planbook.workers import processes as workers_module
 from tests.command import ROOT
 from tests.executing import TASKS, alive, children, command, episodes_of, kill, processes, start, wait_until
 from tests.flows import invoke
@@ -126,7 +126,7 @@ def test_a_run_can_be_resumed_after_its_private_cluster_lost_its_head(
 def test_an_address_without_a_cluster_is_reported_before_the_run_begins(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(cluster_module, "GREET_SECONDS", 1.0)
+    monkeypatch.setattr(workers_module, "GREET_SECONDS", 1.0)
     with socket.create_server(("127.0.0.1", 0)) as silent:
         port = silent.getsockname()[1]
         for address, problem in {
@@ -138,7 +138,7 @@ def test_an_address_without_a_cluster_is_reported_before_the_run_begins(
             with pytest.raises(
                 MissingRequirement, match=f"no Ray cluster answers at {address}.*: {problem}; check with"
             ):
-                cluster_module.check_address(address)
+                workers_module.check_address(address)
     monkeypatch.setenv("RAY_ADDRESS", "127.0.0.1:9")
     monkeypatch.setattr(ray, "is_initialized", lambda: False)
     wrong = invoke(*command(tmp_path, *RAY, *TASKS))

@@ -8,8 +8,8 @@ import pytest
 
 from planbook.knowledge import KnowledgeState
 from planbook.rules import Citation, History, Knowledge, Rule, RuleBook, count_evidence
-from planbook.rules.edits import Batch, ChangedRule, RuleChange, UpdateRule
-from planbook.rules.obedience import Obedience
+from planbook.rules.book import Batch, ChangedRule, RuleChange, UpdateRule
+from planbook.rules.evidence import Obedience
 from tests.flows import BUILD, asks, events, invoke, prompt, scripted
 
 SMALL = (*BUILD, "--no-procedures")

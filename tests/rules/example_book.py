@@ -1,9 +1,9 @@
 """An example of a rule book, with four rules, and functions that change a book."""
 
 from planbook.rules import Rule, RuleBook, RuleType
+from planbook.rules.book import Batch, Edit, RuleChange, WriteRule
 from planbook.rules.cases import ALL, Permissions
 from planbook.rules.draft import Draft
-from planbook.rules.edits import Batch, Edit, RuleChange, WriteRule
 
 SUCCESS = Rule(
     id="rule_2",

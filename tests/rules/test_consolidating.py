@@ -3,8 +3,8 @@
 from collections.abc import Mapping, Sequence
 
 from planbook.rules import Evidence, RuleBook, consolidate
+from planbook.rules.book import RuleChange
 from planbook.rules.builder import MAX_ROUNDS
-from planbook.rules.edits import RuleChange
 from planbook.sandbox import Sandbox
 from tests.rules.builder_kit import SETTINGS, STOP, Replies, edits, scripted_scope
 from tests.rules.example_book import BOOK

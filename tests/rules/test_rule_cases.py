@@ -6,9 +6,9 @@ import pytest
 
 from planbook.planner import Outcome
 from planbook.rules import Blame, Rule, RuleBook, RuleType
+from planbook.rules.book import DeleteRule, Edit, UpdateRule, WriteRule
 from planbook.rules.cases import BUILDER, BUILDER_WITHOUT_CASES, CONSOLIDATOR, Case, Permissions, case_of, read_blame
-from planbook.rules.edits import DeleteRule, Edit, UpdateRule, WriteRule
-from planbook.rules.errors import BatchRefused
+from planbook.rules.draft import BatchRefused
 from tests.rules.example_book import BOOK, changed
 
 PHENOMENON, MECHANISM, HELPER, PROCESS, CORRECTED, UNRESOLVED = RuleType

@@ -1,7 +1,7 @@
 """The evidence for a rule, counted over episodes."""
 
 from planbook.rules import Citation, Evidence
-from planbook.rules.book import NO_EVIDENCE, count_evidence, evidence_table
+from planbook.rules.evidence import NO_EVIDENCE, count_evidence, evidence_table
 from tests.rules.example_book import BOOK
 
 CITATIONS = (

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from planbook.learning.copying import read_source
+from planbook.learning.tasks import read_source
 from tests.flows import BUILD, Finished, asks, events, files, history, invoke, refusal, scripted, without_times
 from tests.killing import KILLED, run_until_survived
 from tests.planbook.export.test_importing import FOREIGN, write_file

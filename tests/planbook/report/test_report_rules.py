@@ -9,7 +9,7 @@ from planbook.knowledge import EVERYTHING, learned_in
 from planbook.planner import Ending, Outcome
 from planbook.report.learned import prose
 from planbook.rules import count_evidence
-from planbook.rules.book import NO_EVIDENCE
+from planbook.rules.evidence import NO_EVIDENCE
 from planbook.runs import Run
 from planbook.wording import counted
 from tests.flows import BUILD, events, invoke

@@ -1,15 +1,22 @@
-"""Checks of rules: code that decides whether an episode followed a rule. The AutoManual paper has no such code.
+"""The evidence for each rule: the episodes that cited the rule, and those that obeyed it.
 
+Planners cite rules by their ids. The evidence counts the episodes that cited a rule, those of them that were solved,
+and those in which the Builder (the model that writes rules) did not blame the agent for ignoring the rule.
+
+A rule may also have a check: code that decides whether an episode obeyed the rule. The AutoManual paper has no checks.
 A check defines ``obeyed(code, steps)``, which returns True, False, or None if the rule does not apply. ``code`` is all
 plan code of the episode. ``steps`` lists its actions, each as a dict with the keys ``action`` (its name), ``call``
 (such as ``go_to('desk')``), ``observation`` and ``accepted``.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from math import comb
 from typing import Any
 
+from pydantic import Field
+
 from planbook.planner import Trajectory
+from planbook.rules.book import RuleBook
 from planbook.rules.types import Learned, Rule
 from planbook.sandbox import Limits, Sandbox, check
 
@@ -17,10 +24,6 @@ MIN_EPISODES = 5
 """A rule is reported as never obeyed only after this many episodes in which it applied."""
 SIGNIFICANCE = 0.05
 """A difference counts as significant if its p value is below this."""
-LIMITS = Limits(cpu_seconds=2, wall_seconds=10)
-CHECK_CALL = "\n\nanswer(obeyed(code, steps))\n"
-NO_FUNCTION = "the check does not define obeyed(code, steps)"
-DECIDES_NOTHING = "the check returned None for every episode so far: make it decide on one at least, or leave it out"
 
 
 class Obedience(Learned):
@@ -67,6 +70,101 @@ class Obedience(Learned):
             others=self.others + (not obeyed),
             others_solved=self.others_solved + (solved and not obeyed),
         )
+
+
+_OBEDIENCE_COLUMNS = ("obeyed", "solved if obeyed", "not obeyed", "solved if not")
+_COLUMNS = ("rule", "type", "cited", "without blame", "solved")
+
+
+class Citation(Learned):
+    """The rules that the plans of one episode cited.
+
+    ``blamed_agent`` holds the ids of the cited rules that, according to the Builder, the agent ignored.
+    """
+
+    episode: str
+    rule_ids: tuple[str, ...]
+    solved: bool
+    blamed_agent: frozenset[str] = frozenset()
+    obeyed: dict[str, bool] = Field(default={}, exclude_if=lambda obeyed: not obeyed)
+    """Maps the id of a rule to True if the episode followed it. Contains only rules whose checks apply to it."""
+
+
+class Evidence(Learned):
+    """Counts of episodes for one rule.
+
+    ``cited`` counts the episodes that cited the rule, and ``solved`` those of them that were solved. ``unblamed``
+    counts those in which the Builder did not say that the agent ignored the rule. This does not prove that the agent
+    followed the rule: after a direct success (no cell ended in an error), the Builder is not asked who is to blame.
+    """
+
+    cited: int = 0
+    unblamed: int = 0
+    solved: int = 0
+    obedience: Obedience | None = Field(default=None, exclude_if=lambda obedience: obedience is None)
+    """The counts from the rule's check, or None if the check applied to no episode."""
+
+    def __str__(self) -> str:
+        measured = f"; by its check {self.obedience}" if self.obedience else ""
+        if not self.cited:
+            return f"never cited{measured}"
+        episodes = "1 episode" if self.cited == 1 else f"{self.cited} episodes"
+        return f"cited in {episodes}, without blame in {self.unblamed}, solved {self.solved}{measured}"
+
+
+NO_EVIDENCE = Evidence()
+"""The evidence of a rule that no episode has cited."""
+
+
+def count_evidence(citations: Iterable[Citation]) -> dict[str, Evidence]:
+    """Return a dict that maps rule ids to evidence. If an episode has several records, only the last one counts."""
+    counted: dict[str, Evidence] = {}
+    for citation in {citation.episode: citation for citation in citations}.values():
+        for id in dict.fromkeys(citation.rule_ids):
+            previous = counted.get(id, NO_EVIDENCE)
+            counted[id] = Evidence(
+                cited=previous.cited + 1,
+                unblamed=previous.unblamed + (id not in citation.blamed_agent),
+                solved=previous.solved + citation.solved,
+                obedience=previous.obedience,
+            )
+        for id, obeyed in citation.obeyed.items():
+            previous = counted.get(id, NO_EVIDENCE)
+            counts = (previous.obedience or Obedience()).with_episode(obeyed=obeyed, solved=citation.solved)
+            counted[id] = previous.model_copy(update={"obedience": counts})
+    return counted
+
+
+def useless_rules(evidence: Mapping[str, Evidence]) -> dict[str, str]:
+    """Return the ids of the rules that, according to their checks, may be dropped. Each id is mapped to the reason."""
+    counts = {id: row.obedience for id, row in evidence.items() if row.obedience}
+    return {id: obedience.useless_reason for id, obedience in counts.items() if obedience.useless_reason}
+
+
+def evidence_table(book: RuleBook, evidence: Mapping[str, Evidence]) -> str:
+    """Return a text table with the evidence for every current rule."""
+    by_rule = [evidence.get(rule.id, NO_EVIDENCE) for rule in book.active]
+    rows = [_COLUMNS, *map(_row, book.active, by_rule)]
+    if any(row.obedience for row in by_rule):
+        columns = [_OBEDIENCE_COLUMNS, *(row.obedience.cells if row.obedience else ("-",) * 4 for row in by_rule)]
+        rows = [(*row, *cells) for row, cells in zip(rows, columns, strict=True)]
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    aligned = [f"<{width}" for width in widths[:2]] + [f">{width}" for width in widths[2:]]
+    lines = ("  ".join(map(format, row, aligned)).rstrip() for row in rows)
+    return "".join(f"{line}\n" for line in lines)
+
+
+def _row(rule: Rule, evidence: Evidence) -> tuple[str, ...]:
+    return rule.id, rule.type or "", str(evidence.cited), str(evidence.unblamed), str(evidence.solved)
+
+
+# Checks of rules
+
+
+LIMITS = Limits(cpu_seconds=2, wall_seconds=10)
+CHECK_CALL = "\n\nanswer(obeyed(code, steps))\n"
+NO_FUNCTION = "the check does not define obeyed(code, steps)"
+DECIDES_NOTHING = "the check returned None for every episode so far: make it decide on one at least, or leave it out"
 
 
 class BadCheck(ValueError):
