@@ -86,7 +86,7 @@ def test_both_engines_play_generated_games_alike(kind: str) -> None:
 @pytest.mark.timeout(3600)
 @pytest.mark.parametrize(("number", "steps"), [(5, 15), (6, 40), (11, 40)])
 @pytest.mark.parametrize("kind", TYPES)
-def test_both_engines_play_real_games_alike(kind: str, number: int, steps: int) -> None:
+def test_both_engines_agree_on_real_games(kind: str, number: int, steps: int) -> None:
     listed = tasks.list_games("valid_seen")[kind]
     game_id = listed[number % len(listed)]
     game = tasks.read_game(game_id)

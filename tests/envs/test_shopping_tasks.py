@@ -71,7 +71,7 @@ def test_every_goal_can_be_met_and_names_everything_that_is_judged() -> None:
         assert wish.sentence.endswith(f", and price lower than {wish.price_below:.2f} dollars")
 
 
-def test_few_products_of_the_wanted_kind_earn_the_whole_reward() -> None:
+def test_few_products_of_the_wanted_kind_earn_the_full_reward() -> None:
     met = Counter[bool]()
     for wish in SHOP.wishes[::5]:
         kind = [each for each in SHOP.products.values() if each.query == SHOP.products[wish.product].query]

@@ -74,7 +74,7 @@ def test_a_space_takes_only_its_own_values(space: str) -> None:
         (spaces.MultiBinary((2, 3)), "nested lists of whole numbers of shape [2, 3], each from 0 to 1"),
     ],
 )
-def test_a_space_is_described_by_its_exact_bounds(space: Any, words: str) -> None:
+def test_the_description_of_a_space_has_its_exact_bounds(space: Any, words: str) -> None:
     assert describe_space(space) == words
 
 

@@ -167,7 +167,7 @@ def test_the_shipped_tasks_have_four_of_each_kind() -> None:
     assert judgeable(SHIPPED) == SHIPPED
 
 
-def test_doing_nothing_solves_no_shipped_task() -> None:
+def test_no_shipped_task_is_solved_by_doing_nothing() -> None:
     for each in SHIPPED:
         for answer in (None, ""):
             ended = end(answer, url=each.start, made={})

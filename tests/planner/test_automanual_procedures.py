@@ -46,7 +46,7 @@ def test_the_model_continues_after_a_procedure_that_fails(sandbox: Sandbox) -> N
     assert ending.actions == len(playing.steps) > 1, "the actions of both count"
 
 
-def test_a_procedure_that_stops_early_is_no_error(sandbox: Sandbox) -> None:
+def test_a_procedure_that_stops_early_is_not_an_error(sandbox: Sandbox) -> None:
     ending, playing = played(
         sandbox, planning(DONE), memory=FixedMemory(procedure=procedure(OPENS)), procedures_first=True
     )

@@ -73,7 +73,7 @@ def test_the_actions_of_the_episode_end_it(sandbox: Sandbox) -> None:
     assert [goal["done"] for goal in goal_events(playing)] == [True, True], "the goal that was not taken was not tried"
 
 
-def test_lines_that_are_no_calls_are_mapped_to_goals_and_described(sandbox: Sandbox) -> None:
+def test_lines_that_are_not_valid_calls_are_mapped_to_goals_and_described(sandbox: Sandbox) -> None:
     plan = f"agent.mine_log(1)\nagent.craft('planks', 4)\n{STICKS}\n{PICKAXE}"
     voices = RoleModels(planner=[code(plan), code(WHOLE)], explainer=["Too few planks."])
     ending, playing = played(sandbox, voices, "dep")
@@ -129,7 +129,7 @@ def test_the_fixed_order_is_that_of_the_plan(sandbox: Sandbox) -> None:
     assert (goals[1]["actions"], goals[1]["done"], goals[1]["reason"]) == (1, True, "You mine {'log': 3}.")
 
 
-def test_the_nearest_goal_comes_first_and_by_the_nearest_way(sandbox: Sandbox) -> None:
+def test_the_nearest_goal_comes_first_by_the_nearest_route(sandbox: Sandbox) -> None:
     goals, spent = tried(sandbox, "nearest")
     assert [goal["chosen"] for goal in goals][:2] == [
         "agent.mine({'birch_log': 3}, None)",
@@ -154,7 +154,7 @@ def test_the_same_seed_gives_the_same_random_order(sandbox: Sandbox) -> None:
     assert [call.split("'")[1] for call in first if "craft" in call] == ["planks", "stick", "pickaxe"]
 
 
-def test_a_goal_reached_in_another_way_is_described_with_both(sandbox: Sandbox) -> None:
+def test_a_goal_reached_by_another_route_is_described_with_that_route(sandbox: Sandbox) -> None:
     voices = RoleModels(
         planner=[code(f"{LOGS}\n{PICKAXE}"), code(f"{PLANKS}\n{STICKS}\n{PICKAXE}")], explainer=["Craft first."]
     )

@@ -152,7 +152,7 @@ def test_a_description_has_the_reason_of_the_controller(sandbox: Sandbox) -> Non
     assert [(goal["done"], goal["actions"]) for goal in goal_events(playing)] == [(False, 1), (True, 0)]
 
 
-def test_a_controller_is_asked_once_more_after_its_last_action(sandbox: Sandbox) -> None:
+def test_a_controller_is_asked_again_after_its_last_action(sandbox: Sandbox) -> None:
     voices = RoleModels(planner=[code("agent.fetch('key')")], controller=["Answer: 1"] * 3)
     ending, playing = fetched(sandbox, voices, FetchingToy(), rounds=0, controller_steps=2)
     assert (ending.outcome, len(playing.steps)) == (Outcome.FAILURE, 2)

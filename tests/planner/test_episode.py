@@ -260,7 +260,7 @@ def test_a_bug_in_a_class_method_of_the_environment_is_attributed_to_it(sandbox:
     assert ending.message.startswith("the environment raised ZeroDivisionError: a bug in the world")
 
 
-def test_a_bug_that_a_planning_method_meets_in_the_environment_is_attributed_to_it(sandbox: Sandbox) -> None:
+def test_a_bug_of_the_environment_is_not_attributed_to_the_planning_method_that_called_it(sandbox: Sandbox) -> None:
     def strategy(playing: Episode, options: object) -> None:
         playing.environment.state()
 

@@ -91,7 +91,7 @@ def test_unusable_replies_fail_the_subtask_and_not_the_episode(sandbox: Sandbox,
     assert len(players.asked) == len(cells) + 2, "two repairs"
 
 
-def test_the_number_of_replies_is_that_of_the_paper() -> None:
+def test_the_number_of_replies_is_the_one_that_the_paper_uses() -> None:
     assert ExecutorOptions().replies("textcraft") == ExecutorOptions().replies("alfworld") == 20
     assert ExecutorOptions().replies("shopping") == 15
     assert ExecutorOptions(iterations=7).replies("shopping") == 7
@@ -142,7 +142,7 @@ def test_a_reply_takes_as_many_actions_as_the_option_allows(sandbox: Sandbox) ->
     assert "Each reply takes" not in players.all_text("executor")
 
 
-def test_a_query_is_no_action_and_a_refused_action_is_one(sandbox: Sandbox) -> None:
+def test_a_refused_action_counts_as_an_action_but_a_query_does_not(sandbox: Sandbox) -> None:
     code = "agent.table()\nprint(agent.holding)\nagent.touch('no wall')\nagent.table()\nagent.touch('x')"
     _, playing, _ = execute_cells(sandbox, code, replies=1, actions_per_reply=1)
     assert actions(playing) == ["touch('no wall')"]
@@ -192,7 +192,7 @@ def test_an_episode_that_ends_first_leaves_no_claim(sandbox: Sandbox) -> None:
     assert [(each["done"], each["note"]) for each in claims(journal)] == [(None, "The environment's episode is over.")]
 
 
-def test_a_claim_of_failure_is_no_error(sandbox: Sandbox) -> None:
+def test_a_claim_of_failure_is_not_an_error(sandbox: Sandbox) -> None:
     ending, playing = played(sandbox, SubtaskModels({GOAL: FAIL}), "react")
     assert (ending.outcome, ending.cause, ending.error_steps) == (Outcome.FAILURE, "unfinished", 0)
     assert kinds(playing)[0] == "unfinished"

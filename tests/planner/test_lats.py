@@ -57,7 +57,7 @@ def test_the_next_round_knows_everything_that_was_tried(sandbox: Sandbox) -> Non
     assert [each["why"] for each in recorded(journal, "plan")] == ["", "All was cold."]
 
 
-def test_a_task_held_complete_ends_the_search(sandbox: Sandbox) -> None:
+def test_a_task_considered_complete_ends_the_search(sandbox: Sandbox) -> None:
     replies, journal = AdvocateModels(act=[touch("wall"), touch("door")], task_done=[NO, NO, YES]), MemoryJournal()
     played(sandbox, replies, "lats", journal=journal)
     assert [each["fate"] for each in recorded(journal, "branch")] == ["abandoned", "kept"]
@@ -99,7 +99,7 @@ def test_a_sample_is_mapped_to_the_current_page(sandbox: Sandbox) -> None:
     assert "[21] link a" in replies.prompts("map")[1]
 
 
-def test_a_sample_that_is_run_again_is_mapped_to_the_page_of_that_moment(sandbox: Sandbox) -> None:
+def test_a_sample_that_is_run_again_is_mapped_to_the_current_page(sandbox: Sandbox) -> None:
     replies = AdvocateModels(
         act=[click(2), click(1), click(23), click(21)], value=[valued(9), valued(1)], map=[click(11), click(22)]
     )
@@ -152,7 +152,7 @@ class SearchModels(AdvocateModels):
 @pytest.mark.deep
 @settings(max_examples=5)
 @given(seed=st.integers(0, 10**4))
-def test_each_sample_is_tried_at_its_own_moment(sandbox: Sandbox, seed: int) -> None:
+def test_each_sample_is_tried_in_its_own_state(sandbox: Sandbox, seed: int) -> None:
     watched = traced_episode(ReplayedToy())
     replies = SearchModels(seed, watched.path)
     options = {"rounds": 1, "expansions": 8, "samples": 3}

@@ -49,7 +49,7 @@ class ReversedPredictor:
         return [-float(each["far"]) for each in features]
 
 
-def test_a_goal_that_is_not_possible_now_is_no_candidate(goals: Goals) -> None:
+def test_a_goal_that_is_not_possible_now_is_not_a_candidate(goals: Goals) -> None:
     assert candidates_of(goals, [PICKED, SAND]) == [Candidate(1, SAND)]
     assert candidates_of(goals, [STONE]) == [Candidate(0, STONE)], "the plan does not say that it takes a pickaxe"
 
@@ -79,7 +79,7 @@ def test_a_route_takes_nothing_that_a_later_goal_needs() -> None:
     assert candidates_of(environment.goals, [bow, wool]) == [Candidate(0, bow), Candidate(1, wool)]
 
 
-def test_a_route_may_take_what_its_goal_takes_anyway() -> None:
+def test_a_route_may_use_up_what_its_own_goal_would_use_up() -> None:
     environment = Tabletop()
     environment.reset(Tabletop.select(Selection(ids=("put_block_in_bowl/0",)))[0])
     table = environment.table

@@ -341,7 +341,7 @@ def test_the_seconds_of_a_reply_exclude_those_of_the_plan(sandbox: Sandbox) -> N
     assert recorded[0]["reply"]["seconds"] < 0.1
 
 
-def test_in_reading_order_a_question_comes_before_the_actions_of_its_reply(sandbox: Sandbox) -> None:
+def test_in_reading_order_a_request_precedes_the_actions_of_its_reply(sandbox: Sandbox) -> None:
     journal = journal_of(sandbox, PieceModel(SOUND, list))
     events = [SimpleNamespace(scope=scope, kind=kind, body=body) for (scope, kind, _), body in journal.events.items()]
     kinds = [event.kind for event in in_reading_order(events)]

@@ -48,7 +48,7 @@ def test_only_after_a_failure_of_the_rules_success_processes_may_not_be_updated(
     assert all(allowed(BUILDER[case], UpdateRule(id=id, log="seen in task/1")) for id in ONE_OF_EACH.ids)
 
 
-def test_the_type_that_a_rule_has_is_no_change_of_type() -> None:
+def test_an_update_that_repeats_the_type_of_a_rule_does_not_change_it() -> None:
     update = UpdateRule(id=IDS[PROCESS], type="success process", example="x = 1")
     assert all(allowed(permissions, update) for permissions in (BUILDER[Case.FAILURE_IMPERFECT_AGENT], CONSOLIDATOR))
 

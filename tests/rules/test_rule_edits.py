@@ -256,7 +256,7 @@ def test_attributes_that_the_form_lacks_are_refused() -> None:
     assert "Useful Helper Method" not in fault.split("the types are")[1]
 
 
-def test_rules_are_fitted_to_a_form() -> None:
+def test_rules_are_reduced_to_the_attributes_of_a_form() -> None:
     reduced = RuleForm(types=False, logs=False, helper_methods=False).reduced(BOOK.active)
     assert [rule.id for rule in reduced] == ["rule_0", "rule_2", "rule_3"]
     assert reduced[1] == SUCCESS.model_copy(update={"type": None, "log": (), "builds_on": ()})

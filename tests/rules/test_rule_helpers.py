@@ -63,7 +63,7 @@ def run_with_helpers(sandbox: Sandbox, code: str, then: str = "x = 1") -> tuple[
     return [str(step.action) for step in episode.steps], feedback.output
 
 
-def test_a_helper_comes_with_everything_it_needs(sandbox: Sandbox) -> None:
+def test_a_helper_is_copied_with_everything_that_it_needs(sandbox: Sandbox) -> None:
     helpers = helper_code([SEARCH], Toy)
     assert bound_names(helpers) == {"re", "NAMES", "SEEN", "Place", "Lost", "find", "look"}
     assert "# Open one box after the other." in helpers

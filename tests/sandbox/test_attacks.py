@@ -41,7 +41,7 @@ def test_no_attack_has_an_effect_on_the_host(box: str, request: pytest.FixtureRe
     assert dict(os.environ) == environment
 
 
-def test_odd_arguments_reach_no_action(sandbox: Sandbox) -> None:
+def test_invalid_arguments_reach_no_action(sandbox: Sandbox) -> None:
     def look(attack: Attack) -> Iterator[tuple[str, object]]:
         host = Host()
         with host.open_in(sandbox) as session:

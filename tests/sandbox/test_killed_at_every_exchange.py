@@ -267,7 +267,7 @@ def test_a_plan_that_ends_its_workers_is_at_fault_even_if_others_were_killed(ung
 
 
 @pytest.mark.parametrize("wait", [False, True])
-def test_a_killed_zygote_is_no_fault_of_the_plan(wait: bool) -> None:
+def test_a_killed_zygote_is_not_the_fault_of_the_plan(wait: bool) -> None:
     """A zygote is the process that workers are forked from. Every session continues with workers of a new one."""
     with Sandbox() as own:
 
@@ -285,7 +285,7 @@ def test_a_killed_zygote_is_no_fault_of_the_plan(wait: bool) -> None:
 
 
 @pytest.mark.deep
-def test_zygotes_killed_while_a_plan_computes_are_no_fault_of_the_plan() -> None:
+def test_zygotes_killed_while_a_plan_computes_are_not_the_fault_of_the_plan() -> None:
     """If the parent of a process is gone, the kernel may not report how the process ended."""
     with Sandbox() as own, own.session({}, limits=Limits(wall_seconds=60)) as session:
 

@@ -233,7 +233,7 @@ def test_dates_and_numbers_become_values_of_json() -> None:
     }  # fmt: skip
 
 
-def test_hooks_are_found_in_a_file_beside_the_graph_which_only_a_pass_executes(
+def test_hooks_are_found_in_a_file_next_to_the_graph_and_run_only_during_a_pass(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     (tmp_path / "mine.py").write_text(

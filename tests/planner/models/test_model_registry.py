@@ -121,12 +121,12 @@ class OwnModel:
         "yes",
     ],
 )
-def test_an_own_model_with_other_parameters_is_refused(complete: Any) -> None:
+def test_a_users_own_model_with_other_parameters_is_refused(complete: Any) -> None:
     with pytest.raises(UnknownModel, match=r"model mine cannot be asked: .*\(self, messages, sampling, on_text=None\)"):
         register_model(OwnModel(complete))
 
 
-def test_an_own_model_must_return_a_reply() -> None:
+def test_a_users_own_model_must_return_a_reply() -> None:
     model = OwnModel(lambda messages, sampling, on_text=None: "yes")
     assert register_model(model) == "object:mine"
     with pytest.raises(ModelRefused, match=r"of the model mine returned a str; it must return a Reply"):

@@ -206,7 +206,7 @@ def test_a_reply_has_the_cached_tokens_and_the_file_name_of_the_model() -> None:
     assert (reply.usage, reply.model) == (Usage(prompt=5, completion=1, cached=4), "small.gguf")
 
 
-def test_half_surrogates_are_replaced_or_joined() -> None:
+def test_lone_surrogates_in_a_reply_are_replaced_or_joined() -> None:
     with serving(lambda messages: "1234567\U0001f642") as server:
         halves = "1234567\ud83d", "\ude42"
         server.answer = lambda messages: "".join(halves)
@@ -215,7 +215,7 @@ def test_half_surrogates_are_replaced_or_joined() -> None:
     assert reply.text == "1234567\U0001f642"
 
 
-def test_a_refusal_has_no_half_surrogates() -> None:
+def test_lone_surrogates_in_a_refusal_are_replaced_or_joined() -> None:
     deltas = {"refusal": "\ud83d"}, {"refusal": "\ude42 no \ud83d"}
     chunks = [
         {"choices": [{"delta": delta, "finish_reason": reason}]}
