@@ -53,7 +53,7 @@ def test_a_cell_ends_before_it_takes_an_action_too_many(playing: Episode, action
         assert feedback.text.endswith("Current state: You hold nothing. On the table: nothing.")
 
 
-def test_the_action_limit_of_the_episode_ends_it_unless_the_limit_of_the_cell_is_reached_first(sandbox: Sandbox) -> None:
+def test_the_action_limit_of_the_episode_ends_it_unless_the_cell_reaches_its_own_first(sandbox: Sandbox) -> None:
     with started(sandbox, actions=3) as playing:
         with pytest.raises(EpisodeOver, match="3 actions are used up"):
             playing.run(LOOP, actions=4)

@@ -174,14 +174,6 @@ def test_a_conversation_too_long_for_the_model_is_cut_and_the_cut_is_recorded() 
     assert cut > 1_000
 
 
-def test_each_scope_numbers_its_own_events() -> None:
-    journal = MemoryJournal()
-    parent = scope(ScriptedModel(["1", "2", "3", "4"]), journal)
-    children = [parent.child("achieve"), parent.child("achieve")]
-    assert [ask(child).value for child in (*children, *children)] == [1, 2, 3, 4]
-    assert set(journal.events) == {(f"{PATH}/achieve/{child}", "ask", number) for child in (0, 1) for number in (0, 1)}
-
-
 def test_scopes_in_threads_number_their_own_requests() -> None:
     journal = MemoryJournal()
     parent = scope(ScriptedModel(lambda messages, sampling: messages[-1].content[len("What is ")]), journal)

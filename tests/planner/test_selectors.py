@@ -54,15 +54,6 @@ def test_a_goal_that_is_not_possible_now_is_not_a_candidate(goals: Goals) -> Non
     assert candidates_of(goals, [STONE]) == [Candidate(0, STONE)], "the plan does not say that it takes a pickaxe"
 
 
-def test_each_open_route_to_a_goal_is_a_candidate(goals: Goals) -> None:
-    assert candidates_of(goals, [SAND, LOG]) == [
-        Candidate(0, SAND),
-        Candidate(1, LOG),
-        Candidate(1, OAK),
-        Candidate(1, BIRCH),
-    ]
-
-
 def test_goals_do_not_compete_for_a_material(goals: Goals) -> None:
     assert candidates_of(goals, [BOX, STICK]) == [Candidate(0, BOX)]
     assert candidates_of(goals, [PICKAXE, STICK, SAND]) == [Candidate(2, SAND)], "the pickaxe's planks are kept for it"

@@ -48,6 +48,7 @@ def test_a_model_that_never_stops_is_stopped(sandbox: Sandbox) -> None:
 def test_a_model_whose_edits_are_always_refused_is_stopped(sandbox: Sandbox) -> None:
     book, changes, model = run_consolidator(sandbox, *[edits('delete_rule("rule_1")')] * 20)
     assert (book, changes, len(model.asked)) == (BOOK, (), 3)
+    assert "a Useful Helper Method rule must not be deleted, or merged into another" in model.prompt(1)
 
 
 def test_an_unusable_reply_ends_the_consolidation_and_keeps_earlier_changes(sandbox: Sandbox) -> None:

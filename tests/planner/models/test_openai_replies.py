@@ -1,6 +1,7 @@
 """Replies of a real HTTP server on this machine: streams, whole answers, token counts, and finish reasons."""
 
 import json
+import time
 from dataclasses import replace
 
 import pytest
@@ -168,6 +169,11 @@ def test_a_listener_may_stop_the_stream() -> None:
     ear = PieceListener(pieces=3)
     with serving(lambda messages: "word " * 400, pause=0.01) as server:
         reply = model(server).complete(ASK, Sampling(), ear)
+        until = time.monotonic() + 5
+        while not server.hung_up and time.monotonic() < until:
+            time.sleep(0.01)
+        assert server.hung_up == 1, "the connection is closed, so that the rest is not paid for"
+        assert server.pieces < 100
     assert (reply.text, reply.finish) == ("word " * 4 + "word", "cut")
     assert reply.text == ear.text
     assert reply.usage == estimated_usage(ASK, reply.text)
