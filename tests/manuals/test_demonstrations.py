@@ -45,9 +45,7 @@ def test_only_requested_files_that_exist_are_shown(tmp_path: Path) -> None:
     assert shown(tmp_path, "atomic", task=TASK.model_copy(update={"env": "elsewhere"})) == {}
 
 
-def test_a_users_own_library_takes_precedence_over_the_shipped_one(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_users_own_library_takes_precedence(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     shipped, own = tmp_path / "shipped", tmp_path / "own"
     write(shipped, "task/fetch", "Shipped, for fetch.")
     write(shipped, "atomic", "Shipped skills.")

@@ -176,10 +176,10 @@ def code(text: str) -> str:
 PICKAXE_TASK = Camp.tasks(Selection(ids=("pickaxe",)))[0]
 
 
-def played(sandbox: Sandbox, voices: RoleModels, planner: str = "deps", **settings: Any) -> tuple[Ending, Episode]:
+def played(sandbox: Sandbox, models: RoleModels, planner: str = "deps", **settings: Any) -> tuple[Ending, Episode]:
     """Play a whole episode, by default for the pickaxe in the camp."""
-    usual = {"task": PICKAXE_TASK, "environment": Camp(), "actions": 30}
-    return episode_kit.played(sandbox, voices, planner, **{**usual, **settings})
+    defaults = {"task": PICKAXE_TASK, "environment": Camp(), "actions": 30}
+    return episode_kit.played(sandbox, models, planner, **{**defaults, **settings})
 
 
 def goal_events(episode: Episode) -> list[dict[str, Any]]:

@@ -1,7 +1,7 @@
 """Devil's Advocate: remedies, undone actions, new plans, the answer, and the end of an episode.
 
-An idea is a piece of code for the next subtask, and a branch is an idea that was tried. Remedies are ideas for the case
-that the first one goes wrong.
+An idea is a piece of code for the next subtask, and a branch is an idea that was tried. Remedies are further ideas,
+which are tried if the first one goes wrong.
 """
 
 import pytest

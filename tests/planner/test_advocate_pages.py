@@ -1,4 +1,4 @@
-"""Devil's Advocate on pages: code that is adapted to a changed page, lasting effects, long pages and hostile pages."""
+"""Devil's Advocate on web pages: adapted code, lasting effects, long pages and hostile pages."""
 
 from typing import Any
 
@@ -138,7 +138,7 @@ def test_a_long_page_is_summarised_except_for_code(sandbox: Sandbox) -> None:
 
 
 class ChangingPage(LongPage):
-    """Pages on which plans do not pause, so that prompts also show the scene, which each action changes."""
+    """Pages on which plans do not pause. Prompts therefore also show the scene, which each action changes."""
 
     pauses = False
 

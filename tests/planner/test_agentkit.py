@@ -45,13 +45,13 @@ def graph(tmp_path: Path) -> str:
 
 
 def play(
-    sandbox: Sandbox, nodes: NodeModels, graph: str, *, steps: int | None = None, **given: Any
+    sandbox: Sandbox, nodes: NodeModels, graph: str, *, steps: int | None = None, **settings: Any
 ) -> tuple[Ending, Episode]:
-    return played(sandbox, nodes, "toy", TASK.id, options={"graph": graph, "steps": steps}, **given)
+    return played(sandbox, nodes, "toy", TASK.id, options={"graph": graph, "steps": steps}, **settings)
 
 
-def replies(**more: Reply) -> dict[str, Reply]:
-    return {"plan": {"goal": "open boxes"}, "act": code("agent.open('box_1')"), **more}
+def replies(**changes: Reply) -> dict[str, Reply]:
+    return {"plan": {"goal": "open boxes"}, "act": code("agent.open('box_1')"), **changes}
 
 
 def shipped(name: str) -> GraphFile:
@@ -201,15 +201,15 @@ def page(*products: str) -> Reply:
     return {"products": {name: {"price": "$5"} for name in products}, "elements": ["Back to Search"]}
 
 
-def shopper(*calls: str, **more: Reply) -> NodeModels:
+def shopper(*calls: str, **changes: Reply) -> NodeModels:
     """Models that make these calls in turn, again and again."""
-    usual: dict[str, Reply] = {
+    defaults: dict[str, Reply] = {
         "obs": page("a lamp"),
         "action": lambda number: code(f"agent.{calls[number % len(calls)]}"),
         "summary_obs": lambda number: f"PAGE {number}",
         "summary_actor_plan": lambda number: f"PLAN {number}",
     }
-    return NodeModels({**usual, **more})
+    return NodeModels({**defaults, **changes})
 
 
 def test_an_empty_page_is_not_filtered(sandbox: Sandbox) -> None:

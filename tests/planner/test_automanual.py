@@ -35,7 +35,7 @@ class PausingToy(Toy):
 
 
 class SecretiveToy(Toy):
-    """An environment whose tasks have params that models must not know."""
+    """An environment whose tasks have parameters that models must not see."""
 
     @classmethod
     def public_params(cls, task: Task) -> Mapping[str, JsonValue]:
@@ -47,10 +47,10 @@ def planning(*codes: str) -> PieceModel:
     return PieceModel([f"### Understanding\nSo.\n### Code\n```python\n{code}\n```" for code in codes])
 
 
-def played(sandbox: Sandbox, model: PieceModel, *, actions: int = 30, **given: Any) -> tuple[Ending, Episode]:
+def played(sandbox: Sandbox, model: PieceModel, *, actions: int = 30, **arguments: Any) -> tuple[Ending, Episode]:
     """Play the toy task. Arguments other than those of an episode are options of the method."""
-    settings = {name: given.pop(name) for name in ("environment", "memory", "journal") if name in given}
-    return episode_kit.played(sandbox, model, "automanual", options=given, actions=actions, **settings)
+    settings = {name: arguments.pop(name) for name in ("environment", "memory", "journal") if name in arguments}
+    return episode_kit.played(sandbox, model, "automanual", options=arguments, actions=actions, **settings)
 
 
 def kinds(playing: Episode) -> list[str]:

@@ -67,7 +67,7 @@ ANSWER = f'{{"type": "fetch_it", "params": {{"what": "{THING}"}}}}'
 
 
 class MatchingMemory:
-    """A memory that has a procedure for the type ``fetch_it``, but does not know the type of a task."""
+    """A memory that has a procedure for the type ``fetch_it``, but does not know to which tasks this type applies."""
 
     def recall(self, task: Task) -> Recall:
         if task.type != "fetch_it":
@@ -76,7 +76,7 @@ class MatchingMemory:
 
 
 class DoubtfulMemory(MatchingMemory):
-    """A memory that has matched a type, but is not sure about the value of a parameter."""
+    """A memory that has found the type of a task, but is unsure about the value of a parameter."""
 
     def recall(self, task: Task) -> Recall:
         known = super().recall(task.model_copy(update={"type": "fetch_it", "params": {"what": THING}}))
@@ -85,7 +85,7 @@ class DoubtfulMemory(MatchingMemory):
 
 
 class UnfitParamsMemory:
-    """A memory for which no params fit the parameters of the type."""
+    """A memory that rejects all parameters that a model names."""
 
     def recall(self, task: Task) -> Recall:
         if task.type == "fetch_it":

@@ -1,6 +1,6 @@
 """Episodes as ADaPT uses them: cells that end early, frames with their own task, and rounds.
 
-A cell is a piece of plan code that is run as a unit. A frame is a namespace of its own for cells.
+A cell is a piece of plan code that is run as a unit. A frame gives cells a separate namespace.
 """
 
 import re
@@ -96,7 +96,7 @@ def test_a_frame_may_have_its_own_task(playing: Episode) -> None:
     with playing.frame("other", task={"goal": "look", "params": {"n": 1}, "observation": "A room."}):
         assert playing.run(show).output == "look {'n': 1} A room. fetch\n"
         with playing.frame("inside"):
-            assert playing.run("print(task.goal)").output == f"{GOAL}\n", "an inner frame has the task of the episode"
+            assert playing.run("print(task.goal)").output == f"{GOAL}\n", "an inner frame shows the task of the episode"
         with playing.frame("inside", task={"goal": "look closer"}):
             assert playing.run("print(task.goal, task.params['things'] != [])").output == "look closer True\n"
     assert playing.run("print(task.goal)").output == f"{GOAL}\n"

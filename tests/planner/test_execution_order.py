@@ -52,7 +52,7 @@ def written_order(draw: st.DrawFn, tree: Tree, *, outer: bool = True) -> str:
 
 
 def evaluate(tree: Tree, achieve: Callable[[int], bool]) -> bool:
-    """Return the result of the order. Only steps that can change it are tried."""
+    """Return the result of the order. A step is tried only if it can still change the result."""
     if isinstance(tree, int):
         return achieve(tree)
     if tree.word == "AND":

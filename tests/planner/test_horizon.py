@@ -1,4 +1,4 @@
-"""Horizons, the times that goals take, are learned from recorded goals and predicted even for unknown features."""
+"""Horizons, which are the times that goals take, are learned from recorded goals. Unknown features are ignored."""
 
 import math
 import random
@@ -42,7 +42,7 @@ def test_new_rows_are_predicted_better_than_by_their_mean(predictor: HorizonPred
 
 
 def test_trees_predict_as_the_library_does(predictor: HorizonPredictor) -> None:
-    """No row is next to a threshold. There the results could differ, as the library compares four-byte numbers."""
+    """No row is close to a threshold, where the results could differ because the library compares four-byte numbers."""
     columns = DictVectorizer(sparse=False)
     table = columns.fit_transform([features for features, _ in rows()])
     library = GradientBoostingRegressor(

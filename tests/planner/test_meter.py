@@ -65,7 +65,7 @@ class MeteredJournal(MemoryJournal):
 
 
 class SlowModel:
-    """A model that answers only after ``together`` calls have been in progress for a moment. It counts its calls."""
+    """A model that answers once ``together`` calls have been in progress for a short time. It counts its calls."""
 
     name = "slow"
 
@@ -111,7 +111,7 @@ def test_calls_in_progress_count(limited: NewMeter, calls: int) -> None:
 
 @pytest.mark.parametrize("limit", [{"tokens": 9_000}, {"money": 9.0}])
 def test_the_highest_cost_of_a_call_in_progress_is_reserved(limited: NewMeter, limit: dict[str, float]) -> None:
-    """A call may take about 4,000 tokens, but takes 4. Two calls run at a time, and in the end all of them have run."""
+    """A call may use about 4,000 tokens, but uses 4. Two calls run at a time, and all of them run in the end."""
     meter = limited(Budget.model_validate(limit), price=lambda model, reply: reply.usage.total / 1_000)
     model, journal = SlowModel(), MeteredJournal(meter)
     side_by_side(6, lambda number: ask(journal, model, meter, number))

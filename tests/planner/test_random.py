@@ -40,7 +40,7 @@ def test_the_seed_decides_the_actions(sandbox: Sandbox, environment: str, task: 
 
 
 def test_all_actions_are_drawn_where_arguments_have_few_values() -> None:
-    """Actions without an effect are drawn too, as in the row Random of the paper's table 1."""
+    """Actions that have no effect are drawn too, as for the row "Random" in table 1 of the paper."""
     environment = load_environment("crafter")()
     environment.reset(environment.select(Selection(ids=("survive/0",)))[0])
     assert len(possible_choices(environment)) == len(set(possible_choices(environment))) == 17

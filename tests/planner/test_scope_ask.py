@@ -51,9 +51,9 @@ def scope(model: Model, journal: MemoryJournal | None = None, repairs: int = 2, 
     return Scope(MemoryJournal() if journal is None else journal, PATH, roles)
 
 
-def ask(scope: Scope, what: str = "it", role: str = "planner", prompt: str = "question", **given: Any) -> Answer[int]:
+def ask(scope: Scope, what: str = "it", role: str = "planner", prompt: str = "question", **kwargs: Any) -> Answer[int]:
     """Ask for a number."""
-    return scope.ask(role, PROMPTS[prompt], **{"read": int, **given}, what=what)
+    return scope.ask(role, PROMPTS[prompt], **{"read": int, **kwargs}, what=what)
 
 
 @pytest.mark.parametrize(

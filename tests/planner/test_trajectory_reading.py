@@ -1,4 +1,4 @@
-"""A trajectory read from the events of an episode equals what happened in it, and is rendered as text for prompts."""
+"""A trajectory is read from the events of an episode, equals what happened, and is rendered as text for prompts."""
 
 from collections.abc import Sequence
 from contextlib import ExitStack

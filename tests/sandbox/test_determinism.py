@@ -96,9 +96,7 @@ def test_addresses_are_the_same_in_every_zygote(zygotes: tuple[Sandbox, Sandbox]
 
 
 @pytest.mark.parametrize("module", sorted(MODULES))
-def test_every_function_of_a_module_returns_the_same_in_every_zygote(
-    zygotes: tuple[Sandbox, Sandbox], module: str
-) -> None:
+def test_every_function_of_a_module_returns_the_same(zygotes: tuple[Sandbox, Sandbox], module: str) -> None:
     check_same(zygotes, SWEEP.replace("MODULE", module))
 
 

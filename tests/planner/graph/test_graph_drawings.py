@@ -21,7 +21,7 @@ needs_graphviz = pytest.mark.skipif(shutil.which("dot") is None, reason="Graphvi
 
 @pytest.fixture
 def evil() -> GraphFile:
-    """A graph with hostile text in every field that takes text, which names do not."""
+    """A graph with hostile text in every field that may contain any text."""
     nodes = {
         "a": {"prompt": EVIL, "expect": {EVIL: "text"}, "model": EVIL},
         "b": {"prompt": "x\ny", "expect": 'one of: x"y, <b>', "when": "a is defined"},

@@ -1,4 +1,4 @@
-"""Models are loaded by the names that the command line takes."""
+"""Models are loaded by the names that the command line accepts."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -104,7 +104,7 @@ def test_a_recorded_server_is_replayed(tmp_path: Path, monkeypatch: pytest.Monke
 
 
 class OwnModel:
-    """A user's own model, whose method ``complete`` is a given function."""
+    """A user's own model. The function that is passed to it becomes its method ``complete``."""
 
     name = "mine"
 
