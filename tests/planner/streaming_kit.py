@@ -88,7 +88,7 @@ def episode(
 def played(
     sandbox: Sandbox, model: Model, journal: Journal, planner: str = "automanual", *, stream: bool = True, **kwargs: Any
 ) -> Ending:
-    """Play an episode of the toy environment. ``kwargs`` has arguments of the episode, and ``options`` of the method."""
+    """Play an episode of the toy environment. ``kwargs`` are settings of the episode, or ``options``."""
     options = METHODS[planner].options.model_validate(kwargs.pop("options", {}))
     return play(episode(sandbox, model, journal, stream=stream, **kwargs), METHODS[planner].play, options)
 
