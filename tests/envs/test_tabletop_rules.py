@@ -20,13 +20,13 @@ def play(environment: Tabletop, moves: list[Move]) -> None:
     """Make the moves until the episode ends."""
     things = list(environment.table.layout)
     names = [name for name in environment.table.things if not name.startswith("spot_1")]  # more stacks
-    for thing, target, beside in moves:
-        where = names[target % len(names)]
-        if beside % 2:  # every second move lays a block across two, which random names rarely do
+    for thing, target, second_target in moves:
+        target_name = names[target % len(names)]
+        if second_target % 2:  # every second move lays a block across two, which random names rarely do
             blocks = [each for each in things if environment.table.things[each].kind == "block"] or names
-            where = f"{blocks[target % len(blocks)]} and {blocks[beside % len(blocks)]}"
+            target_name = f"{blocks[target % len(blocks)]} and {blocks[second_target % len(blocks)]}"
         if not environment.ended:
-            environment.act(Action("pick_place", (things[thing % len(things)], where)))
+            environment.act(Action("pick_place", (things[thing % len(things)], target_name)))
 
 
 def broken_laws(table: Table) -> list[str]:

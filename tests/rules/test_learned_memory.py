@@ -153,8 +153,8 @@ def test_without_rules_and_libraries_nothing_is_shown() -> None:
 @pytest.mark.parametrize("name", ["types", "examples"])
 def test_a_manual_that_may_hold_what_is_left_out_is_not_shown(name: str) -> None:
     assert memory(MANUAL, {name}).recall(FETCH).text == memory(KNOWN, {name}).recall(FETCH).text
-    bare = tuple(rule.model_copy(update={"type": None, "example": ""}) for rule in KNOWN.rules)
-    assert MANUAL.manual in memory(MANUAL.model_copy(update={"rules": bare}), {name}).recall(FETCH).text
+    reduced = tuple(rule.model_copy(update={"type": None, "example": ""}) for rule in KNOWN.rules)
+    assert MANUAL.manual in memory(MANUAL.model_copy(update={"rules": reduced}), {name}).recall(FETCH).text
 
 
 def test_a_token_budget_limits_the_rules_that_are_shown() -> None:

@@ -129,15 +129,15 @@ def stream(choices: Choices) -> Iterator[bytes]:
 def _message(choices: Choices) -> str:
     match choices.below(6):
         case 0:
-            return choices.of(HONEST)
+            return choices.pick(HONEST)
         case 1:
-            fault = FAULT % (choices.of(FAULT_KINDS), _value(choices), _value(choices), _value(choices))
+            fault = FAULT % (choices.pick(FAULT_KINDS), _value(choices), _value(choices), _value(choices))
             return f'["end",{_value(choices)},[{fault}]]'
         case 2:
-            named = f"{{{choices.of(TEXTS)}:{_value(choices)}}}"
-            return f'["call",{_value(choices)},{choices.of(TEXTS)},[{_value(choices)}],{named}]'
+            named = f"{{{choices.pick(TEXTS)}:{_value(choices)}}}"
+            return f'["call",{_value(choices)},{choices.pick(TEXTS)},[{_value(choices)}],{named}]'
         case _:
-            parts = [choices.of(KINDS), *(_value(choices) for _ in range(choices.below(5)))]
+            parts = [choices.pick(KINDS), *(_value(choices) for _ in range(choices.below(5)))]
             return f"[{','.join(parts)}]"
 
 
@@ -145,15 +145,15 @@ def _value(choices: Choices, depth: int = 0) -> str:
     kind: Any = choices.below(7 if depth < 4 else 3)
     match kind:
         case 0:
-            return choices.of(TEXTS)
+            return choices.pick(TEXTS)
         case 1:
-            return choices.of(NUMBERS)
+            return choices.pick(NUMBERS)
         case 2:
-            return choices.of(OTHERS)
+            return choices.pick(OTHERS)
         case 3 | 4:
             return f"[{_value(choices, depth + 1)},{_value(choices, depth + 1)}]"
         case 5:
-            items = [f"{choices.of(TEXTS)}:{_value(choices, depth + 1)}" for _ in range(2)]
+            items = [f"{choices.pick(TEXTS)}:{_value(choices, depth + 1)}" for _ in range(2)]
             return f"{{{','.join(items)}}}"
         case _:
             return "[" + ",".join(["1"] * choices.below(200)) + "]"
