@@ -1,4 +1,4 @@
-"""What Minecraft tells a selector of goals: asking changes nothing, the answers are true, and the order matters."""
+"""What Minecraft tells a selector of goals. Queries change nothing, the answers are true, and the order matters."""
 
 import random
 from collections.abc import Callable

@@ -1,4 +1,4 @@
-"""Product files in WebShop's format: reading, playing, and refusals."""
+"""Product files in WebShop's format: how they are read, played and refused."""
 
 import json
 from pathlib import Path

@@ -50,8 +50,6 @@ def test_a_selection_takes_the_types_in_turn() -> None:
 @pytest.mark.parametrize(
     ("selection", "message"),
     [
-        (Selection(split="valid"), "no split 'valid'"),
-        (Selection(types=("books",)), "no task type books"),
         (Selection(ids=("test/100",)), "no task 'test/100'"),
         (Selection(ids=("17",)), "ids have the form SPLIT/NUMBER"),
         (Selection(seeds=(1,)), "not made from seeds"),

@@ -195,7 +195,7 @@ def test_the_server_and_its_folder_are_removed_with_their_killed_owner() -> None
 
 
 def test_shipped_tasks_name_existing_places(site: TracSite) -> None:
-    """A task with a misspelt place could not be solved. Places that a task creates are allowed."""
+    """A task that misspells a place could not be solved. Places that the task creates are allowed."""
     seeded = read_state(site.seed / "db" / "trac.db")
     new = ("ticket/109/", "wiki/NightArrivals", "wiki/BlockerList")
     for task in load_tasks():

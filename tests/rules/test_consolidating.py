@@ -1,4 +1,4 @@
-"""The Consolidator always ends, sees the episodes that it asks for, and keeps the rules that solve tasks."""
+"""The Consolidator always ends, sees the episodes that it requests, and keeps the rules that solve tasks."""
 
 from collections.abc import Mapping, Sequence
 

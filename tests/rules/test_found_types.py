@@ -213,7 +213,7 @@ NAMED, UNNAMED = "where = 'PLACE'\nagent.put('WHAT', where)", "agent.put('WHAT',
 def test_after_three_examples_only_named_values_are_parameters_if_they_never_varied(
     code: str, goal: str, place: str, pattern: str
 ) -> None:
-    """Nothing else in the plan may contain such a value, and all goals must use it as a noun."""
+    """Such a value must not occur elsewhere in the plan, and all goals must use it as a noun."""
     solved = [
         SolvedTask(what, goal.format(what, place), code.replace("WHAT", what).replace("PLACE", place))
         for what in THINGS[:3]

@@ -280,4 +280,4 @@ def test_rules_for_a_task_keep_to_their_token_budget(tokens: int) -> None:
     more = [PROCESS.model_copy(update={"id": f"rule_{n}", "content": "word " * 40}) for n in range(20, 40)]
     recall = memory_for(SHORT.model_copy(update={"rules": (*SHORT.rules, *more)}), tokens).recall(FETCH)
     assert "To fetch a thing" in recall.text
-    assert estimate_tokens(recall.text.partition("# Code of")[0]) <= tokens + 60, "beside the heading"
+    assert estimate_tokens(recall.text.partition("# Code of")[0]) <= tokens + 60, "in addition to the heading"

@@ -52,7 +52,7 @@ find("key")
 
 
 def run_with_helpers(sandbox: Sandbox, code: str, then: str = "x = 1") -> tuple[list[str], str]:
-    """Define the helpers and run a piece of code. Return the actions that it took, and what it printed."""
+    """Define the helpers and run a piece of code. Return the actions that the code took, and its output."""
     episode = Episode(TASK, Toy(), sandbox, MemoryJournal(), settings=EpisodeSettings(actions=20))
     episode.begin()
     with episode.frame("helped", helpers=code):

@@ -1,4 +1,4 @@
-"""The history of a rule book: changes are undone, states are compared, and its log has a line for each entry."""
+"""The history of a rule book: undoing changes, comparing states, and a log with one line for each entry."""
 
 import pytest
 from pydantic import TypeAdapter

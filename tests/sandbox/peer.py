@@ -125,7 +125,7 @@ def then_close(data: bytes) -> Script:
 
 
 def drip(peer: Peer) -> None:
-    """Send a frame byte by byte, which takes seconds although the host never has to wait for the next byte."""
+    """Send a frame byte by byte. This takes seconds, although the host never waits long for the next byte."""
     peer.hear()
     for byte in pack(b" " * MAX_FROM_WORKER, MAX_FROM_WORKER):
         peer.raw(bytes([byte]))

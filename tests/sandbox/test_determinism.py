@@ -1,4 +1,4 @@
-"""Plans see the same time, random numbers and addresses in every worker, whatever the machine.
+"""Plans see the same time, random numbers and addresses in every worker, on any machine.
 
 A zygote is the process that a sandbox's workers are forked from, so every test compares two of them.
 """

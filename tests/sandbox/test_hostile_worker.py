@@ -1,4 +1,4 @@
-"""The host withstands workers that send anything at any time. Sockets and processes are real, messages scripted."""
+"""The host withstands workers that send anything at any time. Only the messages are scripted."""
 
 import resource
 import time

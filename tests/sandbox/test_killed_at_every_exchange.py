@@ -226,7 +226,8 @@ def test_no_call_is_repeated_when_a_worker_is_killed_while_it_is_rebuilt(sandbox
 def kills_on_wait(opened: list[Session], killed: list[int], kills: int) -> Callable[[], None]:
     """Return a function for ``on_wait`` that kills the first workers of a session, ``kills`` in all.
 
-    On a busy machine the host may call it again before it sees that the worker is dead, or while there is none.
+    On a busy machine the host may call this function again before it sees that the worker is dead, or while there is
+    no worker.
     """
 
     def kill() -> None:

@@ -1,4 +1,4 @@
-"""The policy that code must meet before it runs: what it refuses, with which message, and that it never raises."""
+"""The policy that code must satisfy before it runs: what it refuses, with which message, and that it never raises."""
 
 import ast
 import gc

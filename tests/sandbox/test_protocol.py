@@ -103,7 +103,7 @@ HONEST = [
     ["sleep", 0.5],
     *(["end", value, []] for value in ("a", 1, 1.5, True, None, [1], {"a": 1})),
 ]
-HOSTILE = [  # besides the messages in test_hostile_worker.py
+HOSTILE = [  # in addition to the messages in test_hostile_worker.py
     b"\xff\xfe",
     b'["end",' + b"[" * 5_000 + b"]" * 5_000 + b",[]]",
     *b"""{} [] [1] [[]] "print" ["print"] ["print",1] ["print","a","b"] ["call",1,"f",{},[]] ["call","1","f",[],{}]

@@ -172,7 +172,7 @@ def _expected(
 
 
 def _is_acceptable(value: JsonValue, depth: int = 0) -> bool:
-    """Return whether any function may get the value."""
+    """Return whether a function may receive the value at all."""
     match value:
         case bool() | None:
             return True

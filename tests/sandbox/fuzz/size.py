@@ -48,7 +48,7 @@ def test_one(data: bytes) -> None:
 
 
 def text(choices: Choices) -> str:
-    """Return two stretches that repeat or nest something, in a fence or not."""
+    """Return two stretches of text that repeat or nest something, with or without a fence."""
     size = choices.pick(SIZES) // 2
     stretches = [choices.pick(STRETCHES)(choices, size) for _ in range(2)]
     return choices.pick(FENCES).replace("{}", choices.pick(("\n", "")).join(stretches))[:LONGEST]
@@ -103,17 +103,17 @@ def _seconds(reader: Callable[[str], object], long: str) -> float:
     return seconds_of(lambda: reader(long))
 
 
-def seconds_of(do: Callable[[], object]) -> float:
+def seconds_of(operation: Callable[[], object]) -> float:
     """Return the processor time of a call."""
     started = time.process_time()
-    do()
+    operation()
     return time.process_time() - started
 
 
-def megabytes_of(do: Callable[[], object]) -> float:
+def megabytes_of(operation: Callable[[], object]) -> float:
     """Return the peak memory of a call."""
     tracemalloc.start()
-    do()
+    operation()
     most = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     return most / (1 << 20)

@@ -1,4 +1,4 @@
-"""A worker that says anything, against the host's reading, checking and answering of it."""
+"""A worker that may send anything. The host reads, checks and answers its messages."""
 
 import json
 import os
@@ -108,7 +108,7 @@ def _speak(sock: socket.socket, chunks: list[bytes]) -> None:
 
 
 def stream(choices: Choices) -> Iterator[bytes]:
-    """Yield frames, most of them whole, of messages that are nearly right, and some bytes that are no frame."""
+    """Yield frames, most of them complete, with nearly valid messages, and some bytes that do not form a frame."""
     for _ in range(1 + choices.below(10)):
         payload = _message(choices).encode("utf-8", "surrogatepass")
         size = len(payload).to_bytes(4, "big")

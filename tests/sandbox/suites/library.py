@@ -1,6 +1,6 @@
-"""The test suites of standard modules, run in the sandbox. What passes in plain Python passes there or has a reason.
+"""The test suites of standard modules, run in the sandbox. A test that fails only there has a documented reason.
 
-``python -m tests.sandbox.suites.library`` prints the figures and writes the reasons again.
+``python -m tests.sandbox.suites.library`` prints the numbers and rewrites the reasons.
 """
 
 import ast
