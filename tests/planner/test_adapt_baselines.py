@@ -134,9 +134,9 @@ def sampling(playing: Episode) -> list[tuple[str, float | None, int]]:
 def test_try_again_plays_separate_rounds_at_another_temperature(sandbox: Sandbox) -> None:
     models = SubtaskModels({GOAL: ["agent.open('box_1')", FAIL, "x = agent.holding", FAIL, "print(x)", FAIL]})
     ending, playing = played(sandbox, models, "try-again")
-    usual = Sampling().temperature
-    assert sampling(playing) == [(number, usual if number == "0" else 0.7, int(number)) for number in "001122"]
-    assert usual != 0.7
+    default = Sampling().temperature
+    assert sampling(playing) == [(number, default if number == "0" else 0.7, int(number)) for number in "001122"]
+    assert default != 0.7
     assert ending.outcome is Outcome.FAILURE
     assert [each["depth"] for each in claims(playing)] == [1, 1, 1]
     assert playing.feedbacks[4].kind is FeedbackKind.CHECK, "the names of the previous round are gone"
@@ -214,12 +214,12 @@ def test_an_episode_cut_off_anywhere_ends_in_the_same_journal(sandbox: Sandbox, 
     whole_journal, models = MemoryJournal(), SubtaskModels(does, plans)
     ending, _ = played(sandbox, models, method, journal=whole_journal, environment=TrapToy())
     for journal, replies in cut_journals(whole_journal):
-        again = SubtaskModels(does, plans)
+        resumed_models = SubtaskModels(does, plans)
         for role, messages, drawn in models.asked[:replies]:
-            again.model(role).complete(messages, drawn)
-        assert played(sandbox, again, method, journal=journal, environment=TrapToy())[0] == ending
+            resumed_models.model(role).complete(messages, drawn)
+        assert played(sandbox, resumed_models, method, journal=journal, environment=TrapToy())[0] == ending
         assert untimed(journal) == untimed(whole_journal)
-        assert len(again.asked) == len(models.asked), "nothing is asked twice"
+        assert len(resumed_models.asked) == len(models.asked), "nothing is asked twice"
 
 
 def test_an_unavailable_model_in_a_subtask_stops_the_run(sandbox: Sandbox) -> None:

@@ -177,13 +177,13 @@ def test_each_step_has_its_own_namespace(sandbox: Sandbox, graph: str) -> None:
 
 
 def test_an_episode_cut_off_anywhere_ends_in_the_same_journal(sandbox: Sandbox, graph: str) -> None:
-    whole, nodes = MemoryJournal(), NodeModels(replies())
-    ending, _ = play(sandbox, nodes, graph, steps=3, journal=whole)
-    for journal, recorded in cut_journals(whole):
-        again = NodeModels(replies())
-        assert play(sandbox, again, graph, steps=3, journal=journal)[0] == ending
-        assert untimed(journal) == untimed(whole)
-        assert len(again.asked) == len(nodes.asked) - recorded, "nothing is asked twice"
+    complete, nodes = MemoryJournal(), NodeModels(replies())
+    ending, _ = play(sandbox, nodes, graph, steps=3, journal=complete)
+    for journal, recorded in cut_journals(complete):
+        resumed_nodes = NodeModels(replies())
+        assert play(sandbox, resumed_nodes, graph, steps=3, journal=journal)[0] == ending
+        assert untimed(journal) == untimed(complete)
+        assert len(resumed_nodes.asked) == len(nodes.asked) - recorded, "nothing is asked twice"
 
 
 def test_an_unavailable_model_stops_the_run(sandbox: Sandbox, graph: str) -> None:

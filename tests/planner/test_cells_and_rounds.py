@@ -198,13 +198,13 @@ def play_three_rounds(sandbox: Sandbox, journal: MemoryJournal, **settings: Any)
 
 
 def test_an_episode_cut_off_anywhere_ends_in_the_same_journal(sandbox: Sandbox) -> None:
-    whole = MemoryJournal()
-    play_three_rounds(sandbox, whole)
-    for journal, _ in cut_journals(whole):
+    complete = MemoryJournal()
+    play_three_rounds(sandbox, complete)
+    for journal, _ in cut_journals(complete):
         play_three_rounds(sandbox, journal)
-        assert list(journal.events.items()) == list(whole.events.items())
+        assert list(journal.events.items()) == list(complete.events.items())
     with pytest.raises(JournalMismatch):
-        play_three_rounds(sandbox, whole, environment=TouchToy(), actions=2)
+        play_three_rounds(sandbox, complete, environment=TouchToy(), actions=2)
 
 
 class MilestoneToy(ScoredToy):

@@ -62,16 +62,16 @@ def session(script: Script, functions: Mapping[str, Callable[..., object]], limi
     processes: list[subprocess.Popen[bytes]] = []
     threads: list[threading.Thread] = []
 
-    def play(there: socket.socket) -> None:
-        with there, suppress(OSError):  # the host hangs up
-            script(Peer(there))
+    def play(worker_end: socket.socket) -> None:
+        with worker_end, suppress(OSError):  # the host hangs up
+            script(Peer(worker_end))
 
     def open_worker() -> WorkerProcess:
-        here, there = socket.socketpair()
+        host_end, worker_end = socket.socketpair()
         processes.append(subprocess.Popen(["sleep", "60"]))
-        threads.append(threading.Thread(target=play, args=(there,)))
+        threads.append(threading.Thread(target=play, args=(worker_end,)))
         threads[-1].start()
-        return WorkerProcess(here, os.pidfd_open(processes[-1].pid), processes[-1].pid)
+        return WorkerProcess(host_end, os.pidfd_open(processes[-1].pid), processes[-1].pid)
 
     with Session(open_worker, Answers(function_specs(functions), None), limits) as opened:
         yield opened

@@ -165,11 +165,11 @@ def test_a_resumed_pass_asks_only_the_unanswered_nodes(side_by_side: int) -> Non
         with pytest.raises(JournalFailed):
             traverse(graph, answers, journal=journal, side_by_side=side_by_side)
         saved = [scope.split("/")[2] for scope, kind, _ in journal.events if kind == "ask"]
-        again = ScriptedAnswers()
+        unanswered = ScriptedAnswers()
         resumed = MemoryJournal()
         resumed.events = dict(journal.events)
-        traverse(graph, again, journal=resumed, side_by_side=side_by_side)
-        assert sorted([*saved, *again.names]) == ["a", "b", "c", "d", "end"]
+        traverse(graph, unanswered, journal=resumed, side_by_side=side_by_side)
+        assert sorted([*saved, *unanswered.names]) == ["a", "b", "c", "d", "end"]
         assert dict(untimed(resumed)) == dict(untimed(complete))
 
 

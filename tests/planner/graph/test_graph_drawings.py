@@ -64,7 +64,7 @@ def test_the_title_is_what_the_graph_is_about_or_else_its_name() -> None:
 
 def test_implied_arrows_are_counted_in_the_boxes() -> None:
     names = [f"n{number}" for number in range(12)]
-    nodes = {name: make_node(name, "?", after=tuple(names[:place])) for place, name in enumerate(names)}
+    nodes = {name: make_node(name, "?", after=tuple(names[:index])) for index, name in enumerate(names)}
     drawn = mermaid(GraphFile(name="g", nodes=nodes))
     assert drawn.count("-->") == 11
     assert '["n11<br/>10 more answers"]' in drawn

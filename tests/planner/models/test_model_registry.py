@@ -78,8 +78,13 @@ def test_a_script_that_cannot_be_imported_is_named(tmp_path: Path) -> None:
 def test_a_recording_is_made_and_replayed_by_name(script: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(script.parent)
     made = load_model("recorded:a+b.jsonl+scripted:my script.py:answer").complete(ASK, Sampling())
-    again = load_model("recorded:a+b.jsonl").complete(ASK, Sampling())
-    assert (made.text, made.replayed, again.text, again.replayed) == (again.text, False, "Where is the mug? 0", True)
+    repeated = load_model("recorded:a+b.jsonl").complete(ASK, Sampling())
+    assert (made.text, made.replayed, repeated.text, repeated.replayed) == (
+        repeated.text,
+        False,
+        "Where is the mug? 0",
+        True,
+    )
 
 
 def test_a_recorded_exchange_is_replayed(tmp_path: Path) -> None:
@@ -99,8 +104,8 @@ def test_a_recorded_server_is_replayed(tmp_path: Path, monkeypatch: pytest.Monke
         monkeypatch.delenv("OPENAI_API_KEY", raising=False)
         first = load_model(f"recorded:{file}+openai:vendor/some:model").complete(ASK, Sampling())
         assert server.requests[0]["model"] == "vendor/some:model"
-    again = load_model(f"recorded:{file}").complete(ASK, Sampling())
-    assert again == first.model_copy(update={"replayed": True, "seconds": 0.0})
+    repeated = load_model(f"recorded:{file}").complete(ASK, Sampling())
+    assert repeated == first.model_copy(update={"replayed": True, "seconds": 0.0})
 
 
 class OwnModel:

@@ -80,11 +80,11 @@ def check_conversation(chunks: list[bytes]) -> None:
     """Hold the conversation over a real socket, with a thread at its other end. The process only sleeps."""
     environment = Environment()
     answers = Answers(function_specs({"agent.go_to": environment.go_to, "count": environment.count}), None)
-    here, there = socket.socketpair()
+    host_end, worker_end = socket.socketpair()
     started = time.monotonic()
-    with there, subprocess.Popen(["sleep", "600"]) as process:
-        speaker = threading.Thread(target=_speak, args=(there, chunks))
-        worker = WorkerProcess(here, os.pidfd_open(process.pid), process.pid)
+    with worker_end, subprocess.Popen(["sleep", "600"]) as process:
+        speaker = threading.Thread(target=_speak, args=(worker_end, chunks))
+        worker = WorkerProcess(host_end, os.pidfd_open(process.pid), process.pid)
         conversation = Conversation(worker, LIMITS, answers.answer)
         speaker.start()
         try:
