@@ -235,7 +235,7 @@ def test_every_seed_of_a_run_is_recorded(tmp_path: Path) -> None:
     tasks: list[Any] = [row.body for row in run.store.events("task", "task")]
     assert [body["task"]["seed"] for body in tasks] == [3, 3]
     asked: list[Any] = [row.body for row in run.store.events("task", "ask")]
-    assert [body["sampling"]["seed"] for body in asked] == [7, 8], "the run's seed, and another for the repeat"
+    assert [body["sampling"]["seed"] for body in asked] == [7, 8], "the seed of the run, and another one for the repeat"
     run.close()
 
 

@@ -131,7 +131,7 @@ def test_the_core_is_light(wheel: Path) -> None:
     files = [file for package in packages for file in metadata.files(package) or () if file.suffix != ".pyc"]
     size = sum(path.stat().st_size for file in files if (path := Path(file.locate())).is_file())
     size += sum(info.file_size for info in zipfile.ZipFile(wheel).infolist())
-    assert len(packages) < 30, "with planbook itself, 30"
+    assert len(packages) < 30, "together with planbook itself, that makes 30"
     assert not packages & {"numpy", "pyarrow", "scipy", "scikit-learn", "selenium", "alfworld", "textworld"}
     assert size <= 120e6
 

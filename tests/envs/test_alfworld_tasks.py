@@ -172,7 +172,7 @@ def test_deps_games_have_the_listed_tasks_and_receptacles() -> None:
     for game in DEPS:
         task = tasks[game["ours"]["id"]]
         assert task.goal == paper_goal(game["ours"]["task"])
-        assert task.split == task.id.partition("/")[0], "the split is that of the id"
+        assert task.split == task.id.partition("/")[0], "the split is the one in the id"
         environment.reset(task)
         assert len(re.findall(r"[a-z]+_\d+", environment.scene())) == game["ours"]["receptacles"]
 

@@ -245,7 +245,7 @@ def test_packing_is_solved_when_the_box_has_all_shapes_and_nothing_else() -> Non
         environment.act(Action("pick_place", (name, environment.table.free_spots()[0])))
     shapes = [name for name in environment.table.layout if things[name].kind == "shape"]
     refused = [name for name in shapes if not environment.act(Action("pick_place", (name, "brown_box"))).accepted]
-    assert refused, "there is no room for all beside the intruder"
+    assert refused, "the intruder leaves no room for all shapes"
     assert 0 < environment.verdict().score < 1
     put(environment, intruder, environment.table.free_spots()[0])
     for name in refused:

@@ -155,7 +155,7 @@ def test_a_server_that_cannot_start_breaks_the_environment(site: TracSite, tmp_p
         with pytest.raises(EnvironmentBroken, match=r"does not answer: .*VERSION") as broken:
             TracSite(tmp_path / "seed", folder)
         started = broken.traceback[-1].frame.f_locals["self"]
-        assert started.server.returncode is not None, "it has ended"
+        assert started.server.returncode is not None, "the server has ended"
         assert not (folder / "db" / "trac.db-journal").exists()
         (folder / "db" / "trac.db-journal").touch()
 

@@ -54,7 +54,7 @@ def test_a_users_own_library_takes_precedence(tmp_path: Path, monkeypatch: pytes
     assert shown(own, "task", "atomic") == {"task": "Our own, for all.", "atomic": "Shipped skills."}
     assert shown(own, "task", "atomic", task=OTHER) == {"task": "Our own, for all.", "atomic": "Shipped skills."}
     write(own, "atomic", "")
-    assert shown(own, "atomic") == {}, "an empty file of the own library hides the shipped one"
+    assert shown(own, "atomic") == {}, "an empty file in the user's library hides the shipped one"
 
 
 def test_a_file_that_is_not_utf_8_is_refused(tmp_path: Path) -> None:

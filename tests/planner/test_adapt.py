@@ -121,7 +121,7 @@ def test_an_executor_sees_only_its_own_subtask(sandbox: Sandbox) -> None:
 def test_every_subtask_is_recorded_with_its_claim(sandbox: Sandbox) -> None:
     plans = {GOAL: plan_reply("S1 AND (S2 OR S3)", "a", "b", "c"), "b": "no plan", "c": plan_reply("S1", "d")}
     ending, playing = played(sandbox, SubtaskModels({"a": touch_claim("a"), "d": SOLVE}, plans))
-    assert ending.outcome is Outcome.DIRECT_SUCCESS, "a subtask without a plan is no error"
+    assert ending.outcome is Outcome.DIRECT_SUCCESS, "a subtask without a plan is not an error"
     assert claim_rows(playing) == [
         ("executor", GOAL, 1, False),
         ("executor", "a", 2, True),
@@ -171,7 +171,7 @@ def test_an_episode_that_ends_during_a_subtask_ends_at_every_level(
     assert [done for *_, done in claim_rows(playing)[-4:]] == [None] * 4
     assert [cell.feedback.kind for cell in playing.cells[-4:]] == [kind] * 4
     last_events = [body.get("at", kind) for (_, kind, _), body in journal_of(playing).events.items()][-10:]
-    assert last_events == ["cell", "end"] * 4 + ["moment", "outcome"], "the moment is the claim of the whole task"
+    assert last_events == ["cell", "end"] * 4 + ["moment", "outcome"], "the moment event is the claim of the task"
 
 
 def test_a_false_claim_of_success_ends_the_episode_as_a_failure(sandbox: Sandbox) -> None:

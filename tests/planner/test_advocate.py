@@ -169,7 +169,7 @@ def test_an_episode_without_a_usable_plan_fails(sandbox: Sandbox) -> None:
     ending, playing = played(sandbox, models, options={"rounds": 2})
     assert (ending.outcome, ending.cause, ending.actions) == (Outcome.FAILURE, "no_plan", 0)
     assert ending.message.startswith("the planner gave no usable reply to advocate/plan.j2: the plan is missing")
-    assert models.questions == ["plan"] * 6, "three replies a round"
+    assert models.questions == ["plan"] * 6, "three replies in each round"
     assert not playing.cells
     assert not recorded(playing, "plan")
 

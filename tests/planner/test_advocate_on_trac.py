@@ -101,7 +101,7 @@ def test_a_task_is_solved_after_two_wrong_steps_are_undone(sandbox: Sandbox) -> 
     ending, playing, found = play_lost(sandbox, models)
     assert ending.outcome is Outcome.DIRECT_SUCCESS
     assert [step.action.name for step in playing.steps if step.undone] == ["click", "goto"]
-    assert "map" not in models.questions, "the page is as it was"
+    assert "map" not in models.questions, "the page has not changed"
     assert not any(each["lasting"] for each in found)
 
 
@@ -116,4 +116,4 @@ def test_stored_changes_stay_and_code_is_adapted_to_them(sandbox: Sandbox) -> No
     assert found[1]["code"] == f"agent.click({models.link})"
     assert found[1]["mapped"].startswith("agent.click(")
     assert found[1]["mapped"] != found[1]["code"], "the link has another name and number now"
-    assert ending.outcome is Outcome.FAILURE, "an unwanted change of the site is no success"
+    assert ending.outcome is Outcome.FAILURE, "an unwanted change of the site is not a success"

@@ -79,7 +79,7 @@ def test_an_episode_out_of_budget_has_no_ending_and_can_be_resumed(sandbox: Sand
     with pytest.raises(BudgetEnded):
         replay(sandbox, name, models, journal, guard=guard)
     assert "outcome" not in {kind for _, kind, _ in journal.events}
-    assert not spans_of(journal, "plan"), "the round is open"
+    assert not spans_of(journal, "plan"), "the round has not ended"
     complete = MemoryJournal()
     ending = replay(sandbox, name, AdvocateModels(**EPISODES[name][1]), complete)
     assert replay(sandbox, name, models, journal) == ending

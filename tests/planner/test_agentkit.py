@@ -155,7 +155,7 @@ def test_an_empty_scene_is_not_called_the_same_as_now(sandbox: Sandbox) -> None:
 def test_a_node_without_a_usable_answer_ends_the_episode(sandbox: Sandbox, graph: str, node: str, reply: str) -> None:
     nodes = NodeModels(replies(**{node: reply}))
     ending, episode = play(sandbox, nodes, graph)
-    assert nodes.names[-3:] == [node] * 3, "it is asked again twice"
+    assert nodes.names[-3:] == [node] * 3, "the node is asked two more times"
     first, second, _ = nodes.questions(node)
     assert "could not be used" in second
     assert first not in second

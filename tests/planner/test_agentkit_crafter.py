@@ -109,7 +109,7 @@ def test_each_step_is_summarised_and_its_action_judged_in_the_next_step(sandbox:
         "Turn 2. Seen: Seen at 1. Vitals: Vitals at 1. Plan: Plan at 1. Done: deed 1 x2, target tree, failed: far"
         in history
     )
-    assert "Turn 4. Seen: Seen at 3. Vitals: Vitals at 3.\n" in history, "plan and action of this step are open"
+    assert "Turn 4. Seen: Seen at 3. Vitals: Vitals at 3.\n" in history, "this step has no plan and no action yet"
     assert "Turn 4" in nodes.questions("actor_reflect")[-1]
 
 
@@ -136,13 +136,13 @@ def test_a_skill_gets_feedback_on_all_its_steps_after_every_third(
     assert "ADVICE 0" in actor[3]
     assert "ADVICE 0" in planner[3]
     assert "ADVICE" not in actor[4], "feedback on one skill is not shown under another"
-    assert "ADVICE 0" in actor[6], "it is shown again with its skill"
+    assert "ADVICE 0" in actor[6], "it is shown again once its skill is used again"
 
 
 def test_a_skill_is_taken_from_the_library_or_added(skilled: tuple[NodeModels, list[Counter[str]]]) -> None:
     library = skilled[0].questions("skill")[-1].partition("If a skill")[0]
     assert [text in library for text in ('"Walk"', '"Dig"', "v0", "v1")] == [True] * 4
-    assert "v2" not in library, "a skill in the library stays as it is"
+    assert "v2" not in library, "a skill in the library does not change"
 
 
 # The knowledge base (section 3.3).
@@ -183,7 +183,7 @@ def test_a_plan_that_is_kept_expires(default: tuple[NodeModels, list[Counter[str
     assert [re.findall(r"made (\d+) turns ago", plan) for plan in plans[1:4]] == [["1"], ["2"], ["3"]]
     assert "expired after 4 turns" in plans[4]
     assert "walk north" not in plans[4]
-    assert "made 1 turns ago" in plans[5], "the next plan is a new one"
+    assert "made 1 turns ago" in plans[5], "a new plan has replaced the expired one"
 
 
 def test_a_plan_that_is_not_kept_is_replaced(sandbox: Sandbox) -> None:

@@ -43,7 +43,7 @@ def test_the_model_continues_after_a_procedure_that_fails(sandbox: Sandbox) -> N
     assert "# An earlier attempt" in prompt
     assert "nothing on the table" in prompt
     assert "1. agent.open('box_1') -> You open box_1" in prompt
-    assert ending.actions == len(playing.steps) > 1, "the actions of both count"
+    assert ending.actions == len(playing.steps) > 1, "the actions of the procedure and of the plan count"
 
 
 def test_a_procedure_that_stops_early_is_not_an_error(sandbox: Sandbox) -> None:

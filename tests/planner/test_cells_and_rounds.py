@@ -48,7 +48,7 @@ def test_a_cell_ends_before_it_takes_an_action_too_many(playing: Episode, action
         feedback = playing.run("agent.touch('x')\nagent.touch('y')", actions=actions)
         assert feedback.kind is FeedbackKind.UNFINISHED
         assert not feedback.is_error
-        assert len(playing.steps) == playing.actions == number * taken, "the limit is that of each cell"
+        assert len(playing.steps) == playing.actions == number * taken, "the limit applies to each cell"
         assert ("This code has taken all the actions that it may: touch('" in feedback.text) is (taken < 2)
         assert feedback.text.endswith("Current state: You hold nothing. On the table: nothing.")
 

@@ -125,7 +125,7 @@ def test_with_one_action_a_reply_the_code_ends_before_a_second(sandbox: Sandbox)
     cells = ("for n in (1, 2, 3):\n    print(agent.touch(f'x{n}'))", "agent.touch('y')\nfinish(True)")
     claim, playing, models = execute_cells(sandbox, *cells, actions_per_reply=1)
     assert (claim.done, actions(playing)) == (True, ["touch('x1')", "touch('y')"])
-    assert kinds(playing) == ["unfinished"] * 2, "it is no error"
+    assert kinds(playing) == ["unfinished"] * 2, "being cut off is not an error"
     assert playing.feedbacks[0].output == "You touch x1.\n"
     message = "This code has taken all the actions that it may: touch('x2') was not taken."
     assert message in models.prompts("executor")[1]

@@ -168,7 +168,7 @@ def test_each_sample_is_tried_in_its_own_state(sandbox: Sandbox, seed: int) -> N
         paths[each["number"]] = (*paths[each["parent"]], idea)
     assert models.valued == [paths[each["number"]] for each in found], "the environment"
     assert [watched.trace[each["cell"]] for each in found] == [paths[each["parent"]] for each in found], "the namespace"
-    assert sum(each["actions"] for each in found) == len(playing.steps), "what was run again is counted again"
+    assert sum(each["actions"] for each in found) == len(playing.steps), "actions that were repeated are counted again"
     visits = [each["visits"] for each in found if each["parent"] is None]
     assert sum(visits) == len(found) == 24
     standing = [str(action.args[0]) for action, _ in watched.environment.history]

@@ -166,7 +166,7 @@ def test_a_conversation_too_long_for_the_model_is_cut_and_the_cut_is_recorded() 
     answer = ask(scope(model, journal, planner=small), history=history)
     assert journal.events[PATH, "ask", 0]["left_out"] == 2
     assert len(model.asked[0][0]) == len(history) + 1 - 2
-    assert len(answer.history) == len(history) + 2, "the conversation itself is whole"
+    assert len(answer.history) == len(history) + 2, "the conversation itself is not cut"
     assert ask(scope(Replies(), journal, planner=small), history=history).value == 42
     journal = MemoryJournal()
     ask(scope(model, journal, planner=small), "w " * 4_000)
@@ -197,7 +197,7 @@ def test_each_role_has_its_model_and_its_sampling() -> None:
     reply, model, sampling = roles.complete("builder", [], Sample(2))
     assert (reply.text, model) == ("builder speaks", "replies")
     assert sampling == own.model_copy(update={"seed": 10, "sample": 2})
-    assert roles.sampling("planner") == default, "no seed is sent where none is wanted"
+    assert roles.sampling("planner") == default, "no seed is sent if the settings have none"
     assert roles.seeded(30).sampling("builder").seed == 37
     assert Roles(load, {}, seed=4).sampling("anyone") == Sampling(seed=4)
 

@@ -92,7 +92,7 @@ def test_the_fixed_selector_takes_the_first_candidate(goals: Goals) -> None:
 def test_the_nearest_selector_takes_the_least_true_horizon(goals: Goals) -> None:
     choice = select(goals, [SAND, LOG], NEAREST)
     assert (choice.chosen, choice.horizons) == (Candidate(1, BIRCH), [20.0, 30.0, 30.0, 10.0])
-    assert select(goals, [PICKAXE, PICKED], NEAREST) == Choice(Candidate(0, PICKAXE), ()), "none is possible"
+    assert select(goals, [PICKAXE, PICKED], NEAREST) == Choice(Candidate(0, PICKAXE), ()), "no goal is possible now"
 
 
 def test_the_horizon_selector_takes_the_least_predicted_horizon(goals: Goals) -> None:

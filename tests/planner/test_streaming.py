@@ -273,7 +273,7 @@ def test_an_episode_cannot_be_resumed_if_the_model_replies_differently(sandbox: 
     with pytest.raises(JournalMismatch, match="another reply of the model"):
         played(sandbox, PieceModel([reply("print('something else')")], list), journal, **OPTIONS)
     recorded: Any = next(body for (_, kind, _), body in journal.events.items() if kind == "ask")
-    assert recorded["reply"]["text"].endswith("agent.open('box_3')\n"), "its cost is recorded, too"
+    assert recorded["reply"]["text"].endswith("agent.open('box_3')\n"), "its cost is recorded as well"
 
 
 class ReconnectingModel(PieceModel):

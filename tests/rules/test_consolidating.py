@@ -67,7 +67,7 @@ def test_a_block_may_edit_rules_and_request_episodes(sandbox: Sandbox) -> None:
     both = edits('update_rule("rule_0", log="looked at task/1")', 'get_trajectory(["task/1"])')
     book, changes, model = run_consolidator(sandbox, both, edits(DELETE, STOP))
     assert "The first\nepisode." in model.prompt(1)
-    assert "looked at task/1" in model.prompt(1), "the prompt has the rules as they are now"
+    assert "looked at task/1" in model.prompt(1), "the prompt has the current rules"
     assert len(changes) == 2
     assert book.ids == ("rule_0", "rule_1", "rule_2")
 

@@ -186,7 +186,7 @@ def test_keys_of_patterns_stay_and_keys_of_assignments_become_parameters() -> No
             "examples": tuple(each.model_copy(update={"constants": ()}) for each in only.examples),
         }
     )
-    assert procedure_code(earlier) is None, "an earlier version stored it without the key"
+    assert procedure_code(earlier) is None, "an earlier version stored the type without the keys"
 
 
 NAMED, UNNAMED = "where = 'PLACE'\nagent.put('WHAT', where)", "agent.put('WHAT', 'PLACE')"

@@ -246,7 +246,7 @@ def memory_for(knowledge: Knowledge = SHORT, rule_tokens: int | None = None) -> 
 def test_no_code_is_shown_twice() -> None:
     recall = memory_for().recall(FETCH)
     assert "def find_box" in recall.helpers
-    assert recall.text.count("def find_box") == 1, "the head of the helper, in its rule"
+    assert recall.text.count("def find_box") == 1, "only the first line of the helper, in its rule"
     assert "for number in range" not in recall.text
     assert "box = find_box(agent, 'pen')" in recall.text
     assert PROCESS.example not in recall.text, "the skill shows the code"
@@ -258,7 +258,7 @@ def test_code_that_cannot_be_read_is_shown_as_it_is(code: str) -> None:
     rules = (FETCH_PROCESS, CAN_FIND, CAN_FIND.model_copy(update={"id": "rule_3", "example": code}))
     skills = {"fetch": USES_BOTH.model_copy(update={"code": code})}
     text = memory_for(SHORT.model_copy(update={"rules": rules, "skills": skills})).recall(FETCH).text
-    assert text.count(code) == 1, "the skill; its process does not name rule_3"
+    assert text.count(code) == 1, "in the skill; its process does not name rule_3"
     every = memory_for(SHORT.model_copy(update={"rules": rules[1:], "skills": {}})).recall(FETCH).text
     assert code in every
 

@@ -132,7 +132,7 @@ def test_side_by_side_and_one_by_one_have_the_same_answers_database_and_events(n
     sequential, parallel = MemoryJournal(), MemoryJournal()
     assert three_passes(nodes, sequential, Replies(), 1) == three_passes(nodes, parallel, Replies(slow=True), 4)
     assert dict(untimed(sequential)) == dict(untimed(parallel))
-    assert span_data(sequential, "node") == span_data(parallel, "node"), "in the same order"
+    assert span_data(sequential, "node") == span_data(parallel, "node"), "the order is the same"
 
 
 @pytest.mark.deep

@@ -172,7 +172,7 @@ def test_a_listener_may_stop_the_stream() -> None:
         until = time.monotonic() + 5
         while not server.hung_up and time.monotonic() < until:
             time.sleep(0.01)
-        assert server.hung_up == 1, "the connection is closed, so that the rest is not paid for"
+        assert server.hung_up == 1, "the connection is closed, so the rest is not paid for"
         assert server.pieces < 100
     assert (reply.text, reply.finish) == ("word " * 4 + "word", "cut")
     assert reply.text == listener.text
