@@ -257,13 +257,13 @@ def number_of_kills(default: int) -> int:
 class Kill(NamedTuple):
     """A kill: the kind and id of the process, the driver's number from 0, and the seconds since that driver started."""
 
-    kind: str
+    what: str
     process: int
     driver: int
     seconds: float
 
     def __str__(self) -> str:
-        return f"{self.kind} {self.process} of driver {self.driver}, {self.seconds:.2f} s after its start"
+        return f"{self.what} {self.process} of driver {self.driver}, {self.seconds:.2f} s after its start"
 
 
 @dataclass
@@ -284,22 +284,22 @@ class RandomKills:
     waits: frozenset[str] = frozenset()
     within: float = 1.6
     """Maximum seconds from a driver's start, or from a kill, to the next kill."""
-    past_kills: list[Kill] = field(default_factory=list)
+    blows: list[Kill] = field(default_factory=list)
     codes: list[int] = field(default_factory=list)
 
     def survive(self, kills: int) -> None:
         """Kill at most ``kills`` processes. Fails if an undisturbed driver does not exit with 0."""
         while 0 not in self.codes:
-            before = len(self.past_kills)
+            before = len(self.blows)
             self.codes.append(self._live(kills))
-            new_kills = self.past_kills[before:]
-            recovering = any(past.kind in self.waits for past in self.past_kills[-2:])
+            new_kills = self.blows[before:]
+            recovering = any(blow.what in self.waits for blow in self.blows[-2:])
             assert self.codes[-1] == 0 or new_kills or recovering, self.report()
             assert len(self.codes) <= kills + 40, self.report()
 
     def report(self) -> str:
         """Return a description of what happened, for the message of a failure."""
-        kills = "\n".join(map(str, self.past_kills))
+        kills = "\n".join(map(str, self.blows))
         return f"drivers ended with {self.codes}; killed were\n{kills}\nThe drivers said:\n{self.output.read_text()}"
 
     def _live(self, kills: int) -> int:
@@ -313,13 +313,13 @@ class RandomKills:
                 stderr=subprocess.STDOUT,
                 process_group=0,
             )
-        if len(self.past_kills) < kills and self.rng.random() > EARLY:
+        if len(self.blows) < kills and self.rng.random() > EARLY:
             self._wait_for_family(driver)
-        while len(self.past_kills) < kills and not _ended(driver, self.rng.uniform(0, self.within)):
+        while len(self.blows) < kills and not _ended(driver, self.rng.uniform(0, self.within)):
             kind, process = self._victim(driver.pid)
             with suppress(ProcessLookupError):
                 kill(process)
-                self.past_kills.append(Kill(kind, process, len(self.codes), time.monotonic() - started))
+                self.blows.append(Kill(kind, process, len(self.codes), time.monotonic() - started))
             if process == driver.pid:
                 break
         try:
@@ -330,7 +330,7 @@ class RandomKills:
 
     def _victim(self, driver: int) -> tuple[str, int]:
         """Return the kind and id of the next victim. All kinds of processes are equally likely."""
-        hit = [past.kind for past in self.past_kills if past.driver == len(self.codes)]
+        hit = [blow.what for blow in self.blows if blow.driver == len(self.codes)]
         if len(hit) - hit.count(SANDBOX_WORKER) == MAX_LOSSES:
             return DRIVER, driver
         kinds: dict[str, list[int]] = {DRIVER: [driver]}
@@ -378,7 +378,7 @@ def survive_in_all(
 ) -> list[RandomKills]:
     """Begin runs until they have survived ``kills`` kills in total. Check each run when it is over."""
     runs: list[RandomKills] = []
-    while (left := kills - sum(len(run.past_kills) for run in runs)) > 0:
+    while (left := kills - sum(len(run.blows) for run in runs)) > 0:
         run = begin(len(runs))
         run.survive(left)
         check(run)
