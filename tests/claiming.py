@@ -33,7 +33,7 @@ def crafts(messages: Sequence[Message], sampling: Sampling) -> str:
 
 
 def mines_and_is_done(messages: Sequence[Message], sampling: Sampling) -> str:
-    """Reply with one goal. In the next reply, say that everything is done."""
+    """Reply with one goal, and in the next reply say that everything is done."""
     return "That is it.\nDONE" if len(messages) > 2 else mines(messages, sampling)
 
 

@@ -17,17 +17,17 @@ import json, os, sys
 import planbook.commands.building, planbook.commands.exchanging, planbook.commands.rerunning, planbook.learning.stages
 from planbook.cli import main
 
-def onto(path, stream):
+def redirect(path, stream):
     os.dup2(os.open(path, os.O_RDWR | os.O_CREAT), stream)
 
 for line in sys.stdin:
-    given = json.loads(line)
+    request = json.loads(line)
     if os.fork() == 0:
-        onto(os.devnull, 0), onto(given["out"], 1), onto(given["err"], 2)
-        os.chdir(given["cwd"])
+        redirect(os.devnull, 0), redirect(request["out"], 1), redirect(request["err"], 2)
+        os.chdir(request["cwd"])
         os.environ.clear()
-        os.environ.update(given["env"])
-        sys.argv = ["planbook", *given["arguments"]]
+        os.environ.update(request["env"])
+        sys.argv = ["planbook", *request["arguments"]]
         sys.exit(main())
     print(os.waitstatus_to_exitcode(os.wait()[1]), flush=True)
 """

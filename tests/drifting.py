@@ -21,7 +21,7 @@ REFUSED, NEW_WORDS, HELD = "boxes do not open any more; pull them", "Inside: ", 
 
 
 class DriftOptions(BaseModel):
-    """What changes, and after how many tasks. ``run`` tells runs in the same process apart."""
+    """What changes, and after how many tasks. ``run`` distinguishes runs in the same process."""
 
     change: str = "renamed"
     after: int = 6
@@ -89,7 +89,7 @@ for box in boxes:
 
 
 def answer(messages: Sequence[Message], sampling: Sampling) -> str:
-    """Reply with the type of a goal, a plan, its continuation, or a procedure, adapted to the change if it was seen."""
+    """Reply with a task type, a plan, its continuation or a procedure, adapted to the change once it was observed."""
     conversation = "\n".join(message.content for message in messages)
     *_, thing = re.findall(r"put the (\w+) on the table", conversation)
     if "# Types of tasks that have a procedure" in messages[-1].content:

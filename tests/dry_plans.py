@@ -44,7 +44,7 @@ class Recorder:
 
 
 def run_for_real(environment: Environment, task: Task, plan: str) -> Mapping[int, Sequence[bool]]:
-    """Run a plan in the environment, until an exception if there is one. Return ``Recorder.accepted``."""
+    """Run a plan in the environment until it ends or raises an exception. Return ``Recorder.accepted``."""
     observation = environment.reset(task)
     agent = Recorder(environment)
     shown = type("Task", (), {"params": task.params, "observation": observation.text})

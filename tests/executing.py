@@ -19,14 +19,14 @@ ENVIRONMENT = f"{ROOT / 'tests' / 'mortal_toy.py'}:MortalToy"
 
 
 def command(folder: Path, *more: object, **options: object) -> list[str]:
-    """Return the command that plays procedures in an environment that can kill its process, tests/mortal_toy.py.
+    """Return the command that plays procedures in tests/mortal_toy.py, an environment that can kill its process.
 
     Each episode writes the id of its process to a file in ``folder``/begun.
     """
     begun = folder / "begun"
     begun.mkdir(parents=True, exist_ok=True)
-    given = {"folder": begun, **options}
-    pairs = [part for name, value in given.items() for part in ("-o", f"{name}={value}")]
+    settings = {"folder": begun, **options}
+    pairs = [part for name, value in settings.items() for part in ("-o", f"{name}={value}")]
     return ["replay", "--env", ENVIRONMENT, *pairs, "--jobs", "4", *map(str, more), "--out", str(folder / "run")]
 
 
@@ -108,5 +108,5 @@ def kill(process: int) -> None:
 
 
 def episodes_of(folder: Path) -> list[tuple[Any, ...]]:
-    """Return what happened in the episodes of the run in a folder, without times."""
+    """Return what happened in the episodes of a run, without times."""
     return [row for row in history(folder / "run") if row[0] != "run"]

@@ -27,9 +27,9 @@ from tests.planbook.recorded_episodes import EPISODES
 FOLDER = Path(__file__).parent / "planbook" / "golden"
 WRITTEN = (*EPISODES, "alfworld-generated")
 """The recordings that have a golden file: those that need neither a browser nor a download."""
-SHOWN = 200
+MAX_SHOWN = 200
 """Maximum characters of an observation that are shown. A longer one is cut, and its digest is added."""
-CHANGING = ("name", "runs", "seconds", "per_solved")
+CHANGING_COLUMNS = ("name", "runs", "seconds", "per_solved")
 """Columns of `planbook stats` that differ from run to run."""
 
 
@@ -53,7 +53,7 @@ def golden(run: Path) -> str:
     """Return the text of the golden file for a run: its episodes, its prompts and its statistics."""
     episodes = [line for episode in _exported(run) for line in _episode(episode)]
     (row,) = invoke("stats", run, "--json").result["rows"]
-    figures = {name: value for name, value in row.items() if name not in CHANGING}
+    figures = {name: value for name, value in row.items() if name not in CHANGING_COLUMNS}
     return "\n".join([*episodes, *map(_prompt, _asked(run)), f"figures {json.dumps(figures)}", ""])
 
 
@@ -107,7 +107,7 @@ def _step(step: Any) -> str:
 
 
 def _shown(text: str) -> str:
-    return repr(text) if len(text) <= SHOWN else f"{text[:SHOWN]!r}... {_digest(text)}"
+    return repr(text) if len(text) <= MAX_SHOWN else f"{text[:MAX_SHOWN]!r}... {_digest(text)}"
 
 
 def _digest(text: str) -> str:

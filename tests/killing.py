@@ -48,11 +48,11 @@ def worker_of(session: Session) -> int:
     return session._worker._pid if session._worker is not None else 0
 
 
-def kill_worker(session: Session, how: signal.Signals = signal.SIGKILL) -> None:
+def kill_worker(session: Session, signal_number: signal.Signals = signal.SIGKILL) -> None:
     """Kill a session's worker, as the kernel does when memory runs out. The worker may be dead already."""
     if pid := worker_of(session):
         with suppress(ProcessLookupError):
-            os.kill(pid, how)
+            os.kill(pid, signal_number)
 
 
 @dataclass
@@ -91,7 +91,7 @@ class _DoomedSession:
 
     def __init__(self, reaper: Reaper) -> None:
         self._reaper, self._names = reaper, dict[str, None]()
-        self._how: KillMoment | None = None
+        self._moment: KillMoment | None = None
 
     def take(self, session: Session) -> None:
         """Route calls of the session's ``run`` and ``close`` through this object."""
@@ -103,27 +103,27 @@ class _DoomedSession:
         if result.fault is None or result.fault.kind != "check":
             self._names |= dict.fromkeys(sorted(bound_names(code)))
         self._die("between")
-        self._how = None
+        self._moment = None
         return result
 
     def close(self) -> None:
         if not self._session._closed:
-            self._how = None
+            self._moment = None
             self._reaper.final_states.append(self._run(state_code(self._names), "look").output)
         self._close()
 
     def wrap(self, name: str, function: Callable[..., object]) -> Callable[..., object]:
         @wraps(function)
         def call(*args: JsonValue, **kwargs: JsonValue) -> object:
-            how = self._how = self._reaper.next()
+            moment = self._moment = self._reaper.next()
             self._die("asked")
             self._reaper.completed_calls.append((name, args, kwargs))
             try:
                 return function(*args, **kwargs)
             finally:
-                self._how = how  # a nested plan may have called in between
+                self._moment = moment  # a nested plan may have called in between
                 self._die("answered")
-                if how == "sent":
+                if moment == "sent":
                     kill_worker(self._session, signal.SIGSTOP)
 
         return call
@@ -136,9 +136,9 @@ class _DoomedSession:
 
         return look
 
-    def _die(self, *hows: KillMoment) -> None:
-        if self._how in hows:
-            self._how = None
+    def _die(self, *moments: KillMoment) -> None:
+        if self._moment in moments:
+            self._moment = None
             self._reaper.kill_count += 1
             kill_worker(self._session)
 
@@ -259,11 +259,11 @@ class Kill(NamedTuple):
 
     what: str
     process: int
-    life: int
-    after: float
+    driver: int
+    seconds: float
 
     def __str__(self) -> str:
-        return f"{self.what} {self.process} of life {self.life}, {self.after:.2f} s after its beginning"
+        return f"{self.what} {self.process} of driver {self.driver}, {self.seconds:.2f} s after its start"
 
 
 @dataclass
@@ -292,15 +292,15 @@ class RandomKills:
         while 0 not in self.codes:
             before = len(self.blows)
             self.codes.append(self._live(kills))
-            struck = self.blows[before:]
+            new_kills = self.blows[before:]
             recovering = any(blow.what in self.waits for blow in self.blows[-2:])
-            assert self.codes[-1] == 0 or struck or recovering, self.report()
+            assert self.codes[-1] == 0 or new_kills or recovering, self.report()
             assert len(self.codes) <= kills + 40, self.report()
 
     def report(self) -> str:
         """Return a description of what happened, for the message of a failure."""
-        blows = "\n".join(map(str, self.blows))
-        return f"drivers ended with {self.codes}; killed were\n{blows}\nThe drivers said:\n{self.output.read_text()}"
+        kills = "\n".join(map(str, self.blows))
+        return f"drivers ended with {self.codes}; killed were\n{kills}\nThe drivers said:\n{self.output.read_text()}"
 
     def _live(self, kills: int) -> int:
         started = time.monotonic()
@@ -316,10 +316,10 @@ class RandomKills:
         if len(self.blows) < kills and self.rng.random() > EARLY:
             self._wait_for_family(driver)
         while len(self.blows) < kills and not _ended(driver, self.rng.uniform(0, self.within)):
-            what, process = self._victim(driver.pid)
+            kind, process = self._victim(driver.pid)
             with suppress(ProcessLookupError):
                 kill(process)
-                self.blows.append(Kill(what, process, len(self.codes), time.monotonic() - started))
+                self.blows.append(Kill(kind, process, len(self.codes), time.monotonic() - started))
             if process == driver.pid:
                 break
         try:
@@ -330,19 +330,19 @@ class RandomKills:
 
     def _victim(self, driver: int) -> tuple[str, int]:
         """Return the kind and id of the next victim. All kinds of processes are equally likely."""
-        hit = [blow.what for blow in self.blows if blow.life == len(self.codes)]
+        hit = [blow.what for blow in self.blows if blow.driver == len(self.codes)]
         if len(hit) - hit.count(SANDBOX_WORKER) == MAX_LOSSES:
             return DRIVER, driver
         kinds: dict[str, list[int]] = {DRIVER: [driver]}
-        for what, process in self._others(driver):
-            kinds.setdefault(what, []).append(process)
+        for kind, process in self._others(driver):
+            kinds.setdefault(kind, []).append(process)
         if hit.count(SANDBOX_WORKER) >= MAX_SANDBOX_KILLS:
             kinds.pop(SANDBOX_WORKER, None)
-        what = self.rng.choice(sorted(kinds))
-        return what, self.rng.choice(sorted(kinds[what]))
+        kind = self.rng.choice(sorted(kinds))
+        return kind, self.rng.choice(sorted(kinds[kind]))
 
     def _others(self, driver: int) -> list[tuple[str, int]]:
-        more = [(what, process) for what, process in _family(self.more) if what in self.more_kinds]
+        more = [(kind, process) for kind, process in _family(self.more) if kind in self.more_kinds]
         return [*_family([driver]), *more]
 
     def _wait_for_family(self, driver: "subprocess.Popen[bytes]") -> None:

@@ -36,5 +36,5 @@ def act_all(environment: Minecraft, actions: Iterable[Action]) -> list[Observati
 
 
 def do(environment: Minecraft, name: str, *args: JsonValue) -> Observation:
-    """Take one action, and use the defaults for arguments that are not given."""
+    """Take one action. Arguments that are not given have their defaults."""
     return environment.act(environment.actions[name].bind(*args))

@@ -28,7 +28,7 @@ class Mortality(BaseModel):
 
 
 class MortalToy(Toy):
-    """The toy environment, with the options above."""
+    """The toy environment with these options."""
 
     Options = Mortality
 

@@ -39,7 +39,7 @@ for thing in {}:
             break
 """
 EXIT_CODES = (0, 1, 2)
-"""Exit codes that a command may have if its output is shown, since a page may show a check that finds faults."""
+"""Exit codes that a command whose output is shown may have. A page may show a check that finds faults."""
 
 
 @dataclass(frozen=True)

@@ -195,7 +195,7 @@ class Page(HTMLParser):
         assert self.source.count("<script>") == 1
         assert HOSTILE not in self.source
         assert "<img" not in self.source
-        assert "taken" not in self.all("title"), "a script of a text has run"
+        assert "taken" not in self.all("title"), "a script inside a text has run"
         assert all(character.isprintable() or character in "\n\t" for character in self.source)
 
     def values(self, attribute: str) -> list[str]:

@@ -90,7 +90,7 @@ class EpisodeWriter:
         self.run.store.put(scope, kind, number, body)
 
     def plan(self, number: int, actions: int = 0, **more: int) -> None:
-        """Write the plan that a search of Devil's Advocate made in a round, an attempt with one plan."""
+        """Write the plan of a round of Devil's Advocate. A round is an attempt with one plan."""
         body = {"round": number, "parts": ["a"], "revision": number > 0, "actions": actions, **more}
         span = {"at": "moment", "name": "plan", "title": "", "status": "", "data": body}
         self.put(f"{self.scope}/advocate/0", "span", span)
@@ -108,7 +108,7 @@ class EpisodeWriter:
 
 
 def results(entries: Sequence[Entry], endings: Mapping[int, Ending]) -> list[Result]:
-    """Return the results of episodes. ``endings`` maps their indices to their endings; the other ones were not run."""
+    """Return the results of episodes. ``endings`` maps the indices of episodes that were run to their endings."""
     return [Result(entry, ending=endings.get(entry.index, NOT_PLAYED)) for entry in entries]
 
 

@@ -139,7 +139,7 @@ def test_no_plan_runs_in_this_process() -> None:
 
 
 def test_no_function_is_a_copy_of_another() -> None:
-    """Compares only functions of at least three statements, as shorter ones may be equal by chance."""
+    """Only functions with at least three statements are compared. Shorter ones may be equal by chance."""
     shapes: defaultdict[tuple[str, ...], list[tuple[str, list[ast.stmt]]]] = defaultdict(list)
     for path, node in parts():
         if isinstance(node, ast.FunctionDef):
@@ -148,10 +148,10 @@ def test_no_function_is_a_copy_of_another() -> None:
             if sum(isinstance(inner, ast.stmt) for inner in nodes) >= 3:
                 shapes[tuple(type(inner).__name__ for inner in nodes)].append((f"{path}: {node.name}", body))
     assert len(shapes) > 300
-    alike: defaultdict[str, list[str]] = defaultdict(list)
+    copies: defaultdict[str, list[str]] = defaultdict(list)
     for name, body in (function for functions in shapes.values() if len(functions) > 1 for function in functions):
-        alike["\n".join(map(ast.dump, body))].append(name)
-    assert [names for names in alike.values() if len(names) > 1] == []
+        copies["\n".join(map(ast.dump, body))].append(name)
+    assert [names for names in copies.values() if len(names) > 1] == []
 
 
 def episode(sandbox: Sandbox, *replies: str, journal: MemoryJournal | None = None) -> Episode:
@@ -235,7 +235,7 @@ def test_every_seed_of_a_run_is_recorded(tmp_path: Path) -> None:
     tasks: list[Any] = [row.body for row in run.store.events("task", "task")]
     assert [body["task"]["seed"] for body in tasks] == [3, 3]
     asked: list[Any] = [row.body for row in run.store.events("task", "ask")]
-    assert [body["sampling"]["seed"] for body in asked] == [7, 8], "the run's seed, and another for the repeat"
+    assert [body["sampling"]["seed"] for body in asked] == [7, 8], "the seed of the run, and another one for the repeat"
     run.close()
 
 
@@ -245,13 +245,13 @@ from pathlib import Path
 
 root, names = sys.argv[1], sys.argv[2:]
 reads = []
-ways = (os.__file__, os.path.__file__, sys.modules["pathlib"].__file__, "<frozen os>", "<frozen posixpath>")
-ways += ("<frozen _collections_abc>",)
+readers = (os.__file__, os.path.__file__, sys.modules["pathlib"].__file__, "<frozen os>", "<frozen posixpath>")
+readers += ("<frozen _collections_abc>",)
 
 
 def record(name):
     frame = sys._getframe(2)
-    while frame.f_code.co_filename in ways:
+    while frame.f_code.co_filename in readers:
         frame = frame.f_back
     if frame.f_code.co_filename.startswith(root) and "site-packages" not in frame.f_code.co_filename:
         reads.append(f"{frame.f_code.co_filename}:{frame.f_lineno} reads {name}")
@@ -278,7 +278,7 @@ assert {read.split()[-1] for read in reads} == {"A", "B", "HOME"}, reads
 
 
 def test_importing_reads_no_key_and_no_path_of_the_user() -> None:
-    """Imports every module without a home folder, and with nonsense in the variables that our code reads later."""
+    """Every module is imported without a home folder, and with nonsense in the variables that our code reads later."""
     names = [
         ".".join(("planbook", *path.with_suffix("").parts))
         .replace("planbook.planbook", "planbook")

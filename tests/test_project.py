@@ -1,4 +1,4 @@
-"""The packages and their imports, and the distributions that users install."""
+"""The packages, their imports, and the distributions that users install."""
 
 import ast
 import re
@@ -20,23 +20,23 @@ from tests.command import ForkServer
 from tests.shelf import write_shelf
 
 ROOT = Path(__file__).parents[1]
-HIDING = ("envs/__init__.py", "rules/__init__.py", "sandbox.py", "planner.py", "manuals.py")
+SHADOWING_FILES = ("envs/__init__.py", "rules/__init__.py", "sandbox.py", "planner.py", "manuals.py")
 """Files in a user's project that have the same names as our packages."""
 
 
-MAPPED = [ROOT / name for name in PACKAGES if name != "planbook"] + [
+DOCUMENTED_FOLDERS = [ROOT / name for name in PACKAGES if name != "planbook"] + [
     path.parent for path in sorted((ROOT / "planbook").glob("*/__init__.py")) if path.parent.name not in PACKAGES
 ]
 
 
-@pytest.mark.parametrize("folder", MAPPED, ids=lambda folder: folder.name)
+@pytest.mark.parametrize("folder", DOCUMENTED_FOLDERS, ids=lambda folder: folder.name)
 def test_the_docstring_of_a_package_names_all_its_modules(folder: Path) -> None:
     tree = ast.parse((folder / "__init__.py").read_text())
     named = set(re.findall(r"``([a-z_]+)``", ast.get_docstring(tree) or ""))
-    own, beside = ({path.stem for path in place.glob("*.py")} - {"__init__"} for place in (folder, folder.parent))
+    own, siblings = ({path.stem for path in place.glob("*.py")} - {"__init__"} for place in (folder, folder.parent))
     packages = {path.parent.name for path in folder.glob("*/__init__.py")}
     assert own <= named
-    assert named <= own | packages | beside
+    assert named <= own | packages | siblings
 
 
 def test_no_module_is_loaded_under_two_names() -> None:
@@ -77,7 +77,7 @@ def wheel(built: Path) -> Path:
     return found
 
 
-def needed(package: str) -> Iterator[str]:
+def direct_requirements(package: str) -> Iterator[str]:
     """Yield the packages that a package requires on this machine if no extra is chosen."""
     for line in metadata.requires(package) or ():
         requirement = Requirement(line)
@@ -91,7 +91,7 @@ def closure(package: str) -> set[str]:
     """Return all packages that a package requires, directly or indirectly."""
     found, todo = set[str](), [package]
     while todo:
-        for name in needed(todo.pop()):
+        for name in direct_requirements(todo.pop()):
             if name not in found:
                 found.add(name)
                 todo.append(name)
@@ -131,13 +131,13 @@ def test_the_core_is_light(wheel: Path) -> None:
     files = [file for package in packages for file in metadata.files(package) or () if file.suffix != ".pyc"]
     size = sum(path.stat().st_size for file in files if (path := Path(file.locate())).is_file())
     size += sum(info.file_size for info in zipfile.ZipFile(wheel).infolist())
-    assert len(packages) < 30, "with planbook itself, 30"
+    assert len(packages) < 30, "together with planbook itself, that makes 30"
     assert not packages & {"numpy", "pyarrow", "scipy", "scikit-learn", "selenium", "alfworld", "textworld"}
     assert size <= 120e6
 
 
 def test_the_core_works_in_a_project_that_has_modules_of_the_same_names(core: Path, tmp_path: Path) -> None:
-    for name in HIDING:
+    for name in SHADOWING_FILES:
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).write_text("")
     write_shelf(tmp_path)

@@ -35,7 +35,7 @@ def test_a_page_does_what_it_shows(page: Path, tmp_path: Path, url: str) -> None
 
 
 def test_the_readme_does_what_it_shows_without_the_build(tmp_path: Path, url: str) -> None:
-    """The build can be skipped, as `make demo` builds from the same recording, and CI checks its figures."""
+    """The build is skipped, because `make demo` builds from the same recording and CI checks its figures."""
     play(README, tmp_path, url, skip="planbook build")
 
 

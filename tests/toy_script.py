@@ -89,7 +89,7 @@ def plan(asked: str) -> str:
 
 
 def again(asked: str) -> str:
-    """Return the plan after an error: look everywhere."""
+    """Return the plan after an error, which looks everywhere."""
     body = SEARCH + FETCH.format(things=["THING"], boxes=[f"box_{number}" for number in range(1, 9)])
     body = body.replace("['THING']", "[each for each in task.params['things'] if each not in agent.table()]")
     return _reply("It is in another box.", body, mistakes="I looked into one box only.")
@@ -107,7 +107,7 @@ def reflection(asked: str) -> str:
 
 
 def verdict(asked: str) -> str:
-    """Return the Builder's verdict on whose fault the errors were."""
+    """Return the Builder's verdict on who is to blame for the errors."""
     return "The rules do not say that every box may hold it; rule_0 was followed.\n\nVerdict: Imperfect Rules"
 
 
@@ -147,7 +147,7 @@ def write_failed(asked: str) -> str:
 
 
 def without_case(asked: str) -> str:
-    """Return the edits of a Builder that is not told the case: a log entry."""
+    """Return the edits of a Builder that does not know the case: a log entry."""
     return _edits('rule_system.update_rule("rule_0", log="Seen.")')
 
 
@@ -207,7 +207,7 @@ def of_boxes(messages: Sequence[Message], sampling: Sampling) -> str:
 
 
 def of_slow_boxes(messages: Sequence[Message], sampling: Sampling) -> str:
-    """Reply as ``of_boxes``, but with a new procedure that opens a box in vain."""
+    """Reply as ``of_boxes``, but with a new procedure that opens one box for nothing."""
     return of_boxes(messages, sampling).replace("\ndef solve(agent, task):\n", IN_VAIN)
 
 
@@ -223,7 +223,7 @@ def idle_later(messages: Sequence[Message], sampling: Sampling) -> str:
 
 
 def checking(messages: Sequence[Message], sampling: Sampling) -> str:
-    """Reply as a Builder whose check no episode passes, and a Consolidator that deletes rules that are never obeyed."""
+    """Reply as a Builder whose check fails for every episode, and a Consolidator that deletes rules never obeyed."""
     asked = messages[-1].content
     if "First say which rules overlap" in asked:
         unheeded = re.findall(r"## (rule_\d+)(?:(?!\n## ).)*never obeyed", asked, re.DOTALL)

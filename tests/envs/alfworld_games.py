@@ -56,7 +56,7 @@ def _candidates(engine: DirectEngine, goal: SearchGoal) -> Iterator[tuple[tuple[
     things = sorted(thing for thing, _ in scene.start.inside if scene.kinds[thing] == f"{goal.object}type")
     kinds = [f"{MACHINES[goal.change].lower()}type"] if goal.change else []
     kinds.append(f"{goal.lamp or goal.target}type")
-    places = [sorted(name for name, kind in scene.kinds.items() if kind == needed) for needed in kinds]
+    places = [sorted(name for name, task_type in scene.kinds.items() if task_type == needed) for needed in kinds]
     yield from product(permutations(things, goal.count), product(*places))
 
 
@@ -110,33 +110,33 @@ class _Solution:
         self.won = reply.won
 
 
-def search_goal(kind: str, goal: str) -> SearchGoal:
+def search_goal(task_type: str, goal: str) -> SearchGoal:
     """Return the goal that a sentence states, as the search needs it."""
-    change = next((change for change in MACHINES if f"_{change}_" in kind), "")
+    change = next((change for change in MACHINES if f"_{change}_" in task_type), "")
     return SearchGoal(change=change, **params_of(goal))  # type: ignore[arg-type]
 
 
-def game(kind: str, seed: int, **options: object) -> Alfworld:
+def game(task_type: str, seed: int, **options: object) -> Alfworld:
     """Return an environment at the start of a generated game."""
-    return started(Alfworld, f"generated/{kind}/{seed}", **options)
+    return started(Alfworld, f"generated/{task_type}/{seed}", **options)
 
 
-def loaded(kind: str, seed: int) -> DirectEngine:
+def loaded(task_type: str, seed: int) -> DirectEngine:
     """Return the direct engine at the start of a generated game."""
     engine = DirectEngine()
-    engine.load(generated.make(kind, seed))
+    engine.load(generated.make(task_type, seed))
     engine.reset()
     return engine
 
 
-def winning_commands(kind: str, seed: int) -> list[str]:
+def winning_commands(task_type: str, seed: int) -> list[str]:
     """Return the commands that win a generated game."""
-    plan = find_plan(loaded(kind, seed), search_goal(kind, generated.make(kind, seed).goal))
+    plan = find_plan(loaded(task_type, seed), search_goal(task_type, generated.make(task_type, seed).goal))
     assert plan
     return list(plan)
 
 
-def winning_actions(kind: str, seed: int) -> list[Action]:
+def winning_actions(task_type: str, seed: int) -> list[Action]:
     """Return the actions that win a generated game."""
-    actions = map(as_action, winning_commands(kind, seed))
+    actions = map(as_action, winning_commands(task_type, seed))
     return [action for action in actions if action]

@@ -24,14 +24,14 @@ class OriginalCrafter(crafter.Env):  # type: ignore[misc]
 
 
 def started(seed: int = 0, **options: int) -> Crafter:
-    """Return an environment at the start of the game that a seed gives."""
+    """Return an environment at the start of the game with this seed."""
     environment = Crafter(Crafter.Options(**options))
     environment.reset(make_task("survive", seed))
     return environment
 
 
 def random_actions(environment: Crafter, seed: int) -> Iterator[Action]:
-    """Yield actions without end: mostly possible ones, and sometimes any action."""
+    """Yield an endless sequence of actions: mostly possible ones, and sometimes any action."""
     rng = random.Random(seed)
     everything = [Action("move", (name,)) for name in ("north", "south", "east", "west")]
     everything += [Action("do"), Action("sleep"), Action("noop"), Action("place", ("table",))]

@@ -35,10 +35,10 @@ def in_old_dialect(game: AlfworldGame) -> AlfworldGame:
 class EnginePair:
     """The same game in both engines. Each command is sent to both, and their answers must agree."""
 
-    def __init__(self, game: AlfworldGame, kind: str, goal: str) -> None:
+    def __init__(self, game: AlfworldGame, task_type: str, goal: str) -> None:
         self.game, self.direct, self.reference = game, DirectEngine(), ReferenceEngine()
         self.direct.load(game)
-        self.plan = find_plan(self.direct, search_goal(kind, goal))
+        self.plan = find_plan(self.direct, search_goal(task_type, goal))
         self.reference.load(game)
         assert self.direct.reset() == self.reference.reset()
         self.seen = set(self.direct.admissible())
@@ -73,26 +73,26 @@ QUICK_TYPES = ("look_at_obj",)
 
 
 @pytest.mark.parametrize(
-    "kind", [pytest.param(kind, marks=[] if kind in QUICK_TYPES else [pytest.mark.deep]) for kind in TYPES]
+    "task_type", [pytest.param(name, marks=[] if name in QUICK_TYPES else [pytest.mark.deep]) for name in TYPES]
 )
-def test_both_engines_play_generated_games_alike(kind: str) -> None:
-    game = generated.make(kind, 3)
-    played = in_old_dialect(game) if kind in ("look_at_obj", "pick_two_obj") else game
-    EnginePair(played, kind, game.goal).compare(Random(kind), steps=8)
+def test_both_engines_play_generated_games_alike(task_type: str) -> None:
+    game = generated.make(task_type, 3)
+    played = in_old_dialect(game) if task_type in ("look_at_obj", "pick_two_obj") else game
+    EnginePair(played, task_type, game.goal).compare(Random(task_type), steps=8)
 
 
 @needs_data
 @pytest.mark.deep
 @pytest.mark.timeout(3600)
 @pytest.mark.parametrize(("number", "steps"), [(5, 15), (6, 40), (11, 40)])
-@pytest.mark.parametrize("kind", TYPES)
-def test_both_engines_play_real_games_alike(kind: str, number: int, steps: int) -> None:
-    listed = tasks.list_games("valid_seen")[kind]
+@pytest.mark.parametrize("task_type", TYPES)
+def test_both_engines_agree_on_real_games(task_type: str, number: int, steps: int) -> None:
+    listed = tasks.list_games("valid_seen")[task_type]
     game_id = listed[number % len(listed)]
     game = tasks.read_game(game_id)
-    is_old = number == 6 or (number == 5 and kind == "pick_heat_then_place")
+    is_old = number == 6 or (number == 5 and task_type == "pick_heat_then_place")
     played = in_old_dialect(game) if is_old else game
-    EnginePair(played, kind, tasks.peek(game_id)[0]).compare(Random(f"{kind} {number}"), steps)
+    EnginePair(played, task_type, tasks.peek(game_id)[0]).compare(Random(f"{task_type} {number}"), steps)
 
 
 def test_commands_of_the_other_dialect_are_refused() -> None:

@@ -15,10 +15,10 @@ from planbook.envs.types import Action, Observation
 from tests.envs.alfworld_games import game, loaded, winning_actions
 
 
-def neighbours(kind: str) -> tuple[int, list[str]]:
+def neighbours(task_type: str) -> tuple[int, list[str]]:
     """Return the seed of a game in which several receptacles share a location, and the ids of these receptacles."""
     for seed in range(50):
-        scene = loaded(kind, seed).scene
+        scene = loaded(task_type, seed).scene
         for there in scene.neighbours.values():
             if len(there) > 1:
                 return seed, [scene.names[receptacle].replace(" ", "_") for receptacle in there]
@@ -32,10 +32,10 @@ def test_the_actions_are_those_of_the_paper_and_three_for_looking() -> None:
     assert Alfworld.actions["close"].bind("cabinet_1") == Action("close", ("cabinet_1",))
 
 
-@pytest.mark.parametrize("kind", TYPES)
-def test_a_winning_plan_ends_the_episode_with_a_solved_task(kind: str) -> None:
-    environment = game(kind, 4)
-    *before, last = [environment.act(action) for action in winning_actions(kind, 4)]
+@pytest.mark.parametrize("task_type", TYPES)
+def test_a_winning_plan_ends_the_episode_with_a_solved_task(task_type: str) -> None:
+    environment = game(task_type, 4)
+    *before, last = [environment.act(action) for action in winning_actions(task_type, 4)]
     assert last.terminated
     assert not any(observation.terminated for observation in before)
     assert all(observation.accepted for observation in before)
@@ -134,29 +134,29 @@ def test_textworld_gives_the_same_observations_and_restores_by_replay() -> None:
     reference.close()
 
 
-def play(engine: str, kind: str, seed: int) -> list[Observation]:
-    environment = game(kind, seed, engine=engine)
-    observations = [environment.act(action) for action in winning_actions(kind, seed)]
+def play(engine: str, task_type: str, seed: int) -> list[Observation]:
+    environment = game(task_type, seed, engine=engine)
+    observations = [environment.act(action) for action in winning_actions(task_type, seed)]
     environment.close()
     return observations
 
 
 @pytest.mark.deep
 def test_environments_in_several_threads_do_not_disturb_each_other() -> None:
-    jobs = [("direct", kind, 1) for kind in TYPES]
+    jobs = [("direct", task_type, 1) for task_type in TYPES]
     jobs[3:3] = [("textworld", "pick_and_place", 1), ("textworld", "look_at_obj", 1)]
     with ThreadPoolExecutor(4) as pool:
         together = list(pool.map(lambda job: play(*job), jobs))
-    assert together == [play("direct", kind, seed) for _, kind, seed in jobs]
+    assert together == [play("direct", task_type, seed) for _, task_type, seed in jobs]
     assert all(observations[-1].terminated for observations in together)
 
 
 def test_the_docs_of_the_paper_omit_the_preconditions_of_actions() -> None:
-    usual, paper = Alfworld.offered(), Alfworld.offered(Alfworld.Options(paper_actions=True, paper_docs=True))
-    assert set(usual.actions) - set(paper.actions) == {"look", "inventory", "examine"}
+    full_offer, paper = Alfworld.offered(), Alfworld.offered(Alfworld.Options(paper_actions=True, paper_docs=True))
+    assert set(full_offer.actions) - set(paper.actions) == {"look", "inventory", "examine"}
     assert all(len(spec.doc.split()) <= 8 for spec in paper.actions.values())
     assert not any(word in spec.doc for spec in paper.actions.values() for word in ("holds", "closed", "must", "sink"))
-    assert set(Alfworld.offered(Alfworld.Options(paper_docs=True)).actions) == set(usual.actions)
+    assert set(Alfworld.offered(Alfworld.Options(paper_docs=True)).actions) == set(full_offer.actions)
 
 
 def random_step(environment: Alfworld, rng: Random) -> Action:
@@ -176,9 +176,9 @@ def actions_to_try(environment: Alfworld, rng: Random, count: int) -> list[Actio
 
 
 @pytest.mark.parametrize("shared", ["hidden", "open"])
-@pytest.mark.parametrize("kind", TYPES)
-def test_exactly_the_possible_actions_are_accepted(kind: str, shared: str) -> None:
-    rng, environment = Random(f"{kind} {shared}"), game(kind, 5, shared_locations=shared)
+@pytest.mark.parametrize("task_type", TYPES)
+def test_exactly_the_possible_actions_are_accepted(task_type: str, shared: str) -> None:
+    rng, environment = Random(f"{task_type} {shared}"), game(task_type, 5, shared_locations=shared)
     names = set()
     for _ in range(25):
         possible = environment.possible_actions()
@@ -194,12 +194,12 @@ def test_exactly_the_possible_actions_are_accepted(kind: str, shared: str) -> No
     assert {"go_to", "look", "inventory", "examine", "take_from"} <= names
 
 
-DEEP = [pytest.param(kind, marks=pytest.mark.deep) for kind in ("pick_heat_then_place", "look_at_obj")]
+DEEP = [pytest.param(task_type, marks=pytest.mark.deep) for task_type in ("pick_heat_then_place", "look_at_obj")]
 
 
-@pytest.mark.parametrize("kind", ["pick_clean_then_place", *DEEP])
-def test_both_engines_list_the_same_possible_actions(kind: str) -> None:
-    rng, direct, reference = Random(kind), game(kind, 2), game(kind, 2, engine="textworld")
+@pytest.mark.parametrize("task_type", ["pick_clean_then_place", *DEEP])
+def test_both_engines_list_the_same_possible_actions(task_type: str) -> None:
+    rng, direct, reference = Random(task_type), game(task_type, 2), game(task_type, 2, engine="textworld")
     for _ in range(8):
         assert direct.possible_actions() == reference.possible_actions()
         step = random_step(direct, rng)

@@ -24,9 +24,9 @@ def write_game(root: Path, game_id: str, *, solvable: bool = True) -> None:
     (folder / tasks.GAME_FILE).write_text(json.dumps(data))
 
 
-def game_id_of(split: str, kind: str, number: int) -> str:
+def game_id_of(split: str, task_type: str, number: int) -> str:
     """Return the id of a game as alfworld names it."""
-    return f"{split}/{GAME_TYPES[kind]}-X-None-Y-{number}/trial_T{number}"
+    return f"{split}/{GAME_TYPES[task_type]}-X-None-Y-{number}/trial_T{number}"
 
 
 @pytest.fixture
@@ -36,9 +36,9 @@ def data(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def test_games_on_disk_are_listed_in_turn_from_each_type(data: Path) -> None:
-    for kind in ("look_at_obj", "pick_two_obj"):
+    for task_type in ("look_at_obj", "pick_two_obj"):
         for number in (1, 2, 3):
-            write_game(data, game_id_of("valid_seen", kind, number))
+            write_game(data, game_id_of("valid_seen", task_type, number))
     tasks = Alfworld.tasks(Selection())
     assert [task.type for task in tasks] == ["look_at_obj", "pick_two_obj"] * 3
     assert Alfworld.tasks(Selection(limit=3)) == tasks[:3]
@@ -135,7 +135,7 @@ def test_requirements_name_what_exists_and_how_to_get_the_rest(data: Path) -> No
 def test_generated_games_need_no_data(data: Path) -> None:
     tasks = Alfworld.tasks(Selection(split="generated", types=("look_at_obj", "pick_two_obj"), seeds=(3, 5)))
     assert [task.id for task in tasks] == [
-        f"generated/{kind}/{seed}" for seed in (3, 5) for kind in ("look_at_obj", "pick_two_obj")
+        f"generated/{task_type}/{seed}" for seed in (3, 5) for task_type in ("look_at_obj", "pick_two_obj")
     ]
     assert [task.seed for task in tasks] == [3, 3, 5, 5]
     assert Alfworld.tasks(Selection(ids=(tasks[2].id,))) == [tasks[2]]
@@ -172,7 +172,7 @@ def test_deps_games_have_the_listed_tasks_and_receptacles() -> None:
     for game in DEPS:
         task = tasks[game["ours"]["id"]]
         assert task.goal == paper_goal(game["ours"]["task"])
-        assert task.split == task.id.partition("/")[0], "the split is that of the id"
+        assert task.split == task.id.partition("/")[0], "the split is the one in the id"
         environment.reset(task)
         assert len(re.findall(r"[a-z]+_\d+", environment.scene())) == game["ours"]["receptacles"]
 
@@ -188,20 +188,20 @@ def test_types_and_limits_choose_among_the_deps_games(data: Path) -> None:
 
 
 def test_the_dev_set_is_the_first_ten_solvable_games_of_each_type(data: Path) -> None:
-    for kind in ("look_at_obj", "pick_two_obj"):
+    for task_type in ("look_at_obj", "pick_two_obj"):
         for number in range(10, 24):
-            write_game(data, game_id_of("valid_seen", kind, number), solvable=number != 12)
+            write_game(data, game_id_of("valid_seen", task_type, number), solvable=number != 12)
     tasks = Alfworld.select(Selection(split="adapt_dev"))
     assert len(tasks) == 20
-    for kind in ("look_at_obj", "pick_two_obj"):
-        numbers = [int(task.id.rpartition("_T")[2]) for task in tasks if task.type == kind]
+    for task_type in ("look_at_obj", "pick_two_obj"):
+        numbers = [int(task.id.rpartition("_T")[2]) for task in tasks if task.type == task_type]
         assert numbers == [10, 11, *range(13, 21)]
 
 
 @needs_seen
 def test_the_dev_set_of_the_installed_games_has_sixty_tasks() -> None:
     tasks = Alfworld.select(Selection(split="adapt_dev"))
-    assert {kind: sum(task.type == kind for task in tasks) for kind in TYPES} == dict.fromkeys(TYPES, 10)
+    assert {task_type: sum(task.type == task_type for task in tasks) for task_type in TYPES} == dict.fromkeys(TYPES, 10)
     assert tasks == Alfworld.select(Selection(split="valid_seen"))[:60]
 
 
@@ -234,14 +234,14 @@ def test_the_scene_is_always_the_first_room_without_the_task() -> None:
     assert environment.handoff == "last action"
 
 
-@pytest.mark.parametrize("kind", TYPES)
-def test_a_search_with_full_knowledge_wins_every_game_with_its_last_command(kind: str) -> None:
+@pytest.mark.parametrize("task_type", TYPES)
+def test_a_search_with_full_knowledge_wins_every_game_with_its_last_command(task_type: str) -> None:
     goals = set()
     for seed in range(25):
-        engine, plan = loaded(kind, seed), winning_commands(kind, seed)
+        engine, plan = loaded(task_type, seed), winning_commands(task_type, seed)
         won = [engine.step(command).won for command in plan]
         assert won == [False] * (len(plan) - 1) + [True]
-        goals.add(generated.make(kind, seed).goal)
+        goals.add(generated.make(task_type, seed).goal)
     assert len(goals) > 12
 
 
@@ -256,6 +256,6 @@ def test_the_search_finds_no_plan_for_a_goal_that_cannot_be_reached() -> None:
 def test_thirty_games_are_made_within_three_seconds() -> None:
     start = time.process_time()
     for seed in range(1000, 1005):
-        for kind in TYPES:
-            generated.make(kind, seed)
+        for task_type in TYPES:
+            generated.make(task_type, seed)
     assert time.process_time() - start < 3.0

@@ -27,7 +27,7 @@ def game_of_seed_0() -> tuple[Crafter, Snapshot]:
 
 @pytest.fixture
 def environment() -> Crafter:
-    """The game of seed 0 at its start. All tests share one environment, because making it takes about a second."""
+    """The start of the game with seed 0. All tests share one environment, because making one takes about a second."""
     environment, start = game_of_seed_0()
     environment.restore(start)
     return environment

@@ -162,7 +162,7 @@ def test_chances_are_those_of_table_18_and_repeat_in_a_replay() -> None:
     assert 0.30 < sum(hits) / len(hits) < 0.48
 
 
-def test_chances_are_drawn_anew_for_each_goal() -> None:
+def test_chance_is_drawn_separately_for_each_goal() -> None:
     environment = start_task(chances=True, ticks=10**6)
     assert {do(environment, "mine", {"dirt": 1}).accepted for _ in range(20)} == {True, False}
 

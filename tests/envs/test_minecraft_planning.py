@@ -1,4 +1,4 @@
-"""What Minecraft tells a selector of goals: asking changes nothing, the answers are true, and the order matters."""
+"""What Minecraft tells a selector of goals. Queries change nothing, the answers are true, and the order matters."""
 
 import random
 from collections.abc import Callable
@@ -71,7 +71,7 @@ def test_a_goal_is_open_if_the_stated_materials_and_tool_are_held() -> None:
     assert not environment.goals.is_open(bucket)
     assert not environment.goals.is_open(stone)
     environment.player.inventory |= {"planks": 3, "wooden_pickaxe": 1}
-    assert environment.goals.is_open(bucket), "the recipe does not matter"
+    assert environment.goals.is_open(bucket), "the recipe is not checked"
     assert environment.goals.refusal(bucket)
     assert environment.goals.is_open(stone)
     assert environment.goals.is_open(Action("mine", ({"iron_ore": 1}, None)))

@@ -1,4 +1,4 @@
-"""The shipped table of recorded goals can be reproduced, and its seeds are not those of any measurement."""
+"""The shipped table of recorded goals can be reproduced, and no measurement uses its seeds."""
 
 import csv
 

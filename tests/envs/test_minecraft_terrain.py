@@ -76,7 +76,7 @@ def test_an_exhausted_site_is_not_used_again() -> None:
     assert more.spot.tick > WALK
 
 
-def test_an_underground_trip_takes_the_faster_way() -> None:
+def test_an_underground_trip_takes_the_faster_route() -> None:
     near = Location("iron_ore", 10, 0, 30, 1, soil=3)
     far = Location("iron_ore", 300, 0, 30, 1, soil=3)
     below = Spot(0, 0, 30, 0)
@@ -85,7 +85,7 @@ def test_an_underground_trip_takes_the_faster_way() -> None:
     assert fastest_route(below._replace(depth=0), near, 12).tick == pytest.approx(10 * WALK + 3 * 10 + 27 * 12)
 
 
-def test_distances_have_words() -> None:
+def test_distances_are_described_in_words() -> None:
     assert [distance_word(blocks) for blocks in (0, 8, 8.1, 24, 25, 48)] == [
         "next to you", "next to you", "near", "near", "far", "far",
     ]  # fmt: skip
@@ -112,7 +112,7 @@ def test_recipes_are_those_of_1_11_2() -> None:
     assert sum(len(recipes) for recipes in RECIPES.values()) == 297
 
 
-def test_log_without_a_kind_means_oak() -> None:
+def test_a_log_without_a_kind_is_oak() -> None:
     source = source_of("log")
     assert source is not None
     assert source.name == "oak_tree"

@@ -30,7 +30,7 @@ sys.stdin.read()
 
 
 def wait_until_gone(profile: str) -> None:
-    """Wait until nothing uses the profile any more, and its folder is removed."""
+    """Wait until no process uses the profile any more and its folder has been removed."""
     wait_until(lambda: not processes_naming(profile.encode()) and not Path(profile).exists())
 
 

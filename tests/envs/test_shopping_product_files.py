@@ -1,4 +1,4 @@
-"""Product files in WebShop's format: reading, playing, and refusals."""
+"""Product files in WebShop's format: how they are read, played and refused."""
 
 import json
 from pathlib import Path
@@ -94,7 +94,7 @@ def test_products_are_read_as_webshop_reads_them(files: dict[str, str]) -> None:
 
 def test_human_instructions_become_goals(files: dict[str, str]) -> None:
     wishes = {wish.product: wish for wish in load_shop(**files).wishes}
-    assert len(load_shop(**files).wishes) == 2, "an instruction without attributes and options is no goal"
+    assert len(load_shop(**files).wishes) == 2, "an instruction without attributes and options is not a goal"
     lamp, mug = wishes["B01LAMP001"], wishes["B01MUG0002"]
     assert lamp.sentence.startswith("a black lamp")
     assert (lamp.values, lamp.attributes) == (("black/gold",), ("easy clean",))

@@ -174,7 +174,7 @@ def test_known_goals_are_moves_that_the_kinds_of_things_allow() -> None:
         assert not [text for text in reasons if "nothing is called" in text or "takes only" in text or "itself" in text]
 
 
-def test_known_goals_include_pairs_of_blocks_if_there_are_bases() -> None:
+def test_known_goals_include_pairs_of_blocks_only_if_there_are_bases() -> None:
     for kind in Tabletop.types:
         environment = started(Tabletop, f"{kind}/0")
         has_bases = any(name.endswith("_base") for name in environment.table.things)

@@ -20,13 +20,13 @@ def play(environment: Tabletop, moves: list[Move]) -> None:
     """Make the moves until the episode ends."""
     things = list(environment.table.layout)
     names = [name for name in environment.table.things if not name.startswith("spot_1")]  # more stacks
-    for thing, target, beside in moves:
-        where = names[target % len(names)]
-        if beside % 2:  # every second move lays a block across two, which random names rarely do
+    for thing, target, second_target in moves:
+        target_name = names[target % len(names)]
+        if second_target % 2:  # every second move lays a block across two, which random names rarely do
             blocks = [each for each in things if environment.table.things[each].kind == "block"] or names
-            where = f"{blocks[target % len(blocks)]} and {blocks[beside % len(blocks)]}"
+            target_name = f"{blocks[target % len(blocks)]} and {blocks[second_target % len(blocks)]}"
         if not environment.ended:
-            environment.act(Action("pick_place", (things[thing % len(things)], where)))
+            environment.act(Action("pick_place", (things[thing % len(things)], target_name)))
 
 
 def broken_laws(table: Table) -> list[str]:
@@ -245,7 +245,7 @@ def test_packing_is_solved_when_the_box_has_all_shapes_and_nothing_else() -> Non
         environment.act(Action("pick_place", (name, environment.table.free_spots()[0])))
     shapes = [name for name in environment.table.layout if things[name].kind == "shape"]
     refused = [name for name in shapes if not environment.act(Action("pick_place", (name, "brown_box"))).accepted]
-    assert refused, "there is no room for all beside the intruder"
+    assert refused, "the intruder leaves no room for all shapes"
     assert 0 < environment.verdict().score < 1
     put(environment, intruder, environment.table.free_spots()[0])
     for name in refused:

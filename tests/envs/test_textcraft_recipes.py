@@ -73,17 +73,17 @@ def commands(draw: st.DrawFn, shown: Sequence[CraftingCommand]) -> Action:
         return Action("get", (f"{draw(st.integers(1, 30))} {faulty.get(fault, item)}",))
     made = f"{recipe.count} {recipe.makes}"
     fault = draw(st.sampled_from(("none",) * 6 + ("count", "item", "kind", "fewer", "more", "twice", "made", "number")))
-    place = draw(st.integers(0, len(needs) - 1))
-    count, item = needs[place]
+    position = draw(st.integers(0, len(needs) - 1))
+    count, item = needs[position]
     if fault in ("count", "item", "kind"):
         changed = {
             "count": (draw(COUNTS), item),
             "item": (count, draw(st.sampled_from(OTHERS))),
-            "kind": (count, recipe.needs[place].name),
+            "kind": (count, recipe.needs[position].name),
         }
-        needs[place] = changed[fault]
+        needs[position] = changed[fault]
     elif fault == "fewer" and len(needs) > 1:
-        needs.pop(place)
+        needs.pop(position)
     elif fault == "more":
         needs.append((draw(COUNTS), draw(st.sampled_from(OTHERS))))
     elif fault == "twice":

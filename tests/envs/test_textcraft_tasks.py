@@ -71,7 +71,6 @@ def test_tasks_are_selected_by_limit_type_and_id() -> None:
         (Selection(split="train"), "no split 'train'"),
         (Selection(types=("depth_5",)), "no task type depth_5"),
         (Selection(seeds=(1,)), "by id, such as test/17"),
-        (Selection(split="dev", types=("depth_4",)), "no task that fits"),
     ],
 )
 def test_an_unknown_selection_is_refused(selection: Selection, message: str) -> None:

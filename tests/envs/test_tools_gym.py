@@ -42,9 +42,9 @@ for space in SPACES:
 
 
 def start(name: str, **options: Any) -> Environment:
-    kind = load_environment(name)
-    environment = kind(kind.Options.model_validate(options))
-    (task,) = kind.select(Selection(seeds=(3,)), environment.options)
+    environment_class = load_environment(name)
+    environment = environment_class(environment_class.Options.model_validate(options))
+    (task,) = environment_class.select(Selection(seeds=(3,)), environment.options)
     environment.reset(task)
     return environment
 
@@ -74,7 +74,7 @@ def test_a_space_takes_only_its_own_values(space: str) -> None:
         (spaces.MultiBinary((2, 3)), "nested lists of whole numbers of shape [2, 3], each from 0 to 1"),
     ],
 )
-def test_a_space_is_described_by_its_exact_bounds(space: Any, words: str) -> None:
+def test_the_description_of_a_space_has_its_exact_bounds(space: Any, words: str) -> None:
     assert describe_space(space) == words
 
 
@@ -97,10 +97,10 @@ def test_frozen_lake_is_solved_at_its_goal() -> None:
 def test_a_task_file_replaces_the_reward_as_judge(tmp_path: Path) -> None:
     file = tmp_path / "tasks.yaml"
     file.write_text("tasks: [{id: a, goal: What is the first number?, seed: 1, judge: {answer: 0.25}}]")
-    kind = load_environment("gym:EchoBox-v0")
-    environment = kind(kind.Options.model_validate({"tasks": str(file)}))
-    assert not kind.takes_seeds("all", environment.options)
-    environment.reset(kind.select(Selection(), environment.options)[0])
+    environment_class = load_environment("gym:EchoBox-v0")
+    environment = environment_class(environment_class.Options.model_validate({"tasks": str(file)}))
+    assert not environment_class.takes_seeds("all", environment.options)
+    environment.reset(environment_class.select(Selection(), environment.options)[0])
     environment.act(environment.actions["answer"].bind(0.25))
     assert environment.verdict().solved
 

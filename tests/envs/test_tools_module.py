@@ -104,12 +104,12 @@ def test_a_judging_function_with_wrong_parameters_or_result_is_refused(tmp_path:
     (tmp_path / "tools.py").write_text("def add(a: int, b: int) -> int:\n    return a + b\n")
     judge = 'tasks: [{{id: a, goal: g, judge: {{python: "judges.py:{}"}}}}]'
     (tmp_path / "tasks.yaml").write_text(judge.format("odd"))
-    kind, tasks = load_environment(f"module:{tmp_path}/tools.py"), str(tmp_path / "tasks.yaml")
+    environment_class, tasks = load_environment(f"module:{tmp_path}/tools.py"), str(tmp_path / "tasks.yaml")
     with pytest.raises(BadSelection, match=r"odd has the parameter foo; .* may have answer, state, task"):
-        started(kind, "a", tasks=tasks)
+        started(environment_class, "a", tasks=tasks)
     for name, value in {"wordy": "yes", "nan": "nan"}.items():
         (tmp_path / "tasks.yaml").write_text(judge.format(name))
-        environment = started(kind, "a", tasks=tasks)
+        environment = started(environment_class, "a", tasks=tasks)
         with pytest.raises(EnvironmentBroken, match=f"{name} returned '{value}'; return True, False or a share"):
             environment.verdict()
 
@@ -250,9 +250,9 @@ def test_a_target_that_cannot_be_loaded_is_refused(name: str, message: str) -> N
 def faults_of(text: str, file: Path) -> dict[str, str]:
     """Return a dict that maps lines of a task file to the messages about them."""
     file.write_text(text)
-    kind = load_environment(NOTES)
+    environment_class = load_environment(NOTES)
     with pytest.raises(BadSelection) as caught:
-        kind.select(Selection(), kind.Options.model_validate({"tasks": str(file)}))
+        environment_class.select(Selection(), environment_class.Options.model_validate({"tasks": str(file)}))
     return dict(line.removeprefix(f"{file}:").split(":", 1) for line in str(caught.value).splitlines())
 
 
@@ -293,27 +293,30 @@ def test_a_task_file_is_required() -> None:
 
 
 def test_a_task_without_a_split_is_only_in_the_split_all() -> None:
-    kind = load_environment(NOTES)
-    options = kind.Options.model_validate({"tasks": TASKS})
-    assert [task.id for task in kind.select(Selection(split="test"), options)] == ["tidy/2"]
-    assert len(kind.select(Selection(), options)) == 5
-    assert kind.task_splits(options) == ("all", "train", "test")
+    environment_class = load_environment(NOTES)
+    options = environment_class.Options.model_validate({"tasks": TASKS})
+    assert [task.id for task in environment_class.select(Selection(split="test"), options)] == ["tidy/2"]
+    assert len(environment_class.select(Selection(), options)) == 5
+    assert environment_class.task_splits(options) == ("all", "train", "test")
 
 
 def test_tasks_without_a_split_are_in_train_if_only_test_is_named(tmp_path: Path) -> None:
     (tmp_path / "tasks.yaml").write_text("tasks: [{id: a, goal: g}, {id: b, goal: g, split: test}]")
-    kind = load_environment(NOTES)
-    options = kind.Options.model_validate({"tasks": str(tmp_path / "tasks.yaml")})
-    splits = {split: [task.id for task in kind.select(Selection(split=split), options)] for split in kind.splits}
+    environment_class = load_environment(NOTES)
+    options = environment_class.Options.model_validate({"tasks": str(tmp_path / "tasks.yaml")})
+    splits = {
+        split: [task.id for task in environment_class.select(Selection(split=split), options)]
+        for split in environment_class.splits
+    }
     assert splits == {"all": ["a", "b"], "train": ["a"], "test": ["b"]}
-    assert kind.task_splits(options) == ("all", "train", "test")
+    assert environment_class.task_splits(options) == ("all", "train", "test")
     building = Settings.of(env=NOTES, env_options={"tasks": str(tmp_path / "tasks.yaml")})
     assert building_config(building).selection.split == "train"
 
 
 def test_a_file_without_splits_has_only_the_split_all(shapes: str) -> None:
-    kind = load_environment(f"module:{shapes}/shapes.py")
-    options = kind.Options.model_validate({"tasks": f"{shapes}/tasks.yaml"})
-    assert [task.split for task in kind.select(Selection(), options)] == ["all"]
+    environment_class = load_environment(f"module:{shapes}/shapes.py")
+    options = environment_class.Options.model_validate({"tasks": f"{shapes}/tasks.yaml"})
+    assert [task.split for task in environment_class.select(Selection(), options)] == ["all"]
     with pytest.raises(BadSelection, match="has no split 'test'; it has all"):
-        kind.select(Selection(split="test"), options)
+        environment_class.select(Selection(split="test"), options)

@@ -109,7 +109,7 @@ def test_an_unreachable_start_breaks_the_environment(base: str) -> None:
         open_page("http://127.0.0.1:1", "/")
 
 
-def test_a_task_file_of_ones_own_has_its_own_types_and_sites(tmp_path: Path) -> None:
+def test_a_users_own_task_file_has_its_own_types_and_sites(tmp_path: Path) -> None:
     file = tmp_path / "tasks.json"
     mug = {"id": "mug/1", "type": "price", "kind": "look_up", "goal": "?", "start": "{shop}/"}
     file.write_text(json.dumps([mug, mug | {"id": "way/1", "type": "way"}]), encoding="utf-8")

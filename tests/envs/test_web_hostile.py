@@ -1,4 +1,4 @@
-"""When pages behave badly, the environment reports it and continues."""
+"""If a page misbehaves, the environment reports this and continues."""
 
 from collections.abc import Iterator
 
@@ -73,7 +73,7 @@ def test_surplus_dialogs_and_requests_for_files_are_reported(web: Web) -> None:
     assert "The page asked for a file; there is none to give." in click(web, "upload").text
 
 
-def test_a_tab_that_its_opener_closes_did_not_crash(web: Web) -> None:
+def test_a_tab_closed_by_its_opener_is_not_reported_as_crashed(web: Web) -> None:
     act(web, "goto", "/links")
     assert "crashed" not in click(web, "brief").text
 
@@ -99,7 +99,7 @@ def test_popups_become_tabs_whose_dialogs_are_answered(web: Web) -> None:
     for _ in range(4):
         if answered in (seen := click(web, "popup")).text:
             break
-        assert "was closed again: the page did not answer" in seen.text, "its dialog came before we listened"
+        assert "was closed again: the page did not answer" in seen.text, "the dialog opened before we listened"
     assert answered in seen.text
     assert "Tabs: 1, 2 (current)" in seen.text
     closed = click(web, "close me")

@@ -32,7 +32,7 @@ def end(
     pages: Mapping[str, str] | None = None,
     made: Mapping[str, str | None] | None = None,
 ) -> EpisodeEnd:
-    """Return the end of an episode; ``made`` maps changed places of our site to their new values."""
+    """Return the end of an episode. ``made`` maps changed places of our site to their new values."""
     found = pages or {}
     changes = None if made is None else lambda: made
     return EpisodeEnd(answer, url, lambda url, selector, script: found.get(f"{url}{selector}{script}", ""), changes)
@@ -100,7 +100,7 @@ def test_including_requires_the_same_page_and_every_wanted_parameter() -> None:
     assert not addresses.including("http://h/query/x?component=a&status=!closed", wanted)
 
 
-def test_within_is_the_check_gold_in_pred_of_webarena() -> None:
+def test_within_is_the_gold_in_pred_check_of_webarena() -> None:
     gold = ["http://h/shop?cat=60", "http://h/phones?cat=61"]
     assert addresses.within("http://h/shop/list?cat=61&page=2", gold)
     assert not addresses.within("http://h/shop/list?page=2", gold)
@@ -167,7 +167,7 @@ def test_the_shipped_tasks_have_four_of_each_kind() -> None:
     assert judgeable(SHIPPED) == SHIPPED
 
 
-def test_doing_nothing_solves_no_shipped_task() -> None:
+def test_no_shipped_task_is_solved_by_doing_nothing() -> None:
     for each in SHIPPED:
         for answer in (None, ""):
             ended = end(answer, url=each.start, made={})

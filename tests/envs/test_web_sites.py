@@ -155,7 +155,7 @@ def test_a_server_that_cannot_start_breaks_the_environment(site: TracSite, tmp_p
         with pytest.raises(EnvironmentBroken, match=r"does not answer: .*VERSION") as broken:
             TracSite(tmp_path / "seed", folder)
         started = broken.traceback[-1].frame.f_locals["self"]
-        assert started.server.returncode is not None, "it has ended"
+        assert started.server.returncode is not None, "the server has ended"
         assert not (folder / "db" / "trac.db-journal").exists()
         (folder / "db" / "trac.db-journal").touch()
 
@@ -195,7 +195,7 @@ def test_the_server_and_its_folder_are_removed_with_their_killed_owner() -> None
 
 
 def test_shipped_tasks_name_existing_places(site: TracSite) -> None:
-    """A task with a misspelt place could not be solved. Places that a task creates are allowed."""
+    """A task that misspells a place could not be solved. Places that the task creates are allowed."""
     seeded = read_state(site.seed / "db" / "trac.db")
     new = ("ticket/109/", "wiki/NightArrivals", "wiki/BlockerList")
     for task in load_tasks():

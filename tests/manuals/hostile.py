@@ -1,4 +1,4 @@
-"""Hypothesis strategies for rules and manuals with content that a Markdown writer gets wrong."""
+"""Hypothesis strategies for rules and manuals whose content is hard to write as Markdown."""
 
 from hypothesis import strategies as st
 

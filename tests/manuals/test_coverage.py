@@ -1,4 +1,4 @@
-"""The coverage report: task types without a rule, rules that are never used, and the grounds on which a rule counts."""
+"""The coverage report: task types without a rule, rules that are never used, and why a rule covers a type."""
 
 import pytest
 

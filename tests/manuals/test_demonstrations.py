@@ -25,7 +25,7 @@ def shown(library: Path, *names: str, task: Task = TASK) -> dict[str, str]:
     return dict(DemonstratingMemory(NoMemory(), names, library).recall(task).demonstrations)
 
 
-def test_a_file_for_the_type_comes_before_the_one_for_all(tmp_path: Path) -> None:
+def test_a_file_for_the_task_type_takes_precedence_over_the_general_one(tmp_path: Path) -> None:
     write(tmp_path, "task", "For all.\n")
     write(tmp_path, "task/fetch", "\nFor fetch.\n\n")
     write(tmp_path, "atomic", "Skills.")
@@ -44,7 +44,7 @@ def test_only_requested_files_that_exist_are_shown(tmp_path: Path) -> None:
     assert shown(tmp_path, "atomic", task=TASK.model_copy(update={"env": "elsewhere"})) == {}
 
 
-def test_an_own_library_comes_before_the_shipped_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_users_own_library_takes_precedence(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     shipped, own = tmp_path / "shipped", tmp_path / "own"
     write(shipped, "task/fetch", "Shipped, for fetch.")
     write(shipped, "atomic", "Shipped skills.")
@@ -53,7 +53,7 @@ def test_an_own_library_comes_before_the_shipped_one(tmp_path: Path, monkeypatch
     assert shown(own, "task", "atomic") == {"task": "Our own, for all.", "atomic": "Shipped skills."}
     assert shown(own, "task", "atomic", task=OTHER) == {"task": "Our own, for all.", "atomic": "Shipped skills."}
     write(own, "atomic", "")
-    assert shown(own, "atomic") == {}, "an empty file of the own library hides the shipped one"
+    assert shown(own, "atomic") == {}, "an empty file in the user's library hides the shipped one"
 
 
 def test_a_file_that_is_not_utf_8_is_refused(tmp_path: Path) -> None:

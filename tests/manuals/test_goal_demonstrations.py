@@ -90,7 +90,7 @@ def codes(text: str) -> list[str]:
 
 def played(sandbox: Sandbox, planner: str, shown: Task, replies: Sequence[str], seed: int) -> tuple[Outcome, list[str]]:
     """Return the outcome and the prompts."""
-    voices = {"planner": ScriptedModel(replies), "explainer": ScriptedModel(lambda *_: "Because.")}
+    models = {"planner": ScriptedModel(replies), "explainer": ScriptedModel(lambda *_: "Because.")}
     journal = MemoryJournal()
     playing = Episode(
         shown if shown.seed else shown.model_copy(update={"seed": seed}),
@@ -98,7 +98,7 @@ def played(sandbox: Sandbox, planner: str, shown: Task, replies: Sequence[str], 
         sandbox,
         journal,
         settings=EpisodeSettings(actions=100),
-        roles=Roles(voices.__getitem__, {}),
+        roles=Roles(models.__getitem__, {}),
     )
     chosen = method(planner)
     ending = play(playing, chosen.play, chosen.options())

@@ -112,11 +112,11 @@ def test_shipped_procedures_are_written_with_their_helpers(name: str, tmp_path: 
     shipped = read_knowledge(SHIPPED, environment).procedures
     assert set(shipped) == set(environment.types)
     write_knowledge(tmp_path, Knowledge(environment=name, procedures=shipped))
-    again = read_knowledge(tmp_path, environment).procedures
-    assert {kind: (each.summary, each.source, each.helpers) for kind, each in again.items()} == {
+    read_back = read_knowledge(tmp_path, environment).procedures
+    assert {kind: (each.summary, each.source, each.helpers) for kind, each in read_back.items()} == {
         kind: (each.summary, each.source, "") for kind, each in shipped.items()
     }
-    assert all(each.helpers.strip() in again[kind].code for kind, each in shipped.items())
+    assert all(each.helpers.strip() in read_back[kind].code for kind, each in shipped.items())
 
 
 def test_without_rules_json_the_rules_are_read_from_the_manual(tmp_path: Path) -> None:

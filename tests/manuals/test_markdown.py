@@ -80,8 +80,8 @@ def test_a_manual_is_rendered_as_markdown() -> None:
 def test_any_reader_sees_every_rule_and_example(written: tuple[Manual, list[Rule]]) -> None:
     manual, rules = written
     tokens = READER.parse(render(manual, rules))
-    headings = [place for place, token in enumerate(tokens) if token.type == "heading_open" and token.tag == "h3"]
-    seen = [tokens[place + 1].content.split()[0] for place in headings if tokens[place].level == 0]
+    headings = [index for index, token in enumerate(tokens) if token.type == "heading_open" and token.tag == "h3"]
+    seen = [tokens[index + 1].content.split()[0] for index in headings if tokens[index].level == 0]
     assert seen == list(manual.rule_ids)
     fences = [token.content for token in tokens if token.type == "fence"]
     assert all(as_readers_do(rule.example + "\n") in fences for rule in rules if rule.example)

@@ -200,7 +200,7 @@ def test_tasks_on_trac_are_solved(ids: tuple[str, ...], tmp_path: Path) -> None:
 
 
 def played_in_crafter(sandbox: Sandbox, kind: str, seed: int) -> Ending:
-    """Play a task with its procedure. It has more time than usual, because other tests may be using the processor."""
+    """Play a task with its procedure. It gets more time than usual, because other tests may be using the processor."""
     environment, procedures = load_environment("crafter"), method("procedures")
     settings = EpisodeSettings(actions=environment.action_limit, limits=Limits(wall_seconds=120))
     library = ProcedureLibrary(environment)

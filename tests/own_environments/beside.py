@@ -1,4 +1,4 @@
-"""A module beside an environment's file."""
+"""A module next to an environment's file."""
 
 
 def half(number: int) -> float:

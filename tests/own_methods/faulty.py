@@ -25,7 +25,7 @@ async def async_generator(episode: Episode, options: Options) -> AsyncIterator[N
 
 
 def fails(episode: Episode, options: Options) -> None:
-    """Fails in a function of its own."""
+    """Fails in a function that the method calls."""
     divide(0)
 
 

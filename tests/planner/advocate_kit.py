@@ -28,14 +28,14 @@ YES, NO = "So.\nVerdict: YES", "So.\nVerdict: NO"
 PLAN = "1. find the thing\n2. bring it"
 
 
-def aligned(did: str = "Something was done.", *, verdict: str = "YES") -> str:
+def aligned(effect: str = "Something was done.", *, verdict: str = "YES") -> str:
     """Return a reply that evaluates an action."""
-    return f"Did: {did}\nWhy: So it seems.\nVerdict: {verdict}"
+    return f"Did: {effect}\nWhy: So it seems.\nVerdict: {verdict}"
 
 
-def valued(value: int, did: str = "Something was done.") -> str:
+def valued(value: int, effect: str = "Something was done.") -> str:
     """Return a reply that evaluates a sample."""
-    return f"Did: {did}\nWhy: So it seems.\nValue: {value}"
+    return f"Did: {effect}\nWhy: So it seems.\nValue: {value}"
 
 
 def touch(what: str) -> str:
@@ -49,17 +49,18 @@ def question(messages: Sequence[Message]) -> str:
         for name, sentences in QUESTIONS.items():
             if message.role == "user" and any(sentence in message.content for sentence in sentences):
                 return name
-    raise AssertionError(f"no question is known by {messages[-1].content!r}")
+    raise AssertionError(f"this is not a known question: {messages[-1].content!r}")
 
 
 class AdvocateModels:
-    """Models that reply by question.
+    """Scripted models that choose a reply by the question.
 
-    The reply to a question is a text, a list of texts in turn (the last is repeated), or a function of the prompt.
+    The reply to a question is a text, a list of texts that are given in turn (the last one is repeated), or a function
+    of the prompt.
     """
 
-    def __init__(self, **says: QuestionReply) -> None:
-        usual: dict[str, QuestionReply] = {
+    def __init__(self, **replies: QuestionReply) -> None:
+        defaults: dict[str, QuestionReply] = {
             "plan": PLAN,
             "remedy": "NONE",
             "align": aligned(),
@@ -69,8 +70,8 @@ class AdvocateModels:
             "answer": "Answer: done",
             "summary": "A long page.",
         }
-        self._says: Mapping[str, QuestionReply] = {**usual, **says}
-        self._given: Counter[str] = Counter()
+        self._replies: Mapping[str, QuestionReply] = {**defaults, **replies}
+        self._reply_counts: Counter[str] = Counter()
         self.asked: list[tuple[str, str, str, Sampling]] = []
         """Role, question, last message and sampling of every request."""
         self.conversations: list[Sequence[Message]] = []
@@ -97,11 +98,11 @@ class AdvocateModels:
 
     def say(self, name: str, prompt: str) -> str:
         """Return the next reply to a question."""
-        says = self._says[name]
-        number, self._given[name] = self._given[name], self._given[name] + 1
-        if callable(says):
-            return says(prompt)
-        return says if isinstance(says, str) else says[min(number, len(says) - 1)]
+        reply = self._replies[name]
+        number, self._reply_counts[name] = self._reply_counts[name], self._reply_counts[name] + 1
+        if callable(reply):
+            return reply(prompt)
+        return reply if isinstance(reply, str) else reply[min(number, len(reply) - 1)]
 
 
 class AnsweringToy(TouchToy):
@@ -126,10 +127,10 @@ class AnsweringToy(TouchToy):
 
 
 def played(
-    sandbox: Sandbox, says: AdvocateModels, method: str = "devils-advocate", *, actions: int = 30, **settings: Any
+    sandbox: Sandbox, models: AdvocateModels, method: str = "devils-advocate", *, actions: int = 30, **settings: Any
 ) -> tuple[Ending, Episode]:
     """Play a whole episode with a method."""
-    return episode_kit.played(sandbox, says, method, actions=actions, **settings)
+    return episode_kit.played(sandbox, models, method, actions=actions, **settings)
 
 
 def recorded(played: MemoryJournal | Episode, name: str) -> list[dict[str, Any]]:

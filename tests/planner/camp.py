@@ -112,14 +112,14 @@ class Camp(Environment):
             if _source(name) not in DISTANCES:
                 return f"there is no {name} here"
             return "cobblestone takes a pickaxe" if name == "cobblestone" and "pickaxe" not in self.held else ""
-        given, needs = RECIPES.get(name, (1, {"magic": 1}))
-        times = -(-count // given)
+        makes, needs = RECIPES.get(name, (1, {"magic": 1}))
+        times = -(-count // makes)
         short = [f"{n * times} {kind}" for kind, n in needs.items() if self.held.get(kind, 0) < n * times]
         return f"{name} takes {' and '.join(short)}, which you do not have" if short else ""
 
     def _do(self, goal: Action, gains: Mapping[str, int], losses: Mapping[str, int]) -> Observation:
-        if why := self.refusal_of(goal):
-            return Observation(f"Nothing happens: {why}.", accepted=False)
+        if reason := self.refusal_of(goal):
+            return Observation(f"Nothing happens: {reason}.", accepted=False)
         self.time += int(self.goals.horizon(goal))
         for name, count in losses.items():
             self.held[name] = self.held.get(name, 0) - count
@@ -176,10 +176,10 @@ def code(text: str) -> str:
 PICKAXE_TASK = Camp.tasks(Selection(ids=("pickaxe",)))[0]
 
 
-def played(sandbox: Sandbox, voices: RoleModels, planner: str = "deps", **settings: Any) -> tuple[Ending, Episode]:
+def played(sandbox: Sandbox, models: RoleModels, planner: str = "deps", **settings: Any) -> tuple[Ending, Episode]:
     """Play a whole episode, by default for the pickaxe in the camp."""
-    usual = {"task": PICKAXE_TASK, "environment": Camp(), "actions": 30}
-    return episode_kit.played(sandbox, voices, planner, **{**usual, **settings})
+    defaults = {"task": PICKAXE_TASK, "environment": Camp(), "actions": 30}
+    return episode_kit.played(sandbox, models, planner, **{**defaults, **settings})
 
 
 def goal_events(episode: Episode) -> list[dict[str, Any]]:

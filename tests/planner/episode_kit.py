@@ -153,7 +153,7 @@ class SubtaskModels:
             "reflector": {GOAL: reflector},
         }
         self.asked: list[tuple[str, Sequence[Message], Sampling]] = []
-        self._given: Counter[tuple[str, str]] = Counter()
+        self._reply_counts: Counter[tuple[str, str]] = Counter()
 
     @property
     def calls(self) -> list[tuple[str, str]]:
@@ -180,14 +180,14 @@ class SubtaskModels:
     def _reply(self, role: str, subtask: str) -> str:
         replies = self._replies[role].get(subtask, FAIL if role == "executor" else "I have no plan.")
         replies = [replies] if isinstance(replies, str) else replies
-        reply = replies[min(self._given[role, subtask], len(replies) - 1)]
-        self._given[role, subtask] += 1
+        reply = replies[min(self._reply_counts[role, subtask], len(replies) - 1)]
+        self._reply_counts[role, subtask] += 1
         return code(reply) if role == "executor" and "```" not in reply and reply != "rubbish" else reply
 
 
 def episode(
     sandbox: Sandbox,
-    players: ModelsByRole,
+    models: ModelsByRole,
     *,
     environment: Environment | None = None,
     task: Task = TASK,
@@ -205,20 +205,20 @@ def episode(
         journal if journal is not None else MemoryJournal(),
         settings=EpisodeSettings(actions=actions, limits=limits or Limits()),
         memory=memory or NoMemory(),
-        roles=Roles(players.model, {}, guard=guard),
+        roles=Roles(models.model, {}, guard=guard),
     )
 
 
 def played(
     sandbox: Sandbox,
-    players: ModelsByRole,
+    models: ModelsByRole,
     method: str = "adapt",
     *,
     options: Mapping[str, Any] | None = None,
-    **terms: Any,
+    **kwargs: Any,
 ) -> tuple[Ending, Episode]:
     """Play a whole episode with a method."""
-    playing = episode(sandbox, players, **terms)
+    playing = episode(sandbox, models, **kwargs)
     chosen = METHODS[method]
     return play(playing, chosen.play, chosen.options.model_validate(options or {})), playing
 

@@ -54,9 +54,9 @@ def task_of(environment: str, task: str) -> Task:
 
 
 def played(
-    sandbox: Sandbox, nodes: NodeModels, environment: str, task: str, *, method: str = "agentkit", **given: Any
+    sandbox: Sandbox, nodes: NodeModels, environment: str, task: str, *, method: str = "agentkit", **settings: Any
 ) -> tuple[Ending, Episode]:
     """Play a whole episode."""
     return episode_kit.played(
-        sandbox, nodes, method, environment=load_environment(environment)(), task=task_of(environment, task), **given
+        sandbox, nodes, method, environment=load_environment(environment)(), task=task_of(environment, task), **settings
     )

@@ -55,7 +55,7 @@ class PieceModel:
         """Number of characters of the current reply that were sent so far."""
 
     def model(self, role: str) -> Model:
-        """Return itself as the model of every role."""
+        """Return this model, which plays every role."""
         return self
 
     def complete(self, messages: Sequence[Message], sampling: Sampling, on_text: OnText | None = None) -> Reply:
@@ -75,20 +75,22 @@ class PieceModel:
 
 
 def episode(
-    sandbox: Sandbox, model: Model, journal: Journal | None = None, *, stream: bool = True, **given: Any
+    sandbox: Sandbox, model: Model, journal: Journal | None = None, *, stream: bool = True, **kwargs: Any
 ) -> Episode:
     settings = EpisodeSettings(30, stream=stream)
-    environment = given.pop("environment", None) or Toy()
+    environment = kwargs.pop("environment", None) or Toy()
     journal = MemoryJournal() if journal is None else journal
-    return Episode(TASK, environment, sandbox, journal, settings=settings, roles=Roles(lambda role: model, {}), **given)
+    return Episode(
+        TASK, environment, sandbox, journal, settings=settings, roles=Roles(lambda role: model, {}), **kwargs
+    )
 
 
 def played(
-    sandbox: Sandbox, model: Model, journal: Journal, planner: str = "automanual", *, stream: bool = True, **given: Any
+    sandbox: Sandbox, model: Model, journal: Journal, planner: str = "automanual", *, stream: bool = True, **kwargs: Any
 ) -> Ending:
-    """Play an episode of the toy environment. ``given`` has its other arguments, and ``options`` for the method."""
-    options = METHODS[planner].options.model_validate(given.pop("options", {}))
-    return play(episode(sandbox, model, journal, stream=stream, **given), METHODS[planner].play, options)
+    """Play an episode of the toy environment. ``kwargs`` are settings of the episode, or ``options``."""
+    options = METHODS[planner].options.model_validate(kwargs.pop("options", {}))
+    return play(episode(sandbox, model, journal, stream=stream, **kwargs), METHODS[planner].play, options)
 
 
 Row = tuple[tuple[str, EventKind, int], Any]

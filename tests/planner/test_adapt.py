@@ -51,14 +51,14 @@ def handed(playing: Episode) -> dict[str, str]:
 def test_executors_receive_the_report_of_their_environment(
     sandbox: Sandbox, environment: type[TouchToy], reports: tuple[str, ...]
 ) -> None:
-    """b does nothing and leaves no note; (c AND d) fails as a whole, so the note and the action of c are dropped."""
+    """Subtask b does nothing and leaves no note. (c AND d) fails, so the note and the action of c are dropped."""
     does = {
         "a": "agent.touch('a1')\nagent.touch('a2')\nagent.touch('no luck')\nfinish(True, 'note of a')",
         "b": "finish(True)",
         "c": "agent.touch('c')\nfinish(True, 'note of c')",
     }
-    players = SubtaskModels(does, {GOAL: plan_reply("S1 AND S2 AND ((S3 AND S4) OR S5)", *"abcde")})
-    _, playing = played(sandbox, players, options={"d_max": 2}, environment=environment())
+    models = SubtaskModels(does, {GOAL: plan_reply("S1 AND S2 AND ((S3 AND S4) OR S5)", *"abcde")})
+    _, playing = played(sandbox, models, options={"d_max": 2}, environment=environment())
     assert handed(playing) == dict(zip((GOAL, *"abcde"), reports, strict=True))
 
 
@@ -66,14 +66,14 @@ def test_executors_receive_the_report_of_their_environment(
 def test_only_a_planner_whose_environment_takes_notes_sees_failed_subtasks(
     sandbox: Sandbox, environment: type[TouchToy]
 ) -> None:
-    players = SubtaskModels(planner={GOAL: plan_reply("S1 OR S2", "a", "b"), "b": plan_reply("S1", "c")})
-    played(sandbox, players, environment=environment())
-    assert ("Subtasks that failed earlier" in players.all_text("planner")) is (environment is NoteHandoffToy)
+    models = SubtaskModels(planner={GOAL: plan_reply("S1 OR S2", "a", "b"), "b": plan_reply("S1", "c")})
+    played(sandbox, models, environment=environment())
+    assert ("Subtasks that failed earlier" in models.all_text("planner")) is (environment is NoteHandoffToy)
 
 
 @pytest.mark.parametrize("environment", [TouchToy, StateHandoffToy])
 def test_the_note_of_a_failure_reaches_no_other_prompt(sandbox: Sandbox, environment: type[TouchToy]) -> None:
-    """Subtasks fail at every depth, with and without actions, and one succeeds. No code has the note in one piece."""
+    """Subtasks fail at every depth, with and without actions, and one succeeds. No code has the whole note."""
     first, second = NOTE[:9], NOTE[9:]
     does = {
         GOAL: f"note = '{first}' + '{second}'\nagent.touch('x')\nfinish(False, note)",
@@ -86,14 +86,14 @@ def test_the_note_of_a_failure_reaches_no_other_prompt(sandbox: Sandbox, environ
         "m": plan_reply("S1 OR S2", "m1", "m2"),
         "r": plan_reply("S1 AND S2", "l", "r2"),
     }
-    players = SubtaskModels(does, plans)
-    _, playing = played(sandbox, players, environment=environment())
+    models = SubtaskModels(does, plans)
+    _, playing = played(sandbox, models, environment=environment())
     of_executors = [claim for claim in claims(playing) if claim["by"] == "executor"]
     assert [claim["note"] for claim in of_executors if not claim["done"]] == [NOTE] * 6
-    for role, messages, _ in players.asked:
+    for role, messages, _ in models.asked:
         assert not any(NOTE in message.content for message in messages if message.role != "assistant"), role
-    assert NOTE not in players.all_text("planner")
-    assert [role for role, _ in players.calls].count("executor") == len(of_executors)
+    assert NOTE not in models.all_text("planner")
+    assert [role for role, _ in models.calls].count("executor") == len(of_executors)
 
 
 def test_every_subtask_has_its_own_namespace(sandbox: Sandbox) -> None:
@@ -109,19 +109,19 @@ def test_every_subtask_has_its_own_namespace(sandbox: Sandbox) -> None:
 
 
 def test_an_executor_sees_only_its_own_subtask(sandbox: Sandbox) -> None:
-    players = SubtaskModels(
+    models = SubtaskModels(
         {"a": ["print(task.goal, task.params, task.observation)", FAIL]}, {GOAL: plan_reply("S1", "a")}
     )
-    _, playing = played(sandbox, players, options={"d_max": 2})
+    _, playing = played(sandbox, models, options={"d_max": 2})
     (output,) = (cell.feedback.output for cell in playing.cells if cell.feedback.output)
     assert output.startswith("a {} You see box_1, ")
-    assert GOAL not in "".join([output, *players.prompts("executor")[1:]])
+    assert GOAL not in "".join([output, *models.prompts("executor")[1:]])
 
 
 def test_every_subtask_is_recorded_with_its_claim(sandbox: Sandbox) -> None:
     plans = {GOAL: plan_reply("S1 AND (S2 OR S3)", "a", "b", "c"), "b": "no plan", "c": plan_reply("S1", "d")}
     ending, playing = played(sandbox, SubtaskModels({"a": touch_claim("a"), "d": SOLVE}, plans))
-    assert ending.outcome is Outcome.DIRECT_SUCCESS, "a subtask without a plan is no error"
+    assert ending.outcome is Outcome.DIRECT_SUCCESS, "a subtask without a plan is not an error"
     assert claim_rows(playing) == [
         ("executor", GOAL, 1, False),
         ("executor", "a", 2, True),
@@ -163,23 +163,23 @@ def test_an_episode_that_ends_during_a_subtask_ends_at_every_level(
         "one": plan_reply("S1 AND S2", "two", "y"),
         "two": plan_reply("S1 OR S2", "z", "three"),
     }
-    players = SubtaskModels({"three": code}, plans)
-    ending, playing = played(sandbox, players, options={"d_max": 4}, actions=15)
+    models = SubtaskModels({"three": code}, plans)
+    ending, playing = played(sandbox, models, options={"d_max": 4}, actions=15)
     assert (ending.outcome, ending.cause) == (outcome, "" if ending.outcome.solved else "out_of_budget")
-    assert players.calls[-1] == ("executor", "three")
+    assert models.calls[-1] == ("executor", "three")
     assert str(playing.steps[-1].action).startswith("put(" if ending.outcome.solved else "touch('x'")
     assert [done for *_, done in claim_rows(playing)[-4:]] == [None] * 4
     assert [cell.feedback.kind for cell in playing.cells[-4:]] == [kind] * 4
     last_events = [body.get("at", kind) for (_, kind, _), body in journal_of(playing).events.items()][-10:]
-    assert last_events == ["cell", "end"] * 4 + ["moment", "outcome"], "the moment is the claim of the whole task"
+    assert last_events == ["cell", "end"] * 4 + ["moment", "outcome"], "the moment event is the claim of the task"
 
 
 def test_a_false_claim_of_success_ends_the_episode_as_a_failure(sandbox: Sandbox) -> None:
-    players = SubtaskModels({GOAL: "finish(True)"})
-    ending, playing = played(sandbox, players)
+    models = SubtaskModels({GOAL: "finish(True)"})
+    ending, playing = played(sandbox, models)
     assert (ending.outcome, ending.cause, ending.verdict.solved) == (Outcome.FAILURE, "unfinished", False)
     assert claim_rows(playing) == [("executor", GOAL, 1, True)]
-    assert players.calls == [("executor", GOAL)]
+    assert models.calls == [("executor", GOAL)]
 
 
 def test_an_action_without_a_docstring_is_listed_by_name(sandbox: Sandbox) -> None:
@@ -188,19 +188,19 @@ def test_an_action_without_a_docstring_is_listed_by_name(sandbox: Sandbox) -> No
         def knock(self) -> Observation:
             return Observation("Knock, knock.")
 
-    players = SubtaskModels()
-    played(sandbox, players, environment=Undocumented())
-    assert "- `knock`: \n" in players.all_text("planner")
+    models = SubtaskModels()
+    played(sandbox, models, environment=Undocumented())
+    assert "- `knock`: \n" in models.all_text("planner")
 
 
 @pytest.mark.parametrize("informed", [False, True])
 def test_only_an_informed_planner_sees_why_the_executor_gave_up(sandbox: Sandbox, informed: bool) -> None:
-    players = SubtaskModels(planner={GOAL: plan_reply("S1", "one")})
-    played(sandbox, players, options={"d_max": 2, "iterations": 1, "informed_planner": informed})
-    [prompt] = players.prompts("planner")
+    models = SubtaskModels(planner={GOAL: plan_reply("S1", "one")})
+    played(sandbox, models, options={"d_max": 2, "iterations": 1, "informed_planner": informed})
+    [prompt] = models.prompts("planner")
     for detail in (NOTE, "it has 1 reply, each", "cannot be divided any further"):
         assert (detail in prompt) == informed
-    assert NOTE not in players.all_text("executor")
+    assert NOTE not in models.all_text("executor")
 
 
 # In the web shop.
@@ -219,10 +219,10 @@ SKILLS = {
 }
 
 
-def bought(sandbox: Sandbox, players: SubtaskModels, method: str = "adapt") -> tuple[Ending, Episode]:
+def bought(sandbox: Sandbox, models: SubtaskModels, method: str = "adapt") -> tuple[Ending, Episode]:
     shopping = load_environment("shopping")
     [task] = shopping.select(Selection(ids=("example/541",)))
-    return played(sandbox, players, method, environment=shopping(), task=task, actions=100)
+    return played(sandbox, models, method, environment=shopping(), task=task, actions=100)
 
 
 def goal() -> str:
@@ -234,8 +234,8 @@ def test_skills_hand_on_notes_and_the_planner_sees_what_failed(sandbox: Sandbox)
         goal(): plan_reply("S1 AND S2 AND (S3 OR S4) AND S5", SEARCH, SHORTLIST, WRONG, MATCH, BUY),
         MATCH: plan_reply("S1", RIGHT),
     }
-    players = SubtaskModels(SKILLS, plans)
-    ending, playing = bought(sandbox, players)
+    models = SubtaskModels(SKILLS, plans)
+    ending, playing = bought(sandbox, models)
     assert ending.outcome is Outcome.DIRECT_SUCCESS
     assert ending.measures == {"reward": 1.0}
     assert playing.environment.state().startswith("You have bought B0Z1STOEFE: ")
@@ -244,12 +244,12 @@ def test_skills_hand_on_notes_and_the_planner_sees_what_failed(sandbox: Sandbox)
     assert handed[WRONG].endswith("Shortlisted: " + handed[MATCH].partition("Shortlisted: ")[2])
     assert handed[BUY].endswith(". Matched: B0Z1STOEFE.")
     assert handed[BUY].startswith("You are on the attributes page of B0Z1STOEFE: ")
-    first, *_, last = players.prompts("planner")
+    first, *_, last = models.prompts("planner")
     assert first.startswith("The search page.")
     assert "Subtasks that failed earlier" not in first
     assert last.startswith("Results for 'space saving faux leather storage ottoman': 1 to 10 of 50\n")
     assert last.partition("# Subtasks that failed earlier")[2].partition("#")[0].split() == f"- {WRONG}".split()
-    assert "a reason" not in players.all_text("planner")
+    assert "a reason" not in models.all_text("planner")
 
 
 def test_if_neither_the_executor_nor_the_planner_is_usable_the_message_names_both(sandbox: Sandbox) -> None:

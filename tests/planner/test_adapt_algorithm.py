@@ -13,7 +13,7 @@ from planbook.sandbox import Sandbox
 from tests.planner.episode_kit import GOAL, SubtaskModels, code, journal_of, plan_reply, played, touch_report
 
 Call = tuple[str, str, int, str]
-"""The role that is asked, its subtask, the depth, and the report on earlier subtasks."""
+"""A request: the role that is asked, its subtask, the depth, and the report on earlier subtasks."""
 
 
 class RandomOutcomes:
@@ -22,23 +22,23 @@ class RandomOutcomes:
     def __init__(self, seed: int) -> None:
         self._seed = seed
 
-    def does(self, work: str) -> tuple[bool, bool]:
+    def outcome_of(self, subtask: str) -> tuple[bool, bool]:
         """Return whether the executor acts, and whether it claims success."""
-        rng = Random(f"{self._seed}/does/{work}")
-        return rng.random() < 0.8, rng.random() < 0.6 and work != GOAL
+        rng = Random(f"{self._seed}/does/{subtask}")
+        return rng.random() < 0.8, rng.random() < 0.6 and subtask != GOAL
 
-    def logic(self, work: str) -> Any:
+    def logic(self, subtask: str) -> Any:
         """Return the number of a step, or an operator with its operands, such as ``("OR", ("AND", 1, 2), 3)``."""
-        return self._drawn(Random(f"{self._seed}/logic/{work}"), count(1), 2)
+        return self._drawn(Random(f"{self._seed}/logic/{subtask}"), count(1), 2)
 
-    def _drawn(self, rng: Random, numbers: Iterator[int], deep: int) -> Any:
-        if deep == 0 or rng.random() < 0.2:
+    def _drawn(self, rng: Random, numbers: Iterator[int], levels: int) -> Any:
+        if levels == 0 or rng.random() < 0.2:
             return next(numbers)
-        return (rng.choice(("AND", "OR")), *(self._drawn(rng, numbers, deep - 1) for _ in range(2)))
+        return (rng.choice(("AND", "OR")), *(self._drawn(rng, numbers, levels - 1) for _ in range(2)))
 
 
-def step(work: str, number: int) -> str:
-    return f"{'w' if work == GOAL else work}.{number}"
+def step(subtask: str, number: int) -> str:
+    return f"{'w' if subtask == GOAL else subtask}.{number}"
 
 
 def algorithm(outcomes: RandomOutcomes, d_max: int) -> list[Call]:
@@ -48,26 +48,26 @@ def algorithm(outcomes: RandomOutcomes, d_max: int) -> list[Call]:
     """
     calls: list[Call] = []
 
-    def adapt(work: str, depth: int, before: str) -> str | None:
-        calls.append(("executor", work, depth, before))
-        acts, done = outcomes.does(work)
+    def adapt(subtask: str, depth: int, report: str) -> str | None:
+        calls.append(("executor", subtask, depth, report))
+        acts, done = outcomes.outcome_of(subtask)
         if done:
-            return touch_report(work) if acts else before
+            return touch_report(subtask) if acts else report
         if depth == d_max:
             return None
-        calls.append(("planner", work, depth, ""))
-        return combined(outcomes.logic(work), work, depth + 1, before)
+        calls.append(("planner", subtask, depth, ""))
+        return combined(outcomes.logic(subtask), subtask, depth + 1, report)
 
-    def combined(logic: Any, work: str, depth: int, before: str) -> str | None:
+    def combined(logic: Any, subtask: str, depth: int, report: str) -> str | None:
         if isinstance(logic, int):
-            return adapt(step(work, logic), depth, before)
+            return adapt(step(subtask, logic), depth, report)
         word, *parts = logic
         for part in parts:
-            after = combined(part, work, depth, before)
-            if (after is None) == (word == "AND"):
-                return after
-            before = before if after is None else after
-        return before if word == "AND" else None
+            next_report = combined(part, subtask, depth, report)
+            if (next_report is None) == (word == "AND"):
+                return next_report
+            report = report if next_report is None else next_report
+        return report if word == "AND" else None
 
     adapt(GOAL, 1, "")
     return calls
@@ -80,21 +80,21 @@ class RandomModels(SubtaskModels):
         super().__init__()
         self._outcomes = outcomes
 
-    def _reply(self, role: str, work: str) -> str:
+    def _reply(self, role: str, subtask: str) -> str:
         if role == "executor":
-            acts, done = self._outcomes.does(work)
-            return code(f"agent.touch({work!r})" if acts else "", f"finish({done})")
+            acts, done = self._outcomes.outcome_of(subtask)
+            return code(f"agent.touch({subtask!r})" if acts else "", f"finish({done})")
         steps: list[str] = []
-        order = self._order(self._outcomes.logic(work), work, steps)
+        order = self._order(self._outcomes.logic(subtask), subtask, steps)
         return plan_reply(order, *steps)
 
-    def _order(self, logic: Any, work: str, steps: list[str]) -> str:
+    def _order(self, logic: Any, subtask: str, steps: list[str]) -> str:
         """Return the execution order of a plan as text, and append its steps to ``steps``."""
         if isinstance(logic, int):
-            steps.append(step(work, logic))
+            steps.append(step(subtask, logic))
             return f"S{logic}"
         word, *parts = logic
-        return f"({f' {word} '.join(self._order(part, work, steps) for part in parts)})"
+        return f"({f' {word} '.join(self._order(part, subtask, steps) for part in parts)})"
 
 
 def calls_in_journal(playing: Episode) -> list[Call]:
@@ -104,10 +104,10 @@ def calls_in_journal(playing: Episode) -> list[Call]:
         if kind == "ask":
             known = cast(dict[str, Any], body)
             role, prompt = known["role"], known["messages"][-1]["content"]
-            before = prompt.partition("# Current situation\n\n")[2].partition("\n\n# Your subtask")[0]
-            work = prompt.partition("# Your subtask\n\n")[2].partition("\n\nYou have")[0]
-            work = work or prompt.partition("# The subtask to divide\n\n")[2]
-            calls.append((role, work, scope.count("/plan/") + (role == "executor"), before))
+            report = prompt.partition("# Current situation\n\n")[2].partition("\n\n# Your subtask")[0]
+            subtask = prompt.partition("# Your subtask\n\n")[2].partition("\n\nYou have")[0]
+            subtask = subtask or prompt.partition("# The subtask to divide\n\n")[2]
+            calls.append((role, subtask, scope.count("/plan/") + (role == "executor"), report))
     return calls
 
 

@@ -27,7 +27,7 @@ from tests.planner.streaming_kit import cut_journals, untimed
 
 
 class Crafting(TouchToy):
-    """An environment with the name of one for which the paper states its own limits."""
+    """An environment with a name for which the paper states special limits."""
 
     name = "textcraft"
 
@@ -52,10 +52,10 @@ TRAP = "agent.touch('trap')"
 def test_react_has_as_many_replies_as_adapt_in_one_branch(
     sandbox: Sandbox, environment: type[TouchToy], options: dict[str, Any], replies: int
 ) -> None:
-    players = SubtaskModels({GOAL: "agent.table()"})
-    ending, playing = played(sandbox, players, "react", options=options, environment=environment())
-    assert len(players.asked) == len(playing.cells) == replies
-    assert players.calls == [("executor", GOAL)]
+    models = SubtaskModels({GOAL: "agent.table()"})
+    ending, playing = played(sandbox, models, "react", options=options, environment=environment())
+    assert len(models.asked) == len(playing.cells) == replies
+    assert models.calls == [("executor", GOAL)]
     assert claim_rows(playing) == [("executor", GOAL, 1, False)]
     assert (ending.outcome, ending.cause) == (Outcome.FAILURE, "unfinished")
 
@@ -68,9 +68,9 @@ def test_there_are_as_many_rounds_as_adapt_has_levels(
     sandbox: Sandbox, method: str, environment: type[TouchToy], options: dict[str, Any], levels: int
 ) -> None:
     chain = {GOAL: plan_reply("S1", "one"), "one": plan_reply("S1", "two"), "two": plan_reply("S1", "three")}
-    players = SubtaskModels(planner=chain)
-    played(sandbox, players, method, options=options, environment=environment())
-    assert [role for role, _ in players.calls].count("executor") == levels
+    models = SubtaskModels(planner=chain)
+    played(sandbox, models, method, options=options, environment=environment())
+    assert [role for role, _ in models.calls].count("executor") == levels
 
 
 # Plan-and-Execute.
@@ -78,20 +78,20 @@ def test_there_are_as_many_rounds_as_adapt_has_levels(
 
 def test_plan_and_execute_plans_once_and_executes_each_step(sandbox: Sandbox) -> None:
     does = {"a": touch_claim("a"), "c": touch_claim("c"), "d": SOLVE}
-    players = SubtaskModels(does, {GOAL: plan_reply("(S1 AND S2) OR (S3 AND S4)", *"abcd")})
-    ending, playing = played(sandbox, players, "plan-and-execute")
+    models = SubtaskModels(does, {GOAL: plan_reply("(S1 AND S2) OR (S3 AND S4)", *"abcd")})
+    ending, playing = played(sandbox, models, "plan-and-execute")
     assert ending.outcome is Outcome.DIRECT_SUCCESS
-    assert players.calls == [("planner", GOAL), *(("executor", work) for work in "abcd")]
+    assert models.calls == [("planner", GOAL), *(("executor", work) for work in "abcd")]
     assert [(each["text"], each["depth"]) for each in claims(playing)][:-1] == [(work, 2) for work in "abcd"]
-    assert "detailed plan" in players.all_text("planner")
+    assert "detailed plan" in models.all_text("planner")
 
 
 def test_an_episode_without_a_usable_plan_fails(sandbox: Sandbox) -> None:
-    players = SubtaskModels()
-    ending, playing = played(sandbox, players, "plan-and-execute")
+    models = SubtaskModels()
+    ending, playing = played(sandbox, models, "plan-and-execute")
     assert (ending.outcome, ending.cause, ending.actions) == (Outcome.FAILURE, "no_plan", 0)
     assert ending.message.startswith("the planner gave no usable reply to adapt/plan.j2")
-    assert len(players.asked) == 3
+    assert len(models.asked) == 3
     assert claims(playing)[0]["note"].startswith("the planner gave no usable reply to adapt/plan.j2")
 
 
@@ -111,9 +111,9 @@ def memory_with(*names: str) -> FixedMemory:
 def test_a_planner_sees_demonstrations_of_its_kind(
     sandbox: Sandbox, method: str, names: tuple[str, ...], shown: str
 ) -> None:
-    players = SubtaskModels(planner={GOAL: plan_reply("S1", "a")})
-    played(sandbox, players, method, memory=memory_with(*names))
-    text = players.all_text("planner")
+    models = SubtaskModels(planner={GOAL: plan_reply("S1", "a")})
+    played(sandbox, models, method, memory=memory_with(*names))
+    text = models.all_text("planner")
     assert [name for name in names if f"SHOWN {name}." in text] == ([shown] if shown else [])
     assert ("# Examples" in text) is bool(shown)
 
@@ -132,15 +132,15 @@ def sampling(playing: Episode) -> list[tuple[str, float | None, int]]:
 
 
 def test_try_again_plays_separate_rounds_at_another_temperature(sandbox: Sandbox) -> None:
-    players = SubtaskModels({GOAL: ["agent.open('box_1')", FAIL, "x = agent.holding", FAIL, "print(x)", FAIL]})
-    ending, playing = played(sandbox, players, "try-again")
-    usual = Sampling().temperature
-    assert sampling(playing) == [(number, usual if number == "0" else 0.7, int(number)) for number in "001122"]
-    assert usual != 0.7
+    models = SubtaskModels({GOAL: ["agent.open('box_1')", FAIL, "x = agent.holding", FAIL, "print(x)", FAIL]})
+    ending, playing = played(sandbox, models, "try-again")
+    default = Sampling().temperature
+    assert sampling(playing) == [(number, default if number == "0" else 0.7, int(number)) for number in "001122"]
+    assert default != 0.7
     assert ending.outcome is Outcome.FAILURE
     assert [each["depth"] for each in claims(playing)] == [1, 1, 1]
-    assert playing.feedbacks[4].kind is FeedbackKind.CHECK, "names of the round before are gone"
-    starts = [messages for _, messages, _ in players.asked if len(messages) == 2]
+    assert playing.feedbacks[4].kind is FeedbackKind.CHECK, "the names of the previous round are gone"
+    starts = [messages for _, messages, _ in models.asked if len(messages) == 2]
     assert starts[0] == starts[1] == starts[2]
     assert NOTE not in "\n".join(message.content for messages in starts for message in messages)
     assert ending.actions == 1, "the actions of all rounds count"
@@ -160,38 +160,38 @@ def test_try_again_plays_separate_rounds_at_another_temperature(sandbox: Sandbox
 def test_rounds_end_with_a_success_or_with_the_actions(
     sandbox: Sandbox, method: str, reflections: int, cells: list[str], outcome: Outcome
 ) -> None:
-    players = SubtaskModels({GOAL: cells})
-    ending, playing = played(sandbox, players, method, environment=TrapToy(), actions=15)
+    models = SubtaskModels({GOAL: cells})
+    ending, playing = played(sandbox, models, method, environment=TrapToy(), actions=15)
     assert ending.outcome is outcome
-    assert len(claims(playing)) == players.calls.count(("executor", GOAL)) == 2
-    assert len(players.prompts("reflector")) == reflections
+    assert len(claims(playing)) == models.calls.count(("executor", GOAL)) == 2
+    assert len(models.prompts("reflector")) == reflections
 
 
 def test_each_failed_round_adds_a_lesson_to_the_next(sandbox: Sandbox) -> None:
     cells = ["agent.touch('first')", FAIL, "agent.touch('second')", FAIL, FAIL]
-    players = SubtaskModels({GOAL: cells}, reflector=["LESSON ONE.", "LESSON TWO.", "LESSON THREE."])
-    ending, playing = played(sandbox, players, "reflexion", memory=memory_with("atomic"))
+    models = SubtaskModels({GOAL: cells}, reflector=["LESSON ONE.", "LESSON TWO.", "LESSON THREE."])
+    ending, playing = played(sandbox, models, "reflexion", memory=memory_with("atomic"))
     assert ending.outcome is Outcome.FAILURE
-    first, second = players.prompts("reflector")
+    first, second = models.prompts("reflector")
     assert f"# The task\n\n{GOAL}" in first
     assert (first.count("agent.touch('first')"), "LESSON" in first) == (2, False), "in the code and in its result"
     assert ("agent.touch('first')" in second, second.count("agent.touch('second')")) == (False, 2)
     assert "- LESSON ONE." in second
-    starts = [messages[-1].content for role, messages, _ in players.asked if role == "executor" and len(messages) == 2]
+    starts = [messages[-1].content for role, messages, _ in models.asked if role == "executor" and len(messages) == 2]
     assert ["LESSON ONE" in text for text in starts] == [False, True, True]
     assert ["LESSON TWO" in text for text in starts] == [False, False, True]
     assert "1. LESSON ONE.\n2. LESSON TWO." in starts[2]
     assert {(temperature, sample) for _, temperature, sample in sampling(playing)} == {(Sampling().temperature, 0)}
-    assert ("SHOWN" in players.all_text("reflector"), "SHOWN atomic." in players.all_text("executor")) == (False, True)
+    assert ("SHOWN" in models.all_text("reflector"), "SHOWN atomic." in models.all_text("executor")) == (False, True)
 
 
 def test_an_empty_reflection_leaves_no_trace(sandbox: Sandbox) -> None:
-    players = SubtaskModels(reflector=["", " ", "\n", "LESSON TWO."])
-    played(sandbox, players, "reflexion")
-    starts = players.prompts("executor")
+    models = SubtaskModels(reflector=["", " ", "\n", "LESSON TWO."])
+    played(sandbox, models, "reflexion")
+    starts = models.prompts("executor")
     assert ["# Lessons" in text for text in starts] == [False, False, True]
     assert "1. LESSON TWO." in starts[2]
-    assert "What you said after earlier rounds" not in players.all_text("reflector")
+    assert "What you said after earlier rounds" not in models.all_text("reflector")
 
 
 # All baselines.
@@ -211,19 +211,19 @@ DEEP_PLANS = {
 @pytest.mark.parametrize("method", ["adapt", "react", "plan-and-execute", "try-again", "reflexion"])
 def test_an_episode_cut_off_anywhere_ends_in_the_same_journal(sandbox: Sandbox, method: str) -> None:
     does, plans = (DEEP_DOES, DEEP_PLANS) if method == "adapt" else (DOES, PLANS)
-    whole_journal, players = MemoryJournal(), SubtaskModels(does, plans)
-    ending, _ = played(sandbox, players, method, journal=whole_journal, environment=TrapToy())
+    whole_journal, models = MemoryJournal(), SubtaskModels(does, plans)
+    ending, _ = played(sandbox, models, method, journal=whole_journal, environment=TrapToy())
     for journal, replies in cut_journals(whole_journal):
-        again = SubtaskModels(does, plans)
-        for role, messages, drawn in players.asked[:replies]:
-            again.model(role).complete(messages, drawn)
-        assert played(sandbox, again, method, journal=journal, environment=TrapToy())[0] == ending
+        resumed_models = SubtaskModels(does, plans)
+        for role, messages, drawn in models.asked[:replies]:
+            resumed_models.model(role).complete(messages, drawn)
+        assert played(sandbox, resumed_models, method, journal=journal, environment=TrapToy())[0] == ending
         assert untimed(journal) == untimed(whole_journal)
-        assert len(again.asked) == len(players.asked), "nothing is asked twice"
+        assert len(resumed_models.asked) == len(models.asked), "nothing is asked twice"
 
 
 def test_an_unavailable_model_in_a_subtask_stops_the_run(sandbox: Sandbox) -> None:
-    """It is neither an error of the plan around it nor a failed subtask."""
+    """The error counts neither as an error of the outer plan nor as a failed subtask."""
 
     class Unanswered(SubtaskModels):
         def _reply(self, role: str, work: str) -> str:

@@ -1,7 +1,7 @@
 """Devil's Advocate: remedies, undone actions, new plans, the answer, and the end of an episode.
 
-An idea is a piece of code for the next subtask, and a branch is an idea that was tried. Remedies are ideas for the case
-that the first one goes wrong.
+An idea is a piece of code for the next subtask, and a branch is an idea that was tried. Remedies are further ideas,
+which are tried if the first one goes wrong.
 """
 
 import pytest
@@ -98,7 +98,7 @@ def test_a_repeated_idea_is_tried_once(sandbox: Sandbox) -> None:
 # Subtasks, rounds and the task.
 
 
-def test_once_no_subtask_is_open_a_new_round_begins_with_a_new_plan(sandbox: Sandbox) -> None:
+def test_a_new_round_with_a_new_plan_begins_when_no_subtask_is_open(sandbox: Sandbox) -> None:
     models = AdvocateModels(
         plan=["1. look", "It was too early.\n\n1. look better\n2. bring it"],
         act=[touch("wall"), code(SOLVE)],
@@ -169,17 +169,17 @@ def test_an_episode_without_a_usable_plan_fails(sandbox: Sandbox) -> None:
     ending, playing = played(sandbox, models, options={"rounds": 2})
     assert (ending.outcome, ending.cause, ending.actions) == (Outcome.FAILURE, "no_plan", 0)
     assert ending.message.startswith("the planner gave no usable reply to advocate/plan.j2: the plan is missing")
-    assert models.questions == ["plan"] * 6, "three replies a round"
+    assert models.questions == ["plan"] * 6, "three replies in each round"
     assert not playing.cells
     assert not recorded(playing, "plan")
 
 
-def test_the_first_usable_plan_is_no_revision(sandbox: Sandbox) -> None:
+def test_the_first_usable_plan_is_not_a_revision(sandbox: Sandbox) -> None:
     _, playing = played(sandbox, AdvocateModels(plan=["no"] * 3 + ["1. look"], act=code(SOLVE)))
     assert [(each["round"], each["revision"]) for each in recorded(playing, "plan")] == [(1, False)]
 
 
-def test_a_moment_without_an_idea_leads_back_to_earlier_remedies(sandbox: Sandbox) -> None:
+def test_a_state_without_an_idea_leads_back_to_earlier_remedies(sandbox: Sandbox) -> None:
     models = AdvocateModels(act=[touch("wall"), "Hm.", "Hm.", "Hm."], remedy=[touch("door"), "Hm."])
     ending, playing = played(sandbox, models, options={"rounds": 1})
     assert [step.action.args[0] for step in playing.steps] == ["wall", "door"]

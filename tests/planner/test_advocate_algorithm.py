@@ -85,7 +85,7 @@ class TracedEpisode:
     journal: MemoryJournal = field(default_factory=MemoryJournal)
 
     def path(self) -> Path:
-        """Return the current place in the tree."""
+        """Return the current position in the tree."""
         return tuple(str(action.args[0]) for action, _ in self.environment.history)
 
     @property
@@ -108,7 +108,7 @@ class TraceMemory(FixedMemory):
 
 
 class TreeModels(AdvocateModels):
-    """Models that know the tree, and read their place in it from the environment."""
+    """Models that know the tree, and read their position in it from the environment."""
 
     def __init__(self, tree: RandomTree, watched: TracedEpisode) -> None:
         super().__init__(plan="\n".join(f"{number}. part {number - 1}" for number in range(1, tree.parts + 1)))
@@ -160,10 +160,10 @@ def test_the_states_visited_are_those_of_algorithm_1(
     assert ending.outcome is Outcome.FAILURE, ending.message
     cells = [cell for cell in playing.cells if cell.code]
     ran = [trace for cell, trace in zip(playing.cells, watched.trace, strict=True) if cell.code]
-    assert ran == [path for path, _ in expected], "the namespace at each idea is that of its moment"
+    assert ran == [path for path, _ in expected], "each idea has the namespace of its state"
     assert [cell.code.splitlines()[1].split("'")[1] for cell in cells] == [idea for _, idea in expected]
     alive = [(*path, idea) for path, idea in expected if not tree.fails((*path, idea))]
-    assert walkers.tried == alive, "the environment after each idea is that of its moment, and the idea"
+    assert walkers.tried == alive, "the environment is in the state of the idea, plus the idea itself"
     assert len(playing.steps) == len(expected)
     kept = recorded(watched.journal, "branch")
     assert [each["fate"] != "not tried" for each in kept].count(True) == len(expected)

@@ -70,50 +70,50 @@ class LostModels(AdvocateModels):
 
     @property
     def link(self) -> str:
-        """The number that the link to the list of harbours had on the front page at first."""
+        """The original number of the link to the list of harbours on the front page."""
         return found(LINK_OF.format("Harbours that use Tidemark"), self.prompts("act")[0])
 
 
 LINK_OF = r"\[(\d+)\] link '{}'"
 
 
-def play_lost(sandbox: Sandbox, says: AdvocateModels) -> tuple[Ending, Episode, list[dict[str, Any]]]:
+def play_lost(sandbox: Sandbox, models: AdvocateModels) -> tuple[Ending, Episode, list[dict[str, Any]]]:
     """Play the episode. Return its ending, the episode and the recorded branches."""
     need_browser()
     web = load_environment("web")
     (task,) = web.select(Selection(ids=("table_cell/1",)))
     environment, options = web(), {"remedies": 1, "summarise_above": None}
     try:
-        ending, playing = played(sandbox, says, environment=environment, task=task, options=options)
+        ending, playing = played(sandbox, models, environment=environment, task=task, options=options)
     finally:
         environment.close()
     found = recorded(playing, "branch")
     assert [each["fate"] for each in found] == ["abandoned", "kept", "turned back", "kept"], ending.message
     assert [each["parent"] for each in found] == [None, None, 0, 1]
-    assert "- Opened the page on installing. (undone later)\n" in says.prompts("task_done")[-1]
-    assert "# The agent's notes\n\n- Vellsand has 148 berths\n" in says.prompts("answer")[0]
+    assert "- Opened the page on installing. (undone later)\n" in models.prompts("task_done")[-1]
+    assert "# The agent's notes\n\n- Vellsand has 148 berths\n" in models.prompts("answer")[0]
     assert [str(step.action) for step in playing.steps][-2:] == ["note_down('Vellsand has 148 berths')", "stop('148')"]
     return ending, playing, found
 
 
 def test_a_task_is_solved_after_two_wrong_steps_are_undone(sandbox: Sandbox) -> None:
-    says = LostModels(LOOK)
-    ending, playing, found = play_lost(sandbox, says)
+    models = LostModels(LOOK)
+    ending, playing, found = play_lost(sandbox, models)
     assert ending.outcome is Outcome.DIRECT_SUCCESS
     assert [step.action.name for step in playing.steps if step.undone] == ["click", "goto"]
-    assert "map" not in says.questions, "the page is as it was"
+    assert "map" not in models.questions, "the page has not changed"
     assert not any(each["lasting"] for each in found)
 
 
 def test_stored_changes_stay_and_code_is_adapted_to_them(sandbox: Sandbox) -> None:
-    says = LostModels(EDIT)
-    ending, playing, found = play_lost(sandbox, says)
+    models = LostModels(EDIT)
+    ending, playing, found = play_lost(sandbox, models)
     assert [step.action.name for step in playing.steps if step.undone] == ["click", "goto", "type", "click"]
     assert [step.observation.lasting for step in playing.steps] == [False, False, False, True, False, False, False]
     assert [each["lasting"] for each in found] == [False, False, True, False]
     undone = "- Went on from there. (undone later, except for what it stored permanently)\n"
-    assert undone in says.prompts("task_done")[-1]
-    assert found[1]["code"] == f"agent.click({says.link})"
+    assert undone in models.prompts("task_done")[-1]
+    assert found[1]["code"] == f"agent.click({models.link})"
     assert found[1]["mapped"].startswith("agent.click(")
     assert found[1]["mapped"] != found[1]["code"], "the link has another name and number now"
-    assert ending.outcome is Outcome.FAILURE, "an unwanted change of the site is no success"
+    assert ending.outcome is Outcome.FAILURE, "an unwanted change of the site is not a success"

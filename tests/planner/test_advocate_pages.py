@@ -1,4 +1,4 @@
-"""Devil's Advocate on pages: code that is adapted to a changed page, lasting effects, long pages and hostile pages."""
+"""Devil's Advocate on web pages: adapted code, lasting effects, long pages and hostile pages."""
 
 from typing import Any
 
@@ -84,7 +84,7 @@ def test_code_is_adapted_to_the_page_after_a_return(sandbox: Sandbox) -> None:
     assert [each["fate"] for each in found] == ["abandoned", "kept", "turned back", "over"]
     assert (found[1]["code"], found[1]["mapped"]) == ("agent.click(2)", "agent.click(12)")
     assert "agent.click(12)" in models.prompts("align")[2], "the code that was run is evaluated"
-    assert "[12] link b" in models.prompts("align")[2], "on the page as it then was"
+    assert "[12] link b" in models.prompts("align")[2], "together with the page at that time"
 
 
 def test_code_whose_object_is_gone_is_not_run(sandbox: Sandbox) -> None:
@@ -130,7 +130,7 @@ def test_a_long_page_is_summarised_except_for_code(sandbox: Sandbox) -> None:
     models = AdvocateModels(act=click(1), task_done=[NO, YES], summary=summary)
     played(sandbox, models, environment=LongPage(), options={"summarise_above": 400})
     assert models.questions[:2] == ["summary", "plan"]
-    assert models.questions.count("summary") == 2, "once for each page"
+    assert models.questions.count("summary") == 2, "there is one summary of each page"
     assert {role for role, question, _, _ in models.asked if question == "summary"} == {"summarizer"}
     for question in ("plan", "align", "task_done", "subtask_done"):
         assert all(LongPage.filler not in prompt and summary in prompt for prompt in models.prompts(question)), question
@@ -138,7 +138,7 @@ def test_a_long_page_is_summarised_except_for_code(sandbox: Sandbox) -> None:
 
 
 class ChangingPage(LongPage):
-    """Pages on which plans do not pause, so that prompts also show the scene, which each action changes."""
+    """Pages on which plans do not pause. Prompts therefore also show the scene, which each action changes."""
 
     pauses = False
 

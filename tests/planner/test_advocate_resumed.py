@@ -54,18 +54,18 @@ def replay(sandbox: Sandbox, name: str, models: AdvocateModels, journal: MemoryJ
 @pytest.mark.parametrize("name", EPISODES)
 def test_an_episode_cut_off_anywhere_ends_in_the_same_journal(sandbox: Sandbox, name: str) -> None:
     replies = EPISODES[name][1]
-    whole, models = MemoryJournal(), AdvocateModels(**replies)
-    ending = replay(sandbox, name, models, whole)
+    complete, models = MemoryJournal(), AdvocateModels(**replies)
+    ending = replay(sandbox, name, models, complete)
     assert ending.outcome.solved
-    assert "rewind" in {kind for _, kind, _ in whole.events}
-    assert all(spans_of(whole, name) for name in ("plan", "branch"))
-    for journal, recorded in cut_journals(whole):
-        again = AdvocateModels(**replies)
+    assert "rewind" in {kind for _, kind, _ in complete.events}
+    assert all(spans_of(complete, name) for name in ("plan", "branch"))
+    for journal, recorded in cut_journals(complete):
+        resumed_models = AdvocateModels(**replies)
         for _, question, prompt, _ in models.asked[:recorded]:
-            again.say(question, prompt)
-        assert replay(sandbox, name, again, journal) == ending
-        assert untimed(journal) == untimed(whole)
-        assert len(again.asked) == len(models.asked) - recorded, "nothing is asked twice"
+            resumed_models.say(question, prompt)
+        assert replay(sandbox, name, resumed_models, journal) == ending
+        assert untimed(journal) == untimed(complete)
+        assert len(resumed_models.asked) == len(models.asked) - recorded, "nothing is asked twice"
 
 
 @pytest.mark.parametrize("name", EPISODES)
@@ -79,11 +79,11 @@ def test_an_episode_out_of_budget_has_no_ending_and_can_be_resumed(sandbox: Sand
     with pytest.raises(BudgetEnded):
         replay(sandbox, name, models, journal, guard=guard)
     assert "outcome" not in {kind for _, kind, _ in journal.events}
-    assert not spans_of(journal, "plan"), "the round is open"
-    whole = MemoryJournal()
-    ending = replay(sandbox, name, AdvocateModels(**EPISODES[name][1]), whole)
+    assert not spans_of(journal, "plan"), "the round has not ended"
+    complete = MemoryJournal()
+    ending = replay(sandbox, name, AdvocateModels(**EPISODES[name][1]), complete)
     assert replay(sandbox, name, models, journal) == ending
-    assert set(journal.events) == set(whole.events)
+    assert set(journal.events) == set(complete.events)
 
 
 def test_an_unavailable_model_stops_the_run(sandbox: Sandbox) -> None:

@@ -45,13 +45,13 @@ def graph(tmp_path: Path) -> str:
 
 
 def play(
-    sandbox: Sandbox, nodes: NodeModels, graph: str, *, steps: int | None = None, **given: Any
+    sandbox: Sandbox, nodes: NodeModels, graph: str, *, steps: int | None = None, **settings: Any
 ) -> tuple[Ending, Episode]:
-    return played(sandbox, nodes, "toy", TASK.id, options={"graph": graph, "steps": steps}, **given)
+    return played(sandbox, nodes, "toy", TASK.id, options={"graph": graph, "steps": steps}, **settings)
 
 
-def replies(**more: Reply) -> dict[str, Reply]:
-    return {"plan": {"goal": "open boxes"}, "act": code("agent.open('box_1')"), **more}
+def replies(**changes: Reply) -> dict[str, Reply]:
+    return {"plan": {"goal": "open boxes"}, "act": code("agent.open('box_1')"), **changes}
 
 
 def shipped(name: str) -> GraphFile:
@@ -155,7 +155,7 @@ def test_an_empty_scene_is_not_called_the_same_as_now(sandbox: Sandbox) -> None:
 def test_a_node_without_a_usable_answer_ends_the_episode(sandbox: Sandbox, graph: str, node: str, reply: str) -> None:
     nodes = NodeModels(replies(**{node: reply}))
     ending, episode = play(sandbox, nodes, graph)
-    assert nodes.names[-3:] == [node] * 3, "it is asked again twice"
+    assert nodes.names[-3:] == [node] * 3, "the node is asked two more times"
     first, second, _ = nodes.questions(node)
     assert "could not be used" in second
     assert first not in second
@@ -177,13 +177,13 @@ def test_each_step_has_its_own_namespace(sandbox: Sandbox, graph: str) -> None:
 
 
 def test_an_episode_cut_off_anywhere_ends_in_the_same_journal(sandbox: Sandbox, graph: str) -> None:
-    whole, nodes = MemoryJournal(), NodeModels(replies())
-    ending, _ = play(sandbox, nodes, graph, steps=3, journal=whole)
-    for journal, recorded in cut_journals(whole):
-        again = NodeModels(replies())
-        assert play(sandbox, again, graph, steps=3, journal=journal)[0] == ending
-        assert untimed(journal) == untimed(whole)
-        assert len(again.asked) == len(nodes.asked) - recorded, "nothing is asked twice"
+    complete, nodes = MemoryJournal(), NodeModels(replies())
+    ending, _ = play(sandbox, nodes, graph, steps=3, journal=complete)
+    for journal, recorded in cut_journals(complete):
+        resumed_nodes = NodeModels(replies())
+        assert play(sandbox, resumed_nodes, graph, steps=3, journal=journal)[0] == ending
+        assert untimed(journal) == untimed(complete)
+        assert len(resumed_nodes.asked) == len(nodes.asked) - recorded, "nothing is asked twice"
 
 
 def test_an_unavailable_model_stops_the_run(sandbox: Sandbox, graph: str) -> None:
@@ -201,15 +201,15 @@ def page(*products: str) -> Reply:
     return {"products": {name: {"price": "$5"} for name in products}, "elements": ["Back to Search"]}
 
 
-def shopper(*calls: str, **more: Reply) -> NodeModels:
+def shopper(*calls: str, **changes: Reply) -> NodeModels:
     """Models that make these calls in turn, again and again."""
-    usual: dict[str, Reply] = {
+    defaults: dict[str, Reply] = {
         "obs": page("a lamp"),
         "action": lambda number: code(f"agent.{calls[number % len(calls)]}"),
         "summary_obs": lambda number: f"PAGE {number}",
         "summary_actor_plan": lambda number: f"PLAN {number}",
     }
-    return NodeModels({**usual, **more})
+    return NodeModels({**defaults, **changes})
 
 
 def test_an_empty_page_is_not_filtered(sandbox: Sandbox) -> None:

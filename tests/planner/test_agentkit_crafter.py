@@ -52,7 +52,7 @@ def game(sandbox: Sandbox, steps: int, **replies: Reply) -> tuple[NodeModels, li
 
 
 @pytest.fixture(scope="module")
-def usual(sandbox: Sandbox) -> tuple[NodeModels, list[Counter[str]]]:
+def default(sandbox: Sandbox) -> tuple[NodeModels, list[Counter[str]]]:
     """Six steps with the default replies."""
     return game(sandbox, 6)
 
@@ -109,7 +109,7 @@ def test_each_step_is_summarised_and_its_action_judged_in_the_next_step(sandbox:
         "Turn 2. Seen: Seen at 1. Vitals: Vitals at 1. Plan: Plan at 1. Done: deed 1 x2, target tree, failed: far"
         in history
     )
-    assert "Turn 4. Seen: Seen at 3. Vitals: Vitals at 3.\n" in history, "plan and action of this step are open"
+    assert "Turn 4. Seen: Seen at 3. Vitals: Vitals at 3.\n" in history, "this step has no plan and no action yet"
     assert "Turn 4" in nodes.questions("actor_reflect")[-1]
 
 
@@ -136,13 +136,13 @@ def test_a_skill_gets_feedback_on_all_its_steps_after_every_third(
     assert "ADVICE 0" in actor[3]
     assert "ADVICE 0" in planner[3]
     assert "ADVICE" not in actor[4], "feedback on one skill is not shown under another"
-    assert "ADVICE 0" in actor[6], "it is shown again with its skill"
+    assert "ADVICE 0" in actor[6], "it is shown again once its skill is used again"
 
 
 def test_a_skill_is_taken_from_the_library_or_added(skilled: tuple[NodeModels, list[Counter[str]]]) -> None:
     library = skilled[0].questions("skill")[-1].partition("If a skill")[0]
     assert [text in library for text in ('"Walk"', '"Dig"', "v0", "v1")] == [True] * 4
-    assert "v2" not in library, "a skill in the library stays as it is"
+    assert "v2" not in library, "a skill in the library does not change"
 
 
 # The knowledge base (section 3.3).
@@ -162,8 +162,10 @@ def test_only_information_that_passes_every_test_is_kept(sandbox: Sandbox) -> No
     assert [item for item in listed if item in rest.partition("\n# ")[0]] == list(failed)
 
 
-def test_the_result_of_the_last_turn_leaves_out_the_observation(usual: tuple[NodeModels, list[Counter[str]]]) -> None:
-    summaries, changes = (usual[0].questions(name) for name in ("s_action", "obs_chg"))
+def test_the_result_of_the_last_turn_leaves_out_the_observation(
+    default: tuple[NodeModels, list[Counter[str]]],
+) -> None:
+    summaries, changes = (default[0].questions(name) for name in ("s_action", "obs_chg"))
     assert all("The last turn and its result" in prompt for prompt in summaries)
     assert not any("Current observation" in prompt for prompt in summaries)
     assert {prompt.count("Current observation") for prompt in changes} == {1}
@@ -172,16 +174,16 @@ def test_the_result_of_the_last_turn_leaves_out_the_observation(usual: tuple[Nod
 # The actor's plan, and the code.
 
 
-def test_a_plan_that_is_kept_expires(usual: tuple[NodeModels, list[Counter[str]]]) -> None:
+def test_a_plan_that_is_kept_expires(default: tuple[NodeModels, list[Counter[str]]]) -> None:
     plans = [
         prompt.partition("# The plan so far")[2].partition("# Current observation")[0]
-        for prompt in usual[0].questions("actor_plan_sketch")
+        for prompt in default[0].questions("actor_plan_sketch")
     ]
     assert "There is none: write a new one." in plans[0]
     assert [re.findall(r"made (\d+) turns ago", plan) for plan in plans[1:4]] == [["1"], ["2"], ["3"]]
     assert "expired after 4 turns" in plans[4]
     assert "walk north" not in plans[4]
-    assert "made 1 turns ago" in plans[5], "the next plan is a new one"
+    assert "made 1 turns ago" in plans[5], "a new plan has replaced the expired one"
 
 
 def test_a_plan_that_is_not_kept_is_replaced(sandbox: Sandbox) -> None:
@@ -271,6 +273,6 @@ def test_the_manual_names_every_achievement_and_action() -> None:
     assert len(ACTIONS) == len(rules().actions) == 17
 
 
-def test_no_prompt_tells_the_cost_of_a_table_or_furnace(usual: tuple[NodeModels, list[Counter[str]]]) -> None:
-    asked = "\n".join(text for _, _, text in usual[0].asked)
+def test_no_prompt_tells_the_cost_of_a_table_or_furnace(default: tuple[NodeModels, list[Counter[str]]]) -> None:
+    asked = "\n".join(text for _, _, text in default[0].asked)
     assert not re.search(r"\b(2|two) wood|\b(4|four|1|one) stone|uses? \d", asked)

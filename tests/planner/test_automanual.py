@@ -35,7 +35,7 @@ class PausingToy(Toy):
 
 
 class SecretiveToy(Toy):
-    """An environment whose tasks have params that models must not know."""
+    """An environment whose tasks have parameters that models must not see."""
 
     @classmethod
     def public_params(cls, task: Task) -> Mapping[str, JsonValue]:
@@ -47,10 +47,10 @@ def planning(*codes: str) -> PieceModel:
     return PieceModel([f"### Understanding\nSo.\n### Code\n```python\n{code}\n```" for code in codes])
 
 
-def played(sandbox: Sandbox, model: PieceModel, *, actions: int = 30, **given: Any) -> tuple[Ending, Episode]:
+def played(sandbox: Sandbox, model: PieceModel, *, actions: int = 30, **arguments: Any) -> tuple[Ending, Episode]:
     """Play the toy task. Arguments other than those of an episode are options of the method."""
-    settings = {name: given.pop(name) for name in ("environment", "memory", "journal") if name in given}
-    return episode_kit.played(sandbox, model, "automanual", options=given, actions=actions, **settings)
+    settings = {name: arguments.pop(name) for name in ("environment", "memory", "journal") if name in arguments}
+    return episode_kit.played(sandbox, model, "automanual", options=arguments, actions=actions, **settings)
 
 
 def kinds(playing: Episode) -> list[str]:
@@ -138,9 +138,9 @@ def test_knowledge_and_helpers_are_in_the_prompt(sandbox: Sandbox) -> None:
     prompt = model.prompts[0]
     assert "Functions that are already defined, besides those above: boxes." in prompt
     assert prompt.index("Use boxes (rule_1).") < prompt.index("# The task")
-    without = planning(DONE)
-    played(sandbox, without)
-    assert "already defined, besides" not in without.prompts[0]
+    without_memory = planning(DONE)
+    played(sandbox, without_memory)
+    assert "already defined, besides" not in without_memory.prompts[0]
 
 
 def test_params_that_models_may_not_know_are_hidden_from_plans_too(sandbox: Sandbox) -> None:
@@ -156,13 +156,13 @@ def test_the_options_shape_the_instructions(sandbox: Sandbox) -> None:
         played(sandbox, model, environment=environment, memory=memory, **options)
         return model.asked[0][0].content
 
-    usual, pausing = system(), system(PausingToy())
+    default, pausing = system(), system(PausingToy())
     functions = "Write code that could be useful in other tasks as functions"
-    assert ["### Rules" in text for text in (usual, system(cooperation=False))] == [True, False]
-    assert [functions in text for text in (usual, system(helper_methods=False))] == [True, False]
-    assert ["### Plan" in text for text in (usual, system(segments=False))] == [True, False]
-    assert ["Pause here" in text for text in (usual, pausing)] == [False, True]
-    assert "# An example" not in usual
+    assert ["### Rules" in text for text in (default, system(cooperation=False))] == [True, False]
+    assert [functions in text for text in (default, system(helper_methods=False))] == [True, False]
+    assert ["### Plan" in text for text in (default, system(segments=False))] == [True, False]
+    assert ["Pause here" in text for text in (default, pausing)] == [False, True]
+    assert "# An example" not in default
     assert system(memory=FixedMemory(example="Once, a lamp.")).endswith("# An example\n\nOnce, a lamp.")
 
 

@@ -43,10 +43,10 @@ def test_the_model_continues_after_a_procedure_that_fails(sandbox: Sandbox) -> N
     assert "# An earlier attempt" in prompt
     assert "nothing on the table" in prompt
     assert "1. agent.open('box_1') -> You open box_1" in prompt
-    assert ending.actions == len(playing.steps) > 1, "the actions of both count"
+    assert ending.actions == len(playing.steps) > 1, "the actions of the procedure and of the plan count"
 
 
-def test_a_procedure_that_stops_early_is_no_error(sandbox: Sandbox) -> None:
+def test_a_procedure_that_stops_early_is_not_an_error(sandbox: Sandbox) -> None:
     ending, playing = played(
         sandbox, planning(DONE), memory=FixedMemory(procedure=procedure(OPENS)), procedures_first=True
     )
@@ -67,7 +67,7 @@ ANSWER = f'{{"type": "fetch_it", "params": {{"what": "{THING}"}}}}'
 
 
 class MatchingMemory:
-    """A memory that has a procedure for the type ``fetch_it``, but does not know the type of a task."""
+    """A memory that has a procedure for the type ``fetch_it``, but does not know to which tasks this type applies."""
 
     def recall(self, task: Task) -> Recall:
         if task.type != "fetch_it":
@@ -76,7 +76,7 @@ class MatchingMemory:
 
 
 class DoubtfulMemory(MatchingMemory):
-    """A memory that has matched a type, but is not sure about the value of a parameter."""
+    """A memory that has found the type of a task, but is unsure about the value of a parameter."""
 
     def recall(self, task: Task) -> Recall:
         known = super().recall(task.model_copy(update={"type": "fetch_it", "params": {"what": THING}}))
@@ -85,7 +85,7 @@ class DoubtfulMemory(MatchingMemory):
 
 
 class UnfitParamsMemory:
-    """A memory for which no params fit the parameters of the type."""
+    """A memory that rejects all parameters that a model names."""
 
     def recall(self, task: Task) -> Recall:
         if task.type == "fetch_it":

@@ -1,6 +1,6 @@
 """Episodes as ADaPT uses them: cells that end early, frames with their own task, and rounds.
 
-A cell is a piece of plan code that is run as a unit. A frame is a namespace of its own for cells.
+A cell is a piece of plan code that is run as a unit. A frame gives cells a separate namespace.
 """
 
 import re
@@ -48,12 +48,12 @@ def test_a_cell_ends_before_it_takes_an_action_too_many(playing: Episode, action
         feedback = playing.run("agent.touch('x')\nagent.touch('y')", actions=actions)
         assert feedback.kind is FeedbackKind.UNFINISHED
         assert not feedback.is_error
-        assert len(playing.steps) == playing.actions == number * taken, "the limit is that of each cell"
+        assert len(playing.steps) == playing.actions == number * taken, "the limit applies to each cell"
         assert ("This code has taken all the actions that it may: touch('" in feedback.text) is (taken < 2)
         assert feedback.text.endswith("Current state: You hold nothing. On the table: nothing.")
 
 
-def test_the_limit_of_the_episode_ends_it_unless_that_of_the_cell_comes_first(sandbox: Sandbox) -> None:
+def test_the_action_limit_of_the_episode_ends_it_unless_the_cell_reaches_its_own_first(sandbox: Sandbox) -> None:
     with started(sandbox, actions=3) as playing:
         with pytest.raises(EpisodeOver, match="3 actions are used up"):
             playing.run(LOOP, actions=4)
@@ -96,7 +96,7 @@ def test_a_frame_may_have_its_own_task(playing: Episode) -> None:
     with playing.frame("other", task={"goal": "look", "params": {"n": 1}, "observation": "A room."}):
         assert playing.run(show).output == "look {'n': 1} A room. fetch\n"
         with playing.frame("inside"):
-            assert playing.run("print(task.goal)").output == f"{GOAL}\n", "an inner frame has the task of the episode"
+            assert playing.run("print(task.goal)").output == f"{GOAL}\n", "an inner frame shows the task of the episode"
         with playing.frame("inside", task={"goal": "look closer"}):
             assert playing.run("print(task.goal, task.params['things'] != [])").output == "look closer True\n"
     assert playing.run("print(task.goal)").output == f"{GOAL}\n"
@@ -198,13 +198,13 @@ def play_three_rounds(sandbox: Sandbox, journal: MemoryJournal, **settings: Any)
 
 
 def test_an_episode_cut_off_anywhere_ends_in_the_same_journal(sandbox: Sandbox) -> None:
-    whole = MemoryJournal()
-    play_three_rounds(sandbox, whole)
-    for journal, _ in cut_journals(whole):
+    complete = MemoryJournal()
+    play_three_rounds(sandbox, complete)
+    for journal, _ in cut_journals(complete):
         play_three_rounds(sandbox, journal)
-        assert list(journal.events.items()) == list(whole.events.items())
+        assert list(journal.events.items()) == list(complete.events.items())
     with pytest.raises(JournalMismatch):
-        play_three_rounds(sandbox, whole, environment=TouchToy(), actions=2)
+        play_three_rounds(sandbox, complete, environment=TouchToy(), actions=2)
 
 
 class MilestoneToy(ScoredToy):

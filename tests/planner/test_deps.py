@@ -17,11 +17,11 @@ WITHOUT_STICKS = "\n".join((LOGS, PLANKS, PICKAXE))
 
 
 def test_the_first_goal_that_fails_stops_the_plan_and_is_described_and_explained(sandbox: Sandbox) -> None:
-    voices = RoleModels(
+    models = RoleModels(
         planner=[code(f"{LOGS}\n{PLANKS}\n{PICKAXE}\nagent.mine({{'sand': 1}})"), code(f"{STICKS}\n{PICKAXE}")],
         explainer=["A pickaxe takes 2 stick, and there is none: craft stick first."],
     )
-    ending, playing = played(sandbox, voices, "dep")
+    ending, playing = played(sandbox, models, "dep")
     assert ending.outcome is Outcome.DIRECT_SUCCESS
     assert [step.observation.accepted for step in playing.steps] == [True, True, False, True, True]
     for text in (
@@ -33,38 +33,38 @@ def test_the_first_goal_that_fails_stops_the_plan_and_is_described_and_explained
         "Current state: You hold 12 planks.",
         "A pickaxe takes 2 stick, and there is none",
     ):
-        assert text in voices.prompts()[1]
-    explained = voices.prompts("explainer")[0]
+        assert text in models.prompts()[1]
+    explained = models.prompts("explainer")[0]
     assert WITHOUT_STICKS in explained
     assert "Failed: agent.craft({'pickaxe': 1}" in explained
 
 
 def test_all_earlier_descriptions_and_explanations_stay_in_the_prompt(sandbox: Sandbox) -> None:
     plans = [code(PICKAXE), code(PLANKS), code(STICKS), code(WHOLE)]
-    voices = RoleModels(planner=plans, explainer=["First reason.", "Second reason.", "Third reason."])
-    ending, _ = played(sandbox, voices)
+    models = RoleModels(planner=plans, explainer=["First reason.", "Second reason.", "Third reason."])
+    ending, _ = played(sandbox, models)
     assert ending.outcome.solved
-    last = voices.conversation_text(3)
+    last = models.conversation_text(3)
     reasons = [last.index(f"{word} reason.") for word in ("First", "Second", "Third")]
     assert reasons == sorted(reasons)
     assert last.count("Failed: ") == 3
 
 
 def test_a_plan_whose_goals_are_reached_without_success_is_described(sandbox: Sandbox) -> None:
-    voices = RoleModels(planner=[code(LOGS), code(f"{PLANKS}\n{STICKS}\n{PICKAXE}")], explainer=["More is needed."])
-    ending, _ = played(sandbox, voices)
+    models = RoleModels(planner=[code(LOGS), code(f"{PLANKS}\n{STICKS}\n{PICKAXE}")], explainer=["More is needed."])
+    ending, _ = played(sandbox, models)
     assert ending.outcome.solved
-    assert "Every goal of the plan was reached, but the task is not done" in voices.prompts()[1]
+    assert "Every goal of the plan was reached, but the task is not done" in models.prompts()[1]
 
 
 @pytest.mark.parametrize(("rounds", "plans"), [(0, 1), (1, 2), (3, 4), (None, 21)])
 def test_the_planner_replans_as_often_as_the_option_says(sandbox: Sandbox, rounds: int | None, plans: int) -> None:
-    voices = RoleModels(planner=[code(PICKAXE)] * 30, explainer=["No planks."] * 30)
-    ending, playing = played(sandbox, voices, options={"rounds": rounds})
+    models = RoleModels(planner=[code(PICKAXE)] * 30, explainer=["No planks."] * 30)
+    ending, playing = played(sandbox, models, options={"rounds": rounds})
     assert ending.outcome is Outcome.FAILURE
-    assert len(voices.prompts()) == len(playing.steps) == plans
-    assert len(voices.prompts("explainer")) == plans - 1
-    assert ("This is your last plan." in voices.prompts()[-1]) is (plans > 1)
+    assert len(models.prompts()) == len(playing.steps) == plans
+    assert len(models.prompts("explainer")) == plans - 1
+    assert ("This is your last plan." in models.prompts()[-1]) is (plans > 1)
 
 
 def test_the_actions_of_the_episode_end_it(sandbox: Sandbox) -> None:
@@ -73,25 +73,25 @@ def test_the_actions_of_the_episode_end_it(sandbox: Sandbox) -> None:
     assert [goal["done"] for goal in goal_events(playing)] == [True, True], "the goal that was not taken was not tried"
 
 
-def test_lines_that_are_no_calls_are_mapped_to_goals_and_described(sandbox: Sandbox) -> None:
+def test_lines_that_are_not_valid_calls_are_mapped_to_goals_and_described(sandbox: Sandbox) -> None:
     plan = f"agent.mine_log(1)\nagent.craft('planks', 4)\n{STICKS}\n{PICKAXE}"
-    voices = RoleModels(planner=[code(plan), code(WHOLE)], explainer=["Too few planks."])
-    ending, playing = played(sandbox, voices, "dep")
+    models = RoleModels(planner=[code(plan), code(WHOLE)], explainer=["Too few planks."])
+    ending, playing = played(sandbox, models, "dep")
     assert ending.outcome.solved
     assert [str(step.action) for step in playing.steps[:2]] == [
         "mine({'log': 1}, None)",
         "craft({'planks': 4}, {'log': 1})",
     ]
     assert [event["said"] for event in goal_events(playing)][:2] == ["agent.mine_log(1)", "agent.craft('planks', 4)"]
-    assert '"agent.mine_log(1)" is not a valid goal. It was replaced by' in voices.prompts()[1]
-    assert "the most similar one: agent.mine({'log': 1}, None)" in voices.prompts()[1]
+    assert '"agent.mine_log(1)" is not a valid goal. It was replaced by' in models.prompts()[1]
+    assert "the most similar one: agent.mine({'log': 1}, None)" in models.prompts()[1]
 
 
 def test_an_empty_explanation_is_left_out(sandbox: Sandbox) -> None:
-    voices = RoleModels(planner=[code(PICKAXE), code(WHOLE)], explainer=["", " ", ""])
-    ending, _ = played(sandbox, voices)
+    models = RoleModels(planner=[code(PICKAXE), code(WHOLE)], explainer=["", " ", ""])
+    ending, _ = played(sandbox, models)
     assert ending.outcome.solved
-    assert "# Why" not in voices.prompts()[1]
+    assert "# Why" not in models.prompts()[1]
 
 
 def test_an_episode_is_repeated_from_its_journal_without_models(sandbox: Sandbox) -> None:
@@ -129,7 +129,7 @@ def test_the_fixed_order_is_that_of_the_plan(sandbox: Sandbox) -> None:
     assert (goals[1]["actions"], goals[1]["done"], goals[1]["reason"]) == (1, True, "You mine {'log': 3}.")
 
 
-def test_the_nearest_goal_comes_first_and_by_the_nearest_way(sandbox: Sandbox) -> None:
+def test_the_nearest_goal_comes_first_by_the_nearest_route(sandbox: Sandbox) -> None:
     goals, spent = tried(sandbox, "nearest")
     assert [goal["chosen"] for goal in goals][:2] == [
         "agent.mine({'birch_log': 3}, None)",
@@ -154,13 +154,13 @@ def test_the_same_seed_gives_the_same_random_order(sandbox: Sandbox) -> None:
     assert [call.split("'")[1] for call in first if "craft" in call] == ["planks", "stick", "pickaxe"]
 
 
-def test_a_goal_reached_in_another_way_is_described_with_both(sandbox: Sandbox) -> None:
-    voices = RoleModels(
+def test_a_goal_reached_by_another_route_is_described_with_that_route(sandbox: Sandbox) -> None:
+    models = RoleModels(
         planner=[code(f"{LOGS}\n{PICKAXE}"), code(f"{PLANKS}\n{STICKS}\n{PICKAXE}")], explainer=["Craft first."]
     )
-    ending, _ = played(sandbox, voices, options={"selector": "nearest"})
+    ending, _ = played(sandbox, models, options={"selector": "nearest"})
     assert ending.outcome.solved
-    assert "Done: agent.mine({'log': 3}, None) (tried as agent.mine({'birch_log': 3}, None))" in voices.prompts()[1]
+    assert "Done: agent.mine({'log': 3}, None) (tried as agent.mine({'birch_log': 3}, None))" in models.prompts()[1]
 
 
 # Unusable plans.
@@ -177,20 +177,20 @@ def test_a_goal_reached_in_another_way_is_described_with_both(sandbox: Sandbox) 
     ],
 )
 def test_an_unusable_reply_has_no_effect_and_is_asked_for_again(sandbox: Sandbox, reply: str) -> None:
-    voices = RoleModels(planner=[reply, code(WITH_SAND)])
-    ending, playing = played(sandbox, voices, limits=Limits(wall_seconds=0.5))
+    models = RoleModels(planner=[reply, code(WITH_SAND)])
+    ending, playing = played(sandbox, models, limits=Limits(wall_seconds=0.5))
     assert ending.outcome.solved
     assert len(playing.steps) == 5
-    assert "Your reply could not be used" in voices.prompts()[1]
+    assert "Your reply could not be used" in models.prompts()[1]
 
 
 def test_a_round_without_a_usable_reply_counts(sandbox: Sandbox) -> None:
-    voices = RoleModels(planner=["no"] * 3 + [code(WITH_SAND)])
-    ending, _ = played(sandbox, voices, options={"rounds": 1})
+    models = RoleModels(planner=["no"] * 3 + [code(WITH_SAND)])
+    ending, _ = played(sandbox, models, options={"rounds": 1})
     assert ending.outcome.solved
-    assert "No part of the plan was carried out: " in voices.prompts()[-1]
-    assert "This is your last plan." in voices.prompts()[-1]
-    assert voices.asked["explainer"] == []
+    assert "No part of the plan was carried out: " in models.prompts()[-1]
+    assert "This is your last plan." in models.prompts()[-1]
+    assert models.asked["explainer"] == []
 
 
 def test_a_planner_without_any_usable_reply_fails(sandbox: Sandbox) -> None:
@@ -201,8 +201,8 @@ def test_a_planner_without_any_usable_reply_fails(sandbox: Sandbox) -> None:
 
 
 def test_an_unusable_last_plan_is_the_cause_after_a_plan_that_ran(sandbox: Sandbox) -> None:
-    voices = RoleModels(planner=[code(LOGS), *["no"] * 3], explainer=["It was too little."])
-    ending, playing = played(sandbox, voices, options={"rounds": 1})
+    models = RoleModels(planner=[code(LOGS), *["no"] * 3], explainer=["It was too little."])
+    ending, playing = played(sandbox, models, options={"rounds": 1})
     assert playing.steps
     assert (ending.outcome, ending.cause) == (Outcome.FAILURE, "no_plan")
     assert ending.message.startswith("the planner gave no usable reply to deps/again.j2: no-code")
@@ -210,9 +210,9 @@ def test_an_unusable_last_plan_is_the_cause_after_a_plan_that_ran(sandbox: Sandb
 
 def test_a_line_without_a_goal_does_not_affect_the_other_lines(sandbox: Sandbox) -> None:
     plan = "agent.mine({'sand': 1})\nagent.sing('a song about the moon')"
-    voices = RoleModels(planner=[code(plan), code(WITH_SAND)], explainer=["Nobody sings here."])
-    ending, playing = played(sandbox, voices, options={"rounds": 1})
+    models = RoleModels(planner=[code(plan), code(WITH_SAND)], explainer=["Nobody sings here."])
+    ending, playing = played(sandbox, models, options={"rounds": 1})
     assert ending.outcome.solved
     assert playing.steps[0].action.name == "mine"
-    assert "sing('a song about the moon')" in voices.prompts()[1]
-    assert "Left out, because it names no goal: " in voices.prompts()[1]
+    assert "sing('a song about the moon')" in models.prompts()[1]
+    assert "Left out, because it names no goal: " in models.prompts()[1]

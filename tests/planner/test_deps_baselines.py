@@ -57,11 +57,11 @@ class UnlistedToy(FetchingToy):
 
 @pytest.mark.parametrize("planner", ["zero-shot", "chain-of-thought", "zero-shot-replan", "dep", "deps"])
 def test_each_method_follows_a_plan_of_goals(sandbox: Sandbox, planner: str) -> None:
-    voices = RoleModels(planner=[code(WHOLE)])
-    ending, playing = played(sandbox, voices, planner, memory=MEMORY)
+    models = RoleModels(planner=[code(WHOLE)])
+    ending, playing = played(sandbox, models, planner, memory=MEMORY)
     assert ending.outcome is Outcome.DIRECT_SUCCESS
     assert len(playing.steps) == 4
-    system = voices.asked["planner"][0][0].content
+    system = models.asked["planner"][0][0].content
     assert "Logs come first." in system
     shown = {"chain-of-thought": ["thoughts"], "zero-shot": ["goals"], "zero-shot-replan": ["goals"]}
     assert [name for name in SHOWN if f"As {name} do." in system] == shown.get(planner, [])
@@ -69,46 +69,46 @@ def test_each_method_follows_a_plan_of_goals(sandbox: Sandbox, planner: str) -> 
 
 @pytest.mark.parametrize("planner", ["zero-shot", "chain-of-thought"])
 def test_methods_that_plan_once_never_replan(sandbox: Sandbox, planner: str) -> None:
-    voices = RoleModels(planner=[code(PICKAXE)])
-    ending, playing = played(sandbox, voices, planner)
+    models = RoleModels(planner=[code(PICKAXE)])
+    ending, playing = played(sandbox, models, planner)
     assert (ending.outcome, len(playing.steps)) == (Outcome.FAILURE, 1)
 
 
 def test_zero_shot_replan_shows_only_the_failure(sandbox: Sandbox) -> None:
-    voices = RoleModels(planner=[code(f"{LOGS}\n{PICKAXE}"), code(f"{PLANKS}\n{STICKS}"), code(PICKAXE)])
-    ending, _ = played(sandbox, voices, "zero-shot-replan")
+    models = RoleModels(planner=[code(f"{LOGS}\n{PICKAXE}"), code(f"{PLANKS}\n{STICKS}"), code(PICKAXE)])
+    ending, _ = played(sandbox, models, "zero-shot-replan")
     assert ending.outcome.solved
-    prompt = voices.prompts()[1]
+    prompt = models.prompts()[1]
     assert "agent.craft({'pickaxe': 1}, {'planks': 3, 'stick': 2}) failed: Nothing happens: pickaxe takes" in prompt
     assert "You hold" not in prompt
-    assert "The task is not done." in voices.prompts()[2]
+    assert "The task is not done." in models.prompts()[2]
 
 
 def test_inner_monologue_names_one_goal_at_a_time(sandbox: Sandbox) -> None:
     replies = [code(WHOLE), code(PICKAXE), "Logs make planks.\n1. craft 4 planks from 1 log", "It is enough.\nDONE."]
-    voices = RoleModels(planner=replies)
-    ending, playing = played(sandbox, voices, "inner-monologue")
+    models = RoleModels(planner=replies)
+    ending, playing = played(sandbox, models, "inner-monologue")
     assert ending.outcome is Outcome.FAILURE
     assert [step.action.name for step in playing.steps] == ["mine", "craft", "craft"]
-    _, second, third, fourth = voices.prompts()
+    _, second, third, fourth = models.prompts()
     assert "agent.mine({'log': 3}, None) was reached: You mine" in second
     assert "Current state: You hold 3 log." in second
     assert "was not reached: Nothing happens: pickaxe takes" in third
     assert '"craft 4 planks from 1 log" was replaced by this goal.' in fourth
-    assert "1 pickaxe" in voices.conversation_text(3), "the whole conversation is in the prompt"
+    assert "1 pickaxe" in models.conversation_text(3), "the whole conversation is in the prompt"
 
 
 def test_inner_monologue_reaches_a_goal_that_is_named_before_done(sandbox: Sandbox) -> None:
-    voices = RoleModels(planner=[f"{code(LOGS)}\nDONE", "DONE"])
-    _, playing = played(sandbox, voices, "inner-monologue")
+    models = RoleModels(planner=[f"{code(LOGS)}\nDONE", "DONE"])
+    _, playing = played(sandbox, models, "inner-monologue")
     assert [step.action.name for step in playing.steps] == ["mine"]
-    assert "was reached" in voices.prompts()[1]
+    assert "was reached" in models.prompts()[1]
 
 
 def test_inner_monologue_ends_with_the_actions(sandbox: Sandbox) -> None:
-    voices = RoleModels(planner=[code(PICKAXE)] * 9)
-    ending, playing = played(sandbox, voices, "inner-monologue", actions=5)
-    assert (ending.outcome, len(playing.steps), len(voices.prompts())) == (Outcome.FAILURE, 5, 5)
+    models = RoleModels(planner=[code(PICKAXE)] * 9)
+    ending, playing = played(sandbox, models, "inner-monologue", actions=5)
+    assert (ending.outcome, len(playing.steps), len(models.prompts())) == (Outcome.FAILURE, 5, 5)
 
 
 PROGRAM = f"""
@@ -133,41 +133,41 @@ def test_a_failed_assertion_ends_a_program(sandbox: Sandbox) -> None:
 
 
 def fetched(
-    sandbox: Sandbox, voices: RoleModels, environment: Toy, planner: str = "dep", **options: Any
+    sandbox: Sandbox, models: RoleModels, environment: Toy, planner: str = "dep", **options: Any
 ) -> tuple[Ending, Episode]:
-    return played(sandbox, voices, planner, environment=environment, task=TASK, options=options)
+    return played(sandbox, models, planner, environment=environment, task=TASK, options=options)
 
 
 def test_a_description_has_the_reason_of_the_controller(sandbox: Sandbox) -> None:
     controller = ["Answer: 1", "Hm.", "Answer: 99", "I see none.\nAnswer: impossible: no key in box_1", "Answer: done"]
-    voices = RoleModels(
+    models = RoleModels(
         planner=[code("agent.fetch('key')")] * 2, controller=controller, explainer=["The key is elsewhere."]
     )
-    ending, playing = fetched(sandbox, voices, FetchingToy(), rounds=1)
+    ending, playing = fetched(sandbox, models, FetchingToy(), rounds=1)
     assert ending.outcome is Outcome.FAILURE
     assert len(playing.steps) == 1
-    assert "Result: no key in box_1" in voices.prompts()[1]
-    assert "the last line holds no decision" in voices.prompts("controller")[2]
-    assert "the list goes from 1 to" in voices.prompts("controller")[3]
+    assert "Result: no key in box_1" in models.prompts()[1]
+    assert "the last line holds no decision" in models.prompts("controller")[2]
+    assert "the list goes from 1 to" in models.prompts("controller")[3]
     assert [(goal["done"], goal["actions"]) for goal in goal_events(playing)] == [(False, 1), (True, 0)]
 
 
-def test_a_controller_is_asked_once_more_after_its_last_action(sandbox: Sandbox) -> None:
-    voices = RoleModels(planner=[code("agent.fetch('key')")], controller=["Answer: 1"] * 3)
-    ending, playing = fetched(sandbox, voices, FetchingToy(), rounds=0, controller_steps=2)
+def test_a_controller_is_asked_again_after_its_last_action(sandbox: Sandbox) -> None:
+    models = RoleModels(planner=[code("agent.fetch('key')")], controller=["Answer: 1"] * 3)
+    ending, playing = fetched(sandbox, models, FetchingToy(), rounds=0, controller_steps=2)
     assert (ending.outcome, len(playing.steps)) == (Outcome.FAILURE, 2)
-    assert "No actions are left" in voices.prompts("controller")[2]
+    assert "No actions are left" in models.prompts("controller")[2]
 
 
 def test_a_plan_cannot_take_actions(sandbox: Sandbox) -> None:
     plan = "act = [agent.open][0]\nact('box_1')"
-    voices = RoleModels(
+    models = RoleModels(
         planner=[code(plan), code("agent.open('box_1')"), code("agent.fetch('key')")], controller=["Answer: done"]
     )
-    _, playing = fetched(sandbox, voices, FetchingToy(), rounds=0)
+    _, playing = fetched(sandbox, models, FetchingToy(), rounds=0)
     assert playing.steps == []
-    assert "agent.open is not a goal" in voices.prompts()[1]
-    assert "these lines name no goal:\nagent.open('box_1')" in voices.prompts()[2]
+    assert "agent.open is not a goal" in models.prompts()[1]
+    assert "these lines name no goal:\nagent.open('box_1')" in models.prompts()[2]
 
 
 def test_a_controller_needs_a_list_of_possible_actions(sandbox: Sandbox) -> None:

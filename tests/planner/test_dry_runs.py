@@ -46,7 +46,7 @@ def test_a_cell_is_checked_against_the_actions_before_it(playing: Episode) -> No
 
 
 class Forced(Toy):
-    """A toy whose boxes open only by force, which is the default."""
+    """A toy environment whose boxes open only by force. Using force is the default."""
 
     @classmethod
     def preconditions(cls, task: Task, options: BaseModel | None = None) -> Preconditions:

@@ -1,4 +1,4 @@
-"""The verbs of an episode, with the toy environment and the real sandbox."""
+"""The operations of an episode: running code, frames, rounds and the ending. The sandbox is real."""
 
 import re
 import time
@@ -119,7 +119,7 @@ def test_ten_nested_plans_that_fail_the_check_end_the_episode_with_the_same_mess
 
 
 def test_feedback_shows_each_observation_once(playing: Episode) -> None:
-    """Where it is printed or part of an assertion, a reference replaces it. ``output`` keeps what was printed."""
+    """If an observation is printed or quoted, a reference replaces it. ``output`` keeps what was printed."""
     code = "seen = agent.open('box_1')\nprint('saw:', seen)\nnext = agent.take('unicorn', 'box_1')\nassert False, next"
     feedback = playing.run(code)
     assert "Printed:\nsaw: [what action 1 returned]\n" in feedback.text
@@ -260,7 +260,7 @@ def test_a_bug_in_a_class_method_of_the_environment_is_attributed_to_it(sandbox:
     assert ending.message.startswith("the environment raised ZeroDivisionError: a bug in the world")
 
 
-def test_a_bug_that_a_planning_method_meets_in_the_environment_is_attributed_to_it(sandbox: Sandbox) -> None:
+def test_a_bug_of_the_environment_is_not_attributed_to_the_planning_method_that_called_it(sandbox: Sandbox) -> None:
     def strategy(playing: Episode, options: object) -> None:
         playing.environment.state()
 

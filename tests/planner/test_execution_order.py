@@ -47,12 +47,12 @@ def written_order(draw: st.DrawFn, tree: Tree, *, outer: bool = True) -> str:
     word = draw(st.sampled_from((tree.word, tree.word.lower(), tree.word.title())))
     parts = [draw(written_order(part, outer=False)) for part in tree.parts]
     joined = "".join(f"{draw(GAPS)}{word}{draw(GAPS)}{part}" if number else part for number, part in enumerate(parts))
-    bare = outer and draw(st.booleans())
-    return joined if bare else f"({draw(st.sampled_from(('', ' ')))}{joined})"
+    omit_brackets = outer and draw(st.booleans())
+    return joined if omit_brackets else f"({draw(st.sampled_from(('', ' ')))}{joined})"
 
 
 def evaluate(tree: Tree, achieve: Callable[[int], bool]) -> bool:
-    """Return the result of the order. Only steps that can change it are tried."""
+    """Return the result of the order. A step is tried only if it can still change the result."""
     if isinstance(tree, int):
         return achieve(tree)
     if tree.word == "AND":

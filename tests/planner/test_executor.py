@@ -1,4 +1,4 @@
-"""ADaPT's executor: replies, actions in a reply, and its claim of success or failure."""
+"""ADaPT's executor: its replies, the actions in a reply, and its claim of success or failure."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -18,14 +18,14 @@ def execute_cells(
     sandbox: Sandbox, *cells: str, replies: int = 20, journal: MemoryJournal | None = None, **options: Any
 ) -> tuple[Subtask, Episode, SubtaskModels]:
     """Run an executor whose model replies with these cells. Return its claim, the episode and the models."""
-    players = SubtaskModels({WORK.text: cells})
-    playing = episode(sandbox, players, journal=journal)
+    models = SubtaskModels({WORK.text: cells})
+    playing = episode(sandbox, models, journal=journal)
     playing.begin()
     try:
         claim = execute(playing, WORK, ExecutorOptions.model_validate(options), replies)
     finally:
         playing.close()
-    return claim, playing, players
+    return claim, playing, models
 
 
 def kinds(playing: Episode) -> list[str]:
@@ -38,11 +38,11 @@ def actions(playing: Episode) -> list[str]:
 
 def test_an_executor_works_until_it_calls_finish(sandbox: Sandbox) -> None:
     cells = ("seen = agent.open('box_1')", "print(seen)", "finish(True, 'seen')")
-    claim, playing, players = execute_cells(sandbox, *cells)
+    claim, playing, models = execute_cells(sandbox, *cells)
     assert (claim.done, claim.note) == (True, "seen")
     assert kinds(playing) == ["unfinished"] * 3
     assert "finish(True) was called; that ends the work." in playing.feedbacks[-1].text
-    first, second, third = players.prompts("executor")
+    first, second, third = models.prompts("executor")
     assert "# Your subtask\n\nlook around\n\nYou have 20 replies for it." in first
     assert "You have 19 replies left" in second
     assert "You see" not in second
@@ -52,28 +52,28 @@ def test_an_executor_works_until_it_calls_finish(sandbox: Sandbox) -> None:
 @pytest.mark.parametrize("replies", [1, 3])
 def test_without_finish_a_subtask_fails_after_its_replies(sandbox: Sandbox, replies: int) -> None:
     journal = MemoryJournal()
-    claim, playing, players = execute_cells(sandbox, "agent.open('box_1')", replies=replies, journal=journal)
+    claim, playing, models = execute_cells(sandbox, "agent.open('box_1')", replies=replies, journal=journal)
     assert (claim.done, claim.note) == (False, f"no finish() within {replies} replies")
-    assert len(players.asked) == len(playing.cells) == replies
+    assert len(models.asked) == len(playing.cells) == replies
     assert [each["replies"] for each in claims(journal)] == [replies]
-    last = [prompt for prompt in players.prompts("executor")[1:] if "This is your last reply" in prompt]
-    assert last == players.prompts("executor")[1:][-1:]
+    last = [prompt for prompt in models.prompts("executor")[1:] if "This is your last reply" in prompt]
+    assert last == models.prompts("executor")[1:][-1:]
 
 
 def test_without_finish_a_subtask_fails_after_its_actions(sandbox: Sandbox) -> None:
-    claim, playing, players = execute_cells(sandbox, "while True:\n    agent.open('box_1')", subtask_actions=5)
+    claim, playing, models = execute_cells(sandbox, "while True:\n    agent.open('box_1')", subtask_actions=5)
     assert (claim.done, claim.note) == (False, "no finish() within 5 actions")
     assert len(playing.steps) == 5
-    assert len(players.asked) == 1
+    assert len(models.asked) == 1
 
 
 def test_an_error_counts_as_a_reply_and_a_repair_does_not(sandbox: Sandbox) -> None:
     cells = ("agent.opne('x')", "1 / 0", "rubbish", "finish(True)")
-    claim, playing, players = execute_cells(sandbox, *cells, replies=3)
+    claim, playing, models = execute_cells(sandbox, *cells, replies=3)
     assert claim.done is True
     assert kinds(playing) == ["check", "raised", "unfinished"]
-    assert len(players.asked) == 4
-    assert "ZeroDivisionError" in players.prompts("executor")[2]
+    assert len(models.asked) == 4
+    assert "ZeroDivisionError" in models.prompts("executor")[2]
 
 
 def test_code_that_exceeds_a_limit_does_not_end_the_subtask(sandbox: Sandbox) -> None:
@@ -84,14 +84,14 @@ def test_code_that_exceeds_a_limit_does_not_end_the_subtask(sandbox: Sandbox) ->
 
 @pytest.mark.parametrize("cells", [("rubbish",), ("agent.touch('x')", "rubbish")])
 def test_unusable_replies_fail_the_subtask_and_not_the_episode(sandbox: Sandbox, cells: tuple[str, ...]) -> None:
-    claim, playing, players = execute_cells(sandbox, *cells)
+    claim, playing, models = execute_cells(sandbox, *cells)
     assert claim.done is False
     assert claim.note.startswith("the executor gave no usable reply to executor/")
     assert kinds(playing) == [*["unfinished"] * (len(cells) - 1), "parse"]
-    assert len(players.asked) == len(cells) + 2, "two repairs"
+    assert len(models.asked) == len(cells) + 2, "two repairs"
 
 
-def test_the_number_of_replies_is_that_of_the_paper() -> None:
+def test_the_number_of_replies_is_the_one_that_the_paper_uses() -> None:
     assert ExecutorOptions().replies("textcraft") == ExecutorOptions().replies("alfworld") == 20
     assert ExecutorOptions().replies("shopping") == 15
     assert ExecutorOptions(iterations=7).replies("shopping") == 7
@@ -123,26 +123,26 @@ def test_demonstrations_are_chosen_by_options_among_the_available(
 
 def test_with_one_action_a_reply_the_code_ends_before_a_second(sandbox: Sandbox) -> None:
     cells = ("for n in (1, 2, 3):\n    print(agent.touch(f'x{n}'))", "agent.touch('y')\nfinish(True)")
-    claim, playing, players = execute_cells(sandbox, *cells, actions_per_reply=1)
+    claim, playing, models = execute_cells(sandbox, *cells, actions_per_reply=1)
     assert (claim.done, actions(playing)) == (True, ["touch('x1')", "touch('y')"])
-    assert kinds(playing) == ["unfinished"] * 2, "it is no error"
+    assert kinds(playing) == ["unfinished"] * 2, "being cut off is not an error"
     assert playing.feedbacks[0].output == "You touch x1.\n"
     message = "This code has taken all the actions that it may: touch('x2') was not taken."
-    assert message in players.prompts("executor")[1]
-    assert "Write one action in each reply" in players.all_text("executor")
+    assert message in models.prompts("executor")[1]
+    assert "Write one action in each reply" in models.all_text("executor")
 
 
 def test_a_reply_takes_as_many_actions_as_the_option_allows(sandbox: Sandbox) -> None:
     loop = "while True:\n    try:\n        agent.touch('x')\n    except BaseException:\n        pass"
-    claim, playing, players = execute_cells(sandbox, loop, replies=3, actions_per_reply=4)
+    claim, playing, models = execute_cells(sandbox, loop, replies=3, actions_per_reply=4)
     assert (claim.done, len(playing.steps), kinds(playing)) == (False, 12, ["unfinished"] * 3)
-    assert "Write at most 4 actions in each reply" in players.all_text("executor")
-    _, playing, players = execute_cells(sandbox, "for n in range(30):\n    agent.touch('x')\nfinish(True)")
+    assert "Write at most 4 actions in each reply" in models.all_text("executor")
+    _, playing, models = execute_cells(sandbox, "for n in range(30):\n    agent.touch('x')\nfinish(True)")
     assert len(playing.steps) == 30
-    assert "Each reply takes" not in players.all_text("executor")
+    assert "Each reply takes" not in models.all_text("executor")
 
 
-def test_a_query_is_no_action_and_a_refused_action_is_one(sandbox: Sandbox) -> None:
+def test_a_refused_action_counts_as_an_action_but_a_query_does_not(sandbox: Sandbox) -> None:
     code = "agent.table()\nprint(agent.holding)\nagent.touch('no wall')\nagent.table()\nagent.touch('x')"
     _, playing, _ = execute_cells(sandbox, code, replies=1, actions_per_reply=1)
     assert actions(playing) == ["touch('no wall')"]
@@ -160,10 +160,10 @@ def test_a_query_is_no_action_and_a_refused_action_is_one(sandbox: Sandbox) -> N
     ],
 )
 def test_nothing_runs_after_finish(sandbox: Sandbox, code: str) -> None:
-    claim, playing, players = execute_cells(sandbox, code)
+    claim, playing, models = execute_cells(sandbox, code)
     assert claim.done is True
     assert actions(playing) == []
-    assert (kinds(playing), len(players.asked)) == (["unfinished"], 1)
+    assert (kinds(playing), len(models.asked)) == (["unfinished"], 1)
 
 
 @pytest.mark.parametrize(
@@ -179,10 +179,10 @@ def test_nothing_runs_after_finish(sandbox: Sandbox, code: str) -> None:
     ],
 )
 def test_a_wrong_call_of_finish_claims_nothing_and_is_shown(sandbox: Sandbox, code: str, kind: str) -> None:
-    claim, playing, players = execute_cells(sandbox, code, "finish(False, 'so')")
+    claim, playing, models = execute_cells(sandbox, code, "finish(False, 'so')")
     assert (claim.done, claim.note) == (False, "so")
     assert kinds(playing) == [kind, "unfinished"]
-    assert "finish" in players.prompts("executor")[1]
+    assert "finish" in models.prompts("executor")[1]
 
 
 def test_an_episode_that_ends_first_leaves_no_claim(sandbox: Sandbox) -> None:
@@ -192,7 +192,7 @@ def test_an_episode_that_ends_first_leaves_no_claim(sandbox: Sandbox) -> None:
     assert [(each["done"], each["note"]) for each in claims(journal)] == [(None, "The environment's episode is over.")]
 
 
-def test_a_claim_of_failure_is_no_error(sandbox: Sandbox) -> None:
+def test_a_claim_of_failure_is_not_an_error(sandbox: Sandbox) -> None:
     ending, playing = played(sandbox, SubtaskModels({GOAL: FAIL}), "react")
     assert (ending.outcome, ending.cause, ending.error_steps) == (Outcome.FAILURE, "unfinished", 0)
     assert kinds(playing)[0] == "unfinished"
@@ -210,10 +210,10 @@ class RuleMemory:
 
 
 def test_an_executor_has_the_rules_helpers_and_demonstrations_of_the_memory(sandbox: Sandbox) -> None:
-    players = SubtaskModels({GOAL: "print(double(4))\n" + SOLVE})
-    ending, playing = played(sandbox, players, "react", memory=RuleMemory())
+    models = SubtaskModels({GOAL: "print(double(4))\n" + SOLVE})
+    ending, playing = played(sandbox, models, "react", memory=RuleMemory())
     assert ending.outcome is Outcome.DIRECT_SUCCESS
     assert playing.feedbacks[0].output.startswith("8\n")
-    system = players.asked[0][1][0].content
+    system = models.asked[0][1][0].content
     assert "Keys are in boxes (rule_1)." in system
     assert system.endswith("# Examples\n\nSHOWN atomic.\n\nSHOWN common.")

@@ -1,4 +1,4 @@
-"""Goals are read from plan code. Nothing happens in the environment while they are read, whatever the reply holds."""
+"""Goals are read from plan code. Reading them never changes the environment, whatever the reply contains."""
 
 import time
 from collections.abc import Iterator, Sequence

@@ -110,7 +110,7 @@ def test_a_plan_takes_no_more_actions_than_the_episode_has(playing: Episode, env
 def test_a_plan_takes_no_more_actions_than_its_cell_has(playing: Episode, environment: SpyToy) -> None:
     feedback = playing.run(f"{TAKE_OVER}for _ in range(20):\n    {OPEN}", actions=2)
     assert len(environment.taken) == 2
-    assert feedback.kind in (FeedbackKind.UNFINISHED, FeedbackKind.LIMIT), "it may have said too much already"
+    assert feedback.kind in (FeedbackKind.UNFINISHED, FeedbackKind.LIMIT), "the plan may already have sent too much"
 
 
 WRONG = ("[1]", '[["box_1"]]', "[null]", "[]", '["box_1","box_2"]', '["box_1"],{"box":"box_2"}', '[],{"self":"box_1"}')

@@ -1,4 +1,4 @@
-"""Horizons, the times that goals take, are learned from recorded goals and predicted even for unknown features."""
+"""Horizons, which are the times that goals take, are learned from recorded goals. Unknown features are ignored."""
 
 import math
 import random
@@ -42,7 +42,7 @@ def test_new_rows_are_predicted_better_than_by_their_mean(predictor: HorizonPred
 
 
 def test_trees_predict_as_the_library_does(predictor: HorizonPredictor) -> None:
-    """No row is next to a threshold. There the results could differ, as the library compares four-byte numbers."""
+    """No row is close to a threshold, where the results could differ because the library compares four-byte numbers."""
     columns = DictVectorizer(sparse=False)
     table = columns.fit_transform([features for features, _ in rows()])
     library = GradientBoostingRegressor(
@@ -105,7 +105,8 @@ def test_the_shipped_trees_are_those_of_the_shipped_records_and_are_learned_quic
     assert time.process_time() - start < 10, "two seconds are the goal; a busy machine needs more"
     some = [features for features, _ in recorded[:200]]
     assert shipped.predict(some) == pytest.approx(learned.predict(some))
-    assert selector_of(goals, None, "0").name == "horizon"
+    names = ("horizon", "fixed", "nearest (oracle)")
+    assert tuple(selector_of(goals, name, "0").name for name in (None, "fixed", "nearest")) == names
 
 
 def test_a_table_needs_the_trees_that_were_learned_from_it(tmp_path: Path) -> None:

@@ -21,14 +21,14 @@ def touch(what: str) -> str:
 
 
 def test_the_search_continues_from_the_best_sample(sandbox: Sandbox) -> None:
-    replies = AdvocateModels(
+    models = AdvocateModels(
         act=[touch("wall"), touch("door"), touch("wall"), code(SOLVE)],
         value=[valued(9, "Felt the wall."), valued(1, "Felt the door.")],
     )
     journal = MemoryJournal()
-    ending, playing = played(sandbox, replies, "lats", journal=journal)
+    ending, playing = played(sandbox, models, "lats", journal=journal)
     assert ending.outcome is Outcome.DIRECT_SUCCESS
-    assert [sampling.sample for _, name, _, sampling in replies.asked if name == "act"] == [0, 1, 2] * 2
+    assert [sampling.sample for _, name, _, sampling in models.asked if name == "act"] == [0, 1, 2] * 2
     assert [(str(step.action), step.undone) for step in playing.steps][:3] == [
         ("touch('wall')", True),
         ("touch('door')", True),
@@ -39,27 +39,27 @@ def test_the_search_continues_from_the_best_sample(sandbox: Sandbox) -> None:
     assert (door["fate"], door["idea"], door["actions"]) == ("abandoned", 1, 1)
     assert (wall["value"], wall["visits"], wall["cell"]) == (0.9, 1, 0)
     assert (solving["parent"], solving["fate"], solving["visits"], solving["value"]) == (0, "over", None, None)
-    assert "- Felt the wall.\n" in replies.prompts("act")[3]
-    assert "Felt the door" not in replies.prompts("act")[3], "a sample knows only its own branch"
+    assert "- Felt the wall.\n" in models.prompts("act")[3]
+    assert "Felt the door" not in models.prompts("act")[3], "a sample knows only its own branch"
 
 
 def test_the_next_round_knows_everything_that_was_tried(sandbox: Sandbox) -> None:
-    replies = AdvocateModels(
+    models = AdvocateModels(
         plan=["1. look", "All was cold.\n1. look"],
         act=[touch("wall"), touch("door"), code(SOLVE)],
         value=[valued(3, "Felt the wall."), valued(1, "Felt the door.")],
     )
     journal = MemoryJournal()
-    ending, _ = played(sandbox, replies, "lats", journal=journal, options={"expansions": 1, "samples": 2})
+    ending, _ = played(sandbox, models, "lats", journal=journal, options={"expansions": 1, "samples": 2})
     assert ending.outcome is Outcome.DIRECT_SUCCESS
-    assert "- Felt the wall. (undone later)\n- Felt the door.\n" in replies.prompts("plan")[1]
-    assert [sampling.sample for _, name, _, sampling in replies.asked if name == "act"] == [0, 1, 2, 3]
+    assert "- Felt the wall. (undone later)\n- Felt the door.\n" in models.prompts("plan")[1]
+    assert [sampling.sample for _, name, _, sampling in models.asked if name == "act"] == [0, 1, 2, 3]
     assert [each["why"] for each in recorded(journal, "plan")] == ["", "All was cold."]
 
 
-def test_a_task_held_complete_ends_the_search(sandbox: Sandbox) -> None:
-    replies, journal = AdvocateModels(act=[touch("wall"), touch("door")], task_done=[NO, NO, YES]), MemoryJournal()
-    played(sandbox, replies, "lats", journal=journal)
+def test_a_task_considered_complete_ends_the_search(sandbox: Sandbox) -> None:
+    models, journal = AdvocateModels(act=[touch("wall"), touch("door")], task_done=[NO, NO, YES]), MemoryJournal()
+    played(sandbox, models, "lats", journal=journal)
     assert [each["fate"] for each in recorded(journal, "branch")] == ["abandoned", "kept"]
     complete = AdvocateModels(task_done=YES)
     played(sandbox, complete, "lats")
@@ -67,19 +67,19 @@ def test_a_task_held_complete_ends_the_search(sandbox: Sandbox) -> None:
 
 
 def test_a_failed_sample_is_not_valued_and_not_continued(sandbox: Sandbox) -> None:
-    replies, journal = AdvocateModels(act=code("oops()")), MemoryJournal()
-    ending, _ = played(sandbox, replies, "lats", journal=journal, options={"rounds": 1})
+    models, journal = AdvocateModels(act=code("oops()")), MemoryJournal()
+    ending, _ = played(sandbox, models, "lats", journal=journal, options={"rounds": 1})
     assert ending.outcome is Outcome.FAILURE
-    assert "value" not in replies.questions
+    assert "value" not in models.questions
     (branch,) = recorded(journal, "branch")
     assert (branch["fate"], branch["value"], branch["visits"]) == ("failed", 0.0, 1)
-    assert replies.questions.count("act") == 3, "no other moment is left"
+    assert models.questions.count("act") == 3, "no other state is left"
 
 
 def test_without_a_subtask_nothing_is_sampled(sandbox: Sandbox) -> None:
-    replies = AdvocateModels(plan="1. look", subtask_done=[NO, YES], act=[touch("wall")])
-    played(sandbox, replies, "lats", options={"rounds": 1})
-    assert replies.questions.count("act") == 3
+    models = AdvocateModels(plan="1. look", subtask_done=[NO, YES], act=[touch("wall")])
+    played(sandbox, models, "lats", options={"rounds": 1})
+    assert models.questions.count("act") == 3
 
 
 def test_without_a_usable_sample_the_round_ends(sandbox: Sandbox) -> None:
@@ -88,26 +88,26 @@ def test_without_a_usable_sample_the_round_ends(sandbox: Sandbox) -> None:
 
 
 def test_a_sample_is_mapped_to_the_current_page(sandbox: Sandbox) -> None:
-    replies = AdvocateModels(
+    models = AdvocateModels(
         act=[click(1), click(2), click(11), click(13)], value=[valued(1), valued(9)], map=[click(12), click(23)]
     )
     journal = MemoryJournal()
-    ending, _ = played(sandbox, replies, "lats", environment=Pages(), journal=journal, options={"samples": 2})
+    ending, _ = played(sandbox, models, "lats", environment=Pages(), journal=journal, options={"samples": 2})
     assert ending.outcome is Outcome.DIRECT_SUCCESS
     found = recorded(journal, "branch")
     assert [each["mapped"] for each in found] == ["", "agent.click(12)", "", "agent.click(23)"]
-    assert "[21] link a" in replies.prompts("map")[1]
+    assert "[21] link a" in models.prompts("map")[1]
 
 
-def test_a_sample_that_is_run_again_is_mapped_to_the_page_of_that_moment(sandbox: Sandbox) -> None:
-    replies = AdvocateModels(
+def test_a_sample_that_is_run_again_is_mapped_to_the_current_page(sandbox: Sandbox) -> None:
+    models = AdvocateModels(
         act=[click(2), click(1), click(23), click(21)], value=[valued(9), valued(1)], map=[click(11), click(22)]
     )
     journal = MemoryJournal()
-    ending, playing = played(sandbox, replies, "lats", environment=Pages(), journal=journal, options={"samples": 2})
+    ending, playing = played(sandbox, models, "lats", environment=Pages(), journal=journal, options={"samples": 2})
     assert ending.outcome is Outcome.DIRECT_SUCCESS
     assert [str(step.action) for step in playing.steps] == ["click(2)", "click(11)", "click(22)", "click(23)"]
-    assert replies.questions.count("map") == 2
+    assert models.questions.count("map") == 2
     first = recorded(journal, "branch")[0]
     assert (first["actions"], first["code"], first["mapped"]) == (2, "agent.click(2)", "")
     assert first["again"] == ["agent.click(22)"]
@@ -122,14 +122,14 @@ def test_the_uct_value_is_the_mean_plus_a_bonus_for_rare_visits() -> None:
 
 def test_the_temperature_of_samples_is_an_option(sandbox: Sandbox) -> None:
     for temperature, drawn in ((None, 0.0), (0.7, 0.7)):
-        replies = AdvocateModels(act=code(SOLVE))
-        played(sandbox, replies, "lats", options={"temperature": temperature})
-        assert [sampling.temperature for _, name, _, sampling in replies.asked if name == "act"] == [drawn] * 3
+        models = AdvocateModels(act=code(SOLVE))
+        played(sandbox, models, "lats", options={"temperature": temperature})
+        assert [sampling.temperature for _, name, _, sampling in models.asked if name == "act"] == [drawn] * 3
     assert METHODS["lats"].options.default_sampling["temperature"] == 1.0
 
 
 class SearchModels(AdvocateModels):
-    """Models that try three actions at every moment, with random values."""
+    """Models that try three actions in every state, and give them random values."""
 
     def __init__(self, seed: int, path: Callable[[], Path]) -> None:
         super().__init__()
@@ -152,12 +152,12 @@ class SearchModels(AdvocateModels):
 @pytest.mark.deep
 @settings(max_examples=5)
 @given(seed=st.integers(0, 10**4))
-def test_each_sample_is_tried_at_its_own_moment(sandbox: Sandbox, seed: int) -> None:
+def test_each_sample_is_tried_in_its_own_state(sandbox: Sandbox, seed: int) -> None:
     watched = traced_episode(ReplayedToy())
-    replies = SearchModels(seed, watched.path)
+    models = SearchModels(seed, watched.path)
     options = {"rounds": 1, "expansions": 8, "samples": 3}
     ending, playing = played(
-        sandbox, replies, "lats", options=options, environment=watched.environment, task=TASK,
+        sandbox, models, "lats", options=options, environment=watched.environment, task=TASK,
         journal=watched.journal, memory=TraceMemory(), actions=1_000,
     )  # fmt: skip
     assert ending.outcome is Outcome.FAILURE, ending.message
@@ -166,9 +166,9 @@ def test_each_sample_is_tried_at_its_own_moment(sandbox: Sandbox, seed: int) -> 
     for each in found:
         idea = each["code"].split("'")[1]
         paths[each["number"]] = (*paths[each["parent"]], idea)
-    assert replies.valued == [paths[each["number"]] for each in found], "the world"
-    assert [watched.trace[each["cell"]] for each in found] == [paths[each["parent"]] for each in found], "the names"
-    assert sum(each["actions"] for each in found) == len(playing.steps), "what was run again is counted again"
+    assert models.valued == [paths[each["number"]] for each in found], "the environment"
+    assert [watched.trace[each["cell"]] for each in found] == [paths[each["parent"]] for each in found], "the namespace"
+    assert sum(each["actions"] for each in found) == len(playing.steps), "actions that were repeated are counted again"
     visits = [each["visits"] for each in found if each["parent"] is None]
     assert sum(visits) == len(found) == 24
     standing = [str(action.args[0]) for action, _ in watched.environment.history]
@@ -178,11 +178,11 @@ def test_each_sample_is_tried_at_its_own_moment(sandbox: Sandbox, seed: int) -> 
 
 def test_equal_code_and_equal_actions_are_one_sample(sandbox: Sandbox) -> None:
     same_code, same_actions = code('agent.touch("wall")  # again'), code("agent.touch('wall')", "print(agent.table())")
-    replies = AdvocateModels(act=[touch("wall"), same_code, same_actions, code(SOLVE)], value=valued(4))
+    models = AdvocateModels(act=[touch("wall"), same_code, same_actions, code(SOLVE)], value=valued(4))
     journal = MemoryJournal()
-    ending, _ = played(sandbox, replies, "lats", journal=journal)
+    ending, _ = played(sandbox, models, "lats", journal=journal)
     assert ending.outcome is Outcome.DIRECT_SUCCESS
     second = recorded(journal, "branch")[1]
     assert (second["idea"], second["fate"]) == (2, "turned back")
     assert second["why"] == "It took the same actions as another sample."
-    assert replies.questions.count("value") == 1
+    assert models.questions.count("value") == 1

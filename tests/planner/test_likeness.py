@@ -1,4 +1,4 @@
-"""Lines that are no valid calls are matched with the goals that they mean, where a goal is one action."""
+"""Lines that are not valid calls are matched with the goals that they mean. Each goal here is one action."""
 
 from collections.abc import Sequence
 

@@ -9,11 +9,11 @@ WALL, DOOR = code("agent.touch('wall')"), code("agent.touch('door')")
 
 
 def test_plan_act_checks_after_each_step_what_is_complete(sandbox: Sandbox) -> None:
-    replies = AdvocateModels(act=[WALL, code(SOLVE)], subtask_done=[NO, YES])
+    models = AdvocateModels(act=[WALL, code(SOLVE)], subtask_done=[NO, YES])
     journal = MemoryJournal()
-    ending, _ = played(sandbox, replies, "plan-act", journal=journal)
+    ending, _ = played(sandbox, models, "plan-act", journal=journal)
     assert ending.outcome is Outcome.DIRECT_SUCCESS
-    assert replies.questions == [
+    assert models.questions == [
         *["plan", "task_done", "subtask_done", "act", "align"],
         *["task_done", "subtask_done", "act"],
     ]
@@ -21,37 +21,37 @@ def test_plan_act_checks_after_each_step_what_is_complete(sandbox: Sandbox) -> N
 
 
 def test_a_failed_alignment_ends_the_round_and_nothing_is_undone(sandbox: Sandbox) -> None:
-    replies = AdvocateModels(
+    models = AdvocateModels(
         plan=["1. look", "It was the wrong wall.\n1. look elsewhere"],
         act=[WALL, DOOR, code(SOLVE)],
         align=[aligned("Felt the wall."), aligned("Felt the door.", verdict="NO")],
     )
     journal = MemoryJournal()
-    ending, playing = played(sandbox, replies, "plan-act", journal=journal)
+    ending, playing = played(sandbox, models, "plan-act", journal=journal)
     assert ending.outcome is Outcome.DIRECT_SUCCESS
     assert not any(step.undone for step in playing.steps)
     assert not recorded(journal, "rewind")
     assert branches(journal) == [("agent.touch('wall')", "kept"), ("agent.touch('door')", "turned back")]
     assert [each["why"] for each in recorded(journal, "plan")] == ["", "It was the wrong wall."]
-    assert "- Felt the wall.\n- Felt the door." in replies.prompts("plan")[1]
+    assert "- Felt the wall.\n- Felt the door." in models.prompts("plan")[1]
 
 
 def test_without_reflection_no_round_knows_the_others(sandbox: Sandbox) -> None:
-    replies = AdvocateModels(
+    models = AdvocateModels(
         act=[code("note_down('cold')\nagent.touch('wall')"), DOOR, code(SOLVE)], align=aligned(verdict="NO")
     )
     journal = MemoryJournal()
-    ending, _ = played(sandbox, replies, "plan-act", options={"reflects": False}, journal=journal)
+    ending, _ = played(sandbox, models, "plan-act", options={"reflects": False}, journal=journal)
     assert ending.outcome is Outcome.DIRECT_SUCCESS
-    assert len(set(replies.prompts("plan"))) == len(set(replies.prompts("act"))) == 1
-    assert [sampling.sample for _, name, _, sampling in replies.asked if name == "plan"] == [0, 1, 2]
+    assert len(set(models.prompts("plan"))) == len(set(models.prompts("act"))) == 1
+    assert [sampling.sample for _, name, _, sampling in models.asked if name == "plan"] == [0, 1, 2]
     assert [each["revision"] for each in recorded(journal, "plan")] == [False, True, True]
 
 
 def test_devils_advocate_without_remedies_asks_the_same(sandbox: Sandbox) -> None:
     requests = []
     for method, options in (("plan-act", {}), ("devils-advocate", {"remedies": 0})):
-        replies = AdvocateModels(act=[WALL, DOOR, code(SOLVE)], align=[aligned(), aligned(verdict="NO")])
-        played(sandbox, replies, method, options=options)
-        requests.append(replies.asked)
+        models = AdvocateModels(act=[WALL, DOOR, code(SOLVE)], align=[aligned(), aligned(verdict="NO")])
+        played(sandbox, models, method, options=options)
+        requests.append(models.asked)
     assert requests[0] == requests[1]

@@ -90,14 +90,14 @@ def test_segments_may_come_in_any_order_and_twice() -> None:
     assert (thought.plan, thought.rules, thought.understanding, thought.mistakes) == ("one\ntwo", "rule_1", "late", "")
 
 
-def test_only_the_rules_segment_names_rules() -> None:
+def test_rule_ids_are_read_from_the_rules_segment_only() -> None:
     assert read_thought("### Understanding\nrule_1 says so.\n### Plan\nfollow rule_2").rule_ids == ()
     assert read_thought("Rules: rule_4, RULE_5, rule_x, myrule_6, **rule_7**, rule_٣").rule_ids == (
         "rule_4", "rule_5", "rule_7",
     )  # fmt: skip
 
 
-def test_a_reply_of_code_alone_has_no_thought() -> None:
+def test_a_reply_that_consists_of_code_has_no_thought() -> None:
     for text in (CODE, "agent.open('box_1')"):
         plan = as_plan(text)
         assert (plan.code, plan.thought.text, plan.thought.rule_ids) == ("agent.open('box_1')", "", ())

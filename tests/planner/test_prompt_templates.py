@@ -119,7 +119,7 @@ WITH_TEXT = {
     "rules": {"generalise", "known", "formulate"},
 }
 OVERRIDDEN = {"planner/automanual/system_code.j2": {"cooperation"}}
-"""Maps a template to variables that are used only in a block of its parent, which it replaces."""
+"""Maps a template to variables that are used only in a block of its parent that the template overrides."""
 OTHER_MEANINGS: Mapping[tuple[str, str], tuple[Any, ...]] = {
     ("manuals/formulator.j2", "types"): (["fetch", "fetch_two"], []),
     ("rules/calls.j2", "rules"): ("The rules.", "Other rules."),

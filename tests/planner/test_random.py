@@ -40,7 +40,7 @@ def test_the_seed_decides_the_actions(sandbox: Sandbox, environment: str, task: 
 
 
 def test_all_actions_are_drawn_where_arguments_have_few_values() -> None:
-    """Actions without an effect are drawn too, as in the row Random of the paper's table 1."""
+    """Actions that have no effect are drawn too, as for the row "Random" in table 1 of the paper."""
     environment = load_environment("crafter")()
     environment.reset(environment.select(Selection(ids=("survive/0",)))[0])
     assert len(possible_choices(environment)) == len(set(possible_choices(environment))) == 17
@@ -61,7 +61,7 @@ def test_an_argument_has_the_values_of_its_type_or_its_default() -> None:
     assert possible_choices(environment) == [Action("wait", (True, 2)), Action("wait", (False, 2))]
 
 
-def test_random_explains_where_it_cannot_play(sandbox: Sandbox) -> None:
+def test_the_random_method_explains_why_it_cannot_play_an_environment(sandbox: Sandbox) -> None:
     ending, episode = play_random(sandbox, "toy", "fetch/0")
     assert (ending.outcome, ending.cause, ending.actions) == (Outcome.FAILURE, "parse", 0)
     assert "random cannot play toy: it lists neither possible actions nor goals" in episode.cells[0].feedback.text

@@ -31,7 +31,7 @@ def test_a_digest_ignores_wording_names_and_new_empty_fields() -> None:
     assert same != digest_of(Record(scene="a desk", taken=3))
 
 
-def test_a_digest_ignores_the_place_in_the_run() -> None:
+def test_a_digest_does_not_depend_on_the_place_in_the_run() -> None:
     def step(scope: str, text: str) -> Step:
         return Step(scope=scope, cell=0, line=1, action=Action("open", ("box_1",)), observation=Observation(text))
 

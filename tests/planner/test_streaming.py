@@ -1,6 +1,6 @@
 """Plans run while the model is still writing them.
 
-They take the same steps however the reply is cut into pieces, and no more text is requested than is needed.
+They take the same steps however the reply is cut into pieces, and no more of the reply is requested than is needed.
 """
 
 import os
@@ -79,16 +79,16 @@ UNSOUND = [
     reply(SOLVE),
 ]
 OPTIONS: dict[str, Any] = {"options": {"replans": 9}}
-both_kinds = pytest.mark.parametrize("replies", [SOUND, UNSOUND], ids=["sound", "unsound"])
+sound_and_unsound = pytest.mark.parametrize("replies", [SOUND, UNSOUND], ids=["sound", "unsound"])
 
 
-def journal_of(sandbox: Sandbox, model: Model, **given: Any) -> MemoryJournal:
+def journal_of(sandbox: Sandbox, model: Model, **kwargs: Any) -> MemoryJournal:
     journal = MemoryJournal()
-    played(sandbox, model, journal, **OPTIONS, **given)
+    played(sandbox, model, journal, **OPTIONS, **kwargs)
     return journal
 
 
-@both_kinds
+@sound_and_unsound
 def test_the_journal_is_the_same_wherever_a_reply_is_cut(sandbox: Sandbox, replies: Sequence[str]) -> None:
     expected = untimed(journal_of(sandbox, PieceModel(replies)))
     assert sum(key[1] == "ask" for key, _ in expected) == len(replies)
@@ -197,17 +197,17 @@ REFUSED_PARTS = [
 
 
 @pytest.mark.parametrize("cut", [list, uncut])
-@pytest.mark.parametrize(("text", "ran_to", "fault"), REFUSED_PARTS)
+@pytest.mark.parametrize(("text", "last_line", "fault"), REFUSED_PARTS)
 def test_only_the_statements_before_a_faulty_one_run(
-    sandbox: Sandbox, text: str, ran_to: int, fault: str, cut: Cut
+    sandbox: Sandbox, text: str, last_line: int, fault: str, cut: Cut
 ) -> None:
     model = PieceModel([text, reply(SOLVE)], cut)
     assert played(sandbox, model, MemoryJournal()).outcome is Outcome.INDIRECT_SUCCESS
     prompt = model.prompts[1]
-    ran = f"The code ran up to line {ran_to}; the rest was not run." if ran_to else "The code was not run."
+    ran = f"The code ran up to line {last_line}; the rest was not run." if last_line else "The code was not run."
     assert f"{ran} Correct this first:" in prompt
     assert fault in prompt
-    assert ("1. agent.open('box_1') -> " in prompt, "2. agent" in prompt) == (ran_to > 0, False)
+    assert ("1. agent.open('box_1') -> " in prompt, "2. agent" in prompt) == (last_line > 0, False)
     assert ("Printed:\none" in prompt) == (text == reply(FAULTY))
 
 
@@ -246,7 +246,7 @@ def test_an_unusable_reply_is_asked_for_again_as_long_as_nothing_has_run(sandbox
     assert len([key for key in journal.events if key[1] == "cell"]) == 1
 
 
-@both_kinds
+@sound_and_unsound
 def test_an_episode_killed_after_any_event_ends_in_the_same_journal(sandbox: Sandbox, replies: Sequence[str]) -> None:
     expected = journal_of(sandbox, PieceModel(replies, list))
     kinds = [key[1] for key in expected.events]
@@ -273,7 +273,7 @@ def test_an_episode_cannot_be_resumed_if_the_model_replies_differently(sandbox: 
     with pytest.raises(JournalMismatch, match="another reply of the model"):
         played(sandbox, PieceModel([reply("print('something else')")], list), journal, **OPTIONS)
     recorded: Any = next(body for (_, kind, _), body in journal.events.items() if kind == "ask")
-    assert recorded["reply"]["text"].endswith("agent.open('box_3')\n"), "its cost is recorded, too"
+    assert recorded["reply"]["text"].endswith("agent.open('box_3')\n"), "its cost is recorded as well"
 
 
 class ReconnectingModel(PieceModel):
@@ -341,7 +341,7 @@ def test_the_seconds_of_a_reply_exclude_those_of_the_plan(sandbox: Sandbox) -> N
     assert recorded[0]["reply"]["seconds"] < 0.1
 
 
-def test_in_reading_order_a_question_comes_before_the_actions_of_its_reply(sandbox: Sandbox) -> None:
+def test_in_reading_order_a_request_precedes_the_actions_of_its_reply(sandbox: Sandbox) -> None:
     journal = journal_of(sandbox, PieceModel(SOUND, list))
     events = [SimpleNamespace(scope=scope, kind=kind, body=body) for (scope, kind, _), body in journal.events.items()]
     kinds = [event.kind for event in in_reading_order(events)]

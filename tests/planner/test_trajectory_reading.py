@@ -1,4 +1,4 @@
-"""A trajectory read from the events of an episode equals what happened in it, and is rendered as text for prompts."""
+"""A trajectory is read from the events of an episode, equals what happened, and is rendered as text for prompts."""
 
 from collections.abc import Sequence
 from contextlib import ExitStack
@@ -131,13 +131,13 @@ def test_paths_of_restarts_and_of_longer_numbers_belong_to_other_episodes(sandbo
 
 def test_an_episode_cut_off_anywhere_is_read_up_to_there(sandbox: Sandbox) -> None:
     events = events_of(sandbox)
-    whole = read_trajectory("task/3", events)
+    complete = read_trajectory("task/3", events)
     first = next(number for number, event in enumerate(events) if event.kind == "task")
     for cut in range(first + 1, len(events)):
         read = read_trajectory("task/3", events[:cut])
         assert read.ending.outcome is Outcome.NOT_RUN
-        assert read.rounds[0].steps == whole.rounds[0].steps[: len(read.rounds[0].steps)]
-        assert read.rounds[0].cells == whole.rounds[0].cells[: len(read.rounds[0].cells)]
+        assert read.rounds[0].steps == complete.rounds[0].steps[: len(read.rounds[0].steps)]
+        assert read.rounds[0].cells == complete.rounds[0].cells[: len(read.rounds[0].cells)]
         assert "The task was not done." in render_trajectory(read)
 
 

@@ -1,4 +1,4 @@
-"""The Consolidator always ends, sees the episodes that it asks for, and keeps the rules that solve tasks."""
+"""The Consolidator always ends, sees the episodes that it requests, and keeps the rules that solve tasks."""
 
 from collections.abc import Mapping, Sequence
 
@@ -48,6 +48,7 @@ def test_a_model_that_never_stops_is_stopped(sandbox: Sandbox) -> None:
 def test_a_model_whose_edits_are_always_refused_is_stopped(sandbox: Sandbox) -> None:
     book, changes, model = run_consolidator(sandbox, *[edits('delete_rule("rule_1")')] * 20)
     assert (book, changes, len(model.asked)) == (BOOK, (), 3)
+    assert "a Useful Helper Method rule must not be deleted, or merged into another" in model.prompt(1)
 
 
 def test_an_unusable_reply_ends_the_consolidation_and_keeps_earlier_changes(sandbox: Sandbox) -> None:
@@ -66,7 +67,7 @@ def test_a_block_may_edit_rules_and_request_episodes(sandbox: Sandbox) -> None:
     both = edits('update_rule("rule_0", log="looked at task/1")', 'get_trajectory(["task/1"])')
     book, changes, model = run_consolidator(sandbox, both, edits(DELETE, STOP))
     assert "The first\nepisode." in model.prompt(1)
-    assert "looked at task/1" in model.prompt(1), "the prompt has the rules as they are now"
+    assert "looked at task/1" in model.prompt(1), "the prompt has the current rules"
     assert len(changes) == 2
     assert book.ids == ("rule_0", "rule_1", "rule_2")
 

@@ -186,7 +186,7 @@ def test_keys_of_patterns_stay_and_keys_of_assignments_become_parameters() -> No
             "examples": tuple(each.model_copy(update={"constants": ()}) for each in only.examples),
         }
     )
-    assert procedure_code(earlier) is None, "an earlier version stored it without the key"
+    assert procedure_code(earlier) is None, "an earlier version stored the type without the keys"
 
 
 NAMED, UNNAMED = "where = 'PLACE'\nagent.put('WHAT', where)", "agent.put('WHAT', 'PLACE')"
@@ -213,7 +213,7 @@ NAMED, UNNAMED = "where = 'PLACE'\nagent.put('WHAT', where)", "agent.put('WHAT',
 def test_after_three_examples_only_named_values_are_parameters_if_they_never_varied(
     code: str, goal: str, place: str, pattern: str
 ) -> None:
-    """Nothing else in the plan may contain such a value, and all goals must use it as a noun."""
+    """Such a value must not occur elsewhere in the plan, and all goals must use it as a noun."""
     solved = [
         SolvedTask(what, goal.format(what, place), code.replace("WHAT", what).replace("PLACE", place))
         for what in THINGS[:3]
@@ -222,7 +222,7 @@ def test_after_three_examples_only_named_values_are_parameters_if_they_never_var
     assert [each.pattern for only in found_types(*solved) for each in only.wordings] == [pattern]
 
 
-def test_the_name_of_an_attribute_is_no_parameter() -> None:
+def test_the_name_of_an_attribute_is_not_a_parameter() -> None:
     code = "look = getattr(agent, 'examine') if hasattr(agent, 'examine') else agent.look\nlook('mug 1')"
     (only,) = found_types(SolvedTask("mug", "examine the mug 1.", code))
     assert [each.pattern for each in only.wordings] == ["examine {value}"]
@@ -286,12 +286,12 @@ def test_a_parameter_replaces_the_part_of_a_constant_that_goals_name(
         ("lower", ["mug"], None),
     ],
 )
-def test_a_value_is_read_in_its_form(form: str, written: JsonValue, value: JsonValue) -> None:
+def test_a_value_is_converted_to_the_form_of_its_parameter(form: str, written: JsonValue, value: JsonValue) -> None:
     parsed = parse_value(written, form)
     assert (parsed, type(parsed)) == (value, type(value))
 
 
-def test_values_are_found_in_goals() -> None:
+def test_values_are_found_in_goals_by_their_form() -> None:
     assert spans(0, "integer", "find zero mugs") == [(1, 2)]
     assert spans(2, "integer", "find 2 mugs") == [(1, 2)]
     assert spans(40.0, "number", "for 40.00 dollars") == [(1, 2)]

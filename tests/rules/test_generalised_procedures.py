@@ -179,9 +179,9 @@ def test_a_replay_from_the_journal_asks_no_model(sandbox: Sandbox) -> None:
     result = first.generalise(model)
     assert (len(model.asked), len(result.attempts)) == (3, 2)
     events = dict(first.journal.events)
-    again = Bench(sandbox, first.journal)
-    assert again.generalise(Replies([])) == result
-    assert again.journal.events == events
+    resumed = Bench(sandbox, first.journal)
+    assert resumed.generalise(Replies([])) == result
+    assert resumed.journal.events == events
 
 
 BAD = {

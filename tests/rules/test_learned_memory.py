@@ -153,8 +153,8 @@ def test_without_rules_and_libraries_nothing_is_shown() -> None:
 @pytest.mark.parametrize("name", ["types", "examples"])
 def test_a_manual_that_may_hold_what_is_left_out_is_not_shown(name: str) -> None:
     assert memory(MANUAL, {name}).recall(FETCH).text == memory(KNOWN, {name}).recall(FETCH).text
-    bare = tuple(rule.model_copy(update={"type": None, "example": ""}) for rule in KNOWN.rules)
-    assert MANUAL.manual in memory(MANUAL.model_copy(update={"rules": bare}), {name}).recall(FETCH).text
+    reduced = tuple(rule.model_copy(update={"type": None, "example": ""}) for rule in KNOWN.rules)
+    assert MANUAL.manual in memory(MANUAL.model_copy(update={"rules": reduced}), {name}).recall(FETCH).text
 
 
 def test_a_token_budget_limits_the_rules_that_are_shown() -> None:
@@ -246,7 +246,7 @@ def memory_for(knowledge: Knowledge = SHORT, rule_tokens: int | None = None) -> 
 def test_no_code_is_shown_twice() -> None:
     recall = memory_for().recall(FETCH)
     assert "def find_box" in recall.helpers
-    assert recall.text.count("def find_box") == 1, "the head of the helper, in its rule"
+    assert recall.text.count("def find_box") == 1, "only the first line of the helper, in its rule"
     assert "for number in range" not in recall.text
     assert "box = find_box(agent, 'pen')" in recall.text
     assert PROCESS.example not in recall.text, "the skill shows the code"
@@ -258,7 +258,7 @@ def test_code_that_cannot_be_read_is_shown_as_it_is(code: str) -> None:
     rules = (FETCH_PROCESS, CAN_FIND, CAN_FIND.model_copy(update={"id": "rule_3", "example": code}))
     skills = {"fetch": USES_BOTH.model_copy(update={"code": code})}
     text = memory_for(SHORT.model_copy(update={"rules": rules, "skills": skills})).recall(FETCH).text
-    assert text.count(code) == 1, "the skill; its process does not name rule_3"
+    assert text.count(code) == 1, "in the skill; its process does not name rule_3"
     every = memory_for(SHORT.model_copy(update={"rules": rules[1:], "skills": {}})).recall(FETCH).text
     assert code in every
 
@@ -280,4 +280,4 @@ def test_rules_for_a_task_keep_to_their_token_budget(tokens: int) -> None:
     more = [PROCESS.model_copy(update={"id": f"rule_{n}", "content": "word " * 40}) for n in range(20, 40)]
     recall = memory_for(SHORT.model_copy(update={"rules": (*SHORT.rules, *more)}), tokens).recall(FETCH)
     assert "To fetch a thing" in recall.text
-    assert estimate_tokens(recall.text.partition("# Code of")[0]) <= tokens + 60, "beside the heading"
+    assert estimate_tokens(recall.text.partition("# Code of")[0]) <= tokens + 60, "in addition to the heading"

@@ -95,7 +95,7 @@ def test_merged_wordings_keep_the_places_of_parameters() -> None:
         ("find me what to return, for less than 5 dollars", False),
     ],
 )
-def test_new_words_in_an_open_part_must_not_change_the_meaning(goal: str, matched: bool) -> None:
+def test_a_goal_is_not_matched_if_new_words_change_its_meaning(goal: str, matched: bool) -> None:
     goals = ("find me red shoes, for less than 40 dollars", "i need a tall lamp, for less than 9 dollars")
     back = SolvedTask("back", "return soap", "agent.give('soap')")
     types = found_types(*(SolvedTask(each, each, "buy(agent, task.goal)") for each in goals), back)
@@ -120,7 +120,7 @@ def test_new_words_in_an_open_part_must_not_change_the_meaning(goal: str, matche
         ("Refund 7% for ticket 3", {}),
     ],
 )
-def test_words_next_to_a_value_must_not_change_it(goal: str, params: dict[str, JsonValue]) -> None:
+def test_a_goal_is_not_matched_if_words_next_to_a_value_change_it(goal: str, params: dict[str, JsonValue]) -> None:
     close, refund = "agent.close(ticket={}, note={!r})", "agent.refund(ticket={}, amount={!r})"
     types = found_types(
         SolvedTask("1", "Close ticket 1 with 'fixed'", close.format(1, "fixed")),

@@ -9,7 +9,7 @@ from planbook.rules import Blame, Rule, RuleBook, RuleType
 from planbook.rules.book import DeleteRule, Edit, UpdateRule, WriteRule
 from planbook.rules.cases import BUILDER, BUILDER_WITHOUT_CASES, CONSOLIDATOR, Case, Permissions, case_of, read_blame
 from planbook.rules.draft import BatchRefused
-from tests.rules.example_book import BOOK, changed
+from tests.rules.example_book import changed
 
 PHENOMENON, MECHANISM, HELPER, PROCESS, CORRECTED, UNRESOLVED = RuleType
 IDS = {type: f"rule_{number}" for number, type in enumerate(RuleType)}
@@ -48,7 +48,7 @@ def test_only_after_a_failure_of_the_rules_success_processes_may_not_be_updated(
     assert all(allowed(BUILDER[case], UpdateRule(id=id, log="seen in task/1")) for id in ONE_OF_EACH.ids)
 
 
-def test_the_type_that_a_rule_has_is_no_change_of_type() -> None:
+def test_an_update_that_repeats_the_type_of_a_rule_does_not_change_it() -> None:
     update = UpdateRule(id=IDS[PROCESS], type="success process", example="x = 1")
     assert all(allowed(permissions, update) for permissions in (BUILDER[Case.FAILURE_IMPERFECT_AGENT], CONSOLIDATOR))
 
@@ -71,14 +71,6 @@ def test_the_consolidator_writes_no_rules_and_keeps_successes() -> None:
     assert {type for type in RuleType if allowed(CONSOLIDATOR, DeleteRule(id=IDS[type]))} == set(RuleType) - kept
     for old, new in permutations(RuleType, 2):
         assert allowed(CONSOLIDATOR, UpdateRule(id=IDS[old], type=new)) is (old not in kept and new not in kept)
-
-
-def test_the_consolidator_merges_rules_but_deletes_no_helper_method() -> None:
-    merged = UpdateRule(id="rule_2", content="To put a thing, find it with rule_1; never take from box_9.")
-    book = changed(BOOK, merged, DeleteRule(id="rule_3"), permissions=CONSOLIDATOR)
-    assert book.ids == ("rule_0", "rule_1", "rule_2")
-    with pytest.raises(BatchRefused, match="a Useful Helper Method rule must not be deleted, or merged into another"):
-        changed(BOOK, merged, DeleteRule(id="rule_1"), permissions=CONSOLIDATOR)
 
 
 def test_the_case_follows_from_outcome_and_verdict() -> None:

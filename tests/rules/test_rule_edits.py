@@ -195,10 +195,10 @@ def test_a_rule_that_is_still_cited_is_not_deleted() -> None:
         "no longer named (content, example, builds_on), or keep rule_1"
     ]
     assert len(refusal(DeleteRule(id="rule_1"), permissions=CONSOLIDATOR)) == 1
-    half = UpdateRule(id="rule_2", content="To put a thing on the table, search for it.")
-    assert "rule_2 would still name rule_1" in refusal(half, DeleteRule(id="rule_1"))[0]
-    whole = half.model_copy(update={"builds_on": ("rule_0",)})
-    for edits in ((whole, DeleteRule(id="rule_1")), (DeleteRule(id="rule_1"), whole)):
+    reworded = UpdateRule(id="rule_2", content="To put a thing on the table, search for it.")
+    assert "rule_2 would still name rule_1" in refusal(reworded, DeleteRule(id="rule_1"))[0]
+    complete = reworded.model_copy(update={"builds_on": ("rule_0",)})
+    for edits in ((complete, DeleteRule(id="rule_1")), (DeleteRule(id="rule_1"), complete)):
         assert changed(BOOK, *edits).ids == ("rule_0", "rule_2", "rule_3")
 
 
@@ -245,17 +245,17 @@ def test_an_unknown_or_double_type_is_refused() -> None:
 
 
 def test_attributes_that_the_form_lacks_are_refused() -> None:
-    bare = USER.restricted_to(RuleForm(types=False, examples=False, logs=False))
-    faults = refusal(WriteRule(content="x", type="Corrected Error", example="y", log="z"), permissions=bare)
+    minimal = USER.restricted_to(RuleForm(types=False, examples=False, logs=False))
+    faults = refusal(WriteRule(content="x", type="Corrected Error", example="y", log="z"), permissions=minimal)
     assert [fault.split("here: ")[1] for fault in faults] == ["leave type out", "leave example out", "leave log out"]
-    assert changed(BOOK, WriteRule(content="Typeless."), permissions=bare).rule("rule_4").type is None
-    without = USER.restricted_to(RuleForm(helper_methods=False))
-    (fault,) = refusal(note("A helper.", RuleType.USEFUL_HELPER_METHOD), permissions=without)
+    assert changed(BOOK, WriteRule(content="Typeless."), permissions=minimal).rule("rule_4").type is None
+    no_helpers = USER.restricted_to(RuleForm(helper_methods=False))
+    (fault,) = refusal(note("A helper.", RuleType.USEFUL_HELPER_METHOD), permissions=no_helpers)
     assert "no type 'Useful Helper Method'" in fault
     assert "Useful Helper Method" not in fault.split("the types are")[1]
 
 
-def test_rules_are_fitted_to_a_form() -> None:
+def test_rules_are_reduced_to_the_attributes_of_a_form() -> None:
     reduced = RuleForm(types=False, logs=False, helper_methods=False).reduced(BOOK.active)
     assert [rule.id for rule in reduced] == ["rule_0", "rule_2", "rule_3"]
     assert reduced[1] == SUCCESS.model_copy(update={"type": None, "log": (), "builds_on": ()})

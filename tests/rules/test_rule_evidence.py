@@ -21,8 +21,8 @@ def test_an_episode_counts_once_for_each_rule_that_it_cites() -> None:
 
 
 def test_the_later_of_two_records_of_an_episode_counts() -> None:
-    again = CITATIONS[1].model_copy(update={"solved": True, "blamed_agent": frozenset()})
-    assert count_evidence((*CITATIONS, again))["rule_2"] == Evidence(cited=3, unblamed=3, solved=3)
+    corrected = CITATIONS[1].model_copy(update={"solved": True, "blamed_agent": frozenset()})
+    assert count_evidence((*CITATIONS, corrected))["rule_2"] == Evidence(cited=3, unblamed=3, solved=3)
 
 
 def test_the_table_has_a_row_for_every_rule() -> None:

@@ -52,7 +52,7 @@ find("key")
 
 
 def run_with_helpers(sandbox: Sandbox, code: str, then: str = "x = 1") -> tuple[list[str], str]:
-    """Define the helpers and run a piece of code. Return the actions that it took, and what it printed."""
+    """Define the helpers and run a piece of code. Return the actions that the code took, and its output."""
     episode = Episode(TASK, Toy(), sandbox, MemoryJournal(), settings=EpisodeSettings(actions=20))
     episode.begin()
     with episode.frame("helped", helpers=code):
@@ -63,7 +63,7 @@ def run_with_helpers(sandbox: Sandbox, code: str, then: str = "x = 1") -> tuple[
     return [str(step.action) for step in episode.steps], feedback.output
 
 
-def test_a_helper_comes_with_everything_it_needs(sandbox: Sandbox) -> None:
+def test_a_helper_is_copied_with_everything_that_it_needs(sandbox: Sandbox) -> None:
     helpers = helper_code([SEARCH], Toy)
     assert bound_names(helpers) == {"re", "NAMES", "SEEN", "Place", "Lost", "find", "look"}
     assert "# Open one box after the other." in helpers

@@ -1,4 +1,4 @@
-"""The history of a rule book: changes are undone, states are compared, and its log has a line for each entry."""
+"""The history of a rule book: undoing changes, comparing states, and a log with one line for each entry."""
 
 import pytest
 from pydantic import TypeAdapter
@@ -33,7 +33,7 @@ def test_undo_reverts_a_change_and_all_later_ones(history: History) -> None:
     assert undone.entries[:3] == history.entries
     assert undone.book.active == states(BOOK, history.entries[:1])[-1].active
     assert undone.undo(1).book.active == BOOK.active
-    assert history.undo(1).undo(4).book == history.book, "an undo can be undone"
+    assert history.undo(1).undo(4).book == history.book, "an undo can itself be undone"
     again = with_change(history.undo(1), note("Another finding."))
     assert again.book.ids == ("rule_0", "rule_1", "rule_2", "rule_3", "rule_5"), "ids are not reused"
 

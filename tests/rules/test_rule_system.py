@@ -127,11 +127,6 @@ def test_code_that_does_nothing_is_not_run(sandbox: Sandbox, code: str) -> None:
     assert "The code was not run" in refused(sandbox, code)
 
 
-def test_a_forbidden_function_is_unknown(sandbox: Sandbox) -> None:
-    message = refused(sandbox, "rule_system.delete_rule('rule_0')", BUILDER[Case.DIRECT_SUCCESS])
-    assert "rule_system has no action or attribute delete_rule" in message
-
-
 def test_requested_episodes_are_shown_whether_printed_or_not(sandbox: Sandbox) -> None:
     silent = edited(sandbox, "rule_system.get_trajectory(['task/1', 'task/2'])", CONSOLIDATOR)
     assert silent.message == "\n".join(EPISODES.values())

@@ -10,7 +10,7 @@ finish, or of the last cell:
     gives JSON          the cell is harmless, and its last expression has this value
 
 ``(plain Python too)`` after the outcome means that the attack fails even without any layer, because of Python or the
-host. The attacks outside of the subfolders are directed at their own worker, which they may damage. They have no
+host. The attacks outside the subfolders are directed at their own worker, which they may damage. They have no
 outcome, but must have no effect on the host. The ``escapes`` among them get around the language layer and define a
 variable ``modules``; ``deeds`` are what a plan does after such an escape.
 """

@@ -15,7 +15,7 @@ def sandbox() -> Iterator[Sandbox]:
 
 @pytest.fixture(scope="session")
 def unguarded() -> Iterator[Sandbox]:
-    """A sandbox without the language layer: plans are plain Python, confined only by the kernel and the protocol."""
+    """A sandbox without the language layer: plans are plain Python, which only the kernel and the protocol confine."""
     with Sandbox(language_layer=False) as opened:
         yield opened
 

@@ -1,4 +1,4 @@
-"""Functions that tests offer to plans: actions in a household and on a web page, and those of a small world."""
+"""Functions that tests offer to plans: actions in a household, on a web page and in a small world."""
 
 from collections.abc import Callable
 from typing import Any, Literal

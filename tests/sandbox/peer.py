@@ -62,16 +62,16 @@ def session(script: Script, functions: Mapping[str, Callable[..., object]], limi
     processes: list[subprocess.Popen[bytes]] = []
     threads: list[threading.Thread] = []
 
-    def play(there: socket.socket) -> None:
-        with there, suppress(OSError):  # the host hangs up
-            script(Peer(there))
+    def play(worker_end: socket.socket) -> None:
+        with worker_end, suppress(OSError):  # the host hangs up
+            script(Peer(worker_end))
 
     def open_worker() -> WorkerProcess:
-        here, there = socket.socketpair()
+        host_end, worker_end = socket.socketpair()
         processes.append(subprocess.Popen(["sleep", "60"]))
-        threads.append(threading.Thread(target=play, args=(there,)))
+        threads.append(threading.Thread(target=play, args=(worker_end,)))
         threads[-1].start()
-        return WorkerProcess(here, os.pidfd_open(processes[-1].pid), processes[-1].pid)
+        return WorkerProcess(host_end, os.pidfd_open(processes[-1].pid), processes[-1].pid)
 
     with Session(open_worker, Answers(function_specs(functions), None), limits) as opened:
         yield opened
@@ -125,7 +125,7 @@ def then_close(data: bytes) -> Script:
 
 
 def drip(peer: Peer) -> None:
-    """Send a frame byte by byte, which takes seconds although the host never has to wait for the next byte."""
+    """Send a frame byte by byte. This takes seconds, although the host never waits long for the next byte."""
     peer.hear()
     for byte in pack(b" " * MAX_FROM_WORKER, MAX_FROM_WORKER):
         peer.raw(bytes([byte]))

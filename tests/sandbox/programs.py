@@ -41,10 +41,10 @@ def _line(line: str, random: Random, depth: int, grammar: Mapping[str, list[str]
     """Return the line with its symbols expanded, with the same indentation."""
     indent = line[: len(line) - len(line.lstrip())]
 
-    def become(found: re.Match[str]) -> str:
+    def expanded(found: re.Match[str]) -> str:
         return expand(found[1], random, depth + 1, grammar).replace("\n", "\n" + indent)
 
-    return SYMBOL.sub(become, line)
+    return SYMBOL.sub(expanded, line)
 
 
 def _guarded(statement: str) -> str:

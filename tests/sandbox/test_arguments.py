@@ -1,4 +1,4 @@
-"""No argument that a function's annotations exclude reaches it, for all kinds of parameters, annotations and values.
+"""A function never receives an argument that its annotations exclude, whatever the parameter, annotation or value.
 
 A host function receives only values of limited size and of exactly the annotated built-in type. This holds for calls
 of plans with the policy, for calls of plain Python, and for messages that a worker has written by hand.

@@ -1,4 +1,6 @@
-"""Attacks on the host, the machine, the limits and the arguments of calls. None has an effect with either layer off.
+"""Attacks on the host, the machine, the limits and the arguments of calls.
+
+None has an effect, even if one of the two layers is off.
 
 An outside examiner found the attacks called ``escapes``. They may succeed inside their own worker.
 """
@@ -41,7 +43,7 @@ def test_no_attack_has_an_effect_on_the_host(box: str, request: pytest.FixtureRe
     assert dict(os.environ) == environment
 
 
-def test_odd_arguments_reach_no_action(sandbox: Sandbox) -> None:
+def test_invalid_arguments_reach_no_action(sandbox: Sandbox) -> None:
     def look(attack: Attack) -> Iterator[tuple[str, object]]:
         host = Host()
         with host.open_in(sandbox) as session:
@@ -74,7 +76,7 @@ def machine() -> Iterator[Machine]:
 
 
 def deeds_after(escape: Attack, machine: Machine, sandbox: Sandbox) -> Iterator[tuple[Attack, str, set[str]]]:
-    """If an escape succeeds, do every deed after it. Yield each with its outcome and its effects on the machine."""
+    """If an escape succeeds, try every deed after it. Yield each with its outcome and its effects on the machine."""
     for deed in DEEDS if outcome_of(machine.run(escape, sandbox)[0]) == OUT else ():
         both = replace(deed, name=f"{escape.name}; {deed.name}", cells=(*escape.cells, *deed.cells))
         result, effects = machine.run(both, sandbox)

@@ -101,9 +101,9 @@ def test_code_is_read_quickly(kind: str) -> None:
     bounded(lambda: READERS[reader](f"{code[:99_990]}\n#{next(numbers)}"))
 
 
-def bounded(do: Callable[[], object]) -> None:
-    assert seconds_of(do) < SECONDS or seconds_of(do) < SECONDS, "it was too slow twice"
-    assert megabytes_of(do) < MEGABYTES
+def bounded(operation: Callable[[], object]) -> None:
+    assert seconds_of(operation) < SECONDS or seconds_of(operation) < SECONDS, "it was too slow twice"
+    assert megabytes_of(operation) < MEGABYTES
 
 
 @pytest.mark.parametrize("kind", REPLIES)

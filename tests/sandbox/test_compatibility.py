@@ -62,7 +62,7 @@ def test_type_parameters_are_the_same_as_in_plain_python() -> None:
     assert run_in_sandbox(TYPE_PARAMETERS) == run_plain(TYPE_PARAMETERS)
 
 
-def test_only_few_differences_have_to_be_documented() -> None:
+def test_only_a_few_differences_are_documented() -> None:
     page = Path(sandbox.__file__).with_name("DIFFERENCES.md").read_text(encoding="utf-8")
     assert sum(line.startswith("| ") for line in page.splitlines()) <= 16
 

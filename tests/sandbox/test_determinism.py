@@ -1,4 +1,4 @@
-"""Plans see the same time, random numbers and addresses in every worker, whatever the machine.
+"""Plans see the same time, random numbers and addresses in every worker, on any machine.
 
 A zygote is the process that a sandbox's workers are forked from, so every test compares two of them.
 """
@@ -80,29 +80,31 @@ def check_same(zygotes: tuple[Sandbox, Sandbox], *cells: str) -> None:
     assert found[0] == found[1] == found[2]
 
 
-@pytest.mark.parametrize("way", [*CLOCKS, *RANDOM, *PROCESS])
-def test_time_and_random_numbers_are_the_same_in_every_zygote(zygotes: tuple[Sandbox, Sandbox], way: str) -> None:
-    check_same(zygotes, PRELUDE, f"({way}, {way})")
+@pytest.mark.parametrize("expression", [*CLOCKS, *RANDOM, *PROCESS])
+def test_time_and_random_numbers_are_the_same_in_every_zygote(
+    zygotes: tuple[Sandbox, Sandbox], expression: str
+) -> None:
+    check_same(zygotes, PRELUDE, f"({expression}, {expression})")
 
 
-@pytest.mark.parametrize("way", ADDRESSES)
-def test_addresses_are_the_same_in_every_zygote(zygotes: tuple[Sandbox, Sandbox], way: str) -> None:
+@pytest.mark.parametrize("expression", ADDRESSES)
+def test_addresses_are_the_same_in_every_zygote(zygotes: tuple[Sandbox, Sandbox], expression: str) -> None:
     personality = ctypes.CDLL(None).personality
     before = personality(READ_PERSONALITY)
     if personality(before | FIXED_ADDRESSES) < 0:
         pytest.skip("the kernel grants no fixed addresses here")
     personality(before)
-    check_same(zygotes, PRELUDE, way)
+    check_same(zygotes, PRELUDE, expression)
 
 
 @pytest.mark.parametrize("module", sorted(MODULES))
-def test_every_function_of_a_module_gives_the_same(zygotes: tuple[Sandbox, Sandbox], module: str) -> None:
+def test_every_function_of_a_module_returns_the_same(zygotes: tuple[Sandbox, Sandbox], module: str) -> None:
     check_same(zygotes, SWEEP.replace("MODULE", module))
 
 
 def test_no_clock_shows_the_time_of_the_machine(session: Session) -> None:
     session.run(PRELUDE)
-    shown = json.dumps([session.run(way).value for way in CLOCKS])
+    shown = json.dumps([session.run(expression).value for expression in CLOCKS])
     seconds = session.run("time.time()").value
     assert session.run("[uuid.getnode(), logging.makeLogRecord({}).process]").value == [NODE, 1]
     assert session.run("logging.LogRecord('n', 20, 'p', 1, 'm', (), None).thread").value == 1

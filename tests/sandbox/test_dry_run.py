@@ -96,4 +96,4 @@ def test_no_fault_is_contradicted_by_the_environment() -> None:
         run = dry_run_of(Toy, Toy.preconditions(task), plan)
         assert not wrong_reports(plan, run, run_for_real(Toy(), task, plan)), number
         faults += len(run.faults)
-    assert faults > PLANS, "the dry runs found too few faults to be a test"
+    assert faults > PLANS, "the dry runs found too few faults for a meaningful test"

@@ -37,7 +37,7 @@ HELPERS = "from contextlib import suppress"
 TASK = {"goal": "ok1", "items": ["ok2"]}
 
 Chain = tuple[tuple[int, int], ...]
-"""The lines and columns of the calls that led to an action in the plan, and last those of the action."""
+"""The lines and columns of the calls in the plan that led to an action, and last those of the action itself."""
 
 
 @dataclass(frozen=True)
@@ -65,7 +65,7 @@ class Lamp:
         return self, Impossible(path, "wrong") if wrong else None
 
     def merged_with(self, other: "Lamp") -> "Lamp":
-        """Return a state in which everything is possible that is possible in one of the two."""
+        """Return a state in which everything that is possible in either state is possible."""
         return Lamp(self.at | other.at, self.lit | other.lit)
 
     def after_unknown_actions(self) -> "Lamp":

@@ -1,6 +1,6 @@
 """A growing cell is a piece of code that is run in parts while a model is still writing it.
 
-It has the same result and the same limits as if it were run in one go, and it is repeated in one go.
+It has the same result and the same limits as if it were run as a whole. When it is repeated, it is run as a whole.
 """
 
 import time

@@ -186,7 +186,7 @@ def test_a_worker_has_its_channel_and_nothing_else_open() -> None:
     loose = Sandbox(language_layer=False, disabled_mechanisms=ALL_MECHANISMS, unsafe_no_sandbox=True)
     with loose, loose.session({}) as session:
         opened = session.run("import os\nos.listdir('/proc/self/fd')").value
-    assert opened == ["0", "1", "2", "3", "4"], "4 is the listing itself"
+    assert opened == ["0", "1", "2", "3", "4"], "descriptor 4 is the open listing itself"
 
 
 def test_no_answer_is_lost_when_the_stack_of_a_plan_is_used_up(sandbox: Sandbox) -> None:

@@ -1,4 +1,4 @@
-"""The host withstands workers that send anything at any time. Sockets and processes are real, messages scripted."""
+"""The host withstands workers that send anything at any time. Only the messages are scripted."""
 
 import resource
 import time
@@ -197,7 +197,7 @@ def test_faults_quote_little_of_what_a_worker_said() -> None:
     assert len(limit_fault("protocol", Limits(), "x" * 1_000_000).message) < 500
 
 
-def test_a_limit_beyond_what_the_kernel_accepts_is_no_limit(sandbox: Sandbox) -> None:
+def test_a_limit_larger_than_the_kernel_accepts_means_no_limit(sandbox: Sandbox) -> None:
     with sandbox.session({}, limits=Limits(cpu_seconds=3e9)) as session:
         assert session.run("1 + 1").value == 2
 

@@ -226,7 +226,8 @@ def test_no_call_is_repeated_when_a_worker_is_killed_while_it_is_rebuilt(sandbox
 def kills_on_wait(opened: list[Session], killed: list[int], kills: int) -> Callable[[], None]:
     """Return a function for ``on_wait`` that kills the first workers of a session, ``kills`` in all.
 
-    On a busy machine the host may call it again before it sees that the worker is dead, or while there is none.
+    On a busy machine the host may call this function again before it sees that the worker is dead, or while there is
+    no worker.
     """
 
     def kill() -> None:
@@ -267,7 +268,7 @@ def test_a_plan_that_ends_its_workers_is_at_fault_even_if_others_were_killed(ung
 
 
 @pytest.mark.parametrize("wait", [False, True])
-def test_a_killed_zygote_is_no_fault_of_the_plan(wait: bool) -> None:
+def test_a_killed_zygote_is_not_the_fault_of_the_plan(wait: bool) -> None:
     """A zygote is the process that workers are forked from. Every session continues with workers of a new one."""
     with Sandbox() as own:
 
@@ -285,7 +286,7 @@ def test_a_killed_zygote_is_no_fault_of_the_plan(wait: bool) -> None:
 
 
 @pytest.mark.deep
-def test_zygotes_killed_while_a_plan_computes_are_no_fault_of_the_plan() -> None:
+def test_zygotes_killed_while_a_plan_computes_are_not_the_fault_of_the_plan() -> None:
     """If the parent of a process is gone, the kernel may not report how the process ended."""
     with Sandbox() as own, own.session({}, limits=Limits(wall_seconds=60)) as session:
 

@@ -97,7 +97,7 @@ USERS = {"as it is": [], "ordinary": ["setpriv", *ORDINARY.split()]}
 def launch(user: Sequence[str], host: Host, folder: Path, *command: str) -> "subprocess.CompletedProcess[str]":
     """Run Python as a user on a simulated host."""
     if user and (os.getuid() != 0 or shutil.which("setpriv") is None):
-        pytest.skip("needs root and setpriv (util-linux); all tests run as an ordinary user already, otherwise")
+        pytest.skip("needs root and setpriv (util-linux); without root, all tests already run as an ordinary user")
     python = [*user, sys.executable, "-B", "-c", LAUNCHER, json.dumps(dict(host.denied)), *command]
     environment = os.environ | {"PYTHONPATH": str(ROOT)}
     return subprocess.run(python, cwd=folder, env=environment, capture_output=True, text=True, timeout=100)

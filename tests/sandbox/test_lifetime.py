@@ -21,7 +21,7 @@ from tests.sandbox.host_functions import echo
 
 
 class EpisodeOver(BaseException):
-    """A host function raises it to end all plans."""
+    """Raised by a host function to end all plans."""
 
 
 def over() -> None:
@@ -230,9 +230,10 @@ session.run("ready()\\nwhile True:\\n    pass")
 
 
 @pytest.mark.parametrize(
-    "how", [signal.SIGKILL, *(pytest.param(how, marks=pytest.mark.deep) for how in (signal.SIGINT, signal.SIGTERM))]
+    "ending_signal",
+    [signal.SIGKILL, *(pytest.param(s, marks=pytest.mark.deep) for s in (signal.SIGINT, signal.SIGTERM))],
 )
-def test_no_process_outlives_the_host(how: signal.Signals) -> None:
+def test_no_process_outlives_the_host(ending_signal: signal.Signals) -> None:
     host = subprocess.Popen(
         [sys.executable, "-c", HOST], cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
     )
@@ -242,7 +243,7 @@ def test_no_process_outlives_the_host(how: signal.Signals) -> None:
         assert len(pids) == 2
         family = {*pids, *children(pids[0])}
         assert all(map(alive, family))
-        host.send_signal(how)
+        host.send_signal(ending_signal)
         host.wait()
         wait_until(lambda: not any(map(alive, family)))
 

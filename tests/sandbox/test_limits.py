@@ -170,7 +170,7 @@ def test_a_plan_that_takes_over_the_channel_gains_nothing(unguarded: Sandbox, co
 
 
 def test_a_plan_that_says_it_has_ended_gets_no_processor_time_until_the_next_cell(unguarded: Sandbox) -> None:
-    """The plan computes on after its "end" message, but the host stops its process until the next cell."""
+    """The plan continues to compute after its "end" message, but the host stops its process until the next cell."""
     code = f'{CHANNEL}send(pack(b\'["end","done",[]]\', 99))\nwhile True:\n    pass'
     with unguarded.session({}, limits=Limits(wall_seconds=1, cpu_seconds=1)) as session:
         assert session.run(code).value == "done"

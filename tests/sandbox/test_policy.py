@@ -1,4 +1,4 @@
-"""The policy that code must meet before it runs: what it refuses, with which message, and that it never raises."""
+"""The policy that code must satisfy before it runs: what it refuses, with which message, and that it never raises."""
 
 import ast
 import gc
@@ -166,7 +166,7 @@ def test_no_repetition_makes_the_policy_raise(piece: str, times: int) -> None:
 
 @settings(max_examples=200, deadline=None)
 @given(st.text(alphabet="_abcｇlobsﬁ", min_size=1, max_size=8))
-def test_unicode_spellings_of_a_name_are_refused_alike(name: str) -> None:
+def test_every_unicode_spelling_of_a_name_is_refused(name: str) -> None:
     assume(name.isidentifier() and not keyword.iskeyword(name))
     seen = ast.parse(f"x.{name}", mode="eval").body
     assert isinstance(seen, ast.Attribute)

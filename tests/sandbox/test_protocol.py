@@ -16,9 +16,9 @@ CAP = 2_000
 
 
 def ends() -> tuple[socket.socket, socket.socket]:
-    here, there = socket.socketpair()
-    here.setblocking(False)
-    return here, there
+    host_end, worker_end = socket.socketpair()
+    host_end.setblocking(False)
+    return host_end, worker_end
 
 
 def cut(stream: bytes, at: list[int]) -> list[bytes]:
@@ -36,58 +36,58 @@ def patient() -> None:
 
 @given(st.lists(st.binary(max_size=300), min_size=1, max_size=6), st.lists(st.integers(0, 2_000), max_size=12))
 def test_frames_arrive_whole_when_the_stream_is_cut_anywhere(payloads: list[bytes], at: list[int]) -> None:
-    here, there = ends()
-    with here, there:
+    host_end, worker_end = ends()
+    with host_end, worker_end:
         parts = iter(cut(b"".join(pack(payload, CAP) for payload in payloads), at))
-        channel = Channel(here, send_cap=CAP, receive_cap=CAP)
-        assert [channel.receive(lambda: there.sendall(next(parts))) for _ in payloads] == payloads
+        channel = Channel(host_end, send_cap=CAP, receive_cap=CAP)
+        assert [channel.receive(lambda: worker_end.sendall(next(parts))) for _ in payloads] == payloads
 
 
 def test_a_frame_larger_than_the_socket_buffer_is_sent_in_pieces() -> None:
-    here, there = ends()
+    host_end, worker_end = ends()
     payload = bytes(range(256)) * 20_000
     received = bytearray()
-    with here, there:
-        channel = Channel(here, send_cap=1 << 23, receive_cap=CAP)
-        channel.send(payload, lambda: received.extend(there.recv(1 << 20)))
-        here.shutdown(socket.SHUT_WR)
-        while chunk := there.recv(1 << 20):
+    with host_end, worker_end:
+        channel = Channel(host_end, send_cap=1 << 23, receive_cap=CAP)
+        channel.send(payload, lambda: received.extend(worker_end.recv(1 << 20)))
+        host_end.shutdown(socket.SHUT_WR)
+        while chunk := worker_end.recv(1 << 20):
             received += chunk
     assert bytes(received) == pack(payload, 1 << 23)
 
 
 def test_a_frame_beyond_the_cap_is_refused_on_both_sides_before_it_is_read() -> None:
-    here, there = ends()
-    with here, there:
-        channel = Channel(here, send_cap=CAP, receive_cap=CAP)
+    host_end, worker_end = ends()
+    with host_end, worker_end:
+        channel = Channel(host_end, send_cap=CAP, receive_cap=CAP)
         with pytest.raises(FrameTooLong, match="2001 bytes; at most 2000"):
             channel.send(b"x" * (CAP + 1), never)
-        there.sendall(b"\xff\xff\xff\xff")
+        worker_end.sendall(b"\xff\xff\xff\xff")
         with pytest.raises(FrameTooLong, match="4294967295 bytes; at most 2000"):
             channel.receive(never)
 
 
 def test_the_host_checks_its_limits_after_every_piece_of_a_frame() -> None:
-    here, there = socket.socketpair()
+    host_end, worker_end = socket.socketpair()
     frame, places = pack(b"payload", CAP), list[int]()
-    with here, there:
-        here.settimeout(5)
-        there.sendall(frame[:1])
+    with host_end, worker_end:
+        host_end.settimeout(5)
+        worker_end.sendall(frame[:1])
 
         def on_wait() -> None:
             places.append(len(places) + 1)
-            there.sendall(frame[places[-1] : places[-1] + 1])
+            worker_end.sendall(frame[places[-1] : places[-1] + 1])
 
-        assert Channel(here, send_cap=CAP, receive_cap=CAP).receive(on_wait) == b"payload"
+        assert Channel(host_end, send_cap=CAP, receive_cap=CAP).receive(on_wait) == b"payload"
         assert places == list(range(1, len(frame)))
 
 
 def test_the_end_of_the_stream_closes_the_channel() -> None:
-    here, there = ends()
-    with here:
-        channel = Channel(here, send_cap=CAP, receive_cap=CAP)
-        there.sendall(b"\0\0\0\x05ab")
-        there.close()
+    host_end, worker_end = ends()
+    with host_end:
+        channel = Channel(host_end, send_cap=CAP, receive_cap=CAP)
+        worker_end.sendall(b"\0\0\0\x05ab")
+        worker_end.close()
         with pytest.raises(ChannelClosed):
             channel.receive(patient)
         with pytest.raises(ChannelClosed):
@@ -103,7 +103,7 @@ HONEST = [
     ["sleep", 0.5],
     *(["end", value, []] for value in ("a", 1, 1.5, True, None, [1], {"a": 1})),
 ]
-HOSTILE = [  # besides the messages in test_hostile_worker.py
+HOSTILE = [  # in addition to the messages in test_hostile_worker.py
     b"\xff\xfe",
     b'["end",' + b"[" * 5_000 + b"]" * 5_000 + b",[]]",
     *b"""{} [] [1] [[]] "print" ["print"] ["print",1] ["print","a","b"] ["call",1,"f",{},[]] ["call","1","f",[],{}]

@@ -1,4 +1,4 @@
-"""A session from the view of its users: one namespace, values, attributes, time and random numbers."""
+"""A session from the user's point of view: one namespace, values, attributes, time and random numbers."""
 
 import time
 

@@ -21,7 +21,7 @@ class ScriptedAnswers:
     def __init__(self, replies: Mapping[str, Any] | None = None, **more: Any) -> None:
         self.replies = {**(replies or {}), **more}
         self.asked: list[tuple[str, str, str]] = []
-        self._given: dict[str, int] = {}
+        self._reply_counts: dict[str, int] = {}
 
     def __call__(self, messages: Sequence[Message], sampling: Sampling) -> str:
         role, _, name = label().partition(": ")
@@ -32,8 +32,8 @@ class ScriptedAnswers:
             return str(reply(prompt))
         if isinstance(reply, str):
             return reply
-        number = self._given.get(name, 0)
-        self._given[name] = number + 1
+        number = self._reply_counts.get(name, 0)
+        self._reply_counts[name] = number + 1
         return str(reply[min(number, len(reply) - 1)])
 
     @property

@@ -1,4 +1,4 @@
-"""A pass has the same result if its nodes are asked one by one or in parallel, and also if it was interrupted."""
+"""A pass has the same result whether its nodes are asked one by one or in parallel, and even if it is interrupted."""
 
 import random
 import threading
@@ -68,7 +68,7 @@ def _node_of_kind(
 
 
 def edit(finishing: FinishContext) -> None:
-    """Add a node, and let the last node wait for it if that one has not been evaluated."""
+    """Add a node, and let the last node wait for it unless the last node has already been evaluated."""
     finishing.database.append("log", finishing.node.name)
     last = list(finishing.graph.nodes)[-1]
     finishing.graph.add_temporary_node(
@@ -80,7 +80,7 @@ def edit(finishing: FinishContext) -> None:
 
 
 def skip(finishing: FinishContext) -> None:
-    """Skip the last node that has not been evaluated, or leave it out."""
+    """Skip or leave out the last node that has not been evaluated."""
     not_evaluated = [name for name in finishing.graph.nodes if name not in finishing.graph.evaluated]
     if not_evaluated:
         act = finishing.graph.skip if len(not_evaluated) % 2 else finishing.graph.leave_out_node
@@ -129,10 +129,10 @@ def three_passes(
 @settings(deadline=None, max_examples=30)
 @given(random_nodes())
 def test_side_by_side_and_one_by_one_have_the_same_answers_database_and_events(nodes: list[GraphNode]) -> None:
-    one, many = MemoryJournal(), MemoryJournal()
-    assert three_passes(nodes, one, Replies(), 1) == three_passes(nodes, many, Replies(slow=True), 4)
-    assert dict(untimed(one)) == dict(untimed(many))
-    assert span_data(one, "node") == span_data(many, "node"), "in the same order"
+    sequential, parallel = MemoryJournal(), MemoryJournal()
+    assert three_passes(nodes, sequential, Replies(), 1) == three_passes(nodes, parallel, Replies(slow=True), 4)
+    assert dict(untimed(sequential)) == dict(untimed(parallel))
+    assert span_data(sequential, "node") == span_data(parallel, "node"), "the order is the same"
 
 
 @pytest.mark.deep
@@ -141,10 +141,10 @@ def test_side_by_side_and_one_by_one_have_the_same_answers_database_and_events(n
 def test_passes_that_are_killed_repeatedly_record_the_same_events(
     nodes: list[GraphNode], every: int, side_by_side: int
 ) -> None:
-    whole = MemoryJournal()
-    expected = three_passes(nodes, whole, Replies(), 1)
+    complete = MemoryJournal()
+    expected = three_passes(nodes, complete, Replies(), 1)
     events: dict[tuple[str, EventKind, int], Body] = {}
-    for _ in range(len(whole.events)):
+    for _ in range(len(complete.events)):
         journal = KilledJournal(every, events)
         try:
             assert three_passes(nodes, journal, Replies(), side_by_side) == expected
@@ -152,25 +152,25 @@ def test_passes_that_are_killed_repeatedly_record_the_same_events(
         except JournalFailed:
             assert len(journal.events) == len(events) + every
             events = journal.events
-    assert dict(untimed(journal)) == dict(untimed(whole))
+    assert dict(untimed(journal)) == dict(untimed(complete))
 
 
 @pytest.mark.parametrize("side_by_side", [1, 4])
 def test_a_resumed_pass_asks_only_the_unanswered_nodes(side_by_side: int) -> None:
     graph = Graph(*(make_node(name, "?") for name in "abcd"), make_node("end", "?", after=tuple("abcd")))
-    whole = MemoryJournal()
-    traverse(graph, ScriptedAnswers(), journal=whole)
-    for left in range(len(whole.events)):
+    complete = MemoryJournal()
+    traverse(graph, ScriptedAnswers(), journal=complete)
+    for left in range(len(complete.events)):
         journal, answers = KilledJournal(left), ScriptedAnswers()
         with pytest.raises(JournalFailed):
             traverse(graph, answers, journal=journal, side_by_side=side_by_side)
         saved = [scope.split("/")[2] for scope, kind, _ in journal.events if kind == "ask"]
-        again = ScriptedAnswers()
+        unanswered = ScriptedAnswers()
         resumed = MemoryJournal()
         resumed.events = dict(journal.events)
-        traverse(graph, again, journal=resumed, side_by_side=side_by_side)
-        assert sorted([*saved, *again.names]) == ["a", "b", "c", "d", "end"]
-        assert dict(untimed(resumed)) == dict(untimed(whole))
+        traverse(graph, unanswered, journal=resumed, side_by_side=side_by_side)
+        assert sorted([*saved, *unanswered.names]) == ["a", "b", "c", "d", "end"]
+        assert dict(untimed(resumed)) == dict(untimed(complete))
 
 
 def test_no_more_nodes_are_asked_side_by_side_than_allowed() -> None:

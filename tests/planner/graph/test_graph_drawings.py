@@ -21,7 +21,7 @@ needs_graphviz = pytest.mark.skipif(shutil.which("dot") is None, reason="Graphvi
 
 @pytest.fixture
 def evil() -> GraphFile:
-    """A graph with hostile text in every field that takes text, which names do not."""
+    """A graph with hostile text in every field that may contain any text."""
     nodes = {
         "a": {"prompt": EVIL, "expect": {EVIL: "text"}, "model": EVIL},
         "b": {"prompt": "x\ny", "expect": 'one of: x"y, <b>', "when": "a is defined"},
@@ -64,7 +64,7 @@ def test_the_title_is_what_the_graph_is_about_or_else_its_name() -> None:
 
 def test_implied_arrows_are_counted_in_the_boxes() -> None:
     names = [f"n{number}" for number in range(12)]
-    nodes = {name: make_node(name, "?", after=tuple(names[:place])) for place, name in enumerate(names)}
+    nodes = {name: make_node(name, "?", after=tuple(names[:index])) for index, name in enumerate(names)}
     drawn = mermaid(GraphFile(name="g", nodes=nodes))
     assert drawn.count("-->") == 11
     assert '["n11<br/>10 more answers"]' in drawn

@@ -1,4 +1,4 @@
-"""Edits of a graph: which ones are allowed, at which time, and how long they last."""
+"""Edits of a graph: which ones are allowed and when, and how long they last."""
 
 from collections.abc import Callable
 

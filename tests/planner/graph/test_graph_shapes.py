@@ -137,4 +137,4 @@ def test_a_long_answer_is_read_within_a_second(reply: str) -> None:
         with suppress(ValueError):
             shape_of({"a": "any"}).read(reply)
 
-    assert seconds_of(read) < SECONDS or seconds_of(read) < SECONDS, "slow twice"
+    assert seconds_of(read) < SECONDS or seconds_of(read) < SECONDS, "it was too slow twice"

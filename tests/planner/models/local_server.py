@@ -12,6 +12,6 @@ KEY = "sk-secret-0123456789"
 
 
 def model(server: Server, **settings: Any) -> OpenAIModel:
-    """Return a model that asks the server, and that waits hardly at all before it retries."""
+    """Return a model that asks the server and retries almost immediately."""
     defaults: dict[str, Any] = {"base_url": server.url, "api_key": KEY, "backoff": 0.01}
     return OpenAIModel("some-model", **(defaults | settings))

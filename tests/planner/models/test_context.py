@@ -50,11 +50,11 @@ def test_blocks_are_left_out_in_their_order_and_named() -> None:
     examples = "".join(f"Rule {n}.\n{prompt_block(f'example {n} ' + WORDS, 'example of a rule')}\n" for n in range(2))
     text = f"{examples}{prompt_block('code ' + WORDS, 'code of an earlier task')}\nThe task."
     messages = [message("system", "Be brief."), message("user", text), *conversation(2)[2:]]
-    whole = estimate_prompt(fit(messages, 10_000).messages)
+    total_tokens = estimate_prompt(fit(messages, 10_000).messages)
     block_tokens, note = estimate_prompt([message("user", WORDS)]), 20
 
     def seen(blocks: int) -> str:
-        room = whole - blocks * (block_tokens - note)
+        room = total_tokens - blocks * (block_tokens - note)
         return "\n".join(each.content for each in fit(messages, room).messages)
 
     assert not any(mark in seen(0) for mark in (OPEN, NAMED, CLOSE, "left out"))
@@ -64,7 +64,7 @@ def test_blocks_are_left_out_in_their_order_and_named() -> None:
     assert all(kept in seen(3) for kept in ("example 0", "example 1", "plan 1"))
     assert ("example 0" in seen(4), "example 1" in seen(4)) == (True, False)
     assert all(kept in seen(5) for kept in ("Rule 0.", "Rule 1.", "The task.", "plan 1"))
-    assert fit(messages, whole - note).cut_characters == len("code " + WORDS)
+    assert fit(messages, total_tokens - note).cut_characters == len("code " + WORDS)
 
 
 def test_a_whole_block_is_never_cut() -> None:

@@ -81,8 +81,8 @@ def test_a_resumed_run_finds_its_prompts_and_answers(tmp_path: Path) -> None:
     with answering(tmp_path, lambda prompt: f"answer {len(prompts(tmp_path))}"):
         first = ExchangeModel(tmp_path, poll=POLL).complete(ASK, Sampling())
         other = ExchangeModel(tmp_path, poll=POLL).complete(ASK, Sampling(sample=1))
-    again = ExchangeModel(tmp_path, poll=POLL).complete(ASK, Sampling())
-    assert (first.text, other.text, again.text) == ("answer 1", "answer 2", "answer 1")
+    repeated = ExchangeModel(tmp_path, poll=POLL).complete(ASK, Sampling())
+    assert (first.text, other.text, repeated.text) == ("answer 1", "answer 2", "answer 1")
     assert [path.name[:5] for path in prompts(tmp_path)] == ["0001-", "0002-"]
 
 

@@ -1,4 +1,4 @@
-"""Models are loaded by the names that the command line takes."""
+"""Models are loaded by the names that the command line accepts."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -78,8 +78,13 @@ def test_a_script_that_cannot_be_imported_is_named(tmp_path: Path) -> None:
 def test_a_recording_is_made_and_replayed_by_name(script: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(script.parent)
     made = load_model("recorded:a+b.jsonl+scripted:my script.py:answer").complete(ASK, Sampling())
-    again = load_model("recorded:a+b.jsonl").complete(ASK, Sampling())
-    assert (made.text, made.replayed, again.text, again.replayed) == (again.text, False, "Where is the mug? 0", True)
+    repeated = load_model("recorded:a+b.jsonl").complete(ASK, Sampling())
+    assert (made.text, made.replayed, repeated.text, repeated.replayed) == (
+        repeated.text,
+        False,
+        "Where is the mug? 0",
+        True,
+    )
 
 
 def test_a_recorded_exchange_is_replayed(tmp_path: Path) -> None:
@@ -99,12 +104,12 @@ def test_a_recorded_server_is_replayed(tmp_path: Path, monkeypatch: pytest.Monke
         monkeypatch.delenv("OPENAI_API_KEY", raising=False)
         first = load_model(f"recorded:{file}+openai:vendor/some:model").complete(ASK, Sampling())
         assert server.requests[0]["model"] == "vendor/some:model"
-    again = load_model(f"recorded:{file}").complete(ASK, Sampling())
-    assert again == first.model_copy(update={"replayed": True, "seconds": 0.0})
+    repeated = load_model(f"recorded:{file}").complete(ASK, Sampling())
+    assert repeated == first.model_copy(update={"replayed": True, "seconds": 0.0})
 
 
 class OwnModel:
-    """A user's own model, whose method ``complete`` is a given function."""
+    """A user's own model. The function that is passed to it becomes its method ``complete``."""
 
     name = "mine"
 
@@ -121,12 +126,12 @@ class OwnModel:
         "yes",
     ],
 )
-def test_an_own_model_with_other_parameters_is_refused(complete: Any) -> None:
+def test_a_users_own_model_with_other_parameters_is_refused(complete: Any) -> None:
     with pytest.raises(UnknownModel, match=r"model mine cannot be asked: .*\(self, messages, sampling, on_text=None\)"):
         register_model(OwnModel(complete))
 
 
-def test_an_own_model_must_return_a_reply() -> None:
+def test_a_users_own_model_must_return_a_reply() -> None:
     model = OwnModel(lambda messages, sampling, on_text=None: "yes")
     assert register_model(model) == "object:mine"
     with pytest.raises(ModelRefused, match=r"of the model mine returned a str; it must return a Reply"):

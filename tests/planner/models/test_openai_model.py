@@ -52,9 +52,9 @@ def test_refused_parameters_are_replaced_or_dropped_in_all_later_requests(
     server: Server, caplog: pytest.LogCaptureFixture
 ) -> None:
     server.refused_parameters = frozenset({"temperature", "seed", "stop", "max_tokens", "stream_options", "stream"})
-    ear, asked, sampling = PieceListener(), model(server), Sampling(stop=("END",))
-    reply = asked.complete(ASK, sampling, ear)
-    assert (reply.text, ear.received, reply.usage) == (TEXT, [TEXT], Usage(prompt=5, completion=4))
+    listener, asked, sampling = PieceListener(), model(server), Sampling(stop=("END",))
+    reply = asked.complete(ASK, sampling, listener)
+    assert (reply.text, listener.received, reply.usage) == (TEXT, [TEXT], Usage(prompt=5, completion=4))
     assert asked.complete(ASK, sampling).text == TEXT
     assert [len(request) - 2 for request in server.requests] == [6, 6, 5, 4, 2, 1, 1]
     assert set(server.requests[-1]) == {"model", "messages", "max_completion_tokens"}

@@ -1,6 +1,7 @@
 """Replies of a real HTTP server on this machine: streams, whole answers, token counts, and finish reasons."""
 
 import json
+import time
 from dataclasses import replace
 
 import pytest
@@ -26,19 +27,19 @@ from tests.planner.models.local_server import ASK, TEXT, model
 )
 def test_a_broken_stream_is_repeated_and_passed_on_once(server: Server, trouble: CutStream) -> None:
     server.troubles += [trouble]
-    ear = PieceListener()
-    reply = model(server).complete(ASK, Sampling(), ear)
-    assert (reply.text, ear.text, reply.finish) == (TEXT, TEXT, "stop")
+    listener = PieceListener()
+    reply = model(server).complete(ASK, Sampling(), listener)
+    assert (reply.text, listener.text, reply.finish) == (TEXT, TEXT, "stop")
     assert len(server.requests) == 2
 
 
 def test_a_repeated_stream_with_another_text_is_not_passed_on() -> None:
     texts = iter(["the first answer, cut off", "a second answer, whole"])
-    ear = PieceListener()
+    listener = PieceListener()
     with serving(lambda messages: next(texts)) as server:
         server.troubles += [CutStream(after=1)]
-        reply = model(server).complete(ASK, Sampling(), ear)
-    assert (reply.text, ear.received) == ("a second answer, whole", ["the firs"])
+        reply = model(server).complete(ASK, Sampling(), listener)
+    assert (reply.text, listener.received) == ("a second answer, whole", ["the firs"])
 
 
 def test_a_stream_that_breaks_after_its_last_word_is_complete(server: Server) -> None:
@@ -165,11 +166,16 @@ def test_a_stream_without_end_is_given_up() -> None:
 
 
 def test_a_listener_may_stop_the_stream() -> None:
-    ear = PieceListener(pieces=3)
+    listener = PieceListener(pieces=3)
     with serving(lambda messages: "word " * 400, pause=0.01) as server:
-        reply = model(server).complete(ASK, Sampling(), ear)
+        reply = model(server).complete(ASK, Sampling(), listener)
+        until = time.monotonic() + 5
+        while not server.hung_up and time.monotonic() < until:
+            time.sleep(0.01)
+        assert server.hung_up == 1, "the connection is closed, so the rest is not paid for"
+        assert server.pieces < 100
     assert (reply.text, reply.finish) == ("word " * 4 + "word", "cut")
-    assert reply.text == ear.text
+    assert reply.text == listener.text
     assert reply.usage == estimated_usage(ASK, reply.text)
 
 
@@ -206,7 +212,7 @@ def test_a_reply_has_the_cached_tokens_and_the_file_name_of_the_model() -> None:
     assert (reply.usage, reply.model) == (Usage(prompt=5, completion=1, cached=4), "small.gguf")
 
 
-def test_half_surrogates_are_replaced_or_joined() -> None:
+def test_lone_surrogates_in_a_reply_are_replaced_or_joined() -> None:
     with serving(lambda messages: "1234567\U0001f642") as server:
         halves = "1234567\ud83d", "\ude42"
         server.answer = lambda messages: "".join(halves)
@@ -215,7 +221,7 @@ def test_half_surrogates_are_replaced_or_joined() -> None:
     assert reply.text == "1234567\U0001f642"
 
 
-def test_a_refusal_has_no_half_surrogates() -> None:
+def test_lone_surrogates_in_a_refusal_are_replaced_or_joined() -> None:
     deltas = {"refusal": "\ud83d"}, {"refusal": "\ude42 no \ud83d"}
     chunks = [
         {"choices": [{"delta": delta, "finish_reason": reason}]}
@@ -227,11 +233,11 @@ def test_a_refusal_has_no_half_surrogates() -> None:
 @pytest.mark.parametrize("name", ["reasoning_content", "reasoning"])
 @pytest.mark.parametrize("refuses", [frozenset(), frozenset({"stream"})])
 def test_the_reasoning_is_separate_from_the_reply(name: str, refuses: frozenset[str]) -> None:
-    completion, ear = (
+    completion, listener = (
         Completion("agent.open('box_1')", reasoning="First, box_2? No.", reasoning_field=name),
         PieceListener(),
     )
     with serving(lambda messages: completion, refused_parameters=refuses) as server:
-        reply = model(server).complete(ASK, Sampling(), ear)
+        reply = model(server).complete(ASK, Sampling(), listener)
     assert (reply.text, reply.reasoning) == (completion.text, completion.reasoning)
-    assert ear.text == completion.text
+    assert listener.text == completion.text

@@ -52,7 +52,7 @@ def test_a_table_may_name_a_model_as_the_command_line_does() -> None:
     assert prices.cost("openai:mine", MILLION) == prices.cost("mine", MILLION) == 3
 
 
-def test_an_exact_name_comes_first() -> None:
+def test_an_exact_name_takes_precedence() -> None:
     costs = {"openai/mine": {"input": 2, "output": 0}, "mine": {"input": 1, "output": 0}}
     prices = Prices.model_validate({"models": costs})
     assert (prices.cost("openai/mine", MILLION), prices.cost("mine", MILLION)) == (2, 1)

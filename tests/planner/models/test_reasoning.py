@@ -59,4 +59,4 @@ def test_a_listener_gets_the_reply_without_reasoning_however_it_is_cut(parts: li
             assert on_text(text[begin:end])
     left = split_reasoning(text)[1]
     is_start_of_tag = any(tag.startswith(left.strip().lower()) for tag in ("<think>", "<thinking>"))
-    assert "".join(passed_on) == left or (not passed_on and is_start_of_tag), "more text may still complete the tag"
+    assert "".join(passed_on) == left or (not passed_on and is_start_of_tag), "further text may still complete the tag"

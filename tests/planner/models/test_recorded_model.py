@@ -154,7 +154,7 @@ def test_a_kill_at_any_byte_loses_at_most_the_line_being_written(tmp_path: Path)
     special = [place for place, byte in enumerate(whole) if byte == ord("\n") or byte > 127]
     for size in range(len(whole)):
         if size % 9 and all(abs(size - place) > 2 for place in special):
-            continue  # in the middle of a line, it does not matter where the file ends
+            continue  # within a line, all positions are equivalent
         path.write_bytes(whole[:size])
         kept = [text for text, end in zip(("ä", "b"), ends, strict=True) if size >= end - 1]  # only "\n" may be missing
         if size:
@@ -165,7 +165,7 @@ def test_a_kill_at_any_byte_loses_at_most_the_line_being_written(tmp_path: Path)
         assert [resumed.complete(conversation(text), Sampling()).replayed for text in ("ä", "b")] == [
             text in kept for text in ("ä", "b")
         ]
-        assert path.read_bytes() == (whole if size < len(whole) - 1 else whole[:-1])  # nothing written, nothing mended
+        assert path.read_bytes() == (whole if size < len(whole) - 1 else whole[:-1])  # nothing was written
 
 
 def test_an_invalid_line_is_named(tmp_path: Path) -> None:

@@ -36,16 +36,16 @@ def test_threads_share_the_texts() -> None:
 
 def test_a_listener_gets_pieces_and_may_stop() -> None:
     text = "x" * 100
-    ear = PieceListener()
-    assert ScriptedModel([text]).complete(ASK, Sampling(), ear).finish == "stop"
-    assert ear.text == text
-    assert len(ear.received) > 3
+    listener = PieceListener()
+    assert ScriptedModel([text]).complete(ASK, Sampling(), listener).finish == "stop"
+    assert listener.text == text
+    assert len(listener.received) > 3
 
     reply = ScriptedModel([text]).complete(ASK, Sampling(), lambda piece: False)
-    assert (reply.text, reply.finish) == (ear.received[0], "cut")
-    assert reply.usage == estimated_usage(ASK, ear.received[0])
+    assert (reply.text, reply.finish) == (listener.received[0], "cut")
+    assert reply.usage == estimated_usage(ASK, listener.received[0])
     short = ScriptedModel(["short"]).complete(ASK, Sampling(), lambda piece: False)
-    assert (short.text, short.finish) == ("short", "stop")  # it was at its end anyway
+    assert (short.text, short.finish) == ("short", "stop")  # the text had already ended
 
 
 def test_a_failing_script_is_named_and_may_raise_errors_of_models() -> None:

@@ -14,7 +14,7 @@ from tests.piece_listener import PieceListener
 URL = os.environ.get("PLANBOOK_TEST_MODEL_URL", "")
 NAME = os.environ.get("PLANBOOK_TEST_MODEL_NAME", "small")
 ASK = [
-    Message(role="system", content="You write short Python functions."),  # or a chat template may add its own
+    Message(role="system", content="You write short Python functions."),  # without it, a chat template may add one
     Message(role="user", content="Write a Python function that adds two numbers."),
 ]
 
@@ -23,10 +23,10 @@ pytestmark = [pytest.mark.deep, pytest.mark.skipif(not URL, reason="PLANBOOK_TES
 
 def test_a_real_model_answers_is_cut_and_is_recorded(tmp_path: Path) -> None:
     model = OpenAIModel(NAME, base_url=URL, retries=1, extra_body={"cache_prompt": False})
-    ear = PieceListener()
-    whole = model.complete(ASK, Sampling(max_tokens=200), ear)
+    listener = PieceListener()
+    whole = model.complete(ASK, Sampling(max_tokens=200), listener)
     assert whole.finish in ("stop", "length")
-    assert whole.text == ear.text
+    assert whole.text == listener.text
     assert 0 < whole.usage.completion <= 200
     assert not whole.usage.estimated
     assert 0.6 * whole.usage.prompt < estimate_prompt(ASK) < 1.6 * whole.usage.prompt

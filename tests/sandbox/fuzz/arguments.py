@@ -60,7 +60,7 @@ def test_one(data: bytes) -> None:
         assert message.startswith("f(): "), f"let through: {call}"
         return
     got = function(*checked, **named)
-    assert _same(_sent(got), _sent(expected)), f"{call} got {got!r:.300}"
+    assert _is_same_json(_as_sent(got), _as_sent(expected)), f"{call} got {got!r:.300}"
     _check_types(function, got)
 
 
@@ -164,15 +164,15 @@ def _expected(
         values = list(sent[name]) if parameter.kind is parameter.VAR_POSITIONAL else [sent[name]]
         if parameter.kind is parameter.VAR_KEYWORD:
             values = list(sent[name].values())
-            if not all(map(_sane, sent[name])):
+            if not all(map(_is_acceptable, sent[name])):
                 return None
-        if not all(_sane(value) and _fits(parameter.annotation, value) for value in values):
+        if not all(_is_acceptable(value) and _can_be_sent_as(parameter.annotation, value) for value in values):
             return None
     return got
 
 
-def _sane(value: JsonValue, depth: int = 0) -> bool:
-    """Return whether any function may get the value."""
+def _is_acceptable(value: JsonValue, depth: int = 0) -> bool:
+    """Return whether a function may receive the value at all."""
     match value:
         case bool() | None:
             return True
@@ -183,12 +183,12 @@ def _sane(value: JsonValue, depth: int = 0) -> bool:
         case float():
             return math.isfinite(value)
         case list():
-            return depth < MAX_DEPTH and all(_sane(item, depth + 1) for item in value)
+            return depth < MAX_DEPTH and all(_is_acceptable(item, depth + 1) for item in value)
         case _:
-            return depth < MAX_DEPTH and all(_sane(item, depth + 1) for item in [*value, *value.values()])
+            return depth < MAX_DEPTH and all(_is_acceptable(item, depth + 1) for item in [*value, *value.values()])
 
 
-def _fits(annotation: Any, value: JsonValue) -> bool:
+def _can_be_sent_as(annotation: Any, value: JsonValue) -> bool:
     """Return whether the value can be sent as the annotated type: an integer as a float, True as the choice 1."""
     origin, inner = get_origin(annotation), get_args(annotation)
     if annotation in UNCHECKED:
@@ -199,33 +199,33 @@ def _fits(annotation: Any, value: JsonValue) -> bool:
         choices = inner if origin is Literal else [colour.value for colour in Colour]
         return any(value == choice for choice in choices)
     if origin in (Union, UnionType):
-        return any(_fits(choice, value) for choice in inner)
+        return any(_can_be_sent_as(choice, value) for choice in inner)
     if origin in (list, tuple):
         if not isinstance(value, list) or (origin is tuple and inner[-1] is not ... and len(value) != len(inner)):
             return False
         kinds = inner if origin is tuple and inner[-1] is not ... else inner[:1] * len(value)
-        return all(_fits(kind, item) for kind, item in zip(kinds, value, strict=True))
+        return all(_can_be_sent_as(kind, item) for kind, item in zip(kinds, value, strict=True))
     if origin is dict:
-        return isinstance(value, dict) and all(_fits(inner[1], item) for item in value.values())
+        return isinstance(value, dict) and all(_can_be_sent_as(inner[1], item) for item in value.values())
     return type(value) is (NoneType if annotation is None else annotation)
 
 
-def _sent(value: object) -> Any:
+def _as_sent(value: object) -> Any:
     """Return an argument as it was sent: tuples as lists, enums as their values."""
     if isinstance(value, Enum):
         return value.value
     if isinstance(value, (list, tuple)):
-        return [_sent(item) for item in value]
+        return [_as_sent(item) for item in value]
     if isinstance(value, dict):
-        return {key: _sent(item) for key, item in value.items()}
+        return {key: _as_sent(item) for key, item in value.items()}
     return value
 
 
-def _same(one: Any, other: Any) -> bool:
+def _is_same_json(one: Any, other: Any) -> bool:
     """Return whether both are the same JSON, comparing numbers as floats."""
     if isinstance(one, list) and isinstance(other, list):
-        return len(one) == len(other) and all(map(_same, one, other))
+        return len(one) == len(other) and all(map(_is_same_json, one, other))
     if isinstance(one, dict) and isinstance(other, dict):
-        return one.keys() == other.keys() and all(_same(one[key], other[key]) for key in one)
+        return one.keys() == other.keys() and all(_is_same_json(one[key], other[key]) for key in one)
     numbers = isinstance(one, (int, float)) and isinstance(other, (int, float))
     return float(one) == float(other) if numbers else type(one) is type(other) and one == other

@@ -65,7 +65,7 @@ def _compiles(source: str) -> bool:
 
 
 def check_harmless(source: str) -> None:
-    """Run a program statement by statement, whatever each raises, and check that it reaches nothing of the host."""
+    """Run a program statement by statement, ignore exceptions, and check that it reaches nothing of the host."""
     host = Host()
     with host.open_in(shared_sandbox(), SHORT) as session:
         assert session.run(PRELUDE).fault is None

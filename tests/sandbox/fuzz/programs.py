@@ -27,7 +27,7 @@ class Choices:
         self._data, self._next = data, 0
 
     @property
-    def left(self) -> int:
+    def remaining(self) -> int:
         return len(self._data) - self._next
 
     def below(self, most: int) -> int:
@@ -36,7 +36,7 @@ class Choices:
         self._next += width
         return int.from_bytes(taken, "little") % most
 
-    def of(self, row: Sequence[T]) -> T:
+    def pick(self, row: Sequence[T]) -> T:
         return row[self.below(len(row))]
 
 
@@ -53,7 +53,7 @@ def part(kind: str, choices: Choices) -> str:
 def _grown(kind: str, choices: Choices, depth: int, indent: str) -> str:
     row = GRAMMAR[kind]
     deep = depth > DEEPEST and kind in ("expr", "statement", "pattern", "target", "block", "line")
-    template = row[0] if deep or not choices.left else choices.of(row)
+    template = row[0] if deep or not choices.remaining else choices.pick(row)
     text, end = [], 0
     for part in PART.finditer(template):
         before = template[end : part.start()]
@@ -82,7 +82,7 @@ def mutated(data: bytes) -> str:
         words = list(WORD.finditer(source))
         if words and choices.below(4):
             word = words[choices.below(len(words))]
-            source = source[: word.start()] + choices.of(SWAPS) + source[word.end() :]
+            source = source[: word.start()] + choices.pick(SWAPS) + source[word.end() :]
         else:
             source = source.rstrip("\n") + "\n" + texts[choices.below(len(texts))]
     return source

@@ -8,5 +8,5 @@ TIMES = int(os.environ.get("PLANBOOK_FUZZ", "1"))
 
 
 def examples(number: int) -> settings:
-    """The project's profile, with that many examples in the suite."""
+    """Return the project's settings of Hypothesis with this number of examples in the suite."""
     return settings(max_examples=number * TIMES)

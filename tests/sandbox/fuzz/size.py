@@ -48,19 +48,19 @@ def test_one(data: bytes) -> None:
 
 
 def text(choices: Choices) -> str:
-    """Return two stretches that repeat or nest something, in a fence or not."""
-    size = choices.of(SIZES) // 2
-    stretches = [choices.of(STRETCHES)(choices, size) for _ in range(2)]
-    return choices.of(FENCES).replace("{}", choices.of(("\n", "")).join(stretches))[:LONGEST]
+    """Return two stretches of text that repeat or nest something, with or without a fence."""
+    size = choices.pick(SIZES) // 2
+    stretches = [choices.pick(STRETCHES)(choices, size) for _ in range(2)]
+    return choices.pick(FENCES).replace("{}", choices.pick(("\n", "")).join(stretches))[:LONGEST]
 
 
 def _piece(choices: Choices) -> str:
     kind = choices.below(4)
     if kind == 0:
-        return choices.of(TOKENS)
+        return choices.pick(TOKENS)
     if kind == 1:
-        return choices.of(TOKENS) + choices.of((*TOKENS, *BLANKS))
-    return part(choices.of(KINDS), choices) + choices.of(("\n", "", ",", ";"))
+        return choices.pick(TOKENS) + choices.pick((*TOKENS, *BLANKS))
+    return part(choices.pick(KINDS), choices) + choices.pick(("\n", "", ",", ";"))
 
 
 def _repeated(choices: Choices, size: int) -> str:
@@ -76,14 +76,14 @@ def _numbered(choices: Choices, size: int) -> str:
 
 
 def _nested(choices: Choices, size: int) -> str:
-    before, _, after = choices.of(FRAMES).partition("|")
-    depth = choices.of((20, 60, 95, size // (len(before) + len(after))))
-    return before * depth + _piece(choices) * choices.of((1, 1_000)) + after * depth
+    before, _, after = choices.pick(FRAMES).partition("|")
+    depth = choices.pick((20, 60, 95, size // (len(before) + len(after))))
+    return before * depth + _piece(choices) * choices.pick((1, 1_000)) + after * depth
 
 
 def _indented(choices: Choices, size: int) -> str:
     """Return nested blocks with many lines in the innermost."""
-    opening, depth = choices.of(BLOCKS), choices.of((5, 30, 90))
+    opening, depth = choices.pick(BLOCKS), choices.pick((5, 30, 90))
     lines = _piece(choices).split("\n")
     inner = [" " * depth + line for line in lines] * (size // (depth * len(lines) + sum(map(len, lines)) + 1))
     return "\n".join([*(" " * level + opening for level in range(depth)), *inner])
@@ -103,17 +103,17 @@ def _seconds(reader: Callable[[str], object], long: str) -> float:
     return seconds_of(lambda: reader(long))
 
 
-def seconds_of(do: Callable[[], object]) -> float:
+def seconds_of(operation: Callable[[], object]) -> float:
     """Return the processor time of a call."""
     started = time.process_time()
-    do()
+    operation()
     return time.process_time() - started
 
 
-def megabytes_of(do: Callable[[], object]) -> float:
+def megabytes_of(operation: Callable[[], object]) -> float:
     """Return the peak memory of a call."""
     tracemalloc.start()
-    do()
+    operation()
     most = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     return most / (1 << 20)

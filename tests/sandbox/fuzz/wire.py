@@ -1,4 +1,4 @@
-"""A worker that says anything, against the host's reading, checking and answering of it."""
+"""A worker that may send anything. The host reads, checks and answers its messages."""
 
 import json
 import os
@@ -80,11 +80,11 @@ def check_conversation(chunks: list[bytes]) -> None:
     """Hold the conversation over a real socket, with a thread at its other end. The process only sleeps."""
     environment = Environment()
     answers = Answers(function_specs({"agent.go_to": environment.go_to, "count": environment.count}), None)
-    here, there = socket.socketpair()
+    host_end, worker_end = socket.socketpair()
     started = time.monotonic()
-    with there, subprocess.Popen(["sleep", "600"]) as process:
-        speaker = threading.Thread(target=_speak, args=(there, chunks))
-        worker = WorkerProcess(here, os.pidfd_open(process.pid), process.pid)
+    with worker_end, subprocess.Popen(["sleep", "600"]) as process:
+        speaker = threading.Thread(target=_speak, args=(worker_end, chunks))
+        worker = WorkerProcess(host_end, os.pidfd_open(process.pid), process.pid)
         conversation = Conversation(worker, LIMITS, answers.answer)
         speaker.start()
         try:
@@ -108,7 +108,7 @@ def _speak(sock: socket.socket, chunks: list[bytes]) -> None:
 
 
 def stream(choices: Choices) -> Iterator[bytes]:
-    """Yield frames, most of them whole, of messages that are nearly right, and some bytes that are no frame."""
+    """Yield frames, most of them complete, with nearly valid messages, and some bytes that do not form a frame."""
     for _ in range(1 + choices.below(10)):
         payload = _message(choices).encode("utf-8", "surrogatepass")
         size = len(payload).to_bytes(4, "big")
@@ -129,15 +129,15 @@ def stream(choices: Choices) -> Iterator[bytes]:
 def _message(choices: Choices) -> str:
     match choices.below(6):
         case 0:
-            return choices.of(HONEST)
+            return choices.pick(HONEST)
         case 1:
-            fault = FAULT % (choices.of(FAULT_KINDS), _value(choices), _value(choices), _value(choices))
+            fault = FAULT % (choices.pick(FAULT_KINDS), _value(choices), _value(choices), _value(choices))
             return f'["end",{_value(choices)},[{fault}]]'
         case 2:
-            named = f"{{{choices.of(TEXTS)}:{_value(choices)}}}"
-            return f'["call",{_value(choices)},{choices.of(TEXTS)},[{_value(choices)}],{named}]'
+            named = f"{{{choices.pick(TEXTS)}:{_value(choices)}}}"
+            return f'["call",{_value(choices)},{choices.pick(TEXTS)},[{_value(choices)}],{named}]'
         case _:
-            parts = [choices.of(KINDS), *(_value(choices) for _ in range(choices.below(5)))]
+            parts = [choices.pick(KINDS), *(_value(choices) for _ in range(choices.below(5)))]
             return f"[{','.join(parts)}]"
 
 
@@ -145,15 +145,15 @@ def _value(choices: Choices, depth: int = 0) -> str:
     kind: Any = choices.below(7 if depth < 4 else 3)
     match kind:
         case 0:
-            return choices.of(TEXTS)
+            return choices.pick(TEXTS)
         case 1:
-            return choices.of(NUMBERS)
+            return choices.pick(NUMBERS)
         case 2:
-            return choices.of(OTHERS)
+            return choices.pick(OTHERS)
         case 3 | 4:
             return f"[{_value(choices, depth + 1)},{_value(choices, depth + 1)}]"
         case 5:
-            items = [f"{choices.of(TEXTS)}:{_value(choices, depth + 1)}" for _ in range(2)]
+            items = [f"{choices.pick(TEXTS)}:{_value(choices, depth + 1)}" for _ in range(2)]
             return f"{{{','.join(items)}}}"
         case _:
             return "[" + ",".join(["1"] * choices.below(200)) + "]"

@@ -1,1 +1,1 @@
-"""Test suites of other people, run as plan code."""
+"""Other people's test suites, run as plan code."""

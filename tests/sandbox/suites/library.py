@@ -1,6 +1,6 @@
-"""The test suites of standard modules, run in the sandbox. What passes in plain Python passes there or has a reason.
+"""The test suites of standard modules, run in the sandbox. A test that fails only there has a documented reason.
 
-``python -m tests.sandbox.suites.library`` prints the figures and writes the reasons again.
+``python -m tests.sandbox.suites.library`` prints the numbers and rewrites the reasons.
 """
 
 import ast
@@ -108,8 +108,8 @@ def in_sandbox(module: str) -> Results:
             fault = session.run(cell.source).fault
             if cell.methods:
                 ran = session.run(RUN.format(tested=cell.tested, methods=cell.methods)) if fault is None else None
-                why = str(fault or (ran and ran.fault)).splitlines()[0]
-                found = ran.value if ran and isinstance(ran.value, dict) else dict.fromkeys(cell.methods, why)
+                reason = str(fault or (ran and ran.fault)).splitlines()[0]
+                found = ran.value if ran and isinstance(ran.value, dict) else dict.fromkeys(cell.methods, reason)
                 results |= {f"{cell.tested}.{name}": str(each) for name, each in found.items()}
     return results
 
@@ -144,7 +144,7 @@ def compared(module: str) -> tuple[int, Results]:
     plain = json.loads(subprocess.run(command, capture_output=True, text=True, check=True).stdout)
     passed = [name for name, each in plain.items() if each == "ok"]
     found = in_sandbox(module)
-    return len(passed), {name: why for name in passed if (why := found.get(name, "not run")) != "ok"}
+    return len(passed), {name: reason for name in passed if (reason := found.get(name, "not run")) != "ok"}
 
 
 def main(module: str | None = None) -> None:
@@ -156,7 +156,7 @@ def main(module: str | None = None) -> None:
     for each in MODULES:
         passed, others = compared(each)
         print(f"{each:12} {passed:5} {passed - len(others):5} {(passed - len(others)) / passed:7.1%}")
-        lines += [f"{each} {name}: {why}" for name, why in sorted(others.items())]
+        lines += [f"{each} {name}: {reason}" for name, reason in sorted(others.items())]
     REASONS.write_text("\n".join(lines) + "\n", encoding="utf-8")
 
 
