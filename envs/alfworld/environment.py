@@ -5,13 +5,21 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, Field, JsonValue
 
-from planbook.envs.alfworld import generated, rooms, tasks, wording
-from planbook.envs.alfworld.direct import DirectEngine
-from planbook.envs.alfworld.engine import NOTHING, AlfworldGame, GameEngine, GameReply, ReferenceEngine
-from planbook.envs.alfworld.goals import TYPES, AlfworldGoals
-from planbook.envs.alfworld.preconditions import preconditions
+from planbook.envs.alfworld import generated, tasks, wording
+from planbook.envs.alfworld.engines import AlfworldGame, DirectEngine, GameEngine, GameReply, ReferenceEngine
+from planbook.envs.alfworld.generated import TYPES
+from planbook.envs.alfworld.planning import AlfworldGoals, preconditions
 from planbook.envs.alfworld.tasks import SELECTIONS, checksums
-from planbook.envs.alfworld.wording import EMPTY_HANDED, HELPERS, START, as_action, first_text, game_name, paper_text
+from planbook.envs.alfworld.wording import (
+    EMPTY_HANDED,
+    HELPERS,
+    NOTHING,
+    START,
+    as_action,
+    first_text,
+    game_name,
+    paper_text,
+)
 from planbook.envs.base import Environment, action
 from planbook.envs.preconditions import Preconditions
 from planbook.envs.resources import package_version
@@ -102,7 +110,7 @@ class Alfworld(Environment):
     @classmethod
     def requirements(cls) -> Sequence[Requirement]:
         """Return the games of each split that has to be downloaded, and the package that generated games need."""
-        return [*tasks.requirements(), rooms.PACKAGE.requirement(f"alfworld {generated.SPLIT}")]
+        return [*tasks.requirements(), generated.PACKAGE.requirement(f"alfworld {generated.SPLIT}")]
 
     @classmethod
     def preconditions(cls, task: Task, options: BaseModel | None = None) -> Preconditions:

@@ -2,19 +2,24 @@
 
 import json
 import os
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import islice
 from pathlib import Path
 
-from planbook.envs.alfworld import generated, rooms
-from planbook.envs.alfworld.engine import AlfworldGame
-from planbook.envs.alfworld.goals import FOLDER_TYPES, TYPES, paper_goal, params_of
+from pydantic import JsonValue
+
+from planbook.envs.alfworld import generated
+from planbook.envs.alfworld.engines import AlfworldGame
+from planbook.envs.alfworld.generated import GAME_TYPES, TYPES
 from planbook.envs.alfworld.wording import TASK_LINE
 from planbook.envs.errors import BadSelection, EnvironmentBroken, MissingRequirement
 from planbook.envs.resources import files_digest
 from planbook.envs.selection import chosen_split, chosen_types, interleave
 from planbook.envs.types import Requirement, Selection, Task
 
+FOLDER_TYPES = {theirs: ours for ours, theirs in GAME_TYPES.items()}
+"""Maps alfworld's name of a task type to our name. The name of a game's folder starts with alfworld's name."""
 DATA_FOLDER = "json_2.1.1"
 DATA_SPLITS = ("valid_seen", "valid_unseen", "train")
 GAME_FILE = "game.tw-pddl"
@@ -161,7 +166,7 @@ def checksums(tasks: Sequence[Task]) -> dict[str, str]:
     on_disk = [task.id for task in tasks if task.split != generated.SPLIT]
     digests = {"games": files_digest(map(game_path, on_disk))} if on_disk else {}
     if len(on_disk) < len(tasks):
-        digests["what games are generated from"] = files_digest(rooms.wheel_files())
+        digests["what games are generated from"] = files_digest(generated.wheel_files())
     return digests
 
 
@@ -210,3 +215,39 @@ def _task(task_id: str, split: str, kind: str, goal: str, seed: int = 0) -> Task
         params=params_of(paper_goal(goal)),
         seed=seed,
     )
+
+
+# Goal sentences.
+
+_OBJECT, _TARGET = r"(?P<object>\w+)", r"(?:in|on) (?P<target>\w+)"
+_FORMS = tuple(
+    re.compile(form)
+    for form in (
+        rf"put two {_OBJECT} {_TARGET}",
+        rf"find two {_OBJECT} and put them {_TARGET}",
+        rf"put a (?:clean|cleaned|hot|cool) {_OBJECT} {_TARGET}",
+        rf"(?:clean|heat|cool) some {_OBJECT} and put it {_TARGET}",
+        rf"look at {_OBJECT} under the (?P<lamp>\w+)",
+        rf"examine the {_OBJECT} with the (?P<lamp>\w+)",
+        rf"put (?:a|some) {_OBJECT} {_TARGET}",
+    )
+)
+
+
+def params_of(goal: str) -> dict[str, JsonValue]:
+    """Return the parameters in a goal sentence.
+
+    All types have ``object``. look_at_obj has ``lamp``; the other types have ``target``, a kind of receptacle.
+    pick_two_obj also has ``count``, which is 2. The result is empty if the sentence has an unknown form, as in games
+    that were written by hand.
+    """
+    for form in _FORMS:
+        if match := form.fullmatch(goal):
+            params: dict[str, JsonValue] = dict(match.groupdict())
+            return params | {"count": 2} if " two " in goal else params
+    return {}
+
+
+def paper_goal(goal: str) -> str:
+    """Return the game's goal sentence in the paper's words."""
+    return goal.replace("put a clean ", "put a cleaned ")

@@ -9,11 +9,12 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from planbook.envs.alfworld.engine import NOTHING
 from planbook.envs.alfworld.scene import GameScene, GameState
 from planbook.envs.errors import EnvironmentBroken
 from planbook.envs.types import Action, Offer
 
+NOTHING = "Nothing happens."
+"""The reply to a command that is not admissible."""
 TASK_LINE = re.compile(r"Your task is to: [^\"]*")
 """The sentence of a grammar that states the task."""
 _HELP_GRAMMAR = re.compile(r"\naction help \{.*", re.DOTALL)

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from planbook.envs.alfworld import Alfworld, generated, tasks
-from planbook.envs.alfworld.goals import GAME_TYPES, TYPES, paper_goal
-from planbook.envs.alfworld.tasks import DEPS_GAMES, SELECTIONS
+from planbook.envs.alfworld.generated import GAME_TYPES, TYPES
+from planbook.envs.alfworld.tasks import DEPS_GAMES, SELECTIONS, paper_goal
 from planbook.envs.errors import BadSelection, EnvironmentBroken, MissingRequirement
 from planbook.envs.types import Selection
 from tests.envs.alfworld_games import SearchGoal, find_plan, loaded, search_goal, winning_commands

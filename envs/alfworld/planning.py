@@ -1,24 +1,44 @@
-"""The preconditions of household actions, which all games state in the same PDDL domain.
+"""What planners may know about a game: the preconditions of actions, and the goals for the method DEPS.
 
-They use only what an agent may know in advance: the receptacles of the room, which receptacles can be opened, which
-share a location, and what can be done with each kind of object. They do not use where the objects are.
+The preconditions let a dry run check a plan before it runs. All games state them in the same PDDL domain. They use only
+what an agent may know in advance: the receptacles of the room, which receptacles can be opened, which share a location,
+and what can be done with each kind of object. They do not use where the objects are.
+
+DEPS chooses among goals, which are those in appendix A.1 of its paper. A controller, which is a model, then chooses
+actions to reach a goal.
 """
 
+import inspect
 import re
 from collections import defaultdict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
+from typing import Protocol
 
-from planbook.envs.alfworld.direct import TREATABLE
-from planbook.envs.alfworld.engine import AlfworldGame
+from planbook.envs.alfworld.engines import TREATABLE, AlfworldGame
+from planbook.envs.alfworld.generated import MACHINES
 from planbook.envs.alfworld.scene import read_scene
 from planbook.envs.alfworld.wording import EMPTY_HANDED, ID, START, read_dialect
+from planbook.envs.optional import Goals
 from planbook.envs.preconditions import UNKNOWN, ArgValue, Change, Contract, Fact, Need, Preconditions
+from planbook.envs.types import Action, ActionSpec
 
 HOLDING, LOCATION = Fact("holding"), Fact("location")
 MakeContract = Callable[..., Contract]
 _KIND = re.compile(r"(\w+)type - otype")
 _PARTICIPLES = {"heat": "heated", "cool": "cooled", "clean": "cleaned"}
+
+
+def preconditions(game: AlfworldGame, *, shared_open: bool) -> Preconditions:
+    """Return the preconditions of a game's actions. ``shared_open`` is as in ``KnownRoom``."""
+    room = KnownRoom(game, shared_open=shared_open)
+    looking = {name: lambda: Contract(sure=True) for name in ("look", "inventory")}
+    return Preconditions(
+        {**room.contracts(), **looking, "examine": room.examine},
+        start={HOLDING: EMPTY_HANDED, LOCATION: START},
+        defaults={"opened": False},
+        attributes={"holding": HOLDING, "location": LOCATION},
+    )
 
 
 class KnownRoom:
@@ -170,13 +190,86 @@ def _kind(thing: str) -> str:
     return thing.rpartition("_")[0]
 
 
-def preconditions(game: AlfworldGame, *, shared_open: bool) -> Preconditions:
-    """Return the preconditions of a game's actions. ``shared_open`` is as in ``KnownRoom``."""
-    room = KnownRoom(game, shared_open=shared_open)
-    looking = {name: lambda: Contract(sure=True) for name in ("look", "inventory")}
-    return Preconditions(
-        {**room.contracts(), **looking, "examine": room.examine},
-        start={HOLDING: EMPTY_HANDED, LOCATION: START},
-        defaults={"opened": False},
-        attributes={"holding": HOLDING, "location": LOCATION},
-    )
+# The goals for DEPS.
+
+
+class Household(Protocol):
+    """The signatures of the goals. ``object`` is a kind, such as mug, or the id of an object, such as mug_2.
+
+    The docstrings of the methods are part of prompts.
+    """
+
+    def find(self, object: str) -> str:
+        """Look into one receptacle after another until an object of that kind is seen."""
+
+    def pick(self, object: str, place: str = "") -> str:
+        """Take an object of that kind from a receptacle such as fridge_1, or if none is given, from where it was seen.
+
+        The hands must be empty.
+        """
+
+    def put(self, object: str, place: str) -> str:
+        """Put the object in hand in or on the receptacle."""
+
+    def clean(self, object: str, place: str) -> str:
+        """Clean the object in hand with a sinkbasin."""
+
+    def heat(self, object: str, place: str) -> str:
+        """Heat the object in hand with a microwave."""
+
+    def cool(self, object: str, place: str) -> str:
+        """Cool the object in hand with a fridge."""
+
+    def use(self, object: str, place: str) -> str:
+        """Turn on a lamp at the receptacle. The object in hand stays in hand, and is looked at under the lamp."""
+
+    def open(self, place: str) -> str:
+        """Open the receptacle, and see what is in it."""
+
+
+_EXAMPLES = {
+    "find": "agent.find('mug')",
+    "pick": "agent.pick('mug', 'shelf_1'), or agent.pick('mug') after agent.find('mug')",
+    "put": "agent.put('mug', 'cabinet_2')",
+    "clean": "agent.clean('mug', 'sinkbasin_1')",
+    "heat": "agent.heat('mug', 'microwave_1')",
+    "cool": "agent.cool('mug', 'fridge_1')",
+    "use": "agent.use('desklamp', 'desk_1')",
+    "open": "agent.open('drawer_3')",
+}
+
+
+def _spec(name: str) -> ActionSpec:
+    function = vars(Household)[name]
+    return ActionSpec(name, function, inspect.getdoc(function) or "", _EXAMPLES[name])
+
+
+SPECS: Mapping[str, ActionSpec] = {name: _spec(name) for name in _EXAMPLES}
+
+
+class AlfworldGoals(Goals):
+    """The goals of ALFWorld. Each takes several actions, which a controller chooses."""
+
+    direct = False
+
+    @property
+    def specs(self) -> Mapping[str, ActionSpec]:
+        """Maps the name of each goal to its specification. The environment's actions are not goals."""
+        return SPECS
+
+    def known(self) -> Sequence[Action]:
+        """Return the goals for all receptacles of the room and all kinds of objects that the task names."""
+        task = self.environment.task
+        params = self.environment.public_params(task) if task else {}
+        kinds = [str(params[name]) for name in ("object", "lamp") if name in params]
+        places = list(dict.fromkeys(ID.findall(self.environment.scene())))
+        return [*(Action("find", (kind,)) for kind in kinds), *_at_places(kinds, places)]
+
+
+def _at_places(kinds: Sequence[str], places: Sequence[str]) -> Iterator[Action]:
+    for place in places:
+        yield Action("open", (place,))
+        for kind in kinds:
+            yield from (Action(name, (kind, place)) for name in ("pick", "put", "use"))
+            treatments = [name for name, machine in MACHINES.items() if place.startswith(f"{machine.lower()}_")]
+            yield from (Action(name, (kind, place)) for name in treatments)
