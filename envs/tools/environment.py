@@ -19,9 +19,8 @@ from planbook.envs.base import Environment, action, query
 from planbook.envs.errors import BadSelection, EnvironmentBroken
 from planbook.envs.resources import file_digest
 from planbook.envs.text_matching import BM25
-from planbook.envs.tools.judging import JudgeInput, judge_task
 from planbook.envs.tools.schemas import Argument, keyed_arguments
-from planbook.envs.tools.tasks import SPLITS, TaskGoal, read_goals
+from planbook.envs.tools.tasks import SPLITS, JudgeInput, TaskGoal, judge_task, read_goals
 from planbook.envs.types import ActionSpec, EnvironmentOptions, Observation, Offer, Selection, Task, Verdict
 from planbook.sandbox import Fault, SandboxError, bound_names, check, did_you_mean
 

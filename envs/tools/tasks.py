@@ -1,30 +1,38 @@
-"""Task files for environments made of tools. They contain goals, and how each is judged, in YAML or JSON.
+"""Task files for environments made of tools, and the judges of their tasks. A file is written in YAML or JSON:
 
 tasks:
   - id: move-report
     goal: Move report.txt into the folder done.
     judge: {assert: "'report.txt' in agent.ls('done')"}
+
+A judge compares the answer, runs assertions about the state, or calls a Python function.
 """
 
+import ast
+import atexit
 import inspect
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from functools import lru_cache
+import math
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import cache, lru_cache
 from importlib import import_module
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 from pydantic import BaseModel, ConfigDict, Field, JsonValue, ValidationError, model_validator
 
-from planbook.envs.errors import BadSelection
+from planbook.envs.errors import BadSelection, EnvironmentBroken, error_location
 from planbook.envs.registry import ModuleLoadError, import_error, load_module
+from planbook.envs.types import Task, Verdict
 from planbook.envs.yaml_lines import FileFault, YamlFile, YamlPath, read_yaml
-from planbook.sandbox import did_you_mean
+from planbook.sandbox import FaultKind, Sandbox, SandboxError, Session, did_you_mean, parse_source
 
 SPLITS = ("all", "train", "test")
 """The first split contains all tasks. A task that names no split is in no other split.
 
 Exception: if the other tasks are all in ``test``, the tasks that name no split are in ``train``.
 """
+JUDGE_PARAMETERS = frozenset({"state", "answer", "task"})
+"""The parameters that the Python function of a judge may have."""
 PythonJudge = Callable[..., bool | float]
 FindFaults = Callable[[Iterable[str]], Iterable[tuple[int, str]]]
 """Returns the index of each assertion that cannot be run, and the reason."""
@@ -146,19 +154,6 @@ def _judge_faults(file: YamlFile, number: int, judge: Judge, folder: Path, find:
         yield file.fault((*path, "assert", *([] if isinstance(judge.asserted, str) else [index])), fault)
 
 
-def assertion_line(path: Path, id: str, index: int) -> int:
-    """Return the line of an assertion in a task file that is known to be valid."""
-    file = read_yaml(path.read_text(errors="replace"))
-    if isinstance(file, list):
-        return 1
-    ids = [task["id"] for task in file.value["tasks"]]
-    return file.line(("tasks", ids.index(id), "judge", "assert", index))
-
-
-JUDGE_PARAMETERS = frozenset({"state", "answer", "task"})
-"""The parameters that the Python function of a judge may have."""
-
-
 def judge_function(name: str, folder: Path) -> PythonJudge:
     """Return the Python function of a judge. ``folder`` is the folder of the task file.
 
@@ -202,3 +197,115 @@ def call_with(function: Callable[..., Any], **values: object) -> Any:
         return function(**values)
     names = {parameter.name for parameter in parameters}
     return function(**{name: value for name, value in values.items() if name in names})
+
+
+# Judging.
+
+
+class JudgeInput(NamedTuple):
+    """The data that a judge receives."""
+
+    task: Task
+    answers: Sequence[JsonValue]
+    """The arguments of the plan's calls of ``agent.answer``."""
+    file: Path
+    """The task file. Paths of Python files in it are relative to its folder."""
+
+    @property
+    def answer(self) -> JsonValue:
+        """The last answer, or None."""
+        return self.answers[-1] if self.answers else None
+
+
+def judge_task(
+    judge: Judge, case: JudgeInput, state: object, tools: Mapping[str, Callable[..., object]], sandbox: Sandbox | None
+) -> Verdict:
+    """Return the verdict of a judge. Raises EnvironmentBroken if the judge fails.
+
+    ``tools`` maps names to the read-only tools, which assertions may call. Assertions run in ``sandbox`` or, if it is
+    None, in a sandbox that all judges of this process share.
+    """
+    if judge.python:
+        return _judge_by_function(judge.python, case, state)
+    if judge.assertions:
+        return _judge_by_assertions(judge.assertions, case, tools, sandbox or _shared_sandbox())
+    solved = bool(case.answers) and json_equal(case.answer, judge.answer)
+    return Verdict(solved, float(solved))
+
+
+def json_equal(value: JsonValue, expected: JsonValue) -> bool:
+    """Return whether two JSON values are equal. 1 equals 1.0 but not True. White space around strings is ignored."""
+    if isinstance(value, bool) or isinstance(expected, bool):
+        return value is expected
+    if isinstance(value, list) and isinstance(expected, list):
+        return len(value) == len(expected) and all(map(json_equal, value, expected))
+    if isinstance(value, dict) and isinstance(expected, dict):
+        return value.keys() == expected.keys() and all(json_equal(value[key], expected[key]) for key in value)
+    if isinstance(value, str) and isinstance(expected, str):
+        return value.strip() == expected.strip()
+    return value == expected
+
+
+def _judge_by_function(name: str, case: JudgeInput, state: object) -> Verdict:
+    try:
+        result = call_with(judge_function(name, case.file.parent), state=state, answer=case.answer, task=case.task)
+    except Exception as error:
+        reason = f"{type(error).__name__}: {error} ({error_location(error)[0] or 'outside'})"
+        raise EnvironmentBroken(f"{case.task.id}: the judge {name} failed: {reason}") from error
+    if not isinstance(result, bool | int | float) or math.isnan(result):
+        raise EnvironmentBroken(
+            f"{case.task.id}: the judge {name} returned {str(result)[:80]!r}; return True, False or a share from 0 to 1"
+        )
+    score = min(max(float(result), 0.0), 1.0)
+    return Verdict(score == 1.0, score)
+
+
+def _judge_by_assertions(
+    code: tuple[str, ...], case: JudgeInput, tools: Mapping[str, Callable[..., object]], sandbox: Sandbox
+) -> Verdict:
+    task = case.task.model_dump(mode="json", include={"id", "type", "goal", "params"})
+    try:
+        with sandbox.session(dict(tools), values={"answer": case.answer, "task": task}) as session:
+            results = [_run_assertion(session, assertion, case.task) for assertion in code]
+    except SandboxError as error:
+        raise EnvironmentBroken(f"{case.task.id}: its assertions cannot run: {error}") from error
+    held = [result is True for result in results]
+    faults = (_fault(case, number, error) for number, error in enumerate(results) if isinstance(error, str))
+    return Verdict(all(held), sum(held) / len(held), next(faults, ""))
+
+
+def _fault(case: JudgeInput, number: int, error: str) -> str:
+    place = f"{case.file.name}:{assertion_line(case.file, case.task.id, number)}"
+    return f"{place}: the assertion raised {error}, and does not hold"
+
+
+def assertion_line(path: Path, id: str, index: int) -> int:
+    """Return the line of an assertion in a task file that is known to be valid."""
+    file = read_yaml(path.read_text(errors="replace"))
+    if isinstance(file, list):
+        return 1
+    ids = [task["id"] for task in file.value["tasks"]]
+    return file.line(("tasks", ids.index(id), "judge", "assert", index))
+
+
+def _run_assertion(session: Session, code: str, task: Task) -> bool | str:
+    """Return whether an assertion holds, or the error that it raised. With an error it does not hold.
+
+    An assertion holds if it raises nothing and, if its last statement is an expression, the value is true. For an
+    AssertionError the result is False, and for other errors it is their text.
+    """
+    result = session.run(code, "judge")
+    if result.fault is None:
+        return bool(result.value) or not isinstance(parse_source(code).body[-1], ast.Expr)
+    if result.fault.kind is FaultKind.RAISED:
+        error = f"{result.fault.type}: {result.fault.message}".partition("\n")[0]
+        return False if result.fault.type == AssertionError.__name__ else error
+    raise EnvironmentBroken(f"{task.id}: the assertion {code.strip()!r} cannot be run: {result.fault}")
+
+
+@cache
+def _shared_sandbox() -> Sandbox:
+    """Return the sandbox for assertions that are judged outside of an episode."""
+    sandbox = Sandbox()
+    atexit.register(sandbox.close)
+    return sandbox
