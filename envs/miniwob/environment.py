@@ -1,10 +1,12 @@
-"""The MiniWoB++ environment: tasks, actions and verdicts."""
+"""The MiniWoB++ environment: its task types, actions and verdicts."""
 
 import importlib.metadata
 import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from functools import cache
+from runpy import run_path
 from typing import ClassVar
 
 from pydantic import BaseModel, Field, JsonValue
@@ -12,12 +14,38 @@ from pydantic import BaseModel, Field, JsonValue
 from planbook.envs.base import Environment, action, query
 from planbook.envs.browser import chromium, devtools
 from planbook.envs.errors import EnvironmentBroken, EpisodeEnded
-from planbook.envs.miniwob import task_types
 from planbook.envs.miniwob.tab import MiniwobTab, PageState
-from planbook.envs.resources import folder_digest
+from planbook.envs.resources import PackageData, folder_digest
 from planbook.envs.selection import chosen_split, chosen_types, interleave, read_seeded_id
 from planbook.envs.types import EnvironmentOptions, Observation, Requirement, Selection, Task, Verdict
 
+FEEDBACK = tuple(
+    "search-engine tic-tac-toe terminal login-user-popup guess-number email-inbox email-inbox-nl-turk "
+    "email-inbox-forward-nl email-inbox-forward-nl-turk".split()
+)
+"""Types whose pages answer an action with information on which the next action depends."""
+FREE_WORDING = ("email-inbox-nl-turk", "email-inbox-forward-nl", "email-inbox-forward-nl-turk")
+"""Types whose goals are free sentences. Their pages publish the values that the goal expresses."""
+NO_FEEDBACK = tuple(
+    "choose-list click-button click-button-sequence click-checkboxes click-checkboxes-large click-checkboxes-soft "
+    "click-checkboxes-transfer click-collapsible click-collapsible-2 click-color click-dialog click-dialog-2 "
+    "click-link click-menu click-option click-scroll-list click-shades click-shape click-tab click-tab-2 "
+    "click-tab-2-hard click-test click-test-2 click-widget count-shape enter-date enter-password enter-text "
+    "enter-text-dynamic enter-time focus-text focus-text-2 grid-coordinate identify-shape login-user multi-layouts "
+    "multi-orderings navigate-tree simple-algebra social-media social-media-all social-media-some use-autocomplete "
+    "use-spinner".split()
+)
+RELOADED = ("search-engine", "use-autocomplete", "use-spinner")
+"""Types whose pages are loaded again for each episode, since they keep traces of the previous one."""
+SPLITS: Mapping[str, tuple[str, ...]] = {
+    "all": FEEDBACK + NO_FEEDBACK,
+    "feedback": FEEDBACK,
+    "no-feedback": NO_FEEDBACK,
+}
+Pairs = Sequence[tuple[str, str]]
+"""Names and values of a goal's fields."""
+PACKAGE = PackageData("miniwob", "browser", prefixes=("miniwob",))
+"""The package that contains the pages."""
 DEFAULT_SEEDS = (0, 1, 2, 3, 4)
 MAX_CHANGE = 300
 """Maximum number of characters that describe the change of a page in the feedback on one action."""
@@ -46,8 +74,8 @@ class Miniwob(Environment):
         "has to be read before the next step; the next plan continues on the same page. The episode ends, done or "
         "failed, as soon as the page judges it, for example when a form is submitted."
     )
-    types = task_types.SPLITS["all"]
-    splits = tuple(task_types.SPLITS)
+    types = SPLITS["all"]
+    splits = tuple(SPLITS)
     parts = {"all": ("feedback", "no-feedback")}
     seeded = True
     action_limit = 20
@@ -66,23 +94,23 @@ class Miniwob(Environment):
         if selection.ids:
             return [cls._task(*read_seeded_id(task_id, cls.types, cls.name)) for task_id in selection.ids]
         split = chosen_split(selection, cls.splits, cls.name)
-        chosen = chosen_types(selection, task_types.SPLITS[split], f"{cls.name}'s split {split}")
+        chosen = chosen_types(selection, SPLITS[split], f"{cls.name}'s split {split}")
         seeds = selection.seeds or DEFAULT_SEEDS
         return list(interleave(([cls._task(name, seed) for seed in seeds] for name in chosen), selection.limit))
 
     @classmethod
     def public_params(cls, task: Task) -> Mapping[str, JsonValue]:
         """Return the params, or nothing if the goal is in free wording, which the agent has to understand by itself."""
-        return {} if task.type in task_types.FREE_WORDING else task.params
+        return {} if task.type in FREE_WORDING else task.params
 
     @classmethod
     def requirements(cls) -> Sequence[Requirement]:
         """Return the required packages and programs: the pages, the browser packages, Chromium and its driver."""
-        return [task_types.PACKAGE.requirement("miniwob"), *chromium.requirements()]
+        return [PACKAGE.requirement("miniwob"), *chromium.requirements()]
 
     @classmethod
     def _task(cls, type_name: str, seed: int) -> Task:
-        split = "feedback" if type_name in task_types.FEEDBACK else "no-feedback"
+        split = "feedback" if type_name in FEEDBACK else "no-feedback"
         return Task(id=f"{type_name}/{seed}", env=cls.name, split=split, type=type_name, goal="", seed=seed)
 
     def begin(self, task: Task) -> Observation:
@@ -94,7 +122,7 @@ class Miniwob(Environment):
             if not had_tab:
                 raise
             page = self._begin(task)
-        params = task_types.params(task.type, page.goal, page.fields)
+        params = read_params(task.type, page.goal, page.fields)
         self.task = task.model_copy(update={"goal": page.goal, "params": params})
         return self._observe(page)
 
@@ -121,7 +149,7 @@ class Miniwob(Environment):
     @classmethod
     def checksums(cls, tasks: Sequence[Task], options: BaseModel | None = None) -> Mapping[str, str]:
         """Return the digest of the pages and of all files that they load."""
-        return {"pages": folder_digest(task_types.PACKAGE.folder() / "html")}
+        return {"pages": folder_digest(PACKAGE.folder() / "html")}
 
     def versions(self) -> Mapping[str, str]:
         """Return the versions of browser, Selenium and MiniWoB++, the set of goal wordings, and the set of actions."""
@@ -207,7 +235,7 @@ class Miniwob(Environment):
         with self._closing_if_broken():
             if self._tab is None:
                 self._tab = MiniwobTab(chromium.shared())
-            return self._tab.begin(task_types.page(task.type), task.seed, reload=task.type in task_types.RELOADED)
+            return self._tab.begin(page_address(task.type), task.seed, reload=task.type in RELOADED)
 
     def _do(self, move: Callable[[MiniwobTab], PageState]) -> Observation:
         if self._tab is None:
@@ -231,6 +259,43 @@ class Miniwob(Environment):
         if page.refused:
             return self._refuse(page.refused)
         return Observation(page.html, terminated=page.done)
+
+
+def page_address(type_name: str) -> str:
+    """Return the address of the page of a type."""
+    return (PACKAGE.folder() / "html" / "miniwob" / f"{type_name}.html").as_uri()
+
+
+@cache
+def _extractors() -> Mapping[str, Callable[[str], Pairs]]:
+    """Return miniwob's field extractors: a dict that maps a type to the function that parses its goals.
+
+    Their module is run without importing the package, since it needs nothing but the standard library.
+    """
+    extractors: Mapping[str, Callable[[str], Pairs]] = run_path(str(PACKAGE.folder() / "fields.py"))["FIELD_EXTRACTORS"]
+    return extractors
+
+
+def read_params(type_name: str, goal: str, fields: Mapping[str, str] | None) -> dict[str, JsonValue]:
+    """Return the params of a goal: its values, such as the name of the button to click.
+
+    They are the ``fields`` that the page publishes, or otherwise the values that miniwob's extractor finds in the goal.
+    The keys are miniwob's (``target``, ``username``, ``by``, ``to`` ...), with ``_`` in place of a space. Values with
+    numbered keys form one list: ``target 0`` and ``target 1`` become ``targets``. A goal that the extractor cannot
+    parse has no params.
+    """
+    try:
+        pairs = tuple(fields.items()) if fields else _extractors()[type_name](goal)
+    except (KeyError, ValueError):
+        return {}
+    single: dict[str, JsonValue] = {}
+    lists: dict[str, list[JsonValue]] = {}
+    for key, value in pairs:
+        if match := re.fullmatch(r"(.+) \d+", key):
+            lists.setdefault(f"{match[1].replace(' ', '_')}s", []).append(value)
+        else:
+            single[key.replace(" ", "_")] = value
+    return single | dict(lists)
 
 
 def _new_tags(before: str, after: str) -> str:
