@@ -19,6 +19,7 @@ Shared by environments
 - ``resources``: find packages and data files, and compute their digests.
 - ``secrets``: detect values that look like secrets.
 - ``text_matching``: compare texts by their words (token set ratio, BM25).
+- ``watchdog``: end the processes that an environment started when planbook itself is gone.
 - ``yaml_lines``: read YAML, and find the line of each value.
 
 The environments

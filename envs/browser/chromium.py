@@ -4,8 +4,6 @@ import atexit
 import importlib.metadata
 import os
 import shutil
-import subprocess
-import sys
 import tempfile
 import threading
 from collections.abc import Sequence
@@ -17,6 +15,7 @@ from planbook.envs.browser.devtools import Connection
 from planbook.envs.errors import EnvironmentBroken, MissingRequirement
 from planbook.envs.resources import PackageData, missing_extra
 from planbook.envs.types import Requirement
+from planbook.envs.watchdog import Watchdog
 
 if TYPE_CHECKING:
     from selenium import webdriver
@@ -111,11 +110,7 @@ class Browser:
 
     def __init__(self) -> None:
         self.profile = tempfile.mkdtemp(prefix="planbook-chromium-")
-        self._watchdog = subprocess.Popen(
-            [sys.executable, "-I", "-S", str(Path(__file__).with_name("watchdog.py")), self.profile],
-            stdin=subprocess.PIPE,
-            start_new_session=True,
-        )
+        self._watchdog = Watchdog(self.profile)  # it kills all processes faster and more reliably than the driver does
         self._lock = threading.Lock()
         try:
             self.driver = start_selenium(self.profile)
@@ -124,7 +119,7 @@ class Browser:
             self.url = f"ws://{self.address}{path}"
             self._control = Connection(self.url)
         except BaseException:
-            self._stop()
+            self._watchdog.end_processes()
             raise
 
     @property
@@ -155,13 +150,7 @@ class Browser:
     def close(self) -> None:
         """End the browser and remove its profile."""
         self._control.close()
-        self._stop()
-
-    def _stop(self) -> None:
-        """Let the watchdog kill all processes. This is faster and more reliable than asking the driver."""
-        if self._watchdog.stdin:
-            self._watchdog.stdin.close()
-        self._watchdog.wait(timeout=30)
+        self._watchdog.end_processes()
 
 
 _shared: Browser | None = None

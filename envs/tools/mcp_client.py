@@ -1,5 +1,7 @@
 """Connections to MCP servers with the official SDK. Each connection has its own thread.
 
+A server that was started with a command is killed when planbook ends, even if it is busy with a call.
+
 Secrets come from environment variables: when a server is started, ``$NAME`` in a command, a URL or a server file is
 replaced by the value of the variable. These values, and values of ``env`` and ``headers`` that seem to be secrets, are
 removed from everything that the server sends, except from the names of tools. Commands and URLs are recorded with a
@@ -20,14 +22,16 @@ from concurrent.futures import TimeoutError as FutureTimeout
 from contextlib import AsyncExitStack, suppress
 from functools import partial
 from pathlib import Path
-from typing import Any, Self, TypeVar
+from typing import Annotated, Any, Self, TypeVar
+from uuid import uuid4
 
-from pydantic import BaseModel, Field, ValidationError, model_validator
+from pydantic import BaseModel, BeforeValidator, Field, ValidationError, model_validator
 
 from planbook.envs.errors import EnvironmentBroken, UnknownEnvironment, validation_faults
 from planbook.envs.resources import missing_extra
 from planbook.envs.secrets import SECRET_LENGTH, holds_secret, literal_secrets
 from planbook.envs.tools.environment import MAX_TEXT, ToolFailed, ToolTimeout
+from planbook.envs.watchdog import Watchdog
 
 try:
     from mcp import Client, MCPError, StdioServerParameters, types
@@ -52,6 +56,8 @@ MAX_PAGES = 100
 """Maximum number of pages to read of a server's list of tools."""
 TIMEOUT = 30.0
 """By default, the maximum time for starting a server, and for a call, in seconds."""
+MARKER_VARIABLE = "PLANBOOK_MCP_SERVER"
+"""The environment variable by which the watchdog finds a server's processes."""
 FILE_SHAPE = '{"mcpServers": {NAME: {"command": ..., "args": [...], "env": {...}} or {"url": ..., "headers": {...}}}}'
 
 
@@ -61,7 +67,8 @@ class McpServer(BaseModel):
     Server files have entries of this form. Other fields, which other clients may use, are ignored.
     """
 
-    name: str = ""
+    name: Annotated[str, BeforeValidator(lambda name: name or "")] = ""
+    """Empty, or null, in a server file, where the key of the entry is the name."""
     command: str = ""
     args: tuple[str, ...] = ()
     env: dict[str, str] = {}
@@ -69,8 +76,8 @@ class McpServer(BaseModel):
     url: str = ""
     headers: dict[str, str] = {}
     disabled: bool = False
-    start_timeout: float = Field(default=TIMEOUT, gt=0)
-    """Maximum time for starting the server, in seconds."""
+    start_timeout: float | None = Field(default=None, gt=0)
+    """Maximum time for starting the server, in seconds. By default that for a call, but at least TIMEOUT."""
 
     @model_validator(mode="after")
     def _check(self) -> Self:
@@ -161,19 +168,21 @@ class McpConnection:
 
     def __init__(self, server: McpServer, timeout: float) -> None:
         self._server, self._secrets = server.fill_variables()
-        self._timeout = timeout
+        self._timeout, self._start_timeout = timeout, server.start_timeout or max(TIMEOUT, timeout)
         self.changed = False
         """True if the server has reported a change of its tools since the last call of ``tools``."""
         self._errors = tempfile.TemporaryFile("w+", errors="replace")  # noqa: SIM115 - closed by close()
         self._loop = asyncio.new_event_loop()
         self._done = asyncio.Event()
         self._client: Client | None = None
+        self._marker = f"planbook-mcp-{uuid4()}"
+        self._watchdog = None if server.url else Watchdog(self._marker)
         connected: Future[None] = Future()
         self._connection_task = self._loop.create_task(self._stay_connected(connected))
         self._thread = threading.Thread(target=self._run, args=(connected,), daemon=True)
         self._thread.start()
         try:
-            connected.result(max(server.start_timeout, timeout))
+            connected.result(self._start_timeout)
         except Exception as error:
             broken = self._broken(self._connection_fault(error))
             self.close()
@@ -195,6 +204,8 @@ class McpConnection:
         with suppress(RuntimeError):
             self._loop.call_soon_threadsafe(self._done.set if self._client else self._connection_task.cancel)
         self._thread.join(self._timeout)
+        if self._watchdog is not None:
+            self._watchdog.end_processes()
         self._errors.close()
 
     def without_secrets(self, value: Any) -> Any:
@@ -231,7 +242,7 @@ class McpConnection:
             else:
                 # From this process's environment, the SDK passes on only PATH, HOME and similar variables.
                 command, args = self._server.command, list(self._server.args)
-                env, cwd = self._server.env or None, self._server.cwd or None
+                env, cwd = {**self._server.env, MARKER_VARIABLE: self._marker}, self._server.cwd or None
                 parameters = StdioServerParameters(command=command, args=args, env=env, cwd=cwd)
                 transport = stdio_client(parameters, errlog=self._errors)
             client = await stack.enter_async_context(Client(transport, message_handler=self._on_message))
@@ -287,7 +298,7 @@ class McpConnection:
     def _connection_fault(self, error: Exception) -> str:
         if isinstance(error, FutureTimeout):
             advice = 'if it needs longer, name it in a file: mcp:FILE.json, with "start_timeout": SECONDS'
-            return f"did not get ready within {max(self._server.start_timeout, self._timeout):g} s; {advice}"
+            return f"did not get ready within {self._start_timeout:g} s; {advice}"
         if not self._server.url:
             return f"cannot be started: {_innermost(error)}"
         key = "; if it asks for a key, give it in the headers of mcp:FILE.json" * isinstance(error, MCPError)
