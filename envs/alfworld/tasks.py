@@ -4,6 +4,7 @@ import json
 import os
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from itertools import islice
 from pathlib import Path
 
@@ -12,7 +13,6 @@ from pydantic import JsonValue
 from planbook.envs.alfworld import generated
 from planbook.envs.alfworld.engines import AlfworldGame
 from planbook.envs.alfworld.generated import GAME_TYPES, TYPES
-from planbook.envs.alfworld.wording import TASK_LINE
 from planbook.envs.errors import BadSelection, EnvironmentBroken, MissingRequirement
 from planbook.envs.resources import files_digest
 from planbook.envs.selection import chosen_split, chosen_types, interleave
@@ -27,6 +27,8 @@ REMEDY = (
     "run `alfworld-download` (part of the alfworld package), or point ALFWORLD_DATA at a folder that holds "
     f"{DATA_FOLDER}/"
 )
+_TASK = re.compile(rb"Your task is to: ([^\"\\]*)")
+_SOLVABLE = re.compile(rb'"solvable"\s*:\s*true')
 _UNSUPPORTED = ("movable", "Sliced")
 """alfworld leaves out the games in folders whose names contain one of these words."""
 
@@ -97,15 +99,17 @@ def read_game(game_id: str) -> AlfworldGame:
 
 
 def peek(game_id: str) -> tuple[str, bool]:
-    """Return the goal sentence of a game, and True unless its file says that it cannot be solved."""
-    data = read_game(game_id).data
-    task = TASK_LINE.search(str(data.get("grammar")))
-    if task is None:
-        raise EnvironmentBroken(
-            f"alfworld: {game_path(game_id)} states no task; the file is damaged: download it again"
-        )
-    goal = task.group().removeprefix("Your task is to: ").strip().removesuffix(".")
-    return goal, data.get("solvable", True) is True
+    """Return the goal sentence of a game, and True unless its file says that it cannot be solved.
+
+    The file is only searched for the two, since parsing thousands of games takes seconds. If the file is damaged, the
+    goal may be "". The game is listed nevertheless: its episode is broken, and the other games are played.
+    """
+    path, text = game_path(game_id), b""
+    with suppress(OSError):
+        text = path.read_bytes()
+    task, solvable = _TASK.search(text), text.rfind(b'"solvable"')
+    goal = task[1].decode(errors="replace").strip().removesuffix(".") if task else ""
+    return goal, solvable < 0 or _SOLVABLE.match(text, solvable) is not None
 
 
 def requirements() -> Iterator[Requirement]:
