@@ -38,8 +38,8 @@ class Belief:
     previous: tuple["Belief", ...] = field(default=(), compare=False, repr=False)
     """The previous belief, or the two beliefs that were merged where branches of the plan meet."""
 
-    def either(self, other: "Belief") -> "Belief":
-        """Return the belief if either this or the other belief is true, and it is unknown which."""
+    def merged_with(self, other: "Belief") -> "Belief":
+        """Return the belief if this or the other belief is true, and it is unknown which of them."""
         if self == other:
             return self
         if self.values is None or other.values is None or len(self.values | other.values) > MAX_VALUES:
@@ -213,24 +213,24 @@ class Beliefs:
             return self.known.get(fact, self.defaults.get(fact.name, ANY))
         merged = self.defaults.get(fact.name, ANY)
         for other, belief in self.known.items():
-            merged = merged.either(belief) if other.name == fact.name else merged
+            merged = merged.merged_with(belief) if other.name == fact.name else merged
         return merged
 
-    def either(self, other: "Beliefs") -> "Beliefs":
-        """Return the beliefs if either these or the other beliefs are true, and it is unknown which."""
+    def merged_with(self, other: "Beliefs") -> "Beliefs":
+        """Return the beliefs if these or the other beliefs are true, and it is unknown which of them."""
         facts = {*self.known, *other.known}
         names = self.defaults.keys() & other.defaults.keys()
         return Beliefs(
-            {fact: self.belief(fact).either(other.belief(fact)) for fact in facts},
-            {name: self.defaults[name].either(other.defaults[name]) for name in names},
+            {fact: self.belief(fact).merged_with(other.belief(fact)) for fact in facts},
+            {name: self.defaults[name].merged_with(other.defaults[name]) for name in names},
         )
 
     def with_belief(self, fact: Fact, belief: Belief) -> "Beliefs":
         """Return the beliefs with a new one about a fact. If the fact may be any of several, merge it with theirs."""
         if UNKNOWN not in fact.objects:
             return Beliefs({**self.known, fact: belief}, self.defaults)
-        known = {other: old.either(belief) if other.name == fact.name else old for other, old in self.known.items()}
-        defaults = {name: old.either(belief) if name == fact.name else old for name, old in self.defaults.items()}
+        known = {item: old.merged_with(belief) if item.name == fact.name else old for item, old in self.known.items()}
+        defaults = {name: old.merged_with(belief) if name == fact.name else old for name, old in self.defaults.items()}
         return Beliefs(known, defaults)
 
     def after(self, contract: Contract, line: int) -> "tuple[Beliefs, Violation | None]":
@@ -247,7 +247,7 @@ class Beliefs:
                 met = met._assume_met(need, belief)
         after = met._apply(contract)
         if open_needs or not contract.sure:
-            after = after.either(self._assume_missed(open_needs) if contract.sure else self)
+            after = after.merged_with(self._assume_missed(open_needs) if contract.sure else self)
         return after._as_result_of(line, self), None
 
     def _assume_met(self, need: Need, belief: Belief) -> "Beliefs":

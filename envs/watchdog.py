@@ -1,9 +1,9 @@
 """End processes that planbook started when planbook itself is gone, even after ``kill -9``.
 
 This file also runs as a program: ``watchdog.py MARKER``. The marker is a text that only these processes have on their
-command lines or in their environments, such as the path of a browser's profile. Planbook holds the other end of the
-program's standard input. When that closes, for whatever reason, the program kills every process with the marker. If the
-marker is the path of a folder, the folder is removed.
+command lines or in their environments, such as the path of a browser's profile. The program's standard input is a pipe
+from planbook. When the pipe closes, for whatever reason, the program kills every process that has the marker. If the
+marker is the path of a folder, the program also removes the folder.
 """
 
 import os

@@ -1,7 +1,7 @@
 """The engines that play a game: the fast ``DirectEngine``, and ``ReferenceEngine``, which calls textworld and is slow.
 
 The direct engine implements the rules of all known games in plain Python. A test plays games in both engines and
-compares every reply. The commands ``slice`` and ``help`` are missing in it, since our actions never send them.
+compares every reply. The direct engine has no commands ``slice`` and ``help``, since our actions never send them.
 """
 
 import sys
@@ -19,7 +19,7 @@ from planbook.envs.errors import EnvironmentBroken, MissingRequirement
 from planbook.envs.resources import install_command
 
 TREATABLE = {"heat": "heatable", "cool": "coolable", "clean": "cleanable"}
-"""Maps each treatment to the predicate of the objects that can be treated in this way."""
+"""Maps each treatment to the predicate that is true of the objects that can be treated in this way."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,7 +28,7 @@ class AlfworldGame:
 
     id: str
     data: Mapping[str, Any]
-    """Maps ``pddl_domain``, ``pddl_problem`` and ``grammar`` to their texts. The direct engine ignores other keys."""
+    """The JSON of the game's file. The direct engine reads only ``pddl_domain``, ``pddl_problem`` and ``grammar``."""
     goal: str = ""
     """The sentence that states the goal of a generated game. Empty for other games."""
 
@@ -44,11 +44,11 @@ class GameReply:
 
     text: str
     won: bool
-    """True if the goal of the game now holds."""
+    """True if the goal of the game is now reached."""
 
 
 class GameEngine(ABC):
-    """An engine that plays one game at a time. It takes the commands of the game, such as ``go to desk 1``."""
+    """An engine that plays one game at a time. It understands the game's commands, such as ``go to desk 1``."""
 
     @abstractmethod
     def load(self, game: AlfworldGame) -> None:
@@ -78,8 +78,9 @@ class GameEngine(ABC):
 
 
 Outcome = tuple[GameState, str] | None
-"""The state after a command, and the text of the reply; or None if the command is not admissible."""
+"""The state after a command and the text of the reply, or None if the command is not admissible."""
 _FORMS = {verb: form for form, (verb, _) in wording.FORMS.items()}
+"""Maps the verb of each command to the pattern of the command."""
 
 
 class DirectEngine(GameEngine):
@@ -107,7 +108,7 @@ class DirectEngine(GameEngine):
         self._task_line = task.group() if task else ""
 
     def reset(self) -> GameReply:
-        """Start from the beginning."""
+        """Start the loaded game from the beginning."""
         self.state = self.scene.start
         self._won = self._goal.holds(self.state)
         return GameReply(wording.intro_text(self.scene, self.state, self._task_line), self._won)
@@ -123,7 +124,7 @@ class DirectEngine(GameEngine):
         return GameReply(text, self._won)
 
     def save(self) -> object:
-        """Return the current state. It need not be copied, since it is immutable."""
+        """Return the current state. It is immutable, so no copy is needed."""
         return self.state, self._won
 
     def restore(self, saved: object) -> None:
@@ -166,16 +167,16 @@ class DirectEngine(GameEngine):
         return self.scene.places.get(receptacle) == self.state.at
 
     def _is_accessible(self, receptacle: str) -> bool:
-        """Return whether the agent can now take things from a receptacle, and put things into it."""
+        """Return whether the agent can now take things from a receptacle and put things into it."""
         is_open = receptacle in self.state.opened or receptacle not in self.scene.has("openable")
         return is_open and self._is_here(receptacle)
 
     def _fits(self, thing: str, receptacle: str) -> bool:
-        """Return whether the agent can now put a thing in or on a receptacle, if it holds the thing."""
+        """Return whether the agent could now put a thing in or on a receptacle if it held the thing."""
         kinds = self.scene.kinds
-        return self._is_accessible(receptacle) and (kinds[receptacle], kinds[thing]) in self.scene.can_contain
+        return self._is_accessible(receptacle) and (kinds.get(receptacle), kinds.get(thing)) in self.scene.can_contain
 
-    # The commands. Each method returns the outcome.
+    # The commands. Each method returns the outcome of one command.
 
     def _carry_out(self, command: str) -> Outcome:
         verb = command.split(" ", 1)[0]
@@ -229,9 +230,8 @@ class DirectEngine(GameEngine):
         return after, f"You pick up the {self.scene.names[thing]} from the {self.scene.names[receptacle]}."
 
     def _put(self, thing: str, receptacle: str) -> Outcome:
-        state, pair, names, kinds = self.state, (thing, receptacle), self.scene.names, self.scene.kinds
-        fits = (kinds.get(receptacle), kinds.get(thing)) in self.scene.can_contain
-        if state.holding != thing or not fits or not self._is_accessible(receptacle):
+        state, pair, names = self.state, (thing, receptacle), self.scene.names
+        if state.holding != thing or not self._fits(thing, receptacle):
             return None
         after = state._replace(
             holding=None,
@@ -279,14 +279,14 @@ _ACTIONS: dict[str, Callable[..., Outcome]] = {
 
 
 _LOCK = RLock()
-"""Held during every call of textworld in this process, since textworld does not load games in a thread-safe way."""
+"""The lock that is held during every call of textworld, which does not load games in a thread-safe way."""
 _IDLE: list[Any] = []
-"""Environments of textworld that are free for reuse. A new one leaks about a megabyte."""
+"""Environments of textworld that can be reused. Each new one leaks about a megabyte."""
 
 
 @contextmanager
 def _exclusive() -> Iterator[None]:
-    """Hold the lock. Restore ``sys.argv`` afterwards, since loading a game overwrites it."""
+    """Hold the lock, and afterwards restore ``sys.argv``, which textworld overwrites when it loads a game."""
     with _LOCK:
         arguments = sys.argv
         try:
@@ -310,7 +310,7 @@ def _environment() -> Any:
 
 
 class ReferenceEngine(GameEngine):
-    """The engine that calls textworld. It cannot save its state. Calls of several instances wait for each other."""
+    """The engine that calls textworld, as alfworld does. It cannot save its state. Only one instance runs at a time."""
 
     def __init__(self) -> None:
         self._environment: Any = None

@@ -37,7 +37,7 @@ GAME_TYPES = {
     "look_at_obj": "look_at_obj_in_light",
     "pick_two_obj": "pick_two_obj_and_place",
 }
-"""Maps our name of a task type to alfworld's name."""
+"""Maps our name of each task type to alfworld's name."""
 TYPES = tuple(GAME_TYPES)
 _ROOM_TYPES = {
     "pick_and_place": ("Kitchen", "LivingRoom", "Bathroom", "Bedroom"),
@@ -62,7 +62,7 @@ LAMP = "DeskLamp"
 
 @dataclass
 class FurnishedRoom:
-    """A room. Receptacles and objects have names such as ``Cabinet|+00.68|+00.50|-02.20``."""
+    """A room. Its receptacles and objects have names such as ``Cabinet|+00.68|+00.50|-02.20``."""
 
     plan: str
     places: dict[str, str] = field(default_factory=dict)
@@ -104,7 +104,7 @@ def make(kind: str, seed: int) -> AlfworldGame:
 
 
 def _attempt(kind: str, seed: int, rng: Random) -> AlfworldGame | None:
-    """Return a random game, or None if the task is not possible in the room that was drawn."""
+    """Return a random game, or None if the room that was drawn does not allow a task of this type."""
     room = furnish(rng.randrange(*_FLOOR_PLANS[rng.choice(_ROOM_TYPES[kind])]), rng)
     choices = _choices(kind, room)
     if not choices or len(room.places) > MOST_RECEPTACLES:
@@ -130,7 +130,7 @@ def _choices(kind: str, room: FurnishedRoom) -> list[tuple[str, str]]:
 
 
 def _place_task_objects(kind: str, room: FurnishedRoom, thing: str, target: str, rng: Random) -> None:
-    """Place the task's objects at random, but not in receptacles of the target's kind: something has to be done."""
+    """Place the task's objects at random, but not in receptacles of the target's kind, so that the task is not done."""
     if kind == "look_at_obj":
         return
     count = max(len(room.objects(thing)), 2 if kind == "pick_two_obj" else 1)
@@ -156,13 +156,13 @@ def _game(kind: str, seed: int, room: FurnishedRoom, thing: str, target: str, te
 # Rooms.
 
 _OPEN_WEIGHT = 3
-"""Weight with which an object is placed in a receptacle that cannot be opened, relative to one that can."""
+"""How much more likely an object is placed in a receptacle without a door than in one that can be opened."""
 _COUNTS = (1, 1, 1, 2, 2, 3)
 """The number of objects of a kind is drawn from these numbers."""
 
 
 def furnish(number: int, rng: Random) -> FurnishedRoom:
-    """Return the room of a floor plan, with random objects of the kinds that the floor plan lists."""
+    """Return a room with the receptacles of a floor plan, and with random objects of the kinds that the plan lists."""
     room, can_hold = FurnishedRoom(f"FloorPlan{number}"), affordances().holds
     poses = json.loads(wheel_text(f"gen/layouts/{room.plan}-openable.json"))
     kinds = sorted(json.loads(wheel_text(f"gen/layouts/{room.plan}-objects.json")))
@@ -178,7 +178,7 @@ def furnish(number: int, rng: Random) -> FurnishedRoom:
 
 
 def place_objects(room: FurnishedRoom, kind: str, count: int, rng: Random, excluded: str = "") -> None:
-    """Put objects of a kind into random receptacles that can hold them, but not into one of the kind ``excluded``."""
+    """Put objects of a kind into random receptacles that can hold them, except receptacles of the kind ``excluded``."""
     places = [place for place in room.places if _holds(place, kind) and kind_of(place) != excluded]
     weights = [1 if kind_of(place) in affordances().openable else _OPEN_WEIGHT for place in places]
     for receptacle in rng.choices(places, weights, k=count) if places else []:
@@ -202,7 +202,7 @@ def _location(x: float, y: float, turn: float, tilt: float) -> str:
 # The files of the package alfworld.
 
 PACKAGE = PackageData("alfworld", "alfworld", ("--no-deps",), ("alfworld",))
-"""The package without its dependencies, since generated games need only its data."""
+"""The package alfworld. It is installed without its dependencies, since generated games need only its data."""
 CONSTANTS, GOALS = "gen/constants.py", "gen/goal_library.py"
 DOMAIN, GRAMMAR = "data/alfred.pddl", "data/alfred.twl2"
 _TABLES = ("DiningTable", "CoffeeTable", "SideTable")
@@ -254,12 +254,12 @@ def affordances() -> Affordances:
 
 @cache
 def goal_library() -> dict[str, dict[str, Any]]:
-    """Return a dict that maps alfworld's task types to their goal in PDDL (``pddl``) and in words (``templates``)."""
+    """Return a dict that maps alfworld's task types to goals: in PDDL (``pddl``) and as ``templates`` of sentences."""
     return _read_literals(wheel_text(GOALS))
 
 
 def _read_literals(source: str) -> dict[str, Any]:
-    """Return the literals that a module assigns, by the name of the variable or by the key of the dictionary's item."""
+    """Return the literals that a module assigns to variables and to items of dictionaries, by name or key."""
     literals = {}
     for node in ast.parse(source).body:
         match node:
@@ -275,7 +275,7 @@ _START = "loc|0|0|0|0|start"
 _ABILITIES = {"Heatable": "heatable", "Coolable": "coolable", "Cleanable": "cleanable", "Sliceable": "sliceable"}
 _ESCAPES = {"|": "_bar_", "+": "_plus_", "-": "_minus_", ".": "_dot_"}
 _RECEPTACLES_IN_RULES = ("Microwave", "Fridge", "SinkBasin")
-"""Kinds of receptacles that alfworld's rules name. They must be declared even if the room has none."""
+"""Kinds of receptacles that alfworld's rules name. A problem must declare them even if the room has none."""
 _OBJECTS_IN_RULES = ("Knife", "ButterKnife")
 """Kinds of objects that alfworld's rules name."""
 
@@ -288,7 +288,7 @@ def pddl_name(name: str) -> str:
 
 
 def problem_text(name: str, room: FurnishedRoom, goal: str) -> str:
-    """Return the PDDL problem of a room. ``goal`` ends with the bracket that closes the problem, as in alfworld."""
+    """Return the PDDL problem of a room. As in alfworld, ``goal`` ends with the bracket that closes the problem."""
     return (
         f"(define (problem {name})\n(:domain alfred)\n(:objects\n{_lines(_objects(room))})\n"
         f"(:init\n{_lines(_init(room))})\n{goal.strip()}\n"

@@ -1,11 +1,11 @@
 """What planners may know about a game: the preconditions of actions, and the goals for the method DEPS.
 
-The preconditions let a dry run check a plan before it runs. All games state them in the same PDDL domain. They use only
-what an agent may know in advance: the receptacles of the room, which receptacles can be opened, which share a location,
-and what can be done with each kind of object. They do not use where the objects are.
+The preconditions let a dry run check a plan before it runs. All games state the same ones in their PDDL domains. Here
+they use only what an agent may know in advance: the receptacles of the room, which receptacles can be opened, which
+share a location, and what can be done with each kind of object. They do not use the places of objects.
 
-DEPS chooses among goals, which are those in appendix A.1 of its paper. A controller, which is a model, then chooses
-actions to reach a goal.
+DEPS chooses among goals. They are those in appendix A.1 of its paper. To reach a goal, a controller, which is a model,
+chooses actions.
 """
 
 import inspect
@@ -59,7 +59,7 @@ class KnownRoom:
         """Every kind of object in the game's rules, even if the room has no such object."""
 
     def contracts(self) -> Mapping[str, MakeContract]:
-        """Return a dict that maps each action with arguments, except ``examine``, to the function for its contract."""
+        """Return a dict that maps actions with arguments, except ``examine``, to functions that return contracts."""
         on_places: dict[str, MakeContract] = {"go_to": self._go_to, "open": self._open, "close": self._close}
         on_things: dict[str, MakeContract] = {"use": self._use, "take_from": self._take_from, "put_in_or_on": self._put}
         on_things |= {f"{verb}_with": partial(self._treat, verb) for verb in TREATABLE}
@@ -76,9 +76,9 @@ class KnownRoom:
         return Contract([held], impossible="" if receptacle_kind else self._name_fault(thing, "object"))
 
     def _checked(self, make: MakeContract, nouns: Sequence[str], *args: ArgValue) -> Contract:
-        """Return the contract of a call, which is impossible if an argument is not a possible name.
+        """Return the contract of a call. It is impossible if an argument names nothing that can exist.
 
-        ``nouns`` says for each argument whether it names a receptacle or an object.
+        ``nouns`` contains "receptacle" or "object" for each argument.
         """
         faults = [self._name_fault(thing, noun) for thing, noun in zip(args, nouns, strict=False)]
         fault = next(filter(None, faults), "")
@@ -99,7 +99,7 @@ class KnownRoom:
     def _go_to(self, receptacle: ArgValue) -> Contract:
         """Return the contract of going to a receptacle.
 
-        The PDDL domain allows any destination, but the game only one at a different location.
+        The PDDL domain allows any destination. The game allows only destinations at a different location.
         """
 
         def is_elsewhere(now: str) -> bool:
@@ -149,7 +149,7 @@ class KnownRoom:
     # Needs.
 
     def _location(self, receptacle: str) -> str:
-        """Return the location of a receptacle. For START, it is the location at which the agent begins."""
+        """Return the location of a receptacle. For START, return the location where the agent begins."""
         return self.scene.start.at if receptacle == START else self.scene.places[self._receptacles[receptacle]]
 
     def _at_need(self, receptacle: str) -> Need:
@@ -170,7 +170,10 @@ class KnownRoom:
         return () if thing is UNKNOWN else self._objects.get(_kind(thing), ())
 
     def _check_ability(self, thing: ArgValue, predicate: str, participle: str) -> tuple[str, bool]:
-        """Return why no object of a thing's kind has a predicate, or "", and then True if all objects have it."""
+        """Return whether the objects of a thing's kind have a predicate, as a reason and a flag.
+
+        The reason says that none of them has it; otherwise it is "". The flag is True if all of them have it.
+        """
         able = [entity in self.scene.has(predicate) for entity in self._same_kind(thing)]
         reason = f"{thing} is nothing that can be {participle}" if able and not any(able) else ""
         return reason, bool(able) and all(able)
@@ -248,7 +251,7 @@ SPECS: Mapping[str, ActionSpec] = {name: _spec(name) for name in _EXAMPLES}
 
 
 class AlfworldGoals(Goals):
-    """The goals of ALFWorld. Each takes several actions, which a controller chooses."""
+    """The goals of ALFWorld. Each of them takes several actions, which a controller chooses."""
 
     direct = False
 

@@ -1,4 +1,4 @@
-"""The MiniWoB++ environment: its task types, actions and verdicts."""
+"""The MiniWoB++ environment: its 53 task types, on which the papers report results, its actions and its verdicts."""
 
 import importlib.metadata
 import re
@@ -23,9 +23,9 @@ FEEDBACK = tuple(
     "search-engine tic-tac-toe terminal login-user-popup guess-number email-inbox email-inbox-nl-turk "
     "email-inbox-forward-nl email-inbox-forward-nl-turk".split()
 )
-"""Types whose pages answer an action with information on which the next action depends."""
+"""The types whose pages answer an action with information that the next action depends on."""
 FREE_WORDING = ("email-inbox-nl-turk", "email-inbox-forward-nl", "email-inbox-forward-nl-turk")
-"""Types whose goals are free sentences. Their pages publish the values that the goal expresses."""
+"""The types whose goals are free sentences. Their pages publish the values that a goal expresses."""
 NO_FEEDBACK = tuple(
     "choose-list click-button click-button-sequence click-checkboxes click-checkboxes-large click-checkboxes-soft "
     "click-checkboxes-transfer click-collapsible click-collapsible-2 click-color click-dialog click-dialog-2 "
@@ -36,19 +36,17 @@ NO_FEEDBACK = tuple(
     "use-spinner".split()
 )
 RELOADED = ("search-engine", "use-autocomplete", "use-spinner")
-"""Types whose pages are loaded again for each episode, since they keep traces of the previous one."""
+"""The types whose pages are loaded again for each episode, since they keep traces of the previous episode."""
 SPLITS: Mapping[str, tuple[str, ...]] = {
     "all": FEEDBACK + NO_FEEDBACK,
     "feedback": FEEDBACK,
     "no-feedback": NO_FEEDBACK,
 }
-Pairs = Sequence[tuple[str, str]]
-"""Names and values of a goal's fields."""
 PACKAGE = PackageData("miniwob", "browser", prefixes=("miniwob",))
 """The package that contains the pages."""
 DEFAULT_SEEDS = (0, 1, 2, 3, 4)
 MAX_CHANGE = 300
-"""Maximum number of characters that describe the change of a page in the feedback on one action."""
+"""Maximum number of characters with which the feedback on an action describes how the page changed."""
 
 
 class MiniwobOptions(EnvironmentOptions):
@@ -100,7 +98,7 @@ class Miniwob(Environment):
 
     @classmethod
     def public_params(cls, task: Task) -> Mapping[str, JsonValue]:
-        """Return the params, or nothing if the goal is in free wording, which the agent has to understand by itself."""
+        """Return the params, or nothing if the goal is a free sentence, which the agent has to understand by itself."""
         return {} if task.type in FREE_WORDING else task.params
 
     @classmethod
@@ -114,7 +112,7 @@ class Miniwob(Environment):
         return Task(id=f"{type_name}/{seed}", env=cls.name, split=split, type=type_name, goal="", seed=seed)
 
     def begin(self, task: Task) -> Observation:
-        """Start the page with the task's seed. If the tab died since the last episode, it is replaced."""
+        """Start the page with the task's seed. If the tab has died since the last episode, use a new one."""
         had_tab = self._tab is not None
         try:
             page = self._begin(task)
@@ -138,7 +136,7 @@ class Miniwob(Environment):
         return Verdict(solved=page.reward == 1, score=min(1.0, max(0.0, page.reward)))
 
     def brief(self, observation: Observation, before: Observation) -> str:
-        """Return the reason why nothing happened, or the new tags of the page."""
+        """Return the reason why nothing happened, or else the tags that are new in the page."""
         if not observation.accepted:
             return observation.text.split("\n", 1)[0]
         new = _new_tags(before.text, observation.text)
@@ -152,7 +150,7 @@ class Miniwob(Environment):
         return {"pages": folder_digest(PACKAGE.folder() / "html")}
 
     def versions(self) -> Mapping[str, str]:
-        """Return the versions of browser, Selenium and MiniWoB++, the set of goal wordings, and the set of actions."""
+        """Return the versions of the browser, Selenium and MiniWoB++, the set of sentences, and the set of actions."""
         pages = {"miniwob": importlib.metadata.version("miniwob"), "data_mode": "train"}
         return chromium.versions() | pages | {"paper_actions": str(not self.offer.queries).lower()}
 
@@ -262,27 +260,27 @@ class Miniwob(Environment):
 
 
 def page_address(type_name: str) -> str:
-    """Return the address of the page of a type."""
+    """Return the address of the page with the tasks of a type."""
     return (PACKAGE.folder() / "html" / "miniwob" / f"{type_name}.html").as_uri()
 
 
 @cache
-def _extractors() -> Mapping[str, Callable[[str], Pairs]]:
-    """Return miniwob's field extractors: a dict that maps a type to the function that parses its goals.
+def _extractors() -> Mapping[str, Callable[[str], Sequence[tuple[str, str]]]]:
+    """Return miniwob's field extractors: a dict that maps each type to the function that parses its goals.
 
-    Their module is run without importing the package, since it needs nothing but the standard library.
+    The function returns the names and values of the fields in a goal. The package is not imported. Only the module with
+    the extractors is run, which needs only the standard library.
     """
-    extractors: Mapping[str, Callable[[str], Pairs]] = run_path(str(PACKAGE.folder() / "fields.py"))["FIELD_EXTRACTORS"]
-    return extractors
+    return run_path(str(PACKAGE.folder() / "fields.py"))["FIELD_EXTRACTORS"]  # type: ignore[no-any-return]
 
 
 def read_params(type_name: str, goal: str, fields: Mapping[str, str] | None) -> dict[str, JsonValue]:
-    """Return the params of a goal: its values, such as the name of the button to click.
+    """Return the params of a goal: the values in it, such as the name of the button to click.
 
-    They are the ``fields`` that the page publishes, or otherwise the values that miniwob's extractor finds in the goal.
-    The keys are miniwob's (``target``, ``username``, ``by``, ``to`` ...), with ``_`` in place of a space. Values with
-    numbered keys form one list: ``target 0`` and ``target 1`` become ``targets``. A goal that the extractor cannot
-    parse has no params.
+    They are the ``fields`` that the page publishes or, if it publishes none, the values that miniwob's extractor finds
+    in the goal. The keys are miniwob's (``target``, ``username``, ``by``, ``to`` ...), with ``_`` in place of spaces.
+    Values with numbered keys form one list: ``target 0`` and ``target 1`` become ``targets``. A goal that the extractor
+    cannot parse has no params.
     """
     try:
         pairs = tuple(fields.items()) if fields else _extractors()[type_name](goal)
@@ -299,7 +297,7 @@ def read_params(type_name: str, goal: str, fields: Mapping[str, str] | None) -> 
 
 
 def _new_tags(before: str, after: str) -> str:
-    """Return the opening tags that occur more often than before, each with the text that follows it."""
+    """Return the opening tags that occur more often in ``after``, each with the text that follows it."""
     remaining = Counter(_tags(before))
     new = []
     for tag in _tags(after):

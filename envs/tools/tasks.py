@@ -27,15 +27,15 @@ from planbook.envs.yaml_lines import FileFault, YamlFile, YamlPath, read_yaml
 from planbook.sandbox import FaultKind, Sandbox, SandboxError, Session, did_you_mean, parse_source
 
 SPLITS = ("all", "train", "test")
-"""The first split contains all tasks. A task that names no split is in no other split.
+"""The splits. The first contains all tasks. A task that names no split is in no other split.
 
-Exception: if the other tasks are all in ``test``, the tasks that name no split are in ``train``.
+Exception: if all tasks that name a split are in ``test``, the others are in ``train``.
 """
 JUDGE_PARAMETERS = frozenset({"state", "answer", "task"})
 """The parameters that the Python function of a judge may have."""
 PythonJudge = Callable[..., bool | float]
 FindFaults = Callable[[Iterable[str]], Iterable[tuple[int, str]]]
-"""Returns the index of each assertion that cannot be run, and the reason."""
+"""A function that returns the index of each assertion that cannot be run, and the reason."""
 
 
 class _FileModel(BaseModel):
@@ -48,7 +48,7 @@ class Judge(_FileModel):
     answer: JsonValue = None
     """The value with which a plan must call ``agent.answer``."""
     asserted: str | tuple[str, ...] = Field(default=(), alias="assert")
-    """Assertions in plan code, with the read-only tools, ``answer`` and ``task``. The score is the share that holds."""
+    """Assertions in plan code about the read-only tools, ``answer`` and ``task``. The score is the share that holds."""
     python: str = ""
     """``FILE.py:function`` or ``package.module:function``, with any of the parameters in JUDGE_PARAMETERS."""
 
@@ -60,7 +60,7 @@ class Judge(_FileModel):
 
     @property
     def assertions(self) -> tuple[str, ...]:
-        """The assertions, also if there is only one."""
+        """The assertions as a tuple, even if there is only one."""
         return (self.asserted,) if isinstance(self.asserted, str) else self.asserted
 
 
@@ -85,8 +85,8 @@ class TaskFile(_FileModel):
 def read_goals(path: Path, find_faults: FindFaults) -> Mapping[str, TaskGoal]:
     """Return a dict that maps the ids of tasks in a file to the tasks.
 
-    Raises BadSelection if the file has faults. The message lists all faults in the format of the file, with their
-    lines. If there are none, it lists the faults of ids and judges.
+    Raises BadSelection if the file has faults. The message lists all faults of its format, with their lines. If its
+    format is correct, the message lists all faults of ids and judges.
     """
     try:
         return _read(path, path.stat().st_mtime_ns, find_faults)
@@ -123,7 +123,7 @@ def _check_file(file: YamlFile, folder: Path, find_faults: FindFaults) -> tuple[
 
 
 def _without_types(location: tuple[int | str, ...]) -> YamlPath:
-    """Return a location of pydantic without the names of types in it."""
+    """Return the location of a fault without the names of types, which pydantic inserts for unions."""
     return tuple(part for part in location if part not in ("str", "tuple[str, ...]"))
 
 
@@ -138,7 +138,7 @@ def _message(error: Any) -> str:
 
 
 def _keys(depth: int) -> list[str]:
-    """Return the keys that are allowed at this depth of the file: those of the file, of a task or of a judge."""
+    """Return the keys that are allowed at this depth: those of the file at depth 0, of a task at 2, else of a judge."""
     models: Mapping[int, type[BaseModel]] = {0: TaskFile, 2: TaskGoal}
     return [field.alias or name for name, field in models.get(depth, Judge).model_fields.items()]
 
@@ -157,7 +157,7 @@ def _judge_faults(file: YamlFile, number: int, judge: Judge, folder: Path, find:
 def judge_function(name: str, folder: Path) -> PythonJudge:
     """Return the Python function of a judge. ``folder`` is the folder of the task file.
 
-    Raises BadSelection if it cannot be imported, or has other required parameters than JUDGE_PARAMETERS.
+    Raises BadSelection if it cannot be imported, or if a required parameter is not in JUDGE_PARAMETERS.
     """
     source, _, attribute = name.rpartition(":")
     if not source:
@@ -191,7 +191,7 @@ def _required_parameters(function: Callable[..., Any]) -> set[str]:
 
 
 def call_with(function: Callable[..., Any], **values: object) -> Any:
-    """Call a function with those of the values for which it has parameters, and return its result."""
+    """Call a function with the values for which it has parameters, and return its result."""
     parameters = inspect.signature(function).parameters.values()
     if any(parameter.kind is parameter.VAR_KEYWORD for parameter in parameters):
         return function(**values)
@@ -209,7 +209,7 @@ class JudgeInput(NamedTuple):
     answers: Sequence[JsonValue]
     """The arguments of the plan's calls of ``agent.answer``."""
     file: Path
-    """The task file. Paths of Python files in it are relative to its folder."""
+    """The task file. The paths of Python files in it are relative to its folder."""
 
     @property
     def answer(self) -> JsonValue:
@@ -222,8 +222,8 @@ def judge_task(
 ) -> Verdict:
     """Return the verdict of a judge. Raises EnvironmentBroken if the judge fails.
 
-    ``tools`` maps names to the read-only tools, which assertions may call. Assertions run in ``sandbox`` or, if it is
-    None, in a sandbox that all judges of this process share.
+    ``tools`` maps names to the read-only tools, which assertions may call. Assertions run in ``sandbox``; if it is
+    None, they run in a sandbox that all judges of this process share.
     """
     if judge.python:
         return _judge_by_function(judge.python, case, state)
@@ -269,9 +269,9 @@ def _judge_by_assertions(
             results = [_run_assertion(session, assertion, case.task) for assertion in code]
     except SandboxError as error:
         raise EnvironmentBroken(f"{case.task.id}: its assertions cannot run: {error}") from error
-    held = [result is True for result in results]
+    outcomes = [result is True for result in results]
     faults = (_fault(case, number, error) for number, error in enumerate(results) if isinstance(error, str))
-    return Verdict(all(held), sum(held) / len(held), next(faults, ""))
+    return Verdict(all(outcomes), sum(outcomes) / len(outcomes), next(faults, ""))
 
 
 def _fault(case: JudgeInput, number: int, error: str) -> str:
@@ -280,7 +280,7 @@ def _fault(case: JudgeInput, number: int, error: str) -> str:
 
 
 def assertion_line(path: Path, id: str, index: int) -> int:
-    """Return the line of an assertion in a task file that is known to be valid."""
+    """Return the line of an assertion in a valid task file. ``id`` is that of the task."""
     file = read_yaml(path.read_text(errors="replace"))
     if isinstance(file, list):
         return 1
@@ -289,10 +289,10 @@ def assertion_line(path: Path, id: str, index: int) -> int:
 
 
 def _run_assertion(session: Session, code: str, task: Task) -> bool | str:
-    """Return whether an assertion holds, or the error that it raised. With an error it does not hold.
+    """Return whether an assertion holds, or the text of the error that it raised.
 
-    An assertion holds if it raises nothing and, if its last statement is an expression, the value is true. For an
-    AssertionError the result is False, and for other errors it is their text.
+    An assertion holds if it raises no error and its last statement, if that is an expression, has a true value. If it
+    raises an AssertionError, the result is False instead of a text.
     """
     result = session.run(code, "judge")
     if result.fault is None:
