@@ -35,7 +35,13 @@ class AlfworldGame:
     @property
     def uses_put(self) -> bool:
         """True if the game's verb for putting things down is ``put`` (alfworld before 0.4), False if it is ``move``."""
-        return "put {o} in/on {r}" in str(self.data["grammar"])
+        return "put {o} in/on {r}" in self.text("grammar")
+
+    def text(self, key: str) -> str:
+        """Return one of the texts in ``data``. Raises EnvironmentBroken if there is none with this key."""
+        if key not in self.data:
+            raise EnvironmentBroken(f"alfworld: the game {self.id} has no {key!r}; the file is damaged")
+        return str(self.data[key])
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,14 +103,10 @@ class DirectEngine(GameEngine):
 
     def load(self, game: AlfworldGame) -> None:
         """Load a game. Raises EnvironmentBroken if a text is missing, or if the game has other rules."""
-        try:
-            domain, grammar, problem = (str(game.data[key]) for key in ("pddl_domain", "grammar", "pddl_problem"))
-        except KeyError as error:
-            raise EnvironmentBroken(f"alfworld: the game {game.id} has no {error}; the file is damaged") from error
-        self.dialect = read_dialect(domain, grammar)
-        self.scene = read_scene(problem)
+        self.dialect = read_dialect(game.text("pddl_domain"), game.text("grammar"))
+        self.scene = read_scene(game.text("pddl_problem"))
         self._goal = GoalCondition(self.scene)
-        task = wording.TASK_LINE.search(grammar)
+        task = wording.TASK_LINE.search(game.text("grammar"))
         self._task_line = task.group() if task else ""
 
     def reset(self) -> GameReply:

@@ -129,9 +129,9 @@ class Alfworld(Environment):
     def begin(self, task: Task) -> Observation:
         """Load and start the game, and return the first observation."""
         game = _game(task)
+        self._uses_put = game.uses_put
         self._location, self._holding = START, EMPTY_HANDED
         self._engine.load(game)
-        self._uses_put = game.uses_put
         reply = self._engine.reset()
         self._won = reply.won
         return Observation(first_text(reply.text, task.goal), terminated=reply.won)

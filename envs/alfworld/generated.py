@@ -145,8 +145,8 @@ def _game(kind: str, seed: int, room: FurnishedRoom, thing: str, target: str, te
     pddl_goal = goals["pddl"].replace("#", "-").format(obj=thing, recep=target, toggle=target, mrecep="")
     name = pddl_name(f"{room.plan}_{kind}_{seed}")
     data = {
-        "pddl_domain": wheel_text(DOMAIN),
-        "grammar": wheel_text(GRAMMAR).replace("UNKNOWN GOAL", sentence),
+        "pddl_domain": package_text(DOMAIN),
+        "grammar": package_text(GRAMMAR).replace("UNKNOWN GOAL", sentence),
         "pddl_problem": problem_text(name, room, pddl_goal),
         "solvable": True,
     }
@@ -164,8 +164,8 @@ _COUNTS = (1, 1, 1, 2, 2, 3)
 def furnish(number: int, rng: Random) -> FurnishedRoom:
     """Return a room with the receptacles of a floor plan, and with random objects of the kinds that the plan lists."""
     room, can_hold = FurnishedRoom(f"FloorPlan{number}"), affordances().holds
-    poses = json.loads(wheel_text(f"gen/layouts/{room.plan}-openable.json"))
-    kinds = sorted(json.loads(wheel_text(f"gen/layouts/{room.plan}-objects.json")))
+    poses = json.loads(package_text(f"gen/layouts/{room.plan}-openable.json"))
+    kinds = sorted(json.loads(package_text(f"gen/layouts/{room.plan}-objects.json")))
     for receptacle in sorted(poses):
         if kind_of(receptacle) in can_hold:
             room.places[receptacle] = _location(*poses[receptacle])
@@ -208,7 +208,7 @@ DOMAIN, GRAMMAR = "data/alfred.pddl", "data/alfred.twl2"
 _TABLES = ("DiningTable", "CoffeeTable", "SideTable")
 
 
-def wheel_files() -> list[Path]:
+def package_files() -> list[Path]:
     """Return every file from which games are generated. Raises MissingRequirement if alfworld is not installed."""
     home = PACKAGE.folder()
     plans = (home / "gen" / "layouts").glob("FloorPlan*-o*.json")
@@ -216,7 +216,7 @@ def wheel_files() -> list[Path]:
 
 
 @cache
-def wheel_text(path: str) -> str:
+def package_text(path: str) -> str:
     """Return a text file of the package. Raises MissingRequirement if alfworld is not installed."""
     return (PACKAGE.folder() / path).read_text()
 
@@ -238,7 +238,7 @@ class Affordances:
 @cache
 def affordances() -> Affordances:
     """Return the affordances that alfworld's constants define."""
-    constants = _read_literals(wheel_text(CONSTANTS))
+    constants = _read_literals(package_text(CONSTANTS))
     movable = frozenset(constants["MOVABLE_RECEPTACLES"])
     holds = {
         kind: tuple(sorted(inner)) for kind, inner in constants["VAL_RECEPTACLE_OBJECTS"].items() if kind not in movable
@@ -255,7 +255,7 @@ def affordances() -> Affordances:
 @cache
 def goal_library() -> dict[str, dict[str, Any]]:
     """Return a dict that maps alfworld's task types to goals: in PDDL (``pddl``) and as ``templates`` of sentences."""
-    return _read_literals(wheel_text(GOALS))
+    return _read_literals(package_text(GOALS))
 
 
 def _read_literals(source: str) -> dict[str, Any]:

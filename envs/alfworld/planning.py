@@ -4,8 +4,8 @@ The preconditions let a dry run check a plan before it runs. All games state the
 they use only what an agent may know in advance: the receptacles of the room, which receptacles can be opened, which
 share a location, and what can be done with each kind of object. They do not use the places of objects.
 
-DEPS chooses among goals. They are those in appendix A.1 of its paper. To reach a goal, a controller, which is a model,
-chooses actions.
+DEPS chooses among goals, and then a controller, which is a model, chooses actions to reach the goal. The goals are
+those in appendix A.1 of the paper of DEPS.
 """
 
 import inspect
@@ -46,9 +46,9 @@ class KnownRoom:
 
     def __init__(self, game: AlfworldGame, *, shared_open: bool) -> None:
         """``shared_open`` is True if the option ``shared_locations`` is "open"."""
-        problem = str(game.data["pddl_problem"])
+        problem = game.text("pddl_problem")
         self.scene, self._shared_open = read_scene(problem), shared_open
-        self._machines = read_dialect(str(game.data["pddl_domain"]), str(game.data["grammar"])).machines
+        self._machines = read_dialect(game.text("pddl_domain"), game.text("grammar")).machines
         names = self.scene.names
         self._receptacles = {names[entity].replace(" ", "_"): entity for entity in self.scene.places if entity in names}
         self._objects: dict[str, list[str]] = defaultdict(list)

@@ -173,7 +173,7 @@ def checksums(tasks: Sequence[Task]) -> dict[str, str]:
     on_disk = [task.id for task in tasks if task.split != generated.SPLIT]
     digests = {"games": files_digest(map(game_path, on_disk))} if on_disk else {}
     if len(on_disk) < len(tasks):
-        digests["what games are generated from"] = files_digest(generated.wheel_files())
+        digests["what games are generated from"] = files_digest(generated.package_files())
     return digests
 
 
