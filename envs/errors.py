@@ -64,7 +64,7 @@ _CALLERS = tuple(Path(__file__).with_name(name) for name in ("base.py", "selecti
 
 
 def error_location(error: BaseException, skipped_folders: Collection[Path] = ()) -> tuple[str, str]:
-    """Return where an error was raised in an author's code, as FILE:LINE, and the traceback from there on.
+    """Return where an author's code raised an error, as FILE:LINE, and the traceback of that code.
 
     The author wrote an environment, a judge or a planning method. All code counts as the author's, except the standard
     library, installed packages, ``base.py``, ``selection.py`` and files directly in ``skipped_folders``. FILE:LINE is

@@ -235,7 +235,7 @@ class Goals:
         return 0.0
 
     def known(self) -> Sequence[Action]:
-        """Return the goals among which a substitute for an invalid line of a plan is looked for. By default none."""
+        """Return the goals that are searched for a substitute for an invalid line of a plan. By default none."""
         return ()
 
     def names(self, goal: Action) -> Sequence[str]:

@@ -89,7 +89,7 @@ class Fact(NamedTuple):
 
     name: str
     objects: tuple[Hashable, ...] = ()
-    """The objects that the fact is about. With an UNKNOWN object, the fact may be any of this name."""
+    """The objects that the fact is about. If one of them is UNKNOWN, this may be any fact with this name."""
 
 
 @dataclass(frozen=True)

@@ -55,7 +55,7 @@ _CLOSED = re.compile(r"Connection closed$|SSE stream ")
 MAX_PAGES = 100
 """Maximum number of pages to read of a server's list of tools."""
 TIMEOUT = 30.0
-"""Default of the maximum time for starting a server, and of that for a call, in seconds."""
+"""Default for the maximum time that a server may take to start, and that a call may take, in seconds."""
 MARKER_VARIABLE = "PLANBOOK_MCP_SERVER"
 """The environment variable by which the watchdog finds a server's processes."""
 FILE_SHAPE = '{"mcpServers": {NAME: {"command": ..., "args": [...], "env": {...}} or {"url": ..., "headers": {...}}}}'
@@ -68,7 +68,7 @@ class McpServer(BaseModel):
     """
 
     name: Annotated[str, BeforeValidator(lambda name: name or "")] = ""
-    """Empty, or null, in a server file, where the key of the entry is the name."""
+    """In a server file, the key of the entry is the name, and this field is ignored. Null counts as absent."""
     command: str = ""
     args: tuple[str, ...] = ()
     env: dict[str, str] = {}
