@@ -1,7 +1,8 @@
 """``--env gym:ID``: a Gymnasium environment, in which ``agent.step(action)`` takes one step.
 
 An action is a number if the action space is discrete, a list of numbers if it is a box, a list of whole numbers if it
-is multi-discrete or multi-binary, and a text if it is a text space. ``-o make={"map_name": "4x4"}`` passes arguments to ``gymnasium.make``.
+is multi-discrete or multi-binary, and a text if it is a text space. ``-o make={"map_name": "4x4"}`` passes arguments to
+``gymnasium.make``.
 
 If there is no task file, each seed is a task. It is solved if the episode is over and the total reward reaches a
 threshold: the option ``threshold``, or else the environment's ``reward_threshold``. If neither is set, the total reward
