@@ -109,9 +109,7 @@ def test_a_damaged_game_breaks_only_its_own_episode(data: Path, content: str) ->
     write_game(data, game_id_of("train", "pick_two_obj", 1))
     damaged, intact = Alfworld.select(Selection(split="train"))
     assert damaged == Alfworld.select(Selection(ids=(damaged.id,)))[0]
-    with pytest.raises(
-        EnvironmentBroken, match=r"look_at_obj.*(download it again|the file is damaged)$"
-    ):
+    with pytest.raises(EnvironmentBroken, match=r"look_at_obj.*(download it again|the file is damaged)$"):
         Alfworld().reset(damaged)
     assert intact.goal in Alfworld().reset(intact).text
 
