@@ -3,10 +3,10 @@
 Base classes and data types
 
 - ``base``: ``Environment``, the base class of all environments, and the decorators ``@action`` and ``@query``.
-- ``optional``: the optional members of ``Environment``; and ``Goals``, for the planning method of the DEPS paper.
+- ``optional``: the optional members of ``Environment``, and ``Goals``, which the planning method DEPS uses.
 - ``types``: tasks, selections of tasks, actions, observations, verdicts, snapshots.
 - ``preconditions``: what actions need and change, so that plans can be checked before they run.
-- ``errors``: the errors of this package.
+- ``errors``: the errors of this package, and functions that describe errors.
 
 Using environments
 
@@ -16,9 +16,10 @@ Using environments
 
 Shared by environments
 
-- ``resources``: find packages and data files, and compute their digests.
+- ``resources``: find and install packages that environments need, and compute digests of their data files.
 - ``secrets``: detect values that look like secrets.
 - ``text_matching``: compare texts by their words (token set ratio, BM25).
+- ``watchdog``: end the processes that an environment started when planbook itself is gone.
 - ``yaml_lines``: read YAML, and find the line of each value.
 
 The environments

@@ -1,7 +1,7 @@
 """The base class of every environment: the members that an author writes, and the methods that run its episodes.
 
-The actions of an environment are methods marked ``@action``. The prompt text, the static check, the JSON schema and the
-documentation are all derived from a method's signature, docstring and example.
+The actions of an environment are methods marked ``@action``. Prompts, the static check of plans, JSON schemas and the
+documentation all use a method's signature, docstring and example.
 """
 
 import inspect
@@ -28,7 +28,7 @@ Member = TypeVar("Member", bound=Callable[..., Any])
 _MARK = "_planbook_spec"
 _OBSERVATION_FIELDS = tuple(field.name for field in fields(Observation))
 ROUNDING = 1e-9
-"""Largest error of rounding by which a score may lie outside its bounds."""
+"""Largest rounding error by which a score may lie outside its bounds."""
 LARGEST_MEASURE = 1e300
 """Largest absolute value of a measure. Means and standard deviations of such numbers are finite."""
 
@@ -53,12 +53,12 @@ def action(
 def query(
     example: str = "",
 ) -> Callable[[Callable[Concatenate[E, P], R]], Callable[Concatenate[E, P], R]]:
-    """Mark a read-only method that plans may call. It returns a JSON value, and a call does not count as an action."""
+    """Mark a read-only method that plans may call. It returns JSON, and calling it does not count as an action."""
     return _marker("query", example)
 
 
 def _marker(kind: str, example: str, name: str = "") -> Callable[[Member], Member]:
-    """Return the decorator that marks a method. Raises TypeError if ``@action`` or ``@query`` has no brackets."""
+    """Return a decorator that marks a method. Raises TypeError if the decorator is used without parentheses."""
     if not isinstance(example, str):
         raise TypeError(f"{example.__qualname__} is marked with @{kind} without brackets; write @{kind}()")
 
@@ -103,7 +103,8 @@ class Environment(OptionalMembers, ABC):
     def begin(self, task: Task) -> Observation:
         """Set up the task from scratch, and return the first observation.
 
-        If the goal and params become known only here (for example from a page), set ``self.task`` to a copy with them.
+        If the goal and params become known only here, for example from a page, set ``self.task`` to a copy of the task
+        that contains them.
         """
 
     @abstractmethod
@@ -171,7 +172,7 @@ class Environment(OptionalMembers, ABC):
 
     @classmethod
     def listed(cls, options: BaseModel | None = None, goal: str = "") -> Offer:
-        """Return those of the offered actions and queries that prompts list. By default all."""
+        """Return the offered actions and queries that prompts list. By default all of them."""
         return cls.offered(options)
 
     def close(self) -> None:
@@ -242,7 +243,7 @@ class Environment(OptionalMembers, ABC):
         return verdict
 
     def finite_measures(self) -> dict[str, float]:
-        """Return the measures. Raises EnvironmentBroken if one is not a finite number, since it would have no mean."""
+        """Return the measures. Raises EnvironmentBroken if one is not a finite number, since reports average them."""
         measures = dict(self.measures())
         for name, value in measures.items():
             has_valid_types = isinstance(name, str) and isinstance(value, int | float)
@@ -260,9 +261,9 @@ class Environment(OptionalMembers, ABC):
 
 
 def _marked_members(environment: type) -> dict[str, Any]:
-    """Return a dict that maps attribute names to methods marked as actions or queries.
+    """Return a dict that maps attribute names to the methods that are marked as actions or queries.
 
-    A method that overrides a marked one counts as marked.
+    A method that overrides a marked method is included, even if it has no mark itself.
     """
     return {
         attribute: member
@@ -273,7 +274,7 @@ def _marked_members(environment: type) -> dict[str, Any]:
 
 
 def _check_spec(environment: type, spec: ActionSpec) -> ActionSpec:
-    """Return the spec. Raises TypeError unless plans can use its name, and pass every parameter by position."""
+    """Return the spec. Raises TypeError unless plans can call it by its name and pass every argument by position."""
     if not callable(spec.function):
         raise TypeError(f"{environment.__name__} overrides the action {spec.name}, but not with a method")
     if inspect.iscoroutinefunction(spec.function):
@@ -299,9 +300,9 @@ def _observation(answer: object, environment: Environment, function: Callable[..
         fault = f"must return an Observation or a str, but returned {type(answer).__name__}"
         raise EnvironmentBroken(f"{_location(environment, function)} {fault}")
     for name in _OBSERVATION_FIELDS:
-        value, kind = getattr(observation, name), str if name == "text" else bool
-        if not isinstance(value, kind):
-            fault = f"must return an Observation whose {name} is a {kind.__name__}, not {type(value).__name__}"
+        value, expected = getattr(observation, name), str if name == "text" else bool
+        if not isinstance(value, expected):
+            fault = f"must return an Observation whose {name} is a {expected.__name__}, not {type(value).__name__}"
             raise EnvironmentBroken(f"{_location(environment, function)} {fault}")
     return observation
 

@@ -1,6 +1,6 @@
-"""Check an environment for its author: play random actions on a few tasks of each split, and list the mistakes.
+"""Check an environment for its author: play a few tasks of each split with random actions, and list the mistakes.
 
-Each task is played several times with the same actions. An environment must return the same observations each time.
+Each task is played several times with the same actions, which must have the same observations each time.
 """
 
 import inspect
@@ -36,7 +36,7 @@ SLOW = 5.0
 SEEDS = (0, 1, 2)
 """The seeds that are selected if an environment makes its tasks from seeds."""
 TOOL_FAILED = "raised RuntimeError"
-"""A judge's fault with these words is not a mistake, since a tool may fail until the task is done."""
+"""A judge's fault that contains these words is no mistake, since a tool may fail until the task is done."""
 REPORTS = {"state": str, "scene": str, "milestones": Sequence, "measures": Mapping, "attribute_values": Mapping}
 """Maps each method that prompts and reports call to the type of its result."""
 PLAIN = (str, int, float, bool, None, NoneType, Any, object, dict, list)
@@ -46,7 +46,7 @@ Steps = list[tuple[Action, Observation]]
 
 
 class CheckReport(NamedTuple):
-    """The mistakes that were found, one line each, and how much was checked."""
+    """The mistakes that were found, one line for each, and how much was checked."""
 
     mistakes: tuple[str, ...]
     unchecked: Mapping[str, str]
@@ -83,10 +83,10 @@ class _Checker:
         path = Path(getattr(sys.modules.get(env.__module__), "__file__", None) or env.__name__)
         self._file = env.name if path.parent == OWN_FOLDERS[1] else path.name
         self.mistakes: dict[tuple[str, str], str] = {}
-        """Maps the place and kind of each mistake to its line in the report. In the order of discovery."""
+        """Maps the place and kind of each mistake to its line in the report, in the order of discovery."""
         self.unchecked: dict[str, str] = {}
         self._faulty = set[str]()
-        """Actions that cannot be tried, since a parameter has no usable type."""
+        """The actions that cannot be tried because a parameter has no usable type."""
         self._start = Verdict(False, 0.0)
         """The verdict on the current task before the first action."""
         self.tasks = self.actions = self._noted = 0
@@ -112,7 +112,7 @@ class _Checker:
                 continue
 
     def _note(self, mistake: str, function: Callable[..., Any] | None = None, *, kind: str = "") -> None:
-        """Note a mistake at the place of a function. If a place has several mistakes of one kind, the first is kept."""
+        """Note a mistake in a function. Of several mistakes of one kind in the same place, only the first is kept."""
         code = getattr(inspect.unwrap(function), "__code__", None) if function else None
         path = Path(code.co_filename) if code else Path()
         is_ours = path.parent in OWN_FOLDERS and path.name != self._file
@@ -323,7 +323,7 @@ class _Checker:
             self._note(f"verdict() differs on {task.id} after the same actions", self._env.verdict, kind="same")
 
     def _check_restoring(self, env: Environment, task: Task, first: Steps, snapshot: Snapshot) -> None:
-        """Check that restore() returns to a snapshot, and that the remaining steps have the same results afterwards."""
+        """Check that restore() restores a snapshot, and that the remaining steps have the same results as before."""
         expected, remaining = first[len(snapshot.history)][1], first[len(snapshot.history) + 1 :]
         actual = self._call("restore()", env.restore, snapshot)
         if env.restores:  # the class declares that not everything is restored
@@ -393,7 +393,7 @@ def _random_value(annotation: Any, words: Sequence[str], rng: random.Random) -> 
 
 
 def _format(observation: Observation) -> str:
-    """Return the start of an observation's text, and whether it ended the episode."""
+    """Describe an observation: the start of its text, and whether it ended the episode."""
     text = observation.text if len(observation.text) <= 60 else f"{observation.text[:57]}..."
     flags = [name for name in ("terminated", "truncated") if getattr(observation, name)]
     return " and ".join([repr(text), *flags])

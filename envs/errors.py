@@ -1,4 +1,4 @@
-"""The errors of the envs package, and functions that find where an error was raised and list its faults.
+"""The errors of the envs package, and functions that say where an error was raised and what pydantic found wrong.
 
 EnvsError
 ├── BadSelection        the requested tasks do not exist or cannot be read
@@ -47,11 +47,11 @@ class EpisodeEnded(EnvsError):
 
 
 class EnvironmentBroken(EnvsError):
-    """The environment failed, not the plan. The outcome of the episode is BROKEN."""
+    """The environment failed, not the plan. The episode ends with the outcome BROKEN."""
 
 
 class Diverged(EnvsError):
-    """A repeated action had a different result than the first time."""
+    """An action that was repeated had a different result than before."""
 
     def __init__(self, number: int, action: "Action", expected: "Observation", actual: "Observation") -> None:
         self.number, self.action, self.expected, self.actual = number, action, expected, actual
@@ -60,15 +60,16 @@ class Diverged(EnvsError):
 
 _INSTALLED = (sysconfig.get_path("stdlib"), sysconfig.get_path("purelib"))
 _CALLERS = tuple(Path(__file__).with_name(name) for name in ("base.py", "selection.py"))
-"""Files of planbook that call the author's code."""
+"""Files of planbook that call an author's code."""
 
 
 def error_location(error: BaseException, skipped_folders: Collection[Path] = ()) -> tuple[str, str]:
-    """Return the place in the author's code that raised an error, as FILE:LINE, and the traceback of that code.
+    """Return where an author's code raised an error, as FILE:LINE, and the traceback of that code.
 
-    The author's code is all code outside the standard library and installed packages, except ``base.py``,
-    ``selection.py`` and files directly in ``skipped_folders``. The place is its innermost frame; the traceback starts
-    at its outermost frame. Both strings are empty if there is no such frame.
+    The author wrote an environment, a judge or a planning method. All code counts as the author's, except the standard
+    library, installed packages, ``base.py``, ``selection.py`` and files directly in ``skipped_folders``. FILE:LINE is
+    the innermost line of this code; the traceback begins at the outermost. Both strings are empty if the traceback of
+    the error contains no line of this code.
     """
     frames = traceback.extract_tb(error.__traceback__)
     numbers = [
@@ -85,9 +86,9 @@ def error_location(error: BaseException, skipped_folders: Collection[Path] = ())
 
 
 def validation_faults(error: "ValidationError", root: str = "") -> list[str]:
-    """Return the faults that pydantic found, each as ``PLACE: PROBLEM``.
+    """Return the faults that pydantic found in a value, each as ``PLACE: PROBLEM``.
 
-    If a fault concerns the whole value, such as JSON that cannot be parsed, its place is ``root``.
+    PLACE is ``root`` if the fault concerns the whole value, such as JSON that cannot be parsed.
     """
     placed = ((".".join(map(str, fault["loc"])) or root, fault["msg"]) for fault in error.errors(include_input=False))
     problems = ((place, problem.removeprefix("Value error, ")) for place, problem in placed)

@@ -1,4 +1,4 @@
-"""The optional members of an environment, grouped by purpose, and the goals for the planning method DEPS.
+"""The optional members of an environment, grouped by purpose, and the goals that the planning method DEPS uses.
 
 ``Environment`` derives from ``OptionalMembers``. A subclass overrides only the members that it needs.
 """
@@ -31,7 +31,7 @@ class OptionalMembers:
     helpers: ClassVar[str] = ""
     """Source code of functions that every plan may call."""
     modules: ClassVar[tuple[str, ...]] = ()
-    """Packages that plans may import in addition to the standard library. After import they must not read files."""
+    """Packages that plans may import in addition to the standard library. Once imported, they must not read files."""
 
     def attribute_values(self) -> Mapping[str, JsonValue]:
         """Return the current values of ``attributes``."""
@@ -92,16 +92,16 @@ class OptionalMembers:
 
     @classmethod
     def unjudgeable(cls, selection: Selection, options: BaseModel | None = None) -> Mapping[str, int]:
-        """Return how many selected tasks ``tasks`` leaves out since nothing can judge them.
+        """Return how many selected tasks are left out by ``tasks`` because this installation has no way to judge them.
 
-        The result maps each reason to the number of tasks. A run reports it.
+        The result maps each reason to the number of tasks that it applies to. A run reports it.
         """
         return {}
 
     # Records of an episode in addition to its verdict. Plans never see them.
 
     all_milestones: ClassVar[tuple[str, ...]] = ()
-    """All milestones of the environment, if they are the same for every task."""
+    """All milestones of the environment, provided that they are the same for every task."""
     sandbox: Any = None
     """The sandbox in which the episode's plans run. Judges that are plan code run in it too. Set by the episode."""
 
@@ -110,11 +110,11 @@ class OptionalMembers:
         return ()
 
     def measures(self) -> Mapping[str, float]:
-        """Return further figures of the episode so far, such as a game's reward, as a dict of name to value."""
+        """Return other measures of the episode so far, such as a game's reward, as a dict that maps names to values."""
         return {}
 
     def unjudged(self) -> str:
-        """Return a description of the result, such as an answer, if the task has no judge. Otherwise return "".
+        """Return a description of the result, such as an answer, if the task has no judge. If it has one, return "".
 
         Tasks that users write may have no judge. ``verdict`` never counts them as solved.
         """
@@ -168,11 +168,11 @@ class OptionalMembers:
     handoff: ClassVar[Literal["last action", "state", "note"]] = "last action"
     """For ADaPT: what one subtask passes on to the next (appendix A of the paper).
 
-    It is the last action with its observation, or the state, or the state with the final note of the subtask. With
-    "note", the planner is also told which subtasks failed.
+    This is the last action and its observation, or the state, or the state and the final note of the subtask. With
+    "note", the planner also learns which subtasks failed.
     """
     naive: ClassVar[str] = ""
-    """For the paper of ADaPT: plan code for the method ``naive``, a baseline that plays any task without a model."""
+    """For ADaPT: plan code for the method ``naive``, the baseline of its paper that plays any task without a model."""
     answering: ClassVar[str] = ""
     """For Devil's Advocate: the name of the action that ends an episode with an answer, such as ``stop``, or ""."""
 
@@ -183,7 +183,7 @@ class OptionalMembers:
 
 
 Features = Mapping[str, float | str]
-"""Maps the name of each observable feature of a goal and the current state to a number or a category.
+"""Maps the names of features to numbers or categories. A feature is an observable property of a goal and the state.
 
 A selector learns from them. All goals of an environment have the same features."""
 
@@ -219,11 +219,11 @@ class Goals:
         return True
 
     def materials(self, goal: Action) -> Mapping[str, int]:
-        """Return the materials that the goal, as written in the plan, uses up, as a dict of material to number."""
+        """Return a dict that maps each material to the number that the goal, as written in the plan, uses up."""
         return {}
 
     def routes(self, goal: Action) -> Sequence[Action]:
-        """Return this goal, and then equivalent goals, such as felling another kind of tree for wood."""
+        """Return this goal, followed by equivalent goals, such as felling another kind of tree for wood."""
         return (goal,)
 
     def features(self, goal: Action) -> Features:
@@ -235,7 +235,7 @@ class Goals:
         return 0.0
 
     def known(self) -> Sequence[Action]:
-        """Return the goals that may replace an invalid line of a plan, if they are similar to it. By default none."""
+        """Return the goals that are searched for a substitute for an invalid line of a plan. By default none."""
         return ()
 
     def names(self, goal: Action) -> Sequence[str]:
@@ -247,7 +247,9 @@ class Goals:
         return goal
 
     def recorded(self) -> Path | None:
-        """Return the path of a CSV table of recorded goals, or None. A row has a goal's features, and its horizon last.
+        """Return the path of a CSV table of recorded goals, or None.
+
+        Each row contains the features of a goal and, in the last column, its horizon.
 
         The selector ``horizon`` uses regression trees in the same folder. ``python -m tools.horizons TABLE`` trains
         them on the table.

@@ -1,4 +1,4 @@
-"""Declare the preconditions of actions, and track which of them hold along a plan.
+"""Declare the preconditions of actions, and find out which of them hold at each line of a plan.
 
 An environment declares one function for each action. The function takes the arguments of the action and returns a
 ``Contract``: what the action needs, and what it changes. Both are stated with facts, such as
@@ -24,7 +24,7 @@ from functools import partial
 from typing import Any, NamedTuple
 
 MAX_VALUES = 12
-"""Maximum number of possible values of a fact that are listed. With more, every value counts as possible."""
+"""Maximum number of possible values of a fact that are kept. If there are more, every value counts as possible."""
 
 
 @dataclass(frozen=True)
@@ -38,8 +38,8 @@ class Belief:
     previous: tuple["Belief", ...] = field(default=(), compare=False, repr=False)
     """The previous belief, or the two beliefs that were merged where branches of the plan meet."""
 
-    def either(self, other: "Belief") -> "Belief":
-        """Return the belief if either this or the other belief is true, and it is unknown which."""
+    def merged_with(self, other: "Belief") -> "Belief":
+        """Return the belief if this or the other belief is true, and it is unknown which of them."""
         if self == other:
             return self
         if self.values is None or other.values is None or len(self.values | other.values) > MAX_VALUES:
@@ -89,7 +89,7 @@ class Fact(NamedTuple):
 
     name: str
     objects: tuple[Hashable, ...] = ()
-    """The objects that the fact is about. If one of them is UNKNOWN, it may be any fact of this name."""
+    """The objects that the fact is about. If one of them is UNKNOWN, this may be any fact with this name."""
 
 
 @dataclass(frozen=True)
@@ -163,14 +163,14 @@ def rule_contract(rule: Callable[..., Contract], refusal_type: type[Exception], 
 
 @dataclass(frozen=True)
 class Preconditions:
-    """What an environment declares for one task. All facts without a declared value at the start are unknown."""
+    """What an environment declares for one task. A fact is unknown at the start unless a value is declared for it."""
 
     contracts: Mapping[str, Callable[..., Contract]]
     """Maps an action to the function that returns its contract. Other actions may change every fact."""
     start: Mapping[Fact, Hashable] = field(default_factory=dict)
-    """Maps facts to their values at the start, as far as the agent may know them."""
+    """Maps the facts that the agent may know at the start to their values."""
     defaults: Mapping[str, Hashable] = field(default_factory=dict)
-    """Maps a name to the value at the start of all facts of this name that ``start`` does not contain."""
+    """Maps the name of facts to the value that they have at the start if ``start`` does not contain them."""
     attributes: Mapping[str, Fact] = field(default_factory=dict)
     """Maps attributes of the plan's ``agent`` to the facts whose values they have."""
 
@@ -194,7 +194,7 @@ class Violation(NamedTuple):
 class Beliefs:
     """The beliefs about all facts. Immutable.
 
-    In the methods, a fact with an UNKNOWN object stands for all facts that it may be.
+    The methods treat a fact with an UNKNOWN object as all the facts that it may be.
     """
 
     known: Mapping[Fact, Belief]
@@ -208,29 +208,29 @@ class Beliefs:
         return cls(known, {name: Belief(frozenset({value})) for name, value in declared.defaults.items()})
 
     def belief(self, fact: Fact) -> Belief:
-        """Return the belief about a fact. If it stands for several facts, merge their beliefs."""
+        """Return the belief about a fact. If the fact may be any of several, merge the beliefs about them."""
         if UNKNOWN not in fact.objects:
             return self.known.get(fact, self.defaults.get(fact.name, ANY))
         merged = self.defaults.get(fact.name, ANY)
         for other, belief in self.known.items():
-            merged = merged.either(belief) if other.name == fact.name else merged
+            merged = merged.merged_with(belief) if other.name == fact.name else merged
         return merged
 
-    def either(self, other: "Beliefs") -> "Beliefs":
-        """Return the beliefs if either these or the other beliefs are true, and it is unknown which."""
+    def merged_with(self, other: "Beliefs") -> "Beliefs":
+        """Return the beliefs if these or the other beliefs are true, and it is unknown which of them."""
         facts = {*self.known, *other.known}
         names = self.defaults.keys() & other.defaults.keys()
         return Beliefs(
-            {fact: self.belief(fact).either(other.belief(fact)) for fact in facts},
-            {name: self.defaults[name].either(other.defaults[name]) for name in names},
+            {fact: self.belief(fact).merged_with(other.belief(fact)) for fact in facts},
+            {name: self.defaults[name].merged_with(other.defaults[name]) for name in names},
         )
 
     def with_belief(self, fact: Fact, belief: Belief) -> "Beliefs":
-        """Return the beliefs with a new one about a fact. If it stands for several, add the belief to theirs."""
+        """Return the beliefs with a new one about a fact. If the fact may be any of several, merge it with theirs."""
         if UNKNOWN not in fact.objects:
             return Beliefs({**self.known, fact: belief}, self.defaults)
-        known = {other: old.either(belief) if other.name == fact.name else old for other, old in self.known.items()}
-        defaults = {name: old.either(belief) if name == fact.name else old for name, old in self.defaults.items()}
+        known = {item: old.merged_with(belief) if item.name == fact.name else old for item, old in self.known.items()}
+        defaults = {name: old.merged_with(belief) if name == fact.name else old for name, old in self.defaults.items()}
         return Beliefs(known, defaults)
 
     def after(self, contract: Contract, line: int) -> "tuple[Beliefs, Violation | None]":
@@ -247,7 +247,7 @@ class Beliefs:
                 met = met._assume_met(need, belief)
         after = met._apply(contract)
         if open_needs or not contract.sure:
-            after = after.either(self._assume_missed(open_needs) if contract.sure else self)
+            after = after.merged_with(self._assume_missed(open_needs) if contract.sure else self)
         return after._as_result_of(line, self), None
 
     def _assume_met(self, need: Need, belief: Belief) -> "Beliefs":

@@ -23,11 +23,11 @@ class ModuleLoadError(Exception):
 
 
 _LOADED: dict[Path, ModuleType] = {}
-"""Maps each file that this process has loaded to its module."""
+"""Maps the path of each file that this process has loaded to its module."""
 
 
 def load_module(path: Path) -> ModuleType:
-    """Return a Python file as a module. A file is loaded once per process. Raises ModuleLoadError."""
+    """Return a Python file as a module. Raises ModuleLoadError if it cannot be loaded. A process loads a file once."""
     if path not in _LOADED:
         _LOADED[path] = execute_module(path)
     return _LOADED[path]
@@ -39,9 +39,9 @@ def is_loaded(name: str) -> bool:
 
 
 def execute_module(path: Path) -> ModuleType:
-    """Execute a Python file, and return it as a new module. Raises ModuleLoadError.
+    """Execute a Python file, and return it as a new module. The file may import modules from its folder.
 
-    The file may import modules from its folder.
+    Raises ModuleLoadError if there is no such file, or if its code raises an error.
     """
     if not path.is_file():
         raise ModuleLoadError(f"no file {path}")
@@ -79,9 +79,9 @@ _OBJECTS: dict[str, type[Environment]] = {}
 
 
 def register_class(environment: type[Environment]) -> str:
-    """Register a class in this process, and return the name with which ``load_environment`` returns it.
+    """Register a class in this process, and return the name under which ``load_environment`` finds it.
 
-    It is the name of an installed environment, FILE.py:Class or, for a class that is not in a file, ``object:Class``.
+    The name is that of the installed environment, or FILE.py:Class, or ``object:Class`` if the class is not in a file.
     """
     for name, value in known_environments().items():
         if value == f"{environment.__module__}:{environment.__qualname__}":
@@ -110,8 +110,8 @@ def known_environments() -> Mapping[str, str]:
 def known_environment(name: str) -> type[Environment]:
     """Return the class of an environment that is shipped, installed with a package, or already loaded.
 
-    Use it for names that were read from a run or an export: a file that they name must not be executed. Raises
-    UnknownEnvironment for any other name.
+    Use it for names that were read from a run or an export, since files that such names refer to must not be executed.
+    Raises UnknownEnvironment for any other name.
     """
     if name in _OBJECTS or name in known_environments() or is_loaded(name):
         return load_environment(name)
@@ -121,8 +121,9 @@ def known_environment(name: str) -> type[Environment]:
 def load_environment(name: str) -> type[Environment]:
     """Return the class of an environment. It may be loaded from a file, or made from tools.
 
-    ``name`` is a known name, ``FILE.py:Class``, ``module:...``, ``mcp:...`` or ``gym:...``. Raises UnknownEnvironment,
-    or MissingRequirement if tools need packages that are not installed.
+    ``name`` is a known name, ``FILE.py:Class``, ``module:...``, ``mcp:...`` or ``gym:...``. Raises UnknownEnvironment
+    if there is no such environment or if it cannot be loaded, or MissingRequirement if tools need packages that are not
+    installed.
     """
     if name in _OBJECTS:
         return _OBJECTS[name]
@@ -197,7 +198,7 @@ def _check_class(member: object, name: str) -> type[Environment]:
 def _attribute_faults(environment: type[Environment]) -> Iterator[str]:
     """Yield a fault for each class attribute that does not have the type that ``Environment`` declares for it.
 
-    Lists may stand for tuples. What an instance may change, such as ``about``, may be computed by a property.
+    A list is accepted for a tuple. Attributes that are not ClassVars, such as ``about``, may be properties.
     """
     for name, declared in get_type_hints(Environment, include_extras=True).items():
         value, for_class = getattr(environment, name, None), get_origin(declared) is ClassVar
@@ -214,7 +215,7 @@ def _attribute_faults(environment: type[Environment]) -> Iterator[str]:
 
 
 def _with_tuples(value: object) -> object:
-    """Return a list as a tuple and any mapping as a dict, since strict validation takes no others."""
+    """Return a value with lists as tuples and mappings as dicts, since strict validation accepts no other types."""
     if isinstance(value, Mapping):
         return {key: _with_tuples(item) for key, item in value.items()}
     return tuple(value) if isinstance(value, list) else value

@@ -1,4 +1,4 @@
-"""Packages and data files that environments need: where they are, how to install them, and their digests."""
+"""Find the packages and data files that environments need, say how to install them, and compute digests of files."""
 
 import hashlib
 import shlex
@@ -33,9 +33,9 @@ def package_version(package: str) -> str:
 
 
 def install_command(extra: str, *options: str, prefixes: tuple[str, ...] = ("",)) -> str:
-    """Return the command that installs those packages of one of planbook's extras whose names have these prefixes.
+    """Return the command that installs the packages of one of planbook's extras, or only those with certain prefixes.
 
-    By default these are all packages of the extra. The command names the packages and not the extra, since planbook
+    ``options`` are options of ``pip install``. The command names the packages instead of the extra, since planbook
     itself is not on a package index.
     """
     requirements = [requirement for requirement in _requirements_of(extra) if requirement.startswith(prefixes)]
@@ -43,7 +43,7 @@ def install_command(extra: str, *options: str, prefixes: tuple[str, ...] = ("",)
 
 
 def missing_extra(extra: str, feature: str) -> MissingRequirement:
-    """Return the error that a feature needs the packages of an extra."""
+    """Return an error which says that a feature needs the packages of an extra, and how to install them."""
     return MissingRequirement(
         f"{feature} needs packages that are not installed; add them with: {install_command(extra)}"
     )
@@ -57,7 +57,7 @@ class PackageData(NamedTuple):
     options: tuple[str, ...] = ()
     """Options for ``pip install``."""
     prefixes: tuple[str, ...] = ("",)
-    """The packages of the extra that are needed, by prefixes of their names. By default all."""
+    """Prefixes of the names of the packages in the extra that are needed. By default all are."""
 
     @property
     def remedy(self) -> str:
@@ -65,7 +65,7 @@ class PackageData(NamedTuple):
         return install_command(self.extra, *self.options, prefixes=self.prefixes)
 
     def requirement(self, name: str) -> Requirement:
-        """Return the package as a requirement that has this name."""
+        """Return the package as a requirement with this name."""
         return Requirement(name, str(package_folder(self.package) or "") or None, self.remedy)
 
     def folder(self) -> Path:
@@ -83,7 +83,7 @@ def _requirements_of(extra: str) -> Iterator[str]:
 
 
 _CACHED_DIGESTS = 50_000
-"""Maximum number of digests of files that a process caches."""
+"""Maximum number of file digests that a process caches."""
 
 
 def file_digest(path: Path) -> str:
@@ -104,7 +104,7 @@ def _digest(path: str, mtime_ns: int, size: int, inode: int) -> str:
 
 
 def texts_digest(texts: Iterable[str]) -> str:
-    """Return one SHA-256 of several texts. It depends on their order, and on where each text ends."""
+    """Return one SHA-256 of several texts. It depends on their order and on where each of them ends."""
     total = hashlib.sha256()
     for text in texts:
         total.update(hashlib.sha256(text.encode("utf-8", "surrogatepass")).digest())
@@ -112,7 +112,7 @@ def texts_digest(texts: Iterable[str]) -> str:
 
 
 def files_digest(paths: Iterable[Path]) -> str:
-    """Return one SHA-256 of the contents of files. It does not depend on their paths and order."""
+    """Return one SHA-256 of the contents of files. It depends neither on their paths nor on their order."""
     return texts_digest(sorted(map(file_digest, paths)))
 
 

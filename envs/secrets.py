@@ -21,43 +21,46 @@ _HEADER = re.compile(
     r"(?=:)|[\w-]+(?=: )): *(.+)",
     re.IGNORECASE,
 )
-"""A header of a request, such as ``Authorization: Bearer ...``. Without a space, only names that no image tag has."""
+"""A header of a request, such as ``Authorization: Bearer ...``.
+
+If no space follows the colon, only known names of headers match, since ``NAME:TAG`` may name a Docker image.
+"""
 _SECRET_IN_PATH = re.compile(r"(?=.*\d)(?=.*[A-Za-z])[\w-]{24,}")
 
 
 def holds_secret(name: str, value: JsonValue) -> bool:
-    """Return True if a value with this name is or contains a secret, judging by its name and its form."""
+    """Return True if a value looks like a secret or contains one, judging by its name and its form."""
     if isinstance(value, dict):
         return any(holds_secret(key, item) for key, item in value.items())
     if isinstance(value, list):
         return any(holds_secret(name, item) for item in value)
     if not isinstance(value, str) or len(value) < SECRET_LENGTH or value[0] in "$-":
         return False
-    named = _SECRET_NAME.search(name) and not _HARMLESS_NAME.search(name)
-    return bool(named or _SECRET_VALUE.fullmatch(value))
+    has_secret_name = _SECRET_NAME.search(name) and not _HARMLESS_NAME.search(name)
+    return bool(has_secret_name or _SECRET_VALUE.fullmatch(value))
 
 
 def literal_secrets(words: Sequence[str]) -> set[str]:
     """Return the parts of a command or URL that look like secrets.
 
-    Secrets in the query of a URL are returned both in their encoded and in their decoded form.
+    A secret in the query of a URL is returned twice: as it is written, and decoded.
     """
     secrets = {word for word in words if holds_secret("", word)}
-    for word, following in zip(words, [*words[1:], ""], strict=True):
+    for word, next_word in zip(words, [*words[1:], ""], strict=True):
         try:
             url = urlsplit(word) if re.match(r"\w+://", word) else None
         except ValueError:  # a malformed address, such as http://[
             url = None
         if url is not None:
             pairs = [*(part.partition("=")[::2] for part in url.query.split("&")), ("password", url.password or "")]
-            named = [(unquote_plus(name), form) for name, value in pairs for form in (value, unquote_plus(value))]
+            candidates = [(unquote_plus(name), text) for name, value in pairs for text in (value, unquote_plus(value))]
             secrets |= set(filter(_SECRET_IN_PATH.fullmatch, url.path.split("/")))
         else:
-            name, assigned, value = word.partition("=")
-            named = [(name, value if assigned else following)] if assigned or name.startswith("-") else []
+            name, equals, value = word.partition("=")
+            candidates = [(name, value if equals else next_word)] if equals or name.startswith("-") else []
             if header := _HEADER.fullmatch(word):
                 parts = (part for part in re.findall(r"[^\s;,]+", header[2]) if "=" in part)
                 values = [header[2].split()[-1], *(re.sub(r"^[\w-]+=(?=[^=])", "", part).strip('"') for part in parts)]
-                named += [(header[1], value) for value in values]
-        secrets |= {value for name, value in named if holds_secret(name, value)}
+                candidates += [(header[1], value) for value in values]
+        secrets |= {value for name, value in candidates if holds_secret(name, value)}
     return secrets

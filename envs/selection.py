@@ -1,4 +1,4 @@
-"""List the tasks that a selection names: check its names, filter by split, seed and type, and apply the limit."""
+"""List the tasks that a selection asks for: check its names, filter by split, seed and type, and apply the limit."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice, zip_longest
@@ -29,11 +29,11 @@ def select(environment: "type[Environment]", selection: Selection, options: Base
     all_tasks = selection.model_copy(update={"limit": None})
     tasks = _list_tasks(environment, all_tasks if selection.ids else selection, options)
     if selection.ids:
-        named = [find_task(tasks, task_id, name) for task_id in dict.fromkeys(selection.ids)]
+        selected = [find_task(tasks, task_id, name) for task_id in dict.fromkeys(selection.ids)]
         splits = environment.parts.get(split, (split,))
-        if selection.split and (others := [task for task in named if task.split not in splits]):
-            raise BadSelection(f"{others[0].id} is in the split {others[0].split}, not in {split}; leave out the split")
-        return named[: selection.limit]
+        if selection.split and (other := next((task for task in selected if task.split not in splits), None)):
+            raise BadSelection(f"{other.id} is in the split {other.split}, not in {split}; leave out the split")
+        return selected[: selection.limit]
     chosen = filter_tasks(environment, tasks, selection, split)
     if len(chosen) < len(tasks) and selection.limit is not None:  # tasks() may have applied the limit itself
         tasks = _list_tasks(environment, all_tasks, options)
@@ -47,7 +47,7 @@ def select(environment: "type[Environment]", selection: Selection, options: Base
 
 
 def filter_tasks(env: "type[Environment]", tasks: Iterable[Task], selection: Selection, split: str) -> list[Task]:
-    """Return the tasks in the selected split, with the selected seeds and types."""
+    """Return the tasks that are in the selected split and have one of the selected seeds and types."""
     splits, seeds = env.parts.get(split, (split,)), env.seeds_of(split, selection.seeds)
     return [
         task
@@ -59,9 +59,9 @@ def filter_tasks(env: "type[Environment]", tasks: Iterable[Task], selection: Sel
 
 
 def chosen_types(selection: Selection, known: Sequence[str], environment: str) -> tuple[str, ...]:
-    """Return the selected types in the order of ``known``, or all if none is selected.
+    """Return the selected types in the order of ``known``, or all known types if none is selected.
 
-    Raises BadSelection if the environment does not have one of them.
+    Raises BadSelection if the environment has no type of a selected name.
     """
     if unknown := sorted(set(selection.types) - set(known)):
         raise BadSelection(
@@ -71,7 +71,7 @@ def chosen_types(selection: Selection, known: Sequence[str], environment: str) -
 
 
 def chosen_split(selection: Selection, known: Sequence[str], environment: str) -> str:
-    """Return the selected split, by default the first. Raises BadSelection if the environment does not have it."""
+    """Return the selected split, or by default the first. Raises BadSelection if the environment has no such split."""
     if selection.split is not None and selection.split not in known:
         raise BadSelection(
             f"{environment} has no split {selection.split!r}{did_you_mean(selection.split, known, 'it has')}"
@@ -80,7 +80,7 @@ def chosen_split(selection: Selection, known: Sequence[str], environment: str) -
 
 
 def read_seeded_id(task_id: str, types: Sequence[str], environment: str) -> tuple[str, int]:
-    """Return the type and the seed in an id of the form TYPE/SEED. Raises BadSelection if it has another form."""
+    """Return the type and the seed in an id of the form TYPE/SEED. Raises BadSelection if the id has another form."""
     kind, _, seed = task_id.partition("/")
     if kind not in types or not (seed.isascii() and seed.isdecimal()):
         raise BadSelection(
@@ -90,7 +90,7 @@ def read_seeded_id(task_id: str, types: Sequence[str], environment: str) -> tupl
 
 
 def find_task(tasks: Iterable[Task], task_id: str, environment: str) -> Task:
-    """Return the task with this id. Raises BadSelection if there is none."""
+    """Return the task with this id. Raises BadSelection if no task has it."""
     by_id = {task.id: task for task in reversed(list(tasks))}
     if task_id not in by_id:
         first = f"; the first is {next(reversed(by_id))!r}" if by_id else ""
@@ -101,7 +101,7 @@ def find_task(tasks: Iterable[Task], task_id: str, environment: str) -> Task:
 def interleave(groups: Iterable[Iterable[T]], limit: int | None = None) -> Iterator[T]:
     """Yield up to ``limit`` items, taking one from each group in turn.
 
-    With groups of tasks by type, a small selection has tasks of every type.
+    If each group contains the tasks of one type, even the first few items contain tasks of every type.
     """
     turns = zip_longest(*(([item] for item in group) for group in groups), fillvalue=())
     return islice((item for turn in turns for wrapped in turn for item in wrapped), limit)
@@ -110,7 +110,7 @@ def interleave(groups: Iterable[Iterable[T]], limit: int | None = None) -> Itera
 def _list_tasks(environment: "type[Environment]", selection: Selection, options: BaseModel | None) -> list[Task]:
     """Return the result of ``Environment.tasks``.
 
-    Raises EnvironmentBroken if the method fails, or lists an object that is no Task, or lists an id twice.
+    Raises EnvironmentBroken if the method fails, lists an object that is not a Task, or lists an id twice.
     """
     name = environment.name
     try:

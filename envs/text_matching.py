@@ -6,10 +6,10 @@ from math import log
 
 
 def token_set_ratio(text: str, other: str) -> int:
-    """Return the similarity of two texts by their sets of words, from 0 to 100.
+    """Return the similarity of two texts by their sets of words, from 0 to 100, as the package thefuzz computes it.
 
     It is the best score of three comparisons: the shared words with all words of ``text``, the shared words with all
-    words of ``other``, and all words of the one with all words of the other. The same as in the package thefuzz.
+    words of ``other``, and all words of ``text`` with all words of ``other``.
     """
     first, second = set(_words(text)), set(_words(other))
     if not first or not second:
@@ -33,7 +33,7 @@ def _ratio(distance: int, length: int) -> float:
 
 
 def _common_length(text: str, other: str) -> int:
-    """Return the length of the longest common subsequence, with the bit-parallel algorithm of Hyyrö (2004)."""
+    """Return the length of the longest common subsequence. This is the bit-parallel algorithm of Hyyrö (2004)."""
     positions = dict.fromkeys(text, 0)
     for position, letter in enumerate(text):
         positions[letter] |= 1 << position
@@ -46,14 +46,12 @@ def _common_length(text: str, other: str) -> int:
 
 
 def _words(text: str) -> list[str]:
-    """Return the words of a text as thefuzz does: in lower case, without the characters 128 to 255."""
+    """Return the words of a text in lower case. Like thefuzz, drop the characters 128 to 255."""
     return "".join(letter if letter.isalnum() else " " for letter in text.translate(_NOT_ASCII).lower()).split()
 
 
 _NOT_ASCII = dict.fromkeys(range(128, 256))
-
-
-SATURATION, LENGTH = 1.5, 0.75
+SATURATION, LENGTH_PENALTY = 1.5, 0.75
 """The parameters ``k1`` and ``b`` of BM25: the influence of repeated words, and the penalty for long texts."""
 
 
@@ -64,12 +62,12 @@ class BM25:
         self._count, total = len(texts), sum(map(len, texts))
         self._weights: dict[str, dict[int, float]] = {}
         for position, text in enumerate(texts):
-            norm = SATURATION * (1 - LENGTH + LENGTH * len(text) * self._count / max(total, 1))
+            norm = SATURATION * (1 - LENGTH_PENALTY + LENGTH_PENALTY * len(text) * self._count / max(total, 1))
             for word, count in Counter(text).items():
                 self._weights.setdefault(word, {})[position] = count / (count + norm)
 
     def scores(self, words: Collection[str]) -> list[float]:
-        """Return the score of each text for a query, in the order of the texts."""
+        """Return the score of each text for the words of a query, in the order of the texts."""
         scores = [0.0] * self._count
         for word in words:
             weights = self._weights.get(word, {})

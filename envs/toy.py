@@ -45,7 +45,7 @@ class Toy(Environment):
 
     @classmethod
     def tasks(cls, selection: Selection, options: BaseModel | None = None) -> Sequence[Task]:
-        """Return one task for each chosen type and seed."""
+        """Return one task for each selected type and seed."""
         if selection.ids:
             return [cls._task(*read_seeded_id(task_id, cls.types, cls.name)) for task_id in selection.ids]
         chosen_split(selection, cls.splits, cls.name)
@@ -139,7 +139,7 @@ class Toy(Environment):
         return list(self._table)
 
     def state(self) -> str:
-        """Return two sentences that say what is in hand and what is on the table."""
+        """Return two sentences: what is in hand, and what is on the table."""
         return f"You hold {self._holding}. On the table: {', '.join(self._table) or 'nothing'}."
 
     def attribute_values(self) -> Mapping[str, JsonValue]:
@@ -147,7 +147,7 @@ class Toy(Environment):
         return {"holding": self._holding}
 
     def verdict(self) -> Verdict:
-        """Return solved if all things of the task are on the table. The score is the share of them that are."""
+        """Return whether all things of the task are on the table. The score is the share of things that are there."""
         things = self.task.params["things"] if self.task else []
         if not isinstance(things, list) or not things:
             return Verdict(False, 0.0)

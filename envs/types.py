@@ -63,7 +63,7 @@ class Selection(BaseModel):
     seeds: tuple[int, ...] = ()
     """The seeds, for environments that make a task from a type and a seed."""
     ids: tuple[str, ...] = ()
-    """The ids of tasks. If not empty, types and seeds are ignored. If a split is named, they must be in it."""
+    """The ids of tasks. If there are any, types and seeds are ignored. If a split is set, the tasks must be in it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,7 +100,7 @@ class Observation:
 
     @classmethod
     def refused(cls, reason: object) -> Self:
-        """Return the observation of an action that changed nothing, with the reason why."""
+        """Return the observation of an action that changed nothing. It gives the reason."""
         return cls(f"Nothing happens: {str(reason).removesuffix('.')}.", accepted=False)
 
 
@@ -113,7 +113,7 @@ class Verdict:
     score: float
     """Partial credit, from 0 to 1."""
     fault: Annotated[str, Field(exclude=True)] = ""
-    """The error of a judge whose errors count as "not solved", and its place. It becomes the message of the episode."""
+    """The error that a judge raised, and its place, if the error counts as "not solved". The episode reports it."""
 
 
 @dataclass(frozen=True)
@@ -132,7 +132,7 @@ class ActionSpec:
         return full.replace(parameters=list(full.parameters.values())[1:])
 
     def bind(self, *args: JsonValue, **kwargs: JsonValue) -> Action:
-        """Return the action that a call takes. Raises TypeError for wrong arguments, as a Python call does."""
+        """Return the action for a call with these arguments. Like a call, it raises TypeError if they are wrong."""
         bound = self.signature.bind(*args, **kwargs)
         bound.apply_defaults()
         return Action(self.name, tuple(bound.arguments.values()))
@@ -145,7 +145,7 @@ class Offer(NamedTuple):
     queries: Mapping[str, ActionSpec]
 
     def only(self, names: Collection[str]) -> "Offer":
-        """Return the offer with only these actions, and without queries."""
+        """Return an offer that contains only the actions with these names, and no queries."""
         return Offer({name: spec for name, spec in self.actions.items() if name in names}, {})
 
 
@@ -170,4 +170,4 @@ class Snapshot:
     last: Observation
     """The last observation."""
     native: object = None
-    """The environment's own copy of the state, or None if it cannot make a cheap one."""
+    """The environment's own copy of the state, or None if it cannot copy the state cheaply."""

@@ -1,7 +1,7 @@
 """Read YAML as plain values, and find the line of each value. Anchors, aliases and tags are refused.
 
-They are not safe: an alias repeats a value, so that a short file could expand to any size, and a tag can name any
-Python object. The files that planbook reads (graphs of prompts, task files) need neither.
+An alias repeats a value, so that a short file could expand to any size, and a tag can create any Python object. The
+files that planbook reads, which are graphs of prompts and task files, need neither.
 """
 
 from collections.abc import Iterator, Mapping
@@ -24,7 +24,7 @@ from ruamel.yaml.events import (
 from ruamel.yaml.nodes import ScalarNode
 
 YamlPath = tuple[str | int, ...]
-"""The keys and indices that lead to a value in the file."""
+"""The path of a value in a file: the keys and indices that lead to it."""
 MAX_DEPTH = 30
 """Maximum number of nested levels."""
 MAX_CHARACTERS = 1_000_000
@@ -48,18 +48,18 @@ class YamlFile(NamedTuple):
     """The value of a file."""
 
     value: Any
-    """The value as plain data, which JSON can hold."""
+    """The value as plain data, which could be written as JSON."""
     lines: Mapping[YamlPath, int]
     """Maps the path of each value to its line."""
 
     def line(self, path: YamlPath) -> int:
-        """Return the line of the value at a path, or of the closest value around it if there is none."""
+        """Return the line of the value at a path. If there is none, return the line of the closest value around it."""
         while path not in self.lines:
             path = path[:-1]
         return self.lines[path]
 
     def fault(self, path: YamlPath, message: str) -> FileFault:
-        """Return a fault of the value at a path."""
+        """Return a fault in the value at a path."""
         return FileFault(self.line(path), dotted(path), message)
 
 
@@ -89,7 +89,7 @@ class _LimitExceeded(Exception):
 
 
 class _LineReader:
-    """Builds the value of a text from the events of ruamel's parser, with the line of each part."""
+    """Builds the value of a text from the events of ruamel's parser, and records the line of each part."""
 
     def __init__(self, text: str, max_values: int | None) -> None:
         self._yaml, self._max_values, self._count = YAML(typ="safe", pure=True), max_values, 0
@@ -98,7 +98,7 @@ class _LineReader:
         self.faults: list[FileFault] = []
 
     def read(self) -> Any:
-        """Return the value of the only document. Stop at a fault after which the rest cannot be read."""
+        """Return the value of the only document. Stop at the first fault after which nothing more can be read."""
         value, documents = None, 0
         for event in self._events:
             documents += isinstance(event, DocumentStartEvent)
@@ -158,7 +158,7 @@ class _LineReader:
             yield event
 
     def _scalar(self, event: ScalarEvent) -> JsonValue:
-        """Return a scalar. Values that JSON does not have, such as dates and infinity, become strings."""
+        """Return the value of a scalar. Values that JSON does not have, such as dates and infinity, become strings."""
         tag = str(self._yaml.resolver.resolve(ScalarNode, event.value, event.implicit))
         if tag.rpartition(":")[2] not in ("null", "bool", "int", "float"):
             return str(event.value)

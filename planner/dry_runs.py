@@ -61,7 +61,7 @@ class KnownState:
 
     def merged_with(self, other: "KnownState") -> "KnownState":
         """Return what is known if either of the two states may be the actual one."""
-        return KnownState(self.declared, self.specs, self.beliefs.either(other.beliefs))
+        return KnownState(self.declared, self.specs, self.beliefs.merged_with(other.beliefs))
 
     def after_unknown_actions(self) -> "KnownState":
         """Return a state that forgets everything that an action could have changed."""

@@ -9,8 +9,8 @@ import pytest
 
 from planbook.envs import Action, Observation, Selection
 from planbook.envs.browser import chromium
-from planbook.envs.browser.watchdog import processes_naming
 from planbook.envs.miniwob import Miniwob
+from planbook.envs.watchdog import processes_naming
 
 
 def need_browser() -> None:

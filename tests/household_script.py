@@ -7,7 +7,7 @@ import json
 import re
 from collections.abc import Mapping, Sequence
 
-from planbook.envs.alfworld.goals import params_of
+from planbook.envs.alfworld.tasks import params_of
 from planbook.planner import Message, Sampling
 from tools.bench.household import PROCEDURES, TYPES
 

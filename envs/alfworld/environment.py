@@ -5,13 +5,21 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, Field, JsonValue
 
-from planbook.envs.alfworld import generated, rooms, tasks, wording
-from planbook.envs.alfworld.direct import DirectEngine
-from planbook.envs.alfworld.engine import NOTHING, AlfworldGame, GameEngine, GameReply, ReferenceEngine
-from planbook.envs.alfworld.goals import TYPES, AlfworldGoals
-from planbook.envs.alfworld.preconditions import preconditions
+from planbook.envs.alfworld import generated, tasks, wording
+from planbook.envs.alfworld.engines import AlfworldGame, DirectEngine, GameEngine, GameReply, ReferenceEngine
+from planbook.envs.alfworld.generated import TYPES
+from planbook.envs.alfworld.planning import AlfworldGoals, preconditions
 from planbook.envs.alfworld.tasks import SELECTIONS, checksums
-from planbook.envs.alfworld.wording import EMPTY_HANDED, HELPERS, START, as_action, first_text, game_name, paper_text
+from planbook.envs.alfworld.wording import (
+    EMPTY_HANDED,
+    HELPERS,
+    NOTHING,
+    START,
+    as_action,
+    first_text,
+    game_name,
+    paper_text,
+)
 from planbook.envs.base import Environment, action
 from planbook.envs.preconditions import Preconditions
 from planbook.envs.resources import package_version
@@ -96,13 +104,13 @@ class Alfworld(Environment):
 
     @classmethod
     def takes_seeds(cls, split: str, options: BaseModel | None = None) -> bool:
-        """Return whether the tasks of a split are made from seeds. Only those of ``generated`` are."""
+        """Return whether the tasks of a split are made from seeds, which is true only of ``generated``."""
         return split == "generated"
 
     @classmethod
     def requirements(cls) -> Sequence[Requirement]:
-        """Return the games of each split that has to be downloaded, and the package that generated games need."""
-        return [*tasks.requirements(), rooms.PACKAGE.requirement(f"alfworld {generated.SPLIT}")]
+        """Return the games that have to be downloaded, and the package that generated games need."""
+        return [*tasks.requirements(), generated.PACKAGE.requirement(f"alfworld {generated.SPLIT}")]
 
     @classmethod
     def preconditions(cls, task: Task, options: BaseModel | None = None) -> Preconditions:
@@ -133,7 +141,7 @@ class Alfworld(Environment):
         return Verdict(self._won, float(self._won))
 
     def state(self) -> str:
-        """Return the sentence with which the observation of every action ends."""
+        """Return the sentence at the end of every action's observation: where the agent is, and what it holds."""
         return f"You are at {self._location} and holding {self._holding}."
 
     def scene(self) -> str:
@@ -173,7 +181,7 @@ class Alfworld(Environment):
     def _send(self, command: str, *things: object) -> GameReply:
         """Send a command and return the reply. ``command`` has a {} for each thing.
 
-        If a thing is not an id, the reply is NOTHING, and no command is sent.
+        If one of the things is not an id, no command is sent, and the reply is NOTHING.
         """
         names = [game_name(thing) for thing in things]
         if None in names:
@@ -201,7 +209,7 @@ class Alfworld(Environment):
         return self._observe(reply)
 
     def _may_look_into(self, receptacle: str) -> bool:
-        """Return whether a refused ``go_to`` may be replaced by examining a receptacle at the same location."""
+        """Return whether a receptacle may be examined instead if the game refuses ``go_to``."""
         return self.options.shared_locations == "open" and receptacle not in (self._location, self._holding)
 
     @action("agent.open('drawer_4') -> 'You open drawer_4. In drawer_4, you see keychain_1. ...'")

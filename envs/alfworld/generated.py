@@ -1,27 +1,45 @@
 """The split ``generated``: games made from seeds and from files in the package alfworld, without any download.
 
-A game depends only on its type and its seed. Every game can be won: its objects lie in receptacles of the room, and it
-has the machine, the target or the lamp that its goal needs. A test wins games with a search that knows the whole state.
+A game depends only on its type and its seed. A floor plan from the package is furnished at random. The room and a task
+in it are written as a PDDL problem, the form of alfworld's own games. Every game can be won: its objects lie in
+receptacles of the room, and the room has the machine, the target or the lamp that the goal needs. A test wins games
+with a search that knows the whole state.
+
+The files of the package are read as data. Nothing in it is imported or run.
 """
 
-from functools import lru_cache
+import ast
+import json
+from collections.abc import Iterable, Iterator
+from contextlib import suppress
+from dataclasses import dataclass, field
+from functools import cache, lru_cache
+from pathlib import Path
 from random import Random
+from typing import Any
 
-from planbook.envs.alfworld import rooms
-from planbook.envs.alfworld.direct import TREATABLE
-from planbook.envs.alfworld.engine import AlfworldGame
-from planbook.envs.alfworld.goals import GAME_TYPES, MACHINES
-from planbook.envs.alfworld.rooms import LAMP, FurnishedRoom, furnish, kind_of, pddl_name, place_objects, problem_text
+from planbook.envs.alfworld.engines import TREATABLE, AlfworldGame
 from planbook.envs.errors import EnvironmentBroken
+from planbook.envs.resources import PackageData
 
 SPLIT = "generated"
 SEEDS = 100
 """Number of games of each type, if the selection does not name seeds or a limit."""
 MOST_RECEPTACLES = 24
-"""Maximum number of receptacles in a room. To look into more would take more than the paper's 50 actions."""
+"""Maximum number of receptacles in a room. Looking into more would take more than the paper's 50 actions."""
 _ATTEMPTS = 200
 """Maximum number of rooms that are tried for one seed."""
-_ROOMS = {
+GAME_TYPES = {
+    "pick_and_place": "pick_and_place_simple",
+    "pick_clean_then_place": "pick_clean_then_place_in_recep",
+    "pick_heat_then_place": "pick_heat_then_place_in_recep",
+    "pick_cool_then_place": "pick_cool_then_place_in_recep",
+    "look_at_obj": "look_at_obj_in_light",
+    "pick_two_obj": "pick_two_obj_and_place",
+}
+"""Maps our name of each task type to alfworld's name."""
+TYPES = tuple(GAME_TYPES)
+_ROOM_TYPES = {
     "pick_and_place": ("Kitchen", "LivingRoom", "Bathroom", "Bedroom"),
     "pick_clean_then_place": ("Kitchen", "Bathroom"),
     "pick_heat_then_place": ("Kitchen",),
@@ -30,7 +48,44 @@ _ROOMS = {
     "pick_two_obj": ("Kitchen", "LivingRoom", "Bathroom", "Bedroom"),
 }
 """Maps each task type to the types of rooms in which alfworld sets such tasks."""
+MACHINES = {"clean": "SinkBasin", "heat": "Microwave", "cool": "Fridge"}
+"""Maps each treatment to the kind of receptacle where it is done."""
 _TREATMENTS = {"pick_clean_then_place": "clean", "pick_heat_then_place": "heat", "pick_cool_then_place": "cool"}
+_FLOOR_PLANS = {"Kitchen": (1, 31), "LivingRoom": (201, 231), "Bedroom": (301, 331), "Bathroom": (401, 431)}
+"""Maps each type of room to the first number of its floor plans, and the number after the last."""
+_BASINS = {"SinkBasin": "Sink", "BathtubBasin": "Bathtub"}
+"""Maps each kind of basin to the kind that it is part of. alfworld names a basin ``Sink|...|SinkBasin``."""
+_LAMP_STANDS = ("SideTable", "Desk", "Dresser", "Shelf", "CoffeeTable", "DiningTable")
+"""Kinds of receptacles on which a lamp may stand. alfworld's constants do not list them."""
+LAMP = "DeskLamp"
+
+
+@dataclass
+class FurnishedRoom:
+    """A room. Its receptacles and objects have names such as ``Cabinet|+00.68|+00.50|-02.20``."""
+
+    plan: str
+    places: dict[str, str] = field(default_factory=dict)
+    """Maps a receptacle to its location."""
+    inside: dict[str, str] = field(default_factory=dict)
+    """Maps an object to its receptacle."""
+
+    def of_kind(self, kind: str) -> list[str]:
+        """Return the receptacles of a kind."""
+        return [receptacle for receptacle in self.places if kind_of(receptacle) == kind]
+
+    def objects(self, kind: str) -> list[str]:
+        """Return the objects of a kind."""
+        return [thing for thing in self.inside if kind_of(thing) == kind]
+
+
+def kind_of(name: str) -> str:
+    """Return the kind in a name: ``Cabinet`` for ``Cabinet|+00.68|...``, ``SinkBasin`` for ``Sink|...|SinkBasin``."""
+    last = name.rsplit("|", 1)[-1]
+    return last if last in _BASINS else name.split("|", 1)[0]
+
+
+# Games.
 
 
 def game_id(kind: str, seed: int) -> str:
@@ -49,21 +104,21 @@ def make(kind: str, seed: int) -> AlfworldGame:
 
 
 def _attempt(kind: str, seed: int, rng: Random) -> AlfworldGame | None:
-    """Return a random game, or None if the task is not possible in the room that was drawn."""
-    room = furnish(rng.randrange(*rooms.ROOMS[rng.choice(_ROOMS[kind])]), rng)
+    """Return a random game, or None if the room that was drawn does not allow a task of this type."""
+    room = furnish(rng.randrange(*_FLOOR_PLANS[rng.choice(_ROOM_TYPES[kind])]), rng)
     choices = _choices(kind, room)
     if not choices or len(room.places) > MOST_RECEPTACLES:
         return None
     thing, target = rng.choice(choices)
     _place_task_objects(kind, room, thing, target, rng)
-    template = rng.choice(rooms.goals()[GAME_TYPES[kind]]["templates"])
+    template = rng.choice(goal_library()[GAME_TYPES[kind]]["templates"])
     has_object = room.objects(thing)  # there is none if only the target can hold it
     return _game(kind, seed, room, thing, target, template) if has_object else None
 
 
 def _choices(kind: str, room: FurnishedRoom) -> list[tuple[str, str]]:
     """Return the possible tasks in a room, as pairs of the kind of object and the target or lamp."""
-    facts = rooms.affordances()
+    facts = affordances()
     things = sorted({kind_of(thing) for thing in room.inside} - {*facts.kinds_by_ability["Toggleable"]})
     if kind == "look_at_obj":
         return [(thing, LAMP) for thing in things] if room.objects(LAMP) else []
@@ -75,7 +130,7 @@ def _choices(kind: str, room: FurnishedRoom) -> list[tuple[str, str]]:
 
 
 def _place_task_objects(kind: str, room: FurnishedRoom, thing: str, target: str, rng: Random) -> None:
-    """Place the task's objects at random, but not in receptacles of the target's kind: something has to be done."""
+    """Place the task's objects at random, but not in receptacles of the target's kind, so that the task is not done."""
     if kind == "look_at_obj":
         return
     count = max(len(room.objects(thing)), 2 if kind == "pick_two_obj" else 1)
@@ -85,14 +140,203 @@ def _place_task_objects(kind: str, room: FurnishedRoom, thing: str, target: str,
 
 
 def _game(kind: str, seed: int, room: FurnishedRoom, thing: str, target: str, template: str) -> AlfworldGame:
-    goals = rooms.goals()[GAME_TYPES[kind]]
+    goals = goal_library()[GAME_TYPES[kind]]
     sentence = template.format(obj=thing.lower(), recep=target.lower(), toggle=target.lower(), mrecep="")
     pddl_goal = goals["pddl"].replace("#", "-").format(obj=thing, recep=target, toggle=target, mrecep="")
     name = pddl_name(f"{room.plan}_{kind}_{seed}")
     data = {
-        "pddl_domain": rooms.wheel_text(rooms.DOMAIN),
-        "grammar": rooms.wheel_text(rooms.GRAMMAR).replace("UNKNOWN GOAL", sentence),
+        "pddl_domain": package_text(DOMAIN),
+        "grammar": package_text(GRAMMAR).replace("UNKNOWN GOAL", sentence),
         "pddl_problem": problem_text(name, room, pddl_goal),
         "solvable": True,
     }
     return AlfworldGame(game_id(kind, seed), data, sentence)
+
+
+# Rooms.
+
+_OPEN_WEIGHT = 3
+"""How much more likely an object is placed in a receptacle without a door than in one that can be opened."""
+_COUNTS = (1, 1, 1, 2, 2, 3)
+"""The number of objects of a kind is drawn from these numbers."""
+
+
+def furnish(number: int, rng: Random) -> FurnishedRoom:
+    """Return a room with the receptacles of a floor plan, and with random objects of the kinds that the plan lists."""
+    room, can_hold = FurnishedRoom(f"FloorPlan{number}"), affordances().holds
+    poses = json.loads(package_text(f"gen/layouts/{room.plan}-openable.json"))
+    kinds = sorted(json.loads(package_text(f"gen/layouts/{room.plan}-objects.json")))
+    for receptacle in sorted(poses):
+        if kind_of(receptacle) in can_hold:
+            room.places[receptacle] = _location(*poses[receptacle])
+    for kind in kinds:
+        if kind in can_hold and not room.of_kind(kind):
+            room.places[_new_name(kind, rng)] = _location(rng.uniform(-5, 5), rng.uniform(-5, 5), 90, 7)
+    for kind in kinds:
+        place_objects(room, kind, rng.choice(_COUNTS), rng)
+    return room
+
+
+def place_objects(room: FurnishedRoom, kind: str, count: int, rng: Random, excluded: str = "") -> None:
+    """Put objects of a kind into random receptacles that can hold them, except receptacles of the kind ``excluded``."""
+    places = [place for place in room.places if _holds(place, kind) and kind_of(place) != excluded]
+    weights = [1 if kind_of(place) in affordances().openable else _OPEN_WEIGHT for place in places]
+    for receptacle in rng.choices(places, weights, k=count) if places else []:
+        room.inside[_new_name(kind, rng)] = receptacle
+
+
+def _holds(receptacle: str, kind: str) -> bool:
+    holder = kind_of(receptacle)
+    return holder in _LAMP_STANDS if kind == LAMP else kind in affordances().holds[holder]
+
+
+def _new_name(kind: str, rng: Random) -> str:
+    x, y, z = (f"{rng.uniform(-9.99, 9.99):+06.2f}" for _ in "xyz")
+    return f"{_BASINS[kind]}|{x}|{y}|{z}|{kind}" if kind in _BASINS else f"{kind}|{x}|{y}|{z}"
+
+
+def _location(x: float, y: float, turn: float, tilt: float) -> str:
+    return f"loc|{round(x * 4)}|{round(y * 4)}|{round(turn / 90)}|{round(tilt)}"
+
+
+# The files of the package alfworld.
+
+PACKAGE = PackageData("alfworld", "alfworld", ("--no-deps",), ("alfworld",))
+"""The package alfworld. It is installed without its dependencies, since generated games need only its data."""
+CONSTANTS, GOALS = "gen/constants.py", "gen/goal_library.py"
+DOMAIN, GRAMMAR = "data/alfred.pddl", "data/alfred.twl2"
+_TABLES = ("DiningTable", "CoffeeTable", "SideTable")
+
+
+def package_files() -> list[Path]:
+    """Return every file from which games are generated. Raises MissingRequirement if alfworld is not installed."""
+    home = PACKAGE.folder()
+    plans = (home / "gen" / "layouts").glob("FloorPlan*-o*.json")
+    return [*(home / path for path in (CONSTANTS, GOALS, DOMAIN, GRAMMAR)), *plans]
+
+
+@cache
+def package_text(path: str) -> str:
+    """Return a text file of the package. Raises MissingRequirement if alfworld is not installed."""
+    return (PACKAGE.folder() / path).read_text()
+
+
+@dataclass(frozen=True)
+class Affordances:
+    """What can be done with each kind of receptacle and object. Sorted, so that random choices are reproducible."""
+
+    holds: dict[str, tuple[str, ...]]
+    """Maps a kind of receptacle to the kinds of objects that it can hold."""
+    kinds_by_ability: dict[str, tuple[str, ...]]
+    """Maps an ability, such as ``Heatable``, to the kinds of objects that have it."""
+    openable: frozenset[str]
+    """Kinds of receptacles that can be opened."""
+    movable: frozenset[str]
+    """Kinds of objects that can hold other objects, such as plates."""
+
+
+@cache
+def affordances() -> Affordances:
+    """Return the affordances that alfworld's constants define."""
+    constants = _read_literals(package_text(CONSTANTS))
+    movable = frozenset(constants["MOVABLE_RECEPTACLES"])
+    holds = {
+        kind: tuple(sorted(inner)) for kind, inner in constants["VAL_RECEPTACLE_OBJECTS"].items() if kind not in movable
+    }
+    table = holds.pop("TableTop")
+    return Affordances(
+        holds=holds | dict.fromkeys(_TABLES, table),
+        kinds_by_ability={ability: tuple(sorted(kinds)) for ability, kinds in constants["VAL_ACTION_OBJECTS"].items()},
+        openable=frozenset(constants["OPENABLE_CLASS_LIST"]) - movable,
+        movable=movable,
+    )
+
+
+@cache
+def goal_library() -> dict[str, dict[str, Any]]:
+    """Return a dict that maps alfworld's task types to goals: in PDDL (``pddl``) and as ``templates`` of sentences."""
+    return _read_literals(package_text(GOALS))
+
+
+def _read_literals(source: str) -> dict[str, Any]:
+    """Return the literals that a module assigns to variables and to items of dictionaries, by name or key."""
+    literals = {}
+    for node in ast.parse(source).body:
+        match node:
+            case ast.Assign(targets=[ast.Name(str(name)) | ast.Subscript(slice=ast.Constant(str(name)))]):
+                with suppress(ValueError):  # the value is not a literal
+                    literals[name] = ast.literal_eval(node.value)
+    return literals
+
+
+# The PDDL problem of a room.
+
+_START = "loc|0|0|0|0|start"
+_ABILITIES = {"Heatable": "heatable", "Coolable": "coolable", "Cleanable": "cleanable", "Sliceable": "sliceable"}
+_ESCAPES = {"|": "_bar_", "+": "_plus_", "-": "_minus_", ".": "_dot_"}
+_RECEPTACLES_IN_RULES = ("Microwave", "Fridge", "SinkBasin")
+"""Kinds of receptacles that alfworld's rules name. A problem must declare them even if the room has none."""
+_OBJECTS_IN_RULES = ("Knife", "ButterKnife")
+"""Kinds of objects that alfworld's rules name."""
+
+
+def pddl_name(name: str) -> str:
+    """Return a name in the form that PDDL allows."""
+    for character, word in _ESCAPES.items():
+        name = name.replace(character, word)
+    return name
+
+
+def problem_text(name: str, room: FurnishedRoom, goal: str) -> str:
+    """Return the PDDL problem of a room. As in alfworld, ``goal`` ends with the bracket that closes the problem."""
+    return (
+        f"(define (problem {name})\n(:domain alfred)\n(:objects\n{_lines(_objects(room))})\n"
+        f"(:init\n{_lines(_init(room))})\n{goal.strip()}\n"
+    )
+
+
+def _lines(texts: Iterable[str]) -> str:
+    return "".join(f"    {text}\n" for text in texts)
+
+
+def _objects(room: FurnishedRoom) -> Iterator[str]:
+    yield "agent1 - agent"
+    contained = {kind for receptacle in room.places for kind in affordances().holds[kind_of(receptacle)]}
+    for kind in sorted(contained | {kind_of(thing) for thing in room.inside} | {LAMP, *_OBJECTS_IN_RULES}):
+        yield f"{kind}Type - otype"
+    for kind in sorted({kind_of(receptacle) for receptacle in room.places} | {*_RECEPTACLES_IN_RULES}):
+        yield f"{kind}Type - rtype"
+    for thing in room.inside:
+        yield f"{pddl_name(thing)} - object"
+    for receptacle in room.places:
+        yield f"{pddl_name(receptacle)} - receptacle"
+    for location in sorted({_START, *room.places.values()}):
+        yield f"{pddl_name(location)} - location"
+
+
+def _init(room: FurnishedRoom) -> Iterator[str]:
+    facts = affordances()
+    yield f"(atLocation agent1 {pddl_name(_START)})"
+    for receptacle, location in room.places.items():
+        name, kind = pddl_name(receptacle), kind_of(receptacle)
+        yield f"(receptacleType {name} {kind}Type)"
+        yield f"(receptacleAtLocation {name} {pddl_name(location)})"
+        if kind in facts.openable:
+            yield f"(openable {name})"
+    for kind in sorted({kind_of(receptacle) for receptacle in room.places}):
+        for contained in facts.holds[kind]:
+            yield f"(canContain {kind}Type {contained}Type)"
+    for thing, receptacle in room.inside.items():
+        yield from _object_facts(pddl_name(thing), kind_of(thing), facts)
+        yield f"(inReceptacle {pddl_name(thing)} {pddl_name(receptacle)})"
+        yield f"(objectAtLocation {pddl_name(thing)} {pddl_name(room.places[receptacle])})"
+
+
+def _object_facts(name: str, kind: str, facts: Affordances) -> Iterator[str]:
+    yield f"(objectType {name} {kind}Type)"
+    yield f"(toggleable {name})" if kind in facts.kinds_by_ability["Toggleable"] else f"(pickupable {name})"
+    if kind in facts.movable:
+        yield f"(isReceptacleObject {name})"
+    for ability, predicate in _ABILITIES.items():
+        if kind in facts.kinds_by_ability[ability]:
+            yield f"({predicate} {name})"

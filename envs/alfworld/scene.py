@@ -1,4 +1,4 @@
-"""The problem text of a game (PDDL) as data: its entities, its start state and its goal."""
+"""The problem text of a game, which is written in PDDL, as data: the entities, the start state and the goal."""
 
 import re
 from collections import Counter, defaultdict
@@ -18,7 +18,7 @@ _NONE: Names = frozenset()
 
 
 class GameState(NamedTuple):
-    """Everything that can change in a game. Entities are named by their PDDL ids in lower case. Immutable."""
+    """Everything that can change in a game. Immutable. Entities are named by their PDDL ids in lower case."""
 
     at: str
     """The location of the agent."""
@@ -29,9 +29,9 @@ class GameState(NamedTuple):
     lying: Pairs
     """Pairs of an object and its location."""
     taken: Pairs
-    """Pairs of an object and the receptacle from which it was taken, unless it was put back. ``look`` lists them."""
+    """Pairs of an object and the receptacle from which it was taken, until it is put back. ``look`` reports them."""
     opened: Names
-    """The open receptacles. The fields below contain objects."""
+    """The open receptacles. The sets below contain objects."""
     clean: Names
     hot: Names
     cool: Names
@@ -81,7 +81,7 @@ class GameScene:
 
     @cached_property
     def go_commands(self) -> tuple[tuple[str, str], ...]:
-        """Pairs of the command for going to a receptacle, and the location of the receptacle."""
+        """Pairs of the command that goes to a receptacle, and the receptacle's location."""
         return tuple((f"go to {self.names[receptacle]}", location) for receptacle, location in self.places.items())
 
     def has(self, predicate: str) -> Names:
@@ -90,9 +90,9 @@ class GameScene:
 
 
 def number_names(entities: set[str]) -> dict[str, str]:
-    """Return a dict that maps PDDL ids to names in the game, which consist of kind and number.
+    """Return a dict that maps PDDL ids to names in the game. A name consists of a kind and a number.
 
-    As in alfworld, the first id of a kind in sorted order gets the highest number.
+    As in alfworld, the ids of a kind are numbered in sorted order, the first with the highest number.
     """
     kinds = {
         entity: entity.split("_bar_", 1)[0] + ("basin" if "basin" in entity else "")
@@ -110,7 +110,7 @@ def number_names(entities: set[str]) -> dict[str, str]:
 def read_scene(problem: str) -> GameScene:
     """Return the scene that a ``pddl_problem`` describes.
 
-    Raises EnvironmentBroken if it has no init section or goal section, or does not say where the agent is.
+    Raises EnvironmentBroken if the text has no init section or no goal section, or does not say where the agent is.
     """
     text = problem.lower()
     init, goal = text.find("(:init"), text.find("(:goal")
@@ -180,17 +180,17 @@ _FACTS: dict[str, Callable[[GameScene, GameState], Iterable[_Fact]]] = {
     "receptacleatlocation": lambda scene, _: scene.places.items(),
     "inreceptacleobject": lambda scene, _: scene.contained,
 }
-"""Maps each predicate that may change or is binary to a function that returns its facts in a state.
+"""Maps each predicate that is binary, or whose facts may change, to a function that returns its facts in a state.
 
-Predicates that are true of few entities come first, so that they are checked first.
+Predicates with few facts come first, so that they are checked first.
 """
 
 
 class GoalCondition:
-    """The goal of a scene, which is met if some values of its variables meet all its conditions.
+    """The goal of a scene. It is reached if there are values for its variables with which all its conditions are true.
 
-    Conditions on types, and unary ones that never change, only limit the values of a variable. For the others,
-    ``holds`` searches for values.
+    Conditions on types, and unary conditions that never change, only limit the values of a variable. ``holds`` searches
+    for values with which the other conditions are true.
     """
 
     def __init__(self, scene: GameScene) -> None:
@@ -218,7 +218,7 @@ class GoalCondition:
         self._domains[variable] = self._domains.get(variable, allowed) & allowed
 
     def holds(self, state: GameState) -> bool:
-        """Return whether some choice of entities meets every condition."""
+        """Return whether entities can be chosen so that every condition is true in this state."""
         choices: list[dict[str, str]] = [{}]
         for name, arguments in self._joined:
             facts = list(_FACTS[name](self._scene, state))

@@ -1,20 +1,28 @@
-"""The tasks of ALFWorld: downloaded games, generated games, and the selections of games that papers use."""
+"""The tasks of ALFWorld: downloaded games, generated games, and the selections of games that papers use.
+
+A game's goal is a sentence, from which the task's params are read.
+"""
 
 import json
 import os
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from itertools import islice
 from pathlib import Path
 
-from planbook.envs.alfworld import generated, rooms
-from planbook.envs.alfworld.engine import AlfworldGame
-from planbook.envs.alfworld.goals import FOLDER_TYPES, TYPES, paper_goal, params_of
-from planbook.envs.alfworld.wording import TASK_LINE
+from pydantic import JsonValue
+
+from planbook.envs.alfworld import generated
+from planbook.envs.alfworld.engines import AlfworldGame
+from planbook.envs.alfworld.generated import GAME_TYPES, TYPES
 from planbook.envs.errors import BadSelection, EnvironmentBroken, MissingRequirement
 from planbook.envs.resources import files_digest
 from planbook.envs.selection import chosen_split, chosen_types, interleave
 from planbook.envs.types import Requirement, Selection, Task
 
+FOLDER_TYPES = {theirs: ours for ours, theirs in GAME_TYPES.items()}
+"""Maps alfworld's name of a task type to our name. The folders of games have names that start with alfworld's name."""
 DATA_FOLDER = "json_2.1.1"
 DATA_SPLITS = ("valid_seen", "valid_unseen", "train")
 GAME_FILE = "game.tw-pddl"
@@ -22,12 +30,14 @@ REMEDY = (
     "run `alfworld-download` (part of the alfworld package), or point ALFWORLD_DATA at a folder that holds "
     f"{DATA_FOLDER}/"
 )
+_TASK = re.compile(rb"Your task is to: ([^\"\\]*)")
+_SOLVABLE = re.compile(rb'"solvable"\s*:\s*true')
 _UNSUPPORTED = ("movable", "Sliced")
-"""alfworld leaves out the games in folders whose names contain one of these words."""
+"""Words in the names of folders. alfworld does not play the games in these folders."""
 
 
 def data_root() -> Path:
-    """Return alfworld's data folder: the variable ALFWORLD_DATA, or by default a folder in the user's cache."""
+    """Return alfworld's data folder. ALFWORLD_DATA names it; by default it is a folder in the user's cache."""
     return Path(os.environ.get("ALFWORLD_DATA") or Path.home() / ".cache" / "alfworld").expanduser()
 
 
@@ -69,12 +79,12 @@ def game_path(game_id: str) -> Path:
 
 
 def _type_of_folder(name: str) -> str:
-    """Return the task type in the name of a task's folder, or "" if alfworld leaves out such games."""
+    """Return the task type in the name of a task's folder, or "" if alfworld does not play the games in it."""
     return "" if any(part in name for part in _UNSUPPORTED) else FOLDER_TYPES.get(name.split("-", 1)[0], "")
 
 
 def type_of(game_id: str) -> str:
-    """Return the task type in the id of a game. Raises BadSelection if alfworld leaves out such games."""
+    """Return the task type in the id of a game. Raises BadSelection if alfworld does not play such games."""
     kind = _type_of_folder(game_id.split("/")[1])
     if not kind:
         raise BadSelection(f"alfworld: {game_id!r} is not one of the task types {', '.join(FOLDER_TYPES.values())}")
@@ -92,30 +102,32 @@ def read_game(game_id: str) -> AlfworldGame:
 
 
 def peek(game_id: str) -> tuple[str, bool]:
-    """Return the goal sentence of a game, and True unless its file says that it cannot be solved."""
-    data = read_game(game_id).data
-    task = TASK_LINE.search(str(data.get("grammar")))
-    if task is None:
-        raise EnvironmentBroken(
-            f"alfworld: {game_path(game_id)} states no task; the file is damaged: download it again"
-        )
-    goal = task.group().removeprefix("Your task is to: ").strip().removesuffix(".")
-    return goal, data.get("solvable", True) is True
+    """Return the goal sentence of a game, and True unless its file says that it cannot be solved.
+
+    The file is only searched for the two, since parsing thousands of games takes seconds. If the file is damaged, the
+    goal may be "". The game is listed nevertheless: its episode is broken, and the other games are played.
+    """
+    path, text = game_path(game_id), b""
+    with suppress(OSError):
+        text = path.read_bytes()
+    task, solvable = _TASK.search(text), text.rfind(b'"solvable"')
+    goal = task[1].decode(errors="replace").strip().removesuffix(".") if task else ""
+    return goal, solvable < 0 or _SOLVABLE.match(text, solvable) is not None
 
 
 def requirements() -> Iterator[Requirement]:
-    """Yield the games of each split that can be downloaded."""
+    """Yield a requirement for each split whose games can be downloaded."""
     for split in DATA_SPLITS:
         folder = data_root() / DATA_FOLDER / split
         yield Requirement(f"alfworld {split}", str(folder) if folder.is_dir() else None, REMEDY)
 
 
 DEPS_GAMES = Path(__file__).with_name("deps_games.json")
-"""The ten games that replace those in table 5 of the DEPS paper, which does not identify its games."""
+"""The file that lists ten games. They replace the games in table 5 of the DEPS paper, which does not identify them."""
 DEV_SPLIT, DEV_GAMES = "valid_seen", 10
 """The dev set of the ADaPT paper: the split of its games, and the number of games of each type.
 
-Ours are the first games by id.
+We take the first games by id.
 """
 
 
@@ -136,7 +148,7 @@ def _adapt_dev() -> dict[str, list[str]]:
 
 
 SELECTIONS: Mapping[str, Callable[[], dict[str, list[str]]]] = {"deps": _deps, "adapt_dev": _adapt_dev}
-"""Maps the name of a selection to a function that returns its ids, as a dict of task type to ids.
+"""Maps the name of a selection to a function that returns a dict, which maps each task type to the ids of its games.
 
 The functions raise MissingRequirement if games are missing.
 """
@@ -157,11 +169,11 @@ def select(selection: Selection, splits: Sequence[str]) -> list[Task]:
 
 
 def checksums(tasks: Sequence[Task]) -> dict[str, str]:
-    """Return the digest of the game files of these tasks, and that of the files from which games are generated."""
+    """Return the digest of the game files that these tasks use, and of the files from which games are generated."""
     on_disk = [task.id for task in tasks if task.split != generated.SPLIT]
     digests = {"games": files_digest(map(game_path, on_disk))} if on_disk else {}
     if len(on_disk) < len(tasks):
-        digests["what games are generated from"] = files_digest(rooms.wheel_files())
+        digests["what games are generated from"] = files_digest(generated.package_files())
     return digests
 
 
@@ -210,3 +222,39 @@ def _task(task_id: str, split: str, kind: str, goal: str, seed: int = 0) -> Task
         params=params_of(paper_goal(goal)),
         seed=seed,
     )
+
+
+# Goal sentences.
+
+_OBJECT, _TARGET = r"(?P<object>\w+)", r"(?:in|on) (?P<target>\w+)"
+_FORMS = tuple(
+    re.compile(form)
+    for form in (
+        rf"put two {_OBJECT} {_TARGET}",
+        rf"find two {_OBJECT} and put them {_TARGET}",
+        rf"put a (?:clean|cleaned|hot|cool) {_OBJECT} {_TARGET}",
+        rf"(?:clean|heat|cool) some {_OBJECT} and put it {_TARGET}",
+        rf"look at {_OBJECT} under the (?P<lamp>\w+)",
+        rf"examine the {_OBJECT} with the (?P<lamp>\w+)",
+        rf"put (?:a|some) {_OBJECT} {_TARGET}",
+    )
+)
+
+
+def params_of(goal: str) -> dict[str, JsonValue]:
+    """Return the parameters in a goal sentence.
+
+    All types have ``object``. look_at_obj has ``lamp``; the other types have ``target``, a kind of receptacle.
+    pick_two_obj also has ``count``, which is 2. The result is empty if the sentence has an unknown form. This happens
+    if a game was written by hand.
+    """
+    for form in _FORMS:
+        if match := form.fullmatch(goal):
+            params: dict[str, JsonValue] = dict(match.groupdict())
+            return params | {"count": 2} if " two " in goal else params
+    return {}
+
+
+def paper_goal(goal: str) -> str:
+    """Return the goal sentence of a game in the words of the AutoManual paper."""
+    return goal.replace("put a clean ", "put a cleaned ")

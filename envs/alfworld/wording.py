@@ -1,7 +1,7 @@
 """The sentences of games, and their translation into the sentences of the AutoManual paper.
 
-All known games have the same rules, but alfworld 0.4 changed some words, so there are two dialects. The direct engine
-plays only games in one of the two.
+All known games have the same rules. alfworld 0.4 changed some words, so there are two dialects: that of older games and
+that of newer games. The direct engine plays no other games.
 """
 
 import hashlib
@@ -9,13 +9,14 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from planbook.envs.alfworld.engine import NOTHING
 from planbook.envs.alfworld.scene import GameScene, GameState
 from planbook.envs.errors import EnvironmentBroken
 from planbook.envs.types import Action, Offer
 
+NOTHING = "Nothing happens."
+"""The reply to a command that is not admissible."""
 TASK_LINE = re.compile(r"Your task is to: [^\"]*")
-"""The sentence of a grammar that states the task."""
+"""The sentence in a game's grammar that states the task."""
 _HELP_GRAMMAR = re.compile(r"\naction help \{.*", re.DOTALL)
 _HELP_DOMAIN = re.compile(r"\(:action help\b.*", re.DOTALL)
 _COMMENT = re.compile(r";[^\n]*")
@@ -25,20 +26,20 @@ _OLD_WORDS = {
     "put {o} in/on {r}": "move {o} to {r}",
     "You put the {o.name} in/on the {r.name}.": "You move the {o.name} to the {r.name}.",
 }
-"""Maps sentences of alfworld before 0.4 to the sentences that replaced them."""
+"""Maps sentences of alfworld before 0.4 to the sentences that have replaced them."""
 _KNOWN_DOMAIN = "909b1bfcb6f3ae07a245371c49bd286cd643baca5c265b7104531840e8b141b5"
 _KNOWN_GRAMMAR = "5102a0330767c5540fc1ad32e1a2dda5db689a67020c1c5a8af80dac74c70840"
-"""Digests of the rules and of the grammar that the direct engine implements. They do not depend on the dialect."""
+"""Digests of the rules and of the grammar that the direct engine implements. They are the same for both dialects."""
 
 
 @dataclass(frozen=True, slots=True)
 class Dialect:
-    """The differences between games: some words, and the receptacles for cleaning."""
+    """What differs between games: some words, and the kinds of receptacles in which things can be cleaned."""
 
     put: str
     """The verb for putting things down: put (before 0.4), or move."""
     to: str
-    """The word between the object and its new place: "in/on", or "to"."""
+    """The word between the object and its new place: "in/on" (before 0.4), or "to"."""
     arrives_at_location: bool
     """True if the reply to ``go to`` names the location, not the receptacle."""
     machines: dict[str, frozenset[str]]
@@ -62,9 +63,9 @@ def _grammar_digest(grammar: str) -> str:
 
 
 def read_dialect(domain: str, grammar: str) -> Dialect:
-    """Return the dialect of a game, given its PDDL domain and its grammar.
+    """Return the dialect of a game with this PDDL domain and this grammar.
 
-    Raises EnvironmentBroken if the direct engine does not know them.
+    Raises EnvironmentBroken if the direct engine does not implement them.
     """
     grammar = TASK_LINE.sub("", grammar, count=1)
     if _domain_digest(domain) != _KNOWN_DOMAIN or _grammar_digest(grammar) != _KNOWN_GRAMMAR:
@@ -89,7 +90,7 @@ _ROOM = "You are in the middle of a room. Looking quickly around you, you see "
 
 
 def enumeration(items: Sequence[str]) -> str:
-    """Return items joined as ``a``, ``a, and b`` or ``a, b, and c``; ``nothing`` if there are none."""
+    """Join items as ``a``, ``a, and b`` or ``a, b, and c``. Return ``nothing`` if there are no items."""
     if len(items) < 2:
         return items[0] if items else "nothing"
     return f"{', '.join(items[:-1])}, and {items[-1]}"
@@ -114,7 +115,7 @@ def contents(scene: GameScene, state: GameState, receptacle: str) -> str:
 
 
 def surroundings_text(scene: GameScene, state: GameState) -> str:
-    """Return the reply to ``look``: the receptacles where the agent is. In the middle of the room there are none."""
+    """Return the reply to ``look``, which lists the receptacles at the agent's location. There may be none."""
     receptacles = scene.neighbours.get(state.at, ())
     if not receptacles:
         return f"{_ROOM}nothing."
@@ -185,7 +186,7 @@ def get_object_with_id(observation, object_name):
 
 
 def game_name(thing: object) -> str | None:
-    """Return the name in the game for an id, such as ``desk 1`` for ``desk_1``, or None if ``thing`` is not an id."""
+    """Return the game's name for an id, such as ``desk 1`` for ``desk_1``, or None if ``thing`` is not an id."""
     return thing.replace("_", " ") if isinstance(thing, str) and ID.fullmatch(thing) else None
 
 
@@ -220,13 +221,13 @@ _COMMANDS = {
     "inventory": "inventory",
     "examine * *": "examine",
 }
-"""Maps the form of each command to its action. The commands ``slice`` and ``help`` have none."""
+"""Maps the form of each command to its action. There are no actions for the commands ``slice`` and ``help``."""
 FORMS = {re.compile(form.replace("* *", r"([a-z]+ \d+)")): (form.split()[0], name) for form, name in _COMMANDS.items()}
-"""Maps the pattern of each command to its verb and its action."""
+"""Maps the pattern of each command to the command's verb and its action."""
 
 
 def as_action(command: str) -> Action | None:
-    """Return the action for a command, or None if there is no such action."""
+    """Return the action that sends a command, or None if no action does."""
     for form, (_, name) in FORMS.items():
         if match := form.fullmatch(command):
             return Action(name, tuple(thing.replace(" ", "_") for thing in match.groups()))
@@ -244,13 +245,13 @@ DOCS = {
     "heat_with": "Heat an object with a receptacle.",
     "cool_with": "Cool an object with a receptacle.",
 }
-"""Maps each action of the AutoManual paper to its documentation there.
+"""Maps each action of the AutoManual paper to its documentation in the paper.
 
-It does not state the preconditions, which the agent has to learn.
+The documentation does not state the preconditions, which the agent has to learn.
 """
 
 
 def with_paper_docs(offered: Offer) -> Offer:
-    """Return the offer, with the documentation of the paper for the actions that the paper has."""
+    """Return the offer, in which the actions of the paper have the documentation of the paper."""
     actions = {name: replace(spec, doc=DOCS.get(name, spec.doc)) for name, spec in offered.actions.items()}
     return Offer(actions, offered.queries)

@@ -1,11 +1,9 @@
-"""Find Chromium, start it with Selenium, and share one browser between all episodes of this process."""
+"""Find Chromium, start it with Selenium, and share one browser among all episodes of this process."""
 
 import atexit
 import importlib.metadata
 import os
 import shutil
-import subprocess
-import sys
 import tempfile
 import threading
 from collections.abc import Sequence
@@ -17,12 +15,13 @@ from planbook.envs.browser.devtools import Connection
 from planbook.envs.errors import EnvironmentBroken, MissingRequirement
 from planbook.envs.resources import PackageData, missing_extra
 from planbook.envs.types import Requirement
+from planbook.envs.watchdog import Watchdog
 
 if TYPE_CHECKING:
     from selenium import webdriver
 
 PACKAGES = {"selenium": "selenium", "websocket-client": "websocket"}
-"""Maps the name of a required package on the package index to its module."""
+"""Maps the name of each required package on the package index to its module."""
 REMEDY = (
     "install Chromium and its driver (Debian: apt-get install chromium chromium-driver), "
     "or name them in PLANBOOK_CHROMIUM and PLANBOOK_CHROMEDRIVER"
@@ -37,7 +36,7 @@ PATH_VARIABLES = {
 }
 """Maps each required program to the environment variables that may give its path, in order of precedence."""
 PROGRAM_NAMES = {"chromium": ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")}
-"""Maps a required program to the names that it may have on PATH, if there are several."""
+"""Maps each required program that may have several names on PATH to these names."""
 
 FLAGS = tuple(
     "--headless=new --disable-gpu --disable-quic --no-first-run --disable-background-networking "
@@ -50,7 +49,7 @@ ENVIRONMENT = {"TZ": "UTC", "LANGUAGE": "en_US"}
 
 
 def _program(name: str) -> Requirement:
-    """Return a required program. The environment variables that may name it take precedence over PATH."""
+    """Return a required program. Its environment variables take precedence over PATH."""
     if variable := next(filter(os.environ.get, PATH_VARIABLES[name]), None):
         path = os.environ[variable]
         remedy = f"{variable} names {path}, which cannot be executed: correct it"
@@ -65,7 +64,7 @@ def requirements() -> Sequence[Requirement]:
 
 
 def require() -> tuple[str, str]:
-    """Return the paths of Chromium and its driver. Raises MissingRequirement if one of them is not found."""
+    """Return the paths of Chromium and of its driver. Raises MissingRequirement if one of them is not found."""
     chromium, driver = map(_program, PATH_VARIABLES)
     if chromium.found is None or driver.found is None:
         missing = [program for program in (chromium, driver) if program.found is None]
@@ -77,8 +76,9 @@ def require() -> tuple[str, str]:
 def start_selenium(profile: str) -> "webdriver.Chrome":
     """Start a browser with Selenium and return it.
 
-    ``profile`` is the folder of its data. It is on the command lines of the browser and of its driver, so that the
-    watchdog finds both processes. Raises EnvironmentBroken if the browser does not start.
+    ``profile`` is the folder for the browser's data. It is on the command lines of the browser and its driver, so that
+    the watchdog finds both processes. Raises MissingRequirement if a package or a program is missing, or
+    EnvironmentBroken if the browser does not start.
     """
     try:
         from selenium import webdriver  # imported here since it is slow
@@ -111,11 +111,7 @@ class Browser:
 
     def __init__(self) -> None:
         self.profile = tempfile.mkdtemp(prefix="planbook-chromium-")
-        self._watchdog = subprocess.Popen(
-            [sys.executable, "-I", "-S", str(Path(__file__).with_name("watchdog.py")), self.profile],
-            stdin=subprocess.PIPE,
-            start_new_session=True,
-        )
+        self._watchdog = Watchdog(self.profile)  # it kills all processes faster and more reliably than the driver does
         self._lock = threading.Lock()
         try:
             self.driver = start_selenium(self.profile)
@@ -124,7 +120,7 @@ class Browser:
             self.url = f"ws://{self.address}{path}"
             self._control = Connection(self.url)
         except BaseException:
-            self._stop()
+            self._watchdog.end_processes()
             raise
 
     @property
@@ -148,20 +144,14 @@ class Browser:
         return target, Connection(f"ws://{self.address}/devtools/page/{target}")
 
     def close_tab(self, target: str) -> None:
-        """Close a tab. It is not an error if the browser is gone."""
+        """Close a tab. This raises no error if the browser is gone."""
         with self._lock, suppress(EnvironmentBroken):
             self._control.call("Target.closeTarget", targetId=target)
 
     def close(self) -> None:
         """End the browser and remove its profile."""
         self._control.close()
-        self._stop()
-
-    def _stop(self) -> None:
-        """Let the watchdog kill all processes. This is faster and more reliable than asking the driver."""
-        if self._watchdog.stdin:
-            self._watchdog.stdin.close()
-        self._watchdog.wait(timeout=30)
+        self._watchdog.end_processes()
 
 
 _shared: Browser | None = None
@@ -170,7 +160,7 @@ _shared_lock = threading.Lock()
 
 
 def shared() -> Browser:
-    """Return the browser of this process. It is started at first use, and again if it died.
+    """Return the browser of this process. It is started at the first use, and again if it has died.
 
     Raises MissingRequirement if there is no browser on this machine, or EnvironmentBroken if it does not start.
     """
@@ -195,6 +185,6 @@ def close_shared() -> None:
 
 
 def versions() -> dict[str, str]:
-    """Return the versions that a run records: that of Selenium, and that of the browser if one was started."""
+    """Return the versions that a run records: that of Selenium and, if a browser was started, that of the browser."""
     selenium = {"selenium": importlib.metadata.version("selenium")}
     return selenium | ({"chromium": _shared.version} if _shared is not None else {})

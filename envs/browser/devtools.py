@@ -1,4 +1,4 @@
-"""Chromium's DevTools protocol: a connection to the browser or to one tab, the keys of a US keyboard, and the mouse."""
+"""Chromium's DevTools protocol: connections to a browser or one of its tabs, the keys of a US keyboard, the mouse."""
 
 import json
 import time
@@ -16,7 +16,7 @@ from planbook.envs.errors import EnvironmentBroken
 from planbook.envs.resources import missing_extra
 
 Command = tuple[str, Mapping[str, Any]]
-"""The name of a method of the protocol, and its parameters."""
+"""The name of one of the protocol's methods, and its parameters."""
 
 Answer = dict[str, Any]
 """An answer of the browser or of one of our scripts, as JSON."""
@@ -29,9 +29,9 @@ FINAL_EVENTS = ("Inspector.targetCrashed", "Inspector.detached")
 
 
 TIMEOUT = 120.0
-"""Seconds until a silent browser counts as dead.
+"""Seconds after which a browser that does not answer counts as dead.
 
-The connection breaks immediately if a browser dies, so this limit only matters if the whole machine stalls.
+If a browser dies, its connections break immediately. So this limit matters only if the whole machine stalls.
 """
 
 
@@ -46,7 +46,7 @@ def _websocket() -> Any:
 
 
 class CommandRefused(EnvironmentBroken):
-    """The browser answered a command with an error: it is alive, but refused the command."""
+    """The browser answered a command with an error. It is alive, but refused the command."""
 
 
 class NoAnswer(EnvironmentBroken):
@@ -84,14 +84,17 @@ class Connection:
             raise EnvironmentBroken(f"the browser does not answer at {url}: {error}") from error
 
     def call(self, method: str, **parameters: JsonValue) -> Answer:
-        """Send one command and return its answer. Raises EnvironmentBroken if the browser refuses it or is gone."""
+        """Send one command and return its answer.
+
+        Raises CommandRefused if the browser refuses the command, or EnvironmentBroken if it is gone.
+        """
         return self.call_all([(method, parameters)])[0]
 
     def call_all(self, commands: Sequence[Command], *, session: str = "", seconds: float | None = None) -> list[Answer]:
-        """Send all commands, and return their answers in the same order, in which the browser also handles them.
+        """Send all commands, and return their answers in the same order. The browser executes them in this order, too.
 
-        Raises CommandRefused for the first command that was refused, NoAnswer if not all answers arrive within
-        ``seconds``, or EnvironmentBroken if the browser is gone.
+        Raises CommandRefused if a command was refused, NoAnswer if not all answers arrive within ``seconds``, or
+        EnvironmentBroken if the browser is gone.
         """
         if self._loss_reason:
             raise EnvironmentBroken(self._loss_reason)
@@ -113,7 +116,7 @@ class Connection:
             self._send(method, parameters, session)
 
     def listen(self, seconds: float) -> bool:
-        """Wait up to ``seconds`` for one message. Return True if one arrived.
+        """Wait up to ``seconds`` for a message. Return True if one has arrived.
 
         Raises EnvironmentBroken if the browser is gone.
         """
@@ -161,7 +164,7 @@ class Connection:
     def _next(self, deadline: float | None) -> Answer:
         """Return the next message, after passing it to ``on_event`` if it is an event.
 
-        Without ``on_event``, an event of FINAL_EVENTS raises EnvironmentBroken.
+        If there is no ``on_event``, an event in FINAL_EVENTS raises EnvironmentBroken.
         """
         self._socket.settimeout(TIMEOUT if deadline is None else max(0.001, deadline - time.monotonic()))
         message: Answer = json.loads(self._socket.recv())
@@ -186,7 +189,7 @@ class Key:
     code: str
     """The name of its position on the keyboard."""
     key_code: int
-    """The Windows key code, which pages see as ``keyCode``."""
+    """Its Windows key code, which pages see as ``keyCode``."""
     text: str = ""
     """The text that it types."""
     modifiers: int = 0
@@ -238,7 +241,7 @@ PUNCTUATION = (
     ("BracketRight", 221, "]", "}"),
     ("Quote", 222, "'", '"'),
 )
-"""For each key: its code, its Windows key code, and the characters that it types without and with shift."""
+"""For each key of punctuation: code, Windows key code, and the characters that it types without and with shift."""
 
 
 def _characters() -> Iterator[Key]:
@@ -277,7 +280,7 @@ def find_key(name: str) -> Key | None:
 
 
 def typing_commands(text: str) -> Iterator[Command]:
-    """Yield the commands that type a text. A character that no key types is inserted directly."""
+    """Yield the commands that type a text. Characters that no key types are inserted directly."""
     for character in text:
         if key := CHARACTER_KEYS.get(character):
             yield from key.commands()

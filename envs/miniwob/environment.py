@@ -1,10 +1,12 @@
-"""The MiniWoB++ environment: tasks, actions and verdicts."""
+"""The MiniWoB++ environment: its 53 task types, on which the papers report results, its actions and its verdicts."""
 
 import importlib.metadata
 import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from functools import cache
+from runpy import run_path
 from typing import ClassVar
 
 from pydantic import BaseModel, Field, JsonValue
@@ -12,15 +14,39 @@ from pydantic import BaseModel, Field, JsonValue
 from planbook.envs.base import Environment, action, query
 from planbook.envs.browser import chromium, devtools
 from planbook.envs.errors import EnvironmentBroken, EpisodeEnded
-from planbook.envs.miniwob import task_types
 from planbook.envs.miniwob.tab import MiniwobTab, PageState
-from planbook.envs.resources import folder_digest
+from planbook.envs.resources import PackageData, folder_digest
 from planbook.envs.selection import chosen_split, chosen_types, interleave, read_seeded_id
 from planbook.envs.types import EnvironmentOptions, Observation, Requirement, Selection, Task, Verdict
 
+FEEDBACK = tuple(
+    "search-engine tic-tac-toe terminal login-user-popup guess-number email-inbox email-inbox-nl-turk "
+    "email-inbox-forward-nl email-inbox-forward-nl-turk".split()
+)
+"""The types whose pages answer an action with information that the next action depends on."""
+FREE_WORDING = ("email-inbox-nl-turk", "email-inbox-forward-nl", "email-inbox-forward-nl-turk")
+"""The types whose goals are free sentences. Their pages publish the values that a goal expresses."""
+NO_FEEDBACK = tuple(
+    "choose-list click-button click-button-sequence click-checkboxes click-checkboxes-large click-checkboxes-soft "
+    "click-checkboxes-transfer click-collapsible click-collapsible-2 click-color click-dialog click-dialog-2 "
+    "click-link click-menu click-option click-scroll-list click-shades click-shape click-tab click-tab-2 "
+    "click-tab-2-hard click-test click-test-2 click-widget count-shape enter-date enter-password enter-text "
+    "enter-text-dynamic enter-time focus-text focus-text-2 grid-coordinate identify-shape login-user multi-layouts "
+    "multi-orderings navigate-tree simple-algebra social-media social-media-all social-media-some use-autocomplete "
+    "use-spinner".split()
+)
+RELOADED = ("search-engine", "use-autocomplete", "use-spinner")
+"""The types whose pages are loaded again for each episode, since they keep traces of the previous episode."""
+SPLITS: Mapping[str, tuple[str, ...]] = {
+    "all": FEEDBACK + NO_FEEDBACK,
+    "feedback": FEEDBACK,
+    "no-feedback": NO_FEEDBACK,
+}
+PACKAGE = PackageData("miniwob", "browser", prefixes=("miniwob",))
+"""The package that contains the pages."""
 DEFAULT_SEEDS = (0, 1, 2, 3, 4)
 MAX_CHANGE = 300
-"""Maximum number of characters that describe the change of a page in the feedback on one action."""
+"""Maximum number of characters with which the feedback on an action describes how the page changed."""
 
 
 class MiniwobOptions(EnvironmentOptions):
@@ -46,8 +72,8 @@ class Miniwob(Environment):
         "has to be read before the next step; the next plan continues on the same page. The episode ends, done or "
         "failed, as soon as the page judges it, for example when a form is submitted."
     )
-    types = task_types.SPLITS["all"]
-    splits = tuple(task_types.SPLITS)
+    types = SPLITS["all"]
+    splits = tuple(SPLITS)
     parts = {"all": ("feedback", "no-feedback")}
     seeded = True
     action_limit = 20
@@ -66,27 +92,27 @@ class Miniwob(Environment):
         if selection.ids:
             return [cls._task(*read_seeded_id(task_id, cls.types, cls.name)) for task_id in selection.ids]
         split = chosen_split(selection, cls.splits, cls.name)
-        chosen = chosen_types(selection, task_types.SPLITS[split], f"{cls.name}'s split {split}")
+        chosen = chosen_types(selection, SPLITS[split], f"{cls.name}'s split {split}")
         seeds = selection.seeds or DEFAULT_SEEDS
         return list(interleave(([cls._task(name, seed) for seed in seeds] for name in chosen), selection.limit))
 
     @classmethod
     def public_params(cls, task: Task) -> Mapping[str, JsonValue]:
-        """Return the params, or nothing if the goal is in free wording, which the agent has to understand by itself."""
-        return {} if task.type in task_types.FREE_WORDING else task.params
+        """Return the params, or nothing if the goal is a free sentence, which the agent has to understand by itself."""
+        return {} if task.type in FREE_WORDING else task.params
 
     @classmethod
     def requirements(cls) -> Sequence[Requirement]:
         """Return the required packages and programs: the pages, the browser packages, Chromium and its driver."""
-        return [task_types.PACKAGE.requirement("miniwob"), *chromium.requirements()]
+        return [PACKAGE.requirement("miniwob"), *chromium.requirements()]
 
     @classmethod
     def _task(cls, type_name: str, seed: int) -> Task:
-        split = "feedback" if type_name in task_types.FEEDBACK else "no-feedback"
+        split = "feedback" if type_name in FEEDBACK else "no-feedback"
         return Task(id=f"{type_name}/{seed}", env=cls.name, split=split, type=type_name, goal="", seed=seed)
 
     def begin(self, task: Task) -> Observation:
-        """Start the page with the task's seed. If the tab died since the last episode, it is replaced."""
+        """Start the page with the task's seed. If the tab has died since the last episode, use a new one."""
         had_tab = self._tab is not None
         try:
             page = self._begin(task)
@@ -94,7 +120,7 @@ class Miniwob(Environment):
             if not had_tab:
                 raise
             page = self._begin(task)
-        params = task_types.params(task.type, page.goal, page.fields)
+        params = read_params(task.type, page.goal, page.fields)
         self.task = task.model_copy(update={"goal": page.goal, "params": params})
         return self._observe(page)
 
@@ -110,7 +136,7 @@ class Miniwob(Environment):
         return Verdict(solved=page.reward == 1, score=min(1.0, max(0.0, page.reward)))
 
     def brief(self, observation: Observation, before: Observation) -> str:
-        """Return the reason why nothing happened, or the new tags of the page."""
+        """Return the reason why nothing happened, or else the tags that are new in the page."""
         if not observation.accepted:
             return observation.text.split("\n", 1)[0]
         new = _new_tags(before.text, observation.text)
@@ -121,10 +147,10 @@ class Miniwob(Environment):
     @classmethod
     def checksums(cls, tasks: Sequence[Task], options: BaseModel | None = None) -> Mapping[str, str]:
         """Return the digest of the pages and of all files that they load."""
-        return {"pages": folder_digest(task_types.PACKAGE.folder() / "html")}
+        return {"pages": folder_digest(PACKAGE.folder() / "html")}
 
     def versions(self) -> Mapping[str, str]:
-        """Return the versions of browser, Selenium and MiniWoB++, the set of goal wordings, and the set of actions."""
+        """Return the versions of the browser, Selenium and MiniWoB++, the set of sentences, and the set of actions."""
         pages = {"miniwob": importlib.metadata.version("miniwob"), "data_mode": "train"}
         return chromium.versions() | pages | {"paper_actions": str(not self.offer.queries).lower()}
 
@@ -207,7 +233,7 @@ class Miniwob(Environment):
         with self._closing_if_broken():
             if self._tab is None:
                 self._tab = MiniwobTab(chromium.shared())
-            return self._tab.begin(task_types.page(task.type), task.seed, reload=task.type in task_types.RELOADED)
+            return self._tab.begin(page_address(task.type), task.seed, reload=task.type in RELOADED)
 
     def _do(self, move: Callable[[MiniwobTab], PageState]) -> Observation:
         if self._tab is None:
@@ -233,8 +259,45 @@ class Miniwob(Environment):
         return Observation(page.html, terminated=page.done)
 
 
+def page_address(type_name: str) -> str:
+    """Return the address of the page with the tasks of a type."""
+    return (PACKAGE.folder() / "html" / "miniwob" / f"{type_name}.html").as_uri()
+
+
+@cache
+def _extractors() -> Mapping[str, Callable[[str], Sequence[tuple[str, str]]]]:
+    """Return miniwob's field extractors: a dict that maps each type to the function that parses its goals.
+
+    The function returns the names and values of the fields in a goal. The package is not imported. Only the module with
+    the extractors is run, which needs only the standard library.
+    """
+    return run_path(str(PACKAGE.folder() / "fields.py"))["FIELD_EXTRACTORS"]  # type: ignore[no-any-return]
+
+
+def read_params(type_name: str, goal: str, fields: Mapping[str, str] | None) -> dict[str, JsonValue]:
+    """Return the params of a goal: the values in it, such as the name of the button to click.
+
+    They are the ``fields`` that the page publishes or, if it publishes none, the values that miniwob's extractor finds
+    in the goal. The keys are miniwob's (``target``, ``username``, ``by``, ``to`` ...), with ``_`` in place of spaces.
+    Values with numbered keys form one list: ``target 0`` and ``target 1`` become ``targets``. A goal that the extractor
+    cannot parse has no params.
+    """
+    try:
+        pairs = tuple(fields.items()) if fields else _extractors()[type_name](goal)
+    except (KeyError, ValueError):
+        return {}
+    single: dict[str, JsonValue] = {}
+    lists: dict[str, list[JsonValue]] = {}
+    for key, value in pairs:
+        if match := re.fullmatch(r"(.+) \d+", key):
+            lists.setdefault(f"{match[1].replace(' ', '_')}s", []).append(value)
+        else:
+            single[key.replace(" ", "_")] = value
+    return single | dict(lists)
+
+
 def _new_tags(before: str, after: str) -> str:
-    """Return the opening tags that occur more often than before, each with the text that follows it."""
+    """Return the opening tags that occur more often in ``after``, each with the text that follows it."""
     remaining = Counter(_tags(before))
     new = []
     for tag in _tags(after):

@@ -1,6 +1,6 @@
 """A tab of the browser, which shows one MiniWoB++ page at a time.
 
-The functions of our script ``page.js``, which runs in every page, are called from here.
+Our script ``page.js`` runs in every page. This module calls its functions.
 """
 
 import json
@@ -20,11 +20,11 @@ from planbook.envs.errors import EnvironmentBroken
 WINDOW: Mapping[str, JsonValue] = {"width": 640, "height": 480, "deviceScaleFactor": 1, "mobile": False}
 """The window of the tab, in pixels."""
 MOUSE_START = (639.0, 479.0)
-"""Position of the mouse before an episode. It is outside the page's content, where a click only closes menus."""
+"""Position of the mouse at the start of an episode, outside the page's content. A click there only closes menus."""
 EPISODE_MILLISECONDS = 2_000_000_000
-"""Milliseconds until a page ends its episode. This is nearly the longest time that a browser's timer supports."""
+"""Milliseconds after which a page ends its episode. Timers of browsers support hardly more."""
 DATA_MODE = "train"
-"""The set of sentences from which pages choose. This is miniwob's default."""
+"""The set of sentences from which pages choose the wording of a goal. This is miniwob's default."""
 DRAG_STEPS = 8
 """Number of mouse movements while an element is dragged."""
 LOAD_SECONDS = 60
@@ -38,19 +38,19 @@ def _script() -> str:
 
 @dataclass(frozen=True, slots=True)
 class PageState:
-    """The content of a page after an action."""
+    """The state of a page after an action."""
 
     html: str
     done: bool
     """True if the page has ended the episode."""
     reward: float
-    """The raw reward, which is valid only if ``done`` is True."""
+    """The raw reward. It is valid only if ``done`` is True."""
     refused: str = ""
-    """The reason why nothing was done; empty if the action was done."""
+    """The reason why the action was not done, or "" if it was."""
     goal: str = ""
-    """The goal of the task, set only at the start of an episode."""
+    """The goal of the task. It is set only at the start of an episode."""
     fields: dict[str, str] | None = None
-    """The values in the goal that the page publishes, set only at the start of an episode."""
+    """The values in the goal, if the page publishes them. They are set only at the start of an episode."""
 
 
 class MiniwobTab:
@@ -76,7 +76,7 @@ class MiniwobTab:
         )
 
     def close(self) -> None:
-        """Close the tab. It is not an error if the browser is gone."""
+        """Close the tab. This raises no error if the browser is gone."""
         self._connection.close()
         self._browser.close_tab(self._target)
 
@@ -85,7 +85,7 @@ class MiniwobTab:
         if reload or url != self._url:
             self._load(url)
         self._episode = next(self._numbers)
-        self._connection.call_all(click_commands(*MOUSE_START))  # a click, since a mere move waits for the next frame
+        self._connection.call_all(click_commands(*MOUSE_START))  # a move would wait for the next frame
         return PageState(**self._ask("begin", self._episode, seed, DATA_MODE, EPISODE_MILLISECONDS))
 
     def find(self, xpath: str) -> JsonValue:
@@ -117,7 +117,7 @@ class MiniwobTab:
         return self._send_at(start, lambda x, y: _drag(x, y, end["x"], end["y"]))
 
     def select_text(self, xpath: str) -> PageState:
-        """Select the text of the element."""
+        """Select all text of the element."""
         return self._do("selectText", xpath)
 
     def scroll(self, xpath: str, dy: float) -> PageState:

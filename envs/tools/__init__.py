@@ -6,8 +6,7 @@
 - ``mcp_env``: the tools of MCP servers.
 - ``mcp_client``: connections to MCP servers.
 - ``schemas``: the signatures of tools, from JSON Schemas and Python functions.
-- ``tasks``: the files in which users write tasks.
-- ``judging``: the judges of these tasks.
+- ``tasks``: the files in which users write tasks, and the judges of these tasks.
 """
 
 from functools import cache

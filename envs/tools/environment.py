@@ -1,6 +1,6 @@
-"""The base class of environments that are made of tools, such as functions or the tools of an MCP server.
+"""The base class of environments that are made of tools: Python functions, or the tools of an MCP server.
 
-Each tool becomes an action. Tasks come from a file (see ``tasks``), and a judge in the file gives the verdict.
+Each tool becomes an action. Tasks come from a file (see ``tasks``), which also says how each is judged.
 """
 
 import inspect
@@ -19,21 +19,20 @@ from planbook.envs.base import Environment, action, query
 from planbook.envs.errors import BadSelection, EnvironmentBroken
 from planbook.envs.resources import file_digest
 from planbook.envs.text_matching import BM25
-from planbook.envs.tools.judging import JudgeInput, judge_task
 from planbook.envs.tools.schemas import Argument, keyed_arguments
-from planbook.envs.tools.tasks import SPLITS, TaskGoal, read_goals
+from planbook.envs.tools.tasks import SPLITS, JudgeInput, TaskGoal, judge_task, read_goals
 from planbook.envs.types import ActionSpec, EnvironmentOptions, Observation, Offer, Selection, Task, Verdict
 from planbook.sandbox import Fault, SandboxError, bound_names, check, did_you_mean
 
 MAX_LISTED_TOOLS = 50
-"""Maximum number of tools that prompts list in full. If there are more, prompts list some, and plans can search."""
+"""Maximum number of tools for which prompts list all. If there are more, prompts list some, and plans can search."""
 MAX_TEXT = 1_000_000
 """Maximum number of characters in a tool's result."""
 END_HINT = "Call agent.answer(value) when the task is done."
 RESERVED = ("answer", "search", "describe")
-"""Names of our own action and queries. A tool's name without a prefix cannot be one of them."""
+"""Names of our own action and queries. A tool cannot have one of these names, unless a prefix is added to it."""
 Effect = Literal["", "read", "write", "destroy"]
-"""What a tool may do to the state, as declared by its author. Empty if nothing is declared."""
+"""What a tool may do to the state. Its author declares it; otherwise it is empty."""
 EFFECTS: Mapping[Effect, str] = {
     "": "",
     "read": "It only reads.",
@@ -75,12 +74,12 @@ class Tool:
     """A tool that plans can call."""
 
     name: str
-    """The name in plans without ``agent.``, which may be dotted, such as ``files.read``."""
+    """The name in plans, without ``agent.``. It may contain dots, as in ``files.read``."""
     arguments: tuple[Argument, ...]
     returns: Any
     doc: str
     source: Any
-    """The data with which the environment calls the tool, such as its name on a server."""
+    """The data that the environment needs to call the tool, such as its name on a server."""
     effect: Effect = ""
 
     @property
@@ -116,7 +115,7 @@ class ToolEnvironment(Environment):
 
     @abstractmethod
     def start(self, task: Task) -> str:
-        """Set up the tools for a task, and return the first observation, which may be empty."""
+        """Set up the tools for a task, and return the text of the first observation, which may be empty."""
 
     @abstractmethod
     def call(self, tool: Tool, arguments: dict[str, Any]) -> JsonValue:
@@ -139,7 +138,7 @@ class ToolEnvironment(Environment):
 
     @classmethod
     def file_goals(cls, options: BaseModel | None) -> Mapping[str, TaskGoal]:
-        """Return a dict that maps the ids of tasks in the task file to their goals. Empty if there is no file.
+        """Return a dict that maps the ids of the tasks in the task file to their goals. Empty if there is no file.
 
         Raises BadSelection if the file is faulty.
         """
@@ -148,7 +147,7 @@ class ToolEnvironment(Environment):
 
     @classmethod
     def assertion_faults(cls, assertions: Iterable[str]) -> Iterator[tuple[int, str]]:
-        """Yield the index of each assertion of a judge that cannot be run, and the reason."""
+        """Yield the index of each of a judge's assertions that cannot be run, and the reason."""
         functions, names = cls.read_only_tools(cls.call), {"answer", "task"}
         for index, code in enumerate(assertions):
             not_read_only = (name for name in cls.tools if f"agent.{name}" not in functions and _calls(code, name))
@@ -160,8 +159,8 @@ class ToolEnvironment(Environment):
 
     @classmethod
     def read_only_tools(cls, call: Callable[..., JsonValue]) -> dict[str, Callable[..., JsonValue]]:
-        """Return the functions that judges' assertions may call: a dict of ``agent.NAME`` to read-only tool."""
-        return {f"agent.{tool.name}": _read_only(tool, call) for tool in cls.tools.values() if tool.effect == "read"}
+        """Return a dict that maps ``agent.NAME`` to the function of each read-only tool. Assertions may call them."""
+        return {f"agent.{tool.name}": _as_function(tool, call) for tool in cls.tools.values() if tool.effect == "read"}
 
     @classmethod
     def tasks(cls, selection: Selection, options: BaseModel | None = None) -> Sequence[Task]:
@@ -198,7 +197,7 @@ class ToolEnvironment(Environment):
 
     @classmethod
     def with_tools(cls, name: str, about: str, tools: Iterable[Tool], **members: object) -> type["ToolEnvironment"]:
-        """Return a subclass with these tools. Plans can search them if there are more than MAX_LISTED_TOOLS."""
+        """Return a subclass that has these tools. If there are more than MAX_LISTED_TOOLS, plans can search them."""
         by_name = {tool.name: tool for tool in tools}
         environment: type[ToolEnvironment] = type(
             "Tools",
@@ -277,7 +276,7 @@ class ToolEnvironment(Environment):
         return Observation("\n".join(filter(None, (self.start(task), f"Your task is to: {task.goal}"))))
 
     def verdict(self) -> Verdict:
-        """Return the judge's verdict. A task without a judge is not solved."""
+        """Return the judge's verdict. A task without a judge counts as not solved."""
         judge = self._goal.judge if self._goal else None
         if judge is None or self.task is None:
             return Verdict(False, 0.0)
@@ -288,7 +287,7 @@ class ToolEnvironment(Environment):
         return self._last_verdict[1]
 
     def unjudged(self) -> str:
-        """Return a note that contains the answer if the task has no judge. Otherwise return ""."""
+        """Return a note that contains the answer if the task has no judge. If it has one, return ""."""
         if self._goal.judge if self._goal else self.has_tasks(self.options):
             return ""
         return f"not judged; the answer is {_json(self._answers[-1])}" if self._answers else "not judged"
@@ -298,14 +297,14 @@ class ToolEnvironment(Environment):
         return self.file_goals(self.options).get(self.task.id) if self.task else None
 
     def withdraw_answer(self) -> bool:
-        """Continue the episode if an answer ended it, and return whether one did. The tools are unchanged."""
+        """If an answer ended the episode, continue it and return True. The state of the tools does not change."""
         answered = self.ended and bool(self.history) and self.history[-1][0].name == self.answering
         if answered:
             self._last = replace(self._last, terminated=False)
         return answered
 
 
-def _read_only(tool: Tool, call: Callable[..., JsonValue]) -> Callable[..., JsonValue]:
+def _as_function(tool: Tool, call: Callable[..., JsonValue]) -> Callable[..., JsonValue]:
     def call_tool(*args: JsonValue, **kwargs: JsonValue) -> JsonValue:
         bound = tool.signature.bind(*args, **kwargs)
         bound.apply_defaults()

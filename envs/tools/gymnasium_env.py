@@ -1,10 +1,11 @@
 """``--env gym:ID``: a Gymnasium environment, in which ``agent.step(action)`` takes one step.
 
-The action space may be discrete (an action is a number), box (a list of numbers), multi-discrete or multi-binary (a
-list of whole numbers) or text. ``-o make={"map_name": "4x4"}`` passes arguments to ``gymnasium.make``.
+An action is a number if the action space is discrete, a list of numbers if it is a box, a list of whole numbers if it
+is multi-discrete or multi-binary, and a text if it is a text space. ``-o make={"map_name": "4x4"}`` passes arguments to
+``gymnasium.make``.
 
-If there is no task file, each seed is a task. It is solved if the episode is over and the total reward is at least the
-option ``threshold``, or by default the environment's ``reward_threshold``. If there is no threshold, the total reward
+If there is no task file, each seed is a task. It is solved if the episode is over and the total reward reaches a
+threshold: the option ``threshold``, or else the environment's ``reward_threshold``. If neither is set, the total reward
 must be positive.
 """
 
@@ -78,7 +79,7 @@ class GymEnvironment(ToolEnvironment):
 
     @classmethod
     def takes_seeds(cls, split: str, options: BaseModel | None = None) -> bool:
-        """Return whether tasks are made from seeds, which is so if there is no task file."""
+        """Return whether tasks are made from seeds: they are if there is no task file."""
         return not ToolOptions.read(options).tasks
 
     def start(self, task: Task) -> str:
@@ -149,27 +150,27 @@ class GymEnvironment(ToolEnvironment):
         return self._env
 
     def _observation_text(self, observation: Any) -> str:
-        values = readable(observation)
+        values = rounded_json(observation)
         if self._env.render_mode != "ansi":
             return str(values)
         return f"{without_colours(str(self._env.render())).strip()}\nobservation {values}"
 
 
 def without_colours(text: str) -> str:
-    """Replace colours in a text: highlighted parts, such as the player's position, get square brackets."""
+    """Remove colours from a text. Parts that they highlight, such as the player's position, get square brackets."""
     bracketed = re.sub(r"\x1b\[(?!0?m)[\d;]*m(.*?)\x1b\[0?m", r"[\1]", text, flags=re.DOTALL)
     return re.sub(r"\x1b\[[\d;]*[A-Za-z]", "", bracketed)
 
 
-def readable(observation: Any) -> JsonValue:
-    """Return an observation as JSON, with floats rounded to six significant digits."""
+def rounded_json(observation: Any) -> JsonValue:
+    """Return an observation as JSON. Floats are rounded to six significant digits."""
     plain = observation.tolist() if hasattr(observation, "tolist") else observation
     if isinstance(plain, float):
         return float(f"{plain:.6g}") if math.isfinite(plain) else str(plain)
     if isinstance(plain, list | tuple):
-        return [readable(item) for item in plain]
+        return [rounded_json(item) for item in plain]
     if isinstance(plain, dict):
-        return {str(key): readable(item) for key, item in plain.items()}
+        return {str(key): rounded_json(item) for key, item in plain.items()}
     return plain_data(plain)
 
 
@@ -216,15 +217,15 @@ def describe_space(space: Any) -> str:
 
 
 def _describe_list(items: str, low: Any, high: Any) -> str:
-    """Describe lists whose items lie between those of two arrays."""
+    """Describe lists whose items lie between the items of two arrays."""
     shape = f"a list of {len(low)} {items}" if low.ndim == 1 else f"nested lists of {items} of shape {list(low.shape)}"
     if (low == low.min()).all() and (high == high.max()).all():
-        return f"{shape}, each from {readable(low.min())} to {readable(high.max())}"
-    return f"{shape}, by position from {readable(low)} to {readable(high)}"
+        return f"{shape}, each from {rounded_json(low.min())} to {rounded_json(high.max())}"
+    return f"{shape}, by position from {rounded_json(low)} to {rounded_json(high)}"
 
 
 def environment(gym_id: str) -> type[ToolEnvironment]:
-    """Return the environment class for an id of Gymnasium. Raises UnknownEnvironment if it cannot be made."""
+    """Return the environment class for a Gymnasium id. Raises UnknownEnvironment if Gymnasium cannot make it."""
     try:
         env = gymnasium.make(gym_id)
     except Exception as error:

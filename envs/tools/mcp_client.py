@@ -1,7 +1,9 @@
 """Connections to MCP servers with the official SDK. Each connection has its own thread.
 
+A server that was started with a command is killed when planbook ends, even if it is busy with a call.
+
 Secrets come from environment variables: when a server is started, ``$NAME`` in a command, a URL or a server file is
-replaced by the value of the variable. These values, and values of ``env`` and ``headers`` that seem to be secrets, are
+replaced by the value of the variable. These values, and values of ``env`` and ``headers`` that look like secrets, are
 removed from everything that the server sends, except from the names of tools. Commands and URLs are recorded with a
 run, so they are refused if they seem to contain a secret.
 """
@@ -20,14 +22,16 @@ from concurrent.futures import TimeoutError as FutureTimeout
 from contextlib import AsyncExitStack, suppress
 from functools import partial
 from pathlib import Path
-from typing import Any, Self, TypeVar
+from typing import Annotated, Any, Self, TypeVar
+from uuid import uuid4
 
-from pydantic import BaseModel, Field, ValidationError, model_validator
+from pydantic import BaseModel, BeforeValidator, Field, ValidationError, model_validator
 
 from planbook.envs.errors import EnvironmentBroken, UnknownEnvironment, validation_faults
 from planbook.envs.resources import missing_extra
 from planbook.envs.secrets import SECRET_LENGTH, holds_secret, literal_secrets
 from planbook.envs.tools.environment import MAX_TEXT, ToolFailed, ToolTimeout
+from planbook.envs.watchdog import Watchdog
 
 try:
     from mcp import Client, MCPError, StdioServerParameters, types
@@ -42,26 +46,29 @@ T = TypeVar("T")
 _VARIABLE = re.compile(r"\$(?:\{(\w+)\}|(\w+))")
 REDACTED = "***"
 MAX_STDERR = 500
-"""Maximum number of characters of a dead server's standard error that a message quotes."""
+"""Maximum number of characters that a message quotes from the standard error of a server that died."""
 CONNECTION_CLOSED = -32000
 REQUEST_TIMEOUT = -32001
-"""The SDK's error codes for a closed connection, and for a request without an answer in time."""
+"""The SDK's error codes for a closed connection, and for a request that was not answered in time."""
 _CLOSED = re.compile(r"Connection closed$|SSE stream ")
 """The SDK's messages about a closed connection. Servers may use the same code for errors of their own."""
 MAX_PAGES = 100
 """Maximum number of pages to read of a server's list of tools."""
 TIMEOUT = 30.0
-"""By default, the maximum time for starting a server, and for a call, in seconds."""
+"""Default for the maximum time that a server may take to start, and that a call may take, in seconds."""
+MARKER_VARIABLE = "PLANBOOK_MCP_SERVER"
+"""The environment variable by which the watchdog finds a server's processes."""
 FILE_SHAPE = '{"mcpServers": {NAME: {"command": ..., "args": [...], "env": {...}} or {"url": ..., "headers": {...}}}}'
 
 
 class McpServer(BaseModel):
-    """A server as the user describes it. ``$NAME`` in a text stands for the value of an environment variable.
+    """A server as the user describes it. ``$NAME`` in a string stands for the value of an environment variable.
 
-    Server files have entries of this form. Other fields, which other clients may use, are ignored.
+    The entries of server files have this form. Fields that only other MCP clients use are ignored.
     """
 
-    name: str = ""
+    name: Annotated[str, BeforeValidator(lambda name: name or "")] = ""
+    """In a server file, the key of the entry is the name, and this field is ignored. Null counts as absent."""
     command: str = ""
     args: tuple[str, ...] = ()
     env: dict[str, str] = {}
@@ -69,8 +76,8 @@ class McpServer(BaseModel):
     url: str = ""
     headers: dict[str, str] = {}
     disabled: bool = False
-    start_timeout: float = Field(default=TIMEOUT, gt=0)
-    """Maximum time for starting the server, in seconds."""
+    start_timeout: float | None = Field(default=None, gt=0)
+    """Maximum time for starting the server, in seconds. By default that for a call, but at least TIMEOUT."""
 
     @model_validator(mode="after")
     def _check(self) -> Self:
@@ -79,20 +86,20 @@ class McpServer(BaseModel):
         return self
 
     def fill_variables(self) -> tuple["McpServer", tuple[str, ...]]:
-        """Return the server with the values of its variables, and all its secrets.
+        """Return the server with each variable replaced by its value, and all secrets of the server.
 
         Raises EnvironmentBroken if a variable is not set.
         """
         secrets: set[str] = set()
 
-        def variable(match: re.Match[str]) -> str:
+        def value_of(match: re.Match[str]) -> str:
             name = match[1] or match[2]
             if name not in os.environ:
                 raise EnvironmentBroken(f"MCP server {self.name}: the variable {name} is not set")
             secrets.add(os.environ[name])
             return os.environ[name]
 
-        fill = partial(_VARIABLE.sub, variable)
+        fill = partial(_VARIABLE.sub, value_of)
         env = {key: fill(value) for key, value in self.env.items()}
         headers = {key: fill(value) for key, value in self.headers.items()}
         texts = {"command": fill(self.command), "url": fill(self.url), "cwd": fill(self.cwd)}
@@ -121,9 +128,9 @@ def _refuse_secrets(words: Sequence[str]) -> None:
 
 
 def read_servers(target: str) -> list[McpServer]:
-    """Return the servers in ``mcp:TARGET``. The target is a URL, a server file or a command.
+    """Return the servers that ``mcp:TARGET`` names. The target is a URL, a server file or a command.
 
-    Raises UnknownEnvironment if it names no server, or contains a secret.
+    Raises UnknownEnvironment if the target names no server, or seems to contain a secret.
     """
     if re.match(r"https?://", target):
         _refuse_secrets([target])
@@ -137,8 +144,8 @@ def read_servers(target: str) -> list[McpServer]:
     if not words or not words[0]:
         raise UnknownEnvironment("mcp: names no server; write mcp:COMMAND, mcp:https://HOST/PATH or mcp:FILE.json")
     _refuse_secrets(words)
-    named = [word for word in words if re.fullmatch(r"[\w./@-]*[A-Za-z][\w./@-]*", word) and word[0] != "-"]
-    return [McpServer(name=Path((named or ["server"])[-1]).stem, command=words[0], args=tuple(words[1:]))]
+    names = [word for word in words if re.fullmatch(r"[\w./@-]*[A-Za-z][\w./@-]*", word) and word[0] != "-"]
+    return [McpServer(name=Path((names or ["server"])[-1]).stem, command=words[0], args=tuple(words[1:]))]
 
 
 def _servers_from_file(path: Path) -> list[McpServer]:
@@ -161,19 +168,21 @@ class McpConnection:
 
     def __init__(self, server: McpServer, timeout: float) -> None:
         self._server, self._secrets = server.fill_variables()
-        self._timeout = timeout
+        self._timeout, self._start_timeout = timeout, server.start_timeout or max(TIMEOUT, timeout)
         self.changed = False
         """True if the server has reported a change of its tools since the last call of ``tools``."""
         self._errors = tempfile.TemporaryFile("w+", errors="replace")  # noqa: SIM115 - closed by close()
         self._loop = asyncio.new_event_loop()
         self._done = asyncio.Event()
         self._client: Client | None = None
+        self._marker = f"planbook-mcp-{uuid4()}"
+        self._watchdog = None if server.url else Watchdog(self._marker)
         connected: Future[None] = Future()
         self._connection_task = self._loop.create_task(self._stay_connected(connected))
         self._thread = threading.Thread(target=self._run, args=(connected,), daemon=True)
         self._thread.start()
         try:
-            connected.result(max(server.start_timeout, timeout))
+            connected.result(self._start_timeout)
         except Exception as error:
             broken = self._broken(self._connection_fault(error))
             self.close()
@@ -191,14 +200,16 @@ class McpConnection:
         return self._wait(self._call_tool(name, arguments), f"calling {name}")
 
     def close(self) -> None:
-        """Disconnect from the server. End it if this connection started it."""
+        """Disconnect from the server. If this connection started it, end it."""
         with suppress(RuntimeError):
             self._loop.call_soon_threadsafe(self._done.set if self._client else self._connection_task.cancel)
         self._thread.join(self._timeout)
+        if self._watchdog is not None:
+            self._watchdog.end_processes()
         self._errors.close()
 
     def without_secrets(self, value: Any) -> Any:
-        """Return a text or JSON value in which the server's secrets are replaced."""
+        """Return JSON in which the server's secrets are replaced by REDACTED."""
         if isinstance(value, str):
             for secret in self._secrets:
                 value = value.replace(secret, REDACTED)
@@ -229,9 +240,9 @@ class McpConnection:
                 http = await stack.enter_async_context(create_mcp_http_client(headers=dict(self._server.headers)))
                 transport = streamable_http_client(self._server.url, http_client=http)
             else:
-                # From this process's environment, the SDK passes on only PATH, HOME and similar variables.
+                # The SDK passes on only PATH, HOME and similar variables of this process's environment.
                 command, args = self._server.command, list(self._server.args)
-                env, cwd = self._server.env or None, self._server.cwd or None
+                env, cwd = {**self._server.env, MARKER_VARIABLE: self._marker}, self._server.cwd or None
                 parameters = StdioServerParameters(command=command, args=args, env=env, cwd=cwd)
                 transport = stdio_client(parameters, errlog=self._errors)
             client = await stack.enter_async_context(Client(transport, message_handler=self._on_message))
@@ -263,7 +274,7 @@ class McpConnection:
         return await self._client.call_tool(name, dict(arguments), read_timeout_seconds=self._timeout)
 
     def _wait(self, request: Coroutine[Any, Any, T], activity: str) -> T:
-        """Return the result of a request in the connection's thread. ``activity`` describes it in errors."""
+        """Run a request in the connection's thread and return its result. ``activity`` describes it in errors."""
         if not self._thread.is_alive():
             request.close()
             raise self._broken(f"was gone before {activity}")
@@ -287,7 +298,7 @@ class McpConnection:
     def _connection_fault(self, error: Exception) -> str:
         if isinstance(error, FutureTimeout):
             advice = 'if it needs longer, name it in a file: mcp:FILE.json, with "start_timeout": SECONDS'
-            return f"did not get ready within {max(self._server.start_timeout, self._timeout):g} s; {advice}"
+            return f"did not get ready within {self._start_timeout:g} s; {advice}"
         if not self._server.url:
             return f"cannot be started: {_innermost(error)}"
         key = "; if it asks for a key, give it in the headers of mcp:FILE.json" * isinstance(error, MCPError)
@@ -317,7 +328,7 @@ def _innermost(error: BaseException) -> str:
 
 
 def result_text(result: types.CallToolResult, name: str) -> str:
-    """Return the text in the result of a tool. Raises ToolFailed if it contains binary data."""
+    """Return the text in the result of a tool. Raises ToolFailed if the result contains binary data."""
     return "\n".join(_texts(result.content, name))
 
 

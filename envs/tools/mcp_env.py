@@ -1,6 +1,6 @@
 """``--env mcp:COMMAND``, ``mcp:URL`` or ``mcp:FILE.json``: the tools of MCP servers as actions.
 
-A server that was started with a command is restarted for each task, so that it remembers nothing.
+A server that is started with a command is restarted for each task, so that it remembers nothing of the last one.
 """
 
 import logging
@@ -37,13 +37,13 @@ class McpOptions(ToolOptions):
 
 
 class ServerTool(NamedTuple):
-    """A tool of a server. ``check`` checks the arguments of a call."""
+    """A tool of a server, and its schemas."""
 
     server: str
     name: str
     output: Schema | None
     validator: Any
-    """The validator of its input schema."""
+    """The validator of the tool's input schema."""
 
     def check(self, arguments: Mapping[str, Any]) -> None:
         """Raise ToolFailed unless the input schema allows the arguments."""
@@ -72,7 +72,7 @@ class McpEnvironment(ToolEnvironment):
     )
     mcp_servers: ClassVar[Sequence[McpServer]] = ()
     server_tools: ClassVar[Mapping[str, Sequence[types.Tool]]] = {}
-    """Maps the name of each server to its tools, which include those that plans cannot use."""
+    """Maps the name of each server to its tools, including those that plans cannot use."""
 
     def __init__(self, options: BaseModel | None = None) -> None:
         super().__init__(options)
@@ -103,7 +103,7 @@ class McpEnvironment(ToolEnvironment):
         self._connections = {}
 
     def call(self, tool: Tool, arguments: dict[str, Any]) -> JsonValue:
-        """Check the arguments, call the tool, and return its result: JSON, or text if the result is not structured."""
+        """Check the arguments, call the tool, and return its result as JSON, or as text if it is not structured."""
         source: ServerTool = tool.source
         source.check(arguments)
         connection = self._connections[source.server]
@@ -142,9 +142,9 @@ class McpEnvironment(ToolEnvironment):
 
 
 def environment(target: str) -> type[ToolEnvironment]:
-    """Return the environment class for the servers in ``mcp:TARGET``, which are asked for their tools.
+    """Return the environment class for the servers that ``mcp:TARGET`` names.
 
-    Raises UnknownEnvironment if a server cannot be reached.
+    It connects to the servers to list their tools. Raises UnknownEnvironment if a server cannot be reached.
     """
     mcp_servers = read_servers(target)
     tools: list[Tool] = []
@@ -167,7 +167,7 @@ def environment(target: str) -> type[ToolEnvironment]:
 
 
 def tools_of(server: str, tools: Iterable[types.Tool], used_names: Sequence[str], prefix: str) -> Iterator[Tool]:
-    """Yield the tools of a server. Their names start with ``prefix`` and are not in ``used_names``.
+    """Yield the tools of a server. They get names that start with ``prefix`` and are not in ``used_names``.
 
     A tool with an invalid schema is left out, with a warning.
     """
@@ -182,7 +182,7 @@ def tools_of(server: str, tools: Iterable[types.Tool], used_names: Sequence[str]
 
 
 def tool_of(server: str, name: str, tool: types.Tool) -> Tool:
-    """Return one tool of a server. Raises UnknownEnvironment if it has an invalid schema."""
+    """Return one tool of a server. Raises UnknownEnvironment if one of its schemas is invalid."""
     output, returned = tool.output_schema, ""
     try:
         for schema in (tool.input_schema, output or {}):
@@ -215,9 +215,9 @@ def _allows(schema: Any, value: object, root: Schema) -> bool:
 
 
 def is_wrapped(output: Schema | None) -> bool:
-    """Return whether an output schema is an object with the one property ``result``.
+    """Return whether an output schema is that of an object with only one property, ``result``.
 
-    The SDK's servers wrap results that are not objects in this way.
+    Servers that use the SDK wrap results in this way if they are not objects.
     """
     return (
         output is not None and list(schemas.properties(output)) == ["result"] and output.get("required") == ["result"]

@@ -1,11 +1,12 @@
 """``--env module:FILE.py[:NAME]`` or ``module:package.module[:NAME]``: Python functions or methods as actions.
 
-If NAME is a class, its public methods are the actions, and an instance of it is the state of a task. NAME may also be a
-function that creates the state and is annotated with the class that it returns. Both may have the parameters ``task``,
-``params`` and ``seed``. If the class annotates an attribute with another class, the methods of that class are actions
-too, such as ``agent.files.read``.
+If NAME is a class, its public methods are the actions. The state of a task is an instance of the class. NAME may also
+be a function that returns such an instance; the class must be its return annotation. The class or the function may have
+the parameters ``task``, ``params`` and ``seed``. If the class annotates an attribute with another class, the methods of
+that class are actions, too, such as ``agent.files.read``.
 
-Without NAME, the functions of the module are the actions. If it is a file, it is executed again for each task.
+Without NAME, the functions of the module are the actions. A module that is given as a file is executed again for each
+task.
 """
 
 import asyncio
@@ -37,9 +38,9 @@ class ModuleEnvironment(ToolEnvironment):
     """Functions of a module, or the methods of an object."""
 
     make: ClassVar[Callable[[Task], object]]
-    """Creates the state of a task: an object, or a module."""
+    """Creates the state of a task, which is an object or a module."""
     file: ClassVar[Path | None] = None
-    """The file of the module."""
+    """The file of the module, if it has one."""
 
     def start(self, task: Task) -> str:
         """Create the state of a task, and return "", since there is no first observation."""
@@ -95,7 +96,7 @@ class ModuleEnvironment(ToolEnvironment):
 
 
 def environment(target: str) -> type[ToolEnvironment]:
-    """Return the environment class for ``module:TARGET``. Raises UnknownEnvironment if it has none."""
+    """Return the environment class for ``module:TARGET``. Raises UnknownEnvironment if none can be made."""
     source, _, attribute = target.partition(":")
     module, load = _module(source)
     file = Path(module.__file__) if module.__file__ else None
@@ -127,7 +128,7 @@ def _build_class(name: str, about: str, tools: list[Tool], target: str, **member
 
 
 def _module(source: str) -> tuple[ModuleType, Loader]:
-    """Return a module, and a function that loads it again for a task. Raises UnknownEnvironment if it fails."""
+    """Return a module, and a function that loads it for a task. Raises UnknownEnvironment if it cannot be loaded."""
     try:
         if source.endswith(".py"):
             path = Path(source).resolve()

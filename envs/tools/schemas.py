@@ -1,7 +1,7 @@
 """The signatures of tools, from JSON Schemas and from Python functions.
 
-The parameters of Python functions may have types that JSON does not have; their values are converted. An annotation may
-accept more values than its schema, since the tool validates a call again, but never fewer.
+The parameters of Python functions may have types that JSON does not have. The values that plans pass are converted to
+them. An annotation accepts every value that its schema accepts. It may accept more, since the tool validates each call.
 """
 
 import inspect
@@ -23,7 +23,7 @@ from planbook.envs.errors import validation_faults
 Schema = Mapping[str, Any]
 EMPTY = inspect.Parameter.empty
 MAX_DEPTH = 6
-"""Maximum number of nested levels of a schema that an annotation or a description shows."""
+"""Maximum number of nested levels of a schema that annotations and descriptions show."""
 SCALARS: Mapping[str, Any] = {"string": str, "integer": int, "number": float, "boolean": bool, "null": None}
 PLAIN = {str, int, float, bool, None, NoneType, Any, object, list, dict, EMPTY}
 
@@ -41,9 +41,9 @@ class Argument:
     convert: Callable[[Any], Any] | None = None
     """Converts a JSON value to the type that the tool takes."""
     omitted: bool = True
-    """True if a value that equals the default is not passed to the tool, since the tool has its own default."""
+    """True if a value that equals the default is not passed to the tool, which then uses its own default."""
     structure: str = ""
-    """The structure of a value with named parts, as ``describe_schema`` shows it. Only of Python functions."""
+    """The structure of a value with named parts, as ``describe_schema`` shows it. Set only for Python functions."""
 
     @property
     def parameter(self) -> inspect.Parameter:
@@ -53,7 +53,7 @@ class Argument:
 
 
 def keyed_arguments(arguments: Sequence[Argument], values: Sequence[Any]) -> dict[str, Any]:
-    """Return the arguments of a call as a dict of key to value, without omitted defaults.
+    """Return the arguments of a call as a dict that maps keys to values, without omitted defaults.
 
     Raises ValueError if a value cannot be converted to the type of its parameter. Defaults are not converted.
     """
@@ -72,7 +72,7 @@ def keyed_arguments(arguments: Sequence[Argument], values: Sequence[Any]) -> dic
 
 
 def python_name(name: str, used_names: Iterable[str] = ()) -> str:
-    """Return a name as a Python identifier that plans can use and that is not in ``used_names``."""
+    """Turn a name into a Python identifier that plans can use and that is not in ``used_names``."""
     plain = re.sub(r"\W", "_", name).strip("_") or "unnamed"
     plain = f"n{plain}" if plain[0].isdigit() else plain
     plain = f"{plain}_" if keyword.iskeyword(plain) or plain == "self" else plain
@@ -90,7 +90,7 @@ def _required_first(arguments: Iterable[Argument]) -> tuple[Argument, ...]:
 
 
 def arguments_of_schema(schema: Schema, is_valid: Callable[[Schema, object], bool]) -> tuple[Argument, ...]:
-    """Return the parameters for an object schema. Required parameters come first.
+    """Return the parameters that an object schema describes. Required parameters come first.
 
     An optional property without a usable default gets the default None, which is not passed to the tool.
     """
@@ -114,7 +114,7 @@ def properties(schema: Schema) -> Mapping[str, Any]:
 
 
 def with_merged_properties(schema: Any, root: Schema, depth: int = 0) -> Schema:
-    """Return an object schema that contains the properties which its ``$ref`` and ``allOf`` add."""
+    """Return an object schema with the properties that its ``$ref`` and ``allOf`` add."""
     if not isinstance(schema, Mapping) or depth > MAX_DEPTH:
         return {}
     parts = [*schema.get("allOf", ()), *([resolve(schema["$ref"], root)] if "$ref" in schema else ())]
@@ -129,7 +129,7 @@ def with_merged_properties(schema: Any, root: Schema, depth: int = 0) -> Schema:
 
 
 def annotation_of(schema: Any, root: Schema, depth: int = 0) -> Any:
-    """Return an annotation that accepts every value of a schema, and as few others as possible."""
+    """Return an annotation that accepts every value that a schema accepts, and as few others as possible."""
     if not isinstance(schema, Mapping) or depth > MAX_DEPTH:
         return Any
     if "$ref" in schema:
@@ -202,7 +202,7 @@ def describe_schema(schema: Any, root: Schema, depth: int = 0) -> str:
 
 
 def parameter_docs(arguments: Sequence[Argument], schema: Schema) -> str:
-    """Describe parameters, one per line. Those with neither a description nor a nested structure are left out."""
+    """Describe parameters, one per line. Parameters with neither a description nor a nested structure are left out."""
     lines = []
     for argument in arguments:
         inner = properties(schema)[argument.key]
@@ -247,7 +247,7 @@ def _argument(parameter: inspect.Parameter) -> Argument:
 
 
 def _json_default(default: object, convert: Callable[[Any], Any] | None) -> JsonValue:
-    """Return the JSON that is converted to a default, such as the value of an enum's member, or None."""
+    """Return the JSON from which a default is converted, such as an enum member's value, or None if there is none."""
     if convert is None or isinstance(default, set | frozenset):  # the order of a set differs between processes
         return None
     with suppress(Exception):  # from a validator of the tool's author
@@ -257,7 +257,7 @@ def _json_default(default: object, convert: Callable[[Any], Any] | None) -> Json
 
 
 def is_plain(annotation: Any) -> bool:
-    """Return whether all values of an annotation are JSON."""
+    """Return whether JSON has all values that an annotation accepts."""
     if annotation in PLAIN or get_origin(annotation) is Literal:
         return True
     return get_origin(annotation) in (list, dict, Union, UnionType) and all(map(is_plain, get_args(annotation)))

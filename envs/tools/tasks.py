@@ -1,33 +1,41 @@
-"""Task files for environments made of tools. They contain goals, and how each is judged, in YAML or JSON.
+"""Task files for environments made of tools, and the judges of their tasks. A file is written in YAML or JSON:
 
 tasks:
   - id: move-report
     goal: Move report.txt into the folder done.
     judge: {assert: "'report.txt' in agent.ls('done')"}
+
+A judge compares the answer, runs assertions about the state, or calls a Python function.
 """
 
+import ast
+import atexit
 import inspect
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from functools import lru_cache
+import math
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import cache, lru_cache
 from importlib import import_module
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 from pydantic import BaseModel, ConfigDict, Field, JsonValue, ValidationError, model_validator
 
-from planbook.envs.errors import BadSelection
+from planbook.envs.errors import BadSelection, EnvironmentBroken, error_location
 from planbook.envs.registry import ModuleLoadError, import_error, load_module
+from planbook.envs.types import Task, Verdict
 from planbook.envs.yaml_lines import FileFault, YamlFile, YamlPath, read_yaml
-from planbook.sandbox import did_you_mean
+from planbook.sandbox import FaultKind, Sandbox, SandboxError, Session, did_you_mean, parse_source
 
 SPLITS = ("all", "train", "test")
-"""The first split contains all tasks. A task that names no split is in no other split.
+"""The splits. The first contains all tasks. A task that names no split is in no other split.
 
-Exception: if the other tasks are all in ``test``, the tasks that name no split are in ``train``.
+Exception: if all tasks that name a split are in ``test``, the others are in ``train``.
 """
+JUDGE_PARAMETERS = frozenset({"state", "answer", "task"})
+"""The parameters that the Python function of a judge may have."""
 PythonJudge = Callable[..., bool | float]
 FindFaults = Callable[[Iterable[str]], Iterable[tuple[int, str]]]
-"""Returns the index of each assertion that cannot be run, and the reason."""
+"""A function that returns the index of each assertion that cannot be run, and the reason."""
 
 
 class _FileModel(BaseModel):
@@ -40,7 +48,7 @@ class Judge(_FileModel):
     answer: JsonValue = None
     """The value with which a plan must call ``agent.answer``."""
     asserted: str | tuple[str, ...] = Field(default=(), alias="assert")
-    """Assertions in plan code, with the read-only tools, ``answer`` and ``task``. The score is the share that holds."""
+    """Assertions in plan code about the read-only tools, ``answer`` and ``task``. The score is the share that holds."""
     python: str = ""
     """``FILE.py:function`` or ``package.module:function``, with any of the parameters in JUDGE_PARAMETERS."""
 
@@ -52,7 +60,7 @@ class Judge(_FileModel):
 
     @property
     def assertions(self) -> tuple[str, ...]:
-        """The assertions, also if there is only one."""
+        """The assertions as a tuple, even if there is only one."""
         return (self.asserted,) if isinstance(self.asserted, str) else self.asserted
 
 
@@ -77,8 +85,8 @@ class TaskFile(_FileModel):
 def read_goals(path: Path, find_faults: FindFaults) -> Mapping[str, TaskGoal]:
     """Return a dict that maps the ids of tasks in a file to the tasks.
 
-    Raises BadSelection if the file has faults. The message lists all faults in the format of the file, with their
-    lines. If there are none, it lists the faults of ids and judges.
+    Raises BadSelection if the file has faults. The message lists all faults of its format, with their lines. If its
+    format is correct, the message lists all faults of ids and judges.
     """
     try:
         return _read(path, path.stat().st_mtime_ns, find_faults)
@@ -115,7 +123,7 @@ def _check_file(file: YamlFile, folder: Path, find_faults: FindFaults) -> tuple[
 
 
 def _without_types(location: tuple[int | str, ...]) -> YamlPath:
-    """Return a location of pydantic without the names of types in it."""
+    """Return the location of a fault without the names of types, which pydantic inserts for unions."""
     return tuple(part for part in location if part not in ("str", "tuple[str, ...]"))
 
 
@@ -130,7 +138,7 @@ def _message(error: Any) -> str:
 
 
 def _keys(depth: int) -> list[str]:
-    """Return the keys that are allowed at this depth of the file: those of the file, of a task or of a judge."""
+    """Return the keys that are allowed at this depth: those of the file at depth 0, of a task at 2, else of a judge."""
     models: Mapping[int, type[BaseModel]] = {0: TaskFile, 2: TaskGoal}
     return [field.alias or name for name, field in models.get(depth, Judge).model_fields.items()]
 
@@ -146,23 +154,10 @@ def _judge_faults(file: YamlFile, number: int, judge: Judge, folder: Path, find:
         yield file.fault((*path, "assert", *([] if isinstance(judge.asserted, str) else [index])), fault)
 
 
-def assertion_line(path: Path, id: str, index: int) -> int:
-    """Return the line of an assertion in a task file that is known to be valid."""
-    file = read_yaml(path.read_text(errors="replace"))
-    if isinstance(file, list):
-        return 1
-    ids = [task["id"] for task in file.value["tasks"]]
-    return file.line(("tasks", ids.index(id), "judge", "assert", index))
-
-
-JUDGE_PARAMETERS = frozenset({"state", "answer", "task"})
-"""The parameters that the Python function of a judge may have."""
-
-
 def judge_function(name: str, folder: Path) -> PythonJudge:
     """Return the Python function of a judge. ``folder`` is the folder of the task file.
 
-    Raises BadSelection if it cannot be imported, or has other required parameters than JUDGE_PARAMETERS.
+    Raises BadSelection if it cannot be imported, or if a required parameter is not in JUDGE_PARAMETERS.
     """
     source, _, attribute = name.rpartition(":")
     if not source:
@@ -196,9 +191,121 @@ def _required_parameters(function: Callable[..., Any]) -> set[str]:
 
 
 def call_with(function: Callable[..., Any], **values: object) -> Any:
-    """Call a function with those of the values for which it has parameters, and return its result."""
+    """Call a function with the values for which it has parameters, and return its result."""
     parameters = inspect.signature(function).parameters.values()
     if any(parameter.kind is parameter.VAR_KEYWORD for parameter in parameters):
         return function(**values)
     names = {parameter.name for parameter in parameters}
     return function(**{name: value for name, value in values.items() if name in names})
+
+
+# Judging.
+
+
+class JudgeInput(NamedTuple):
+    """The data that a judge receives."""
+
+    task: Task
+    answers: Sequence[JsonValue]
+    """The arguments of the plan's calls of ``agent.answer``."""
+    file: Path
+    """The task file. The paths of Python files in it are relative to its folder."""
+
+    @property
+    def answer(self) -> JsonValue:
+        """The last answer, or None."""
+        return self.answers[-1] if self.answers else None
+
+
+def judge_task(
+    judge: Judge, case: JudgeInput, state: object, tools: Mapping[str, Callable[..., object]], sandbox: Sandbox | None
+) -> Verdict:
+    """Return the verdict of a judge. Raises EnvironmentBroken if the judge fails.
+
+    ``tools`` maps names to the read-only tools, which assertions may call. Assertions run in ``sandbox``; if it is
+    None, they run in a sandbox that all judges of this process share.
+    """
+    if judge.python:
+        return _judge_by_function(judge.python, case, state)
+    if judge.assertions:
+        return _judge_by_assertions(judge.assertions, case, tools, sandbox or _shared_sandbox())
+    solved = bool(case.answers) and json_equal(case.answer, judge.answer)
+    return Verdict(solved, float(solved))
+
+
+def json_equal(value: JsonValue, expected: JsonValue) -> bool:
+    """Return whether two JSON values are equal. 1 equals 1.0 but not True. White space around strings is ignored."""
+    if isinstance(value, bool) or isinstance(expected, bool):
+        return value is expected
+    if isinstance(value, list) and isinstance(expected, list):
+        return len(value) == len(expected) and all(map(json_equal, value, expected))
+    if isinstance(value, dict) and isinstance(expected, dict):
+        return value.keys() == expected.keys() and all(json_equal(value[key], expected[key]) for key in value)
+    if isinstance(value, str) and isinstance(expected, str):
+        return value.strip() == expected.strip()
+    return value == expected
+
+
+def _judge_by_function(name: str, case: JudgeInput, state: object) -> Verdict:
+    try:
+        result = call_with(judge_function(name, case.file.parent), state=state, answer=case.answer, task=case.task)
+    except Exception as error:
+        reason = f"{type(error).__name__}: {error} ({error_location(error)[0] or 'outside'})"
+        raise EnvironmentBroken(f"{case.task.id}: the judge {name} failed: {reason}") from error
+    if not isinstance(result, bool | int | float) or math.isnan(result):
+        raise EnvironmentBroken(
+            f"{case.task.id}: the judge {name} returned {str(result)[:80]!r}; return True, False or a share from 0 to 1"
+        )
+    score = min(max(float(result), 0.0), 1.0)
+    return Verdict(score == 1.0, score)
+
+
+def _judge_by_assertions(
+    code: tuple[str, ...], case: JudgeInput, tools: Mapping[str, Callable[..., object]], sandbox: Sandbox
+) -> Verdict:
+    task = case.task.model_dump(mode="json", include={"id", "type", "goal", "params"})
+    try:
+        with sandbox.session(dict(tools), values={"answer": case.answer, "task": task}) as session:
+            results = [_run_assertion(session, assertion, case.task) for assertion in code]
+    except SandboxError as error:
+        raise EnvironmentBroken(f"{case.task.id}: its assertions cannot run: {error}") from error
+    outcomes = [result is True for result in results]
+    faults = (_fault(case, number, error) for number, error in enumerate(results) if isinstance(error, str))
+    return Verdict(all(outcomes), sum(outcomes) / len(outcomes), next(faults, ""))
+
+
+def _fault(case: JudgeInput, number: int, error: str) -> str:
+    place = f"{case.file.name}:{assertion_line(case.file, case.task.id, number)}"
+    return f"{place}: the assertion raised {error}, and does not hold"
+
+
+def assertion_line(path: Path, id: str, index: int) -> int:
+    """Return the line of an assertion in a valid task file. ``id`` is that of the task."""
+    file = read_yaml(path.read_text(errors="replace"))
+    if isinstance(file, list):
+        return 1
+    ids = [task["id"] for task in file.value["tasks"]]
+    return file.line(("tasks", ids.index(id), "judge", "assert", index))
+
+
+def _run_assertion(session: Session, code: str, task: Task) -> bool | str:
+    """Return whether an assertion holds, or the text of the error that it raised.
+
+    An assertion holds if it raises no error and its last statement, if that is an expression, has a true value. If it
+    raises an AssertionError, the result is False instead of a text.
+    """
+    result = session.run(code, "judge")
+    if result.fault is None:
+        return bool(result.value) or not isinstance(parse_source(code).body[-1], ast.Expr)
+    if result.fault.kind is FaultKind.RAISED:
+        error = f"{result.fault.type}: {result.fault.message}".partition("\n")[0]
+        return False if result.fault.type == AssertionError.__name__ else error
+    raise EnvironmentBroken(f"{task.id}: the assertion {code.strip()!r} cannot be run: {result.fault}")
+
+
+@cache
+def _shared_sandbox() -> Sandbox:
+    """Return the sandbox for assertions that are judged outside of an episode."""
+    sandbox = Sandbox()
+    atexit.register(sandbox.close)
+    return sandbox

@@ -7,9 +7,9 @@ from itertools import permutations, product
 
 from planbook.envs import Action
 from planbook.envs.alfworld import Alfworld, DirectEngine, generated
-from planbook.envs.alfworld.engine import NOTHING
-from planbook.envs.alfworld.goals import MACHINES, params_of
-from planbook.envs.alfworld.wording import as_action
+from planbook.envs.alfworld.generated import MACHINES
+from planbook.envs.alfworld.tasks import params_of
+from planbook.envs.alfworld.wording import NOTHING, as_action
 from tests.envs.playing import started
 
 

@@ -7,9 +7,9 @@ from random import Random
 import pytest
 
 from planbook.envs.alfworld import generated, tasks
-from planbook.envs.alfworld.direct import DirectEngine
-from planbook.envs.alfworld.engine import NOTHING, AlfworldGame, ReferenceEngine
-from planbook.envs.alfworld.goals import TYPES
+from planbook.envs.alfworld.engines import AlfworldGame, DirectEngine, ReferenceEngine
+from planbook.envs.alfworld.generated import TYPES
+from planbook.envs.alfworld.wording import NOTHING
 from planbook.envs.errors import EnvironmentBroken
 from tests.envs.alfworld_games import find_plan, loaded, search_goal, winning_commands
 

@@ -8,7 +8,7 @@ from random import Random
 import pytest
 
 from planbook.envs.alfworld import Alfworld
-from planbook.envs.alfworld.goals import TYPES
+from planbook.envs.alfworld.generated import TYPES
 from planbook.envs.alfworld.wording import as_action
 from planbook.envs.errors import EpisodeEnded
 from planbook.envs.types import Action, Observation

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from planbook.envs.alfworld import Alfworld, generated, tasks
-from planbook.envs.alfworld.goals import GAME_TYPES, TYPES, paper_goal
-from planbook.envs.alfworld.tasks import DEPS_GAMES, SELECTIONS
+from planbook.envs.alfworld.generated import GAME_TYPES, TYPES
+from planbook.envs.alfworld.tasks import DEPS_GAMES, SELECTIONS, paper_goal
 from planbook.envs.errors import BadSelection, EnvironmentBroken, MissingRequirement
 from planbook.envs.types import Selection
 from tests.envs.alfworld_games import SearchGoal, find_plan, loaded, search_goal, winning_commands
@@ -103,11 +103,15 @@ def game_on_disk(data: Path) -> Path:
     return data / tasks.DATA_FOLDER / game_id / tasks.GAME_FILE
 
 
-@pytest.mark.parametrize("content", ["", '{"grammar": "Your task is', "[1]", "null"])
-def test_a_game_without_a_task_breaks_the_environment(data: Path, content: str) -> None:
+@pytest.mark.parametrize("content", ["", '{"grammar": "Your task is', "[1]", "null", "{}"])
+def test_a_damaged_game_breaks_only_its_own_episode(data: Path, content: str) -> None:
     game_on_disk(data).write_text(content)
-    with pytest.raises(EnvironmentBroken, match=r"game\.tw-pddl.*download it again"):
-        Alfworld.tasks(Selection(split="train"))
+    write_game(data, game_id_of("train", "pick_two_obj", 1))
+    damaged, intact = Alfworld.select(Selection(split="train"))
+    assert damaged == Alfworld.select(Selection(ids=(damaged.id,)))[0]
+    with pytest.raises(EnvironmentBroken, match=r"look_at_obj.*(download it again|the file is damaged)$"):
+        Alfworld().reset(damaged)
+    assert intact.goal in Alfworld().reset(intact).text
 
 
 def test_a_game_with_a_damaged_problem_breaks_the_environment(data: Path) -> None:

@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 import pytest
 
-from planbook.envs.alfworld.goals import paper_goal, params_of
+from planbook.envs.alfworld.tasks import paper_goal, params_of
 from planbook.envs.alfworld.wording import HELPERS, first_text, paper_text
 
 

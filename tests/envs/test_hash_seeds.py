@@ -10,7 +10,7 @@ import pytest
 PROGRAMS = {
     "alfworld": """
 from planbook.envs.alfworld import generated
-from planbook.envs.alfworld.goals import TYPES
+from planbook.envs.alfworld.generated import TYPES
 print([dict(generated.make(kind, seed).data) for kind in TYPES for seed in (0, 7)])
 """,
     "crafter": """

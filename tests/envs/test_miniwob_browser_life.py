@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 
 from planbook.envs.browser import chromium
-from planbook.envs.browser.watchdog import end_all, processes_naming
 from planbook.envs.errors import EnvironmentBroken
 from planbook.envs.miniwob import Miniwob
+from planbook.envs.watchdog import end_all, processes_naming
 from tests.browser import act, kill_browser, need_browser, start
 from tests.command import ROOT
 from tests.executing import wait_until

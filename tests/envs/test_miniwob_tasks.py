@@ -9,8 +9,8 @@ import pytest
 from planbook.envs import Selection
 from planbook.envs.browser import chromium, devtools
 from planbook.envs.errors import BadSelection, MissingRequirement
-from planbook.envs.miniwob import Miniwob, task_types
-from planbook.envs.miniwob.environment import MiniwobOptions
+from planbook.envs.miniwob import Miniwob
+from planbook.envs.miniwob.environment import FEEDBACK, NO_FEEDBACK, PACKAGE, MiniwobOptions, read_params
 from planbook.envs.toy import Toy
 from tests.browser import need_browser
 
@@ -20,10 +20,10 @@ def ids(selection: Selection) -> list[str]:
 
 
 def test_every_type_is_in_one_split_and_has_a_page() -> None:
-    assert (len(task_types.FEEDBACK), len(task_types.NO_FEEDBACK)) == (9, 44)
+    assert (len(FEEDBACK), len(NO_FEEDBACK)) == (9, 44)
     assert Miniwob.splits == ("all", "feedback", "no-feedback")
-    assert sorted(Miniwob.types) == sorted(task_types.FEEDBACK + task_types.NO_FEEDBACK)
-    pages = {task_types.PACKAGE.folder() / "html" / "miniwob" / f"{name}.html" for name in Miniwob.types}
+    assert sorted(Miniwob.types) == sorted(FEEDBACK + NO_FEEDBACK)
+    pages = {PACKAGE.folder() / "html" / "miniwob" / f"{name}.html" for name in Miniwob.types}
     assert len(pages) == 53
     assert all(page.is_file() for page in pages)
 
@@ -82,7 +82,7 @@ def test_the_actions_of_the_paper_come_without_queries() -> None:
 def test_params_are_read_from_the_fields_of_the_page_or_the_goal(
     type_name: str, goal: str, fields: dict[str, str] | None, params: dict[str, object]
 ) -> None:
-    assert task_types.params(type_name, goal, fields) == params
+    assert read_params(type_name, goal, fields) == params
 
 
 @pytest.mark.parametrize("name", ["ArrowDown", "down", "Arrow-Down"])

@@ -32,8 +32,8 @@ def _take(thing: str) -> Contract:
 
 
 def test_an_action_that_may_have_been_refused_leaves_both_values_possible() -> None:
-    either, refusal = Beliefs({}, {}).after(_take("pen"), line=1)
-    assert (refusal, either.belief(HOLDING).values) == (None, None)
+    possible, refusal = Beliefs({}, {}).after(_take("pen"), line=1)
+    assert (refusal, possible.belief(HOLDING).values) == (None, None)
     unsure = Beliefs.at_start(Preconditions({}, start={HOLDING: "nothing"}))
     contract = Contract([Need.equal(OPENED, True, "closed")], [Change(HOLDING, "pen")], sure=True)
     after, _ = unsure.after(contract, line=1)
@@ -47,14 +47,14 @@ def test_a_violation_names_the_lines_that_caused_it() -> None:
     start = Beliefs.at_start(Preconditions({}, start={HOLDING: "nothing"}))
     with_pen, _ = start.after(_take("pen"), line=2)
     assert with_pen.after(_take("cup"), line=3) == (with_pen, ("pen is held", (2,)))
-    either = with_pen.either(start)
-    empty_handed, _ = either.after(Contract(changes=[Change(HOLDING, "nothing")], sure=True), line=5)
+    merged = with_pen.merged_with(start)
+    empty_handed, _ = merged.after(Contract(changes=[Change(HOLDING, "nothing")], sure=True), line=5)
     with_cup, _ = empty_handed.after(_take("cup"), line=7)
     assert with_cup.after(held("pen"), line=9)[1] == ("pen is not held", (5,))
     assert with_cup.after(held("key"), line=9)[1] == ("key is not held", ())
     assert with_cup.after(_take("key"), line=9)[1] == ("cup is held", (7,))
-    assert either.after(held("cup"), line=9)[1] == ("cup is not held", ())
-    assert with_pen.either(with_cup).after(_take("key"), line=9)[1] == ("cup is held, or pen is held", (2, 7))
+    assert merged.after(held("cup"), line=9)[1] == ("cup is not held", ())
+    assert with_pen.merged_with(with_cup).after(_take("key"), line=9)[1] == ("cup is held, or pen is held", (2, 7))
 
 
 @pytest.mark.parametrize(

@@ -2,6 +2,7 @@
 
 import json
 import os
+import signal
 import subprocess
 import sys
 import time
@@ -16,6 +17,7 @@ from planbook.envs import Environment, EnvironmentBroken, UnknownEnvironment, lo
 from planbook.envs.secrets import literal_secrets
 from planbook.envs.tools.environment import ToolFailed
 from planbook.envs.tools.mcp_client import McpConnection, McpServer, read_servers, result_text
+from tests import executing
 from tests.envs.playing import call, started
 
 pytest.importorskip("mcp")
@@ -258,10 +260,45 @@ def test_a_server_starts_in_its_folder_and_a_disabled_one_does_not(tmp_path: Pat
     assert "read_file" in load_environment(f"mcp:{tmp_path}/servers.json").actions
 
 
+def test_a_name_that_is_null_counts_as_absent(tmp_path: Path) -> None:
+    (tmp_path / "servers.json").write_text('{"mcpServers": {"a": {"name": null, "command": "x"}}}')
+    assert [server.name for server in read_servers(f"{tmp_path}/servers.json")] == ["a"]
+
+
+FROZEN = """
+import os, signal, sys
+from mcp.server.mcpserver import MCPServer
+server = MCPServer("frozen")
+@server.tool()
+def freeze() -> None:
+    with open(sys.argv[1], "w") as file:
+        print(os.getpid(), file=file)
+    os.kill(os.getpid(), signal.SIGSTOP)
+server.run()
+"""
+
+
+def test_a_server_in_the_middle_of_a_call_is_killed_by_the_second_ctrl_c(tmp_path: Path) -> None:
+    """The server is stopped by a signal, so that it does not notice that its standard input is closed."""
+    (tmp_path / "server.py").write_text(FROZEN)
+    (tmp_path / "plan.py").write_text("agent.freeze()")
+    (tmp_path / "tasks.yaml").write_text("tasks: [{id: a, goal: Freeze.}]")
+    environment = f"mcp:{sys.executable} {tmp_path}/server.py {tmp_path}/pid"
+    arguments = ["exec", f"{tmp_path}/plan.py", "--env", environment, "-o", f"tasks={tmp_path}/tasks.yaml"]
+    with executing.start(arguments) as command:
+        server = int(executing.wait_until(lambda: (tmp_path / "pid").exists() and (tmp_path / "pid").read_text()))
+        for _ in range(2):
+            assert executing.alive(server)
+            command.send_signal(signal.SIGINT)
+            time.sleep(0.5)
+        assert command.wait(timeout=60) == 130
+    executing.wait_until(lambda: not executing.alive(server))
+
+
 def test_a_silent_server_is_stopped_at_its_start_timeout() -> None:
     start = time.monotonic()
     with pytest.raises(EnvironmentBroken, match=r'sleep did not get ready within 1 s; .* "start_timeout": SECONDS'):
-        McpConnection(McpServer(name="sleep", command="sleep", args=("1000",), start_timeout=1), 0.5)
+        McpConnection(McpServer(name="sleep", command="sleep", args=("1000",), start_timeout=1), 30)
     assert time.monotonic() - start < 25
 
 

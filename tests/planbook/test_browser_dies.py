@@ -12,8 +12,8 @@ import pytest
 from planbook.config import Config
 from planbook.envs import Selection
 from planbook.envs.browser import chromium
-from planbook.envs.browser.watchdog import processes_naming
 from planbook.envs.miniwob import Miniwob
+from planbook.envs.watchdog import processes_naming
 from planbook.manuals import ProcedureLibrary
 from planbook.planner import Body, Ending, EventKind, Outcome
 from planbook.results import read_run

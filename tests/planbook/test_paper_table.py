@@ -12,7 +12,7 @@ import pytest
 from planbook.config import Config, LearningSettings
 from planbook.console import ALL
 from planbook.envs import Selection, Task, load_environment
-from planbook.envs.alfworld.goals import TYPES
+from planbook.envs.alfworld.generated import TYPES
 from planbook.knowledge import ABLATIONS, EVERYTHING, initial_state
 from planbook.papers.comparison import COLUMNS
 from planbook.planner import Sampling

@@ -13,7 +13,7 @@ from selenium.webdriver.common.by import By
 
 from planbook.envs import Action, Selection
 from planbook.envs.browser import chromium
-from planbook.envs.miniwob import Miniwob, task_types
+from planbook.envs.miniwob import Miniwob, page_address
 from tools.bench import Row
 from tools.bench.timing import seconds, seconds_together
 
@@ -36,7 +36,7 @@ def rows() -> list[Row]:
     environment = Miniwob()
     play(environment, 0)
     driver = chromium.shared().driver
-    driver.get(task_types.page(TYPE))
+    driver.get(page_address(TYPE))
     peer = _median(lambda seed: play_with_selenium(driver, seed))
     ours = _median(lambda seed: play(environment, seed))
     environment.close()

@@ -1,26 +1,92 @@
-"""A fast engine that implements the rules of all known games in plain Python.
+"""The engines that play a game: the fast ``DirectEngine``, and ``ReferenceEngine``, which calls textworld and is slow.
 
-A test plays games in this engine and in textworld, and compares every reply. The commands ``slice`` and ``help`` are
-missing, since our actions never send them.
+The direct engine implements the rules of all known games in plain Python. A test plays games in both engines and
+compares every reply. The direct engine has no commands ``slice`` and ``help``, since our actions never send them.
 """
 
-from collections.abc import Callable, Iterator
-from typing import cast
+import sys
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from threading import RLock
+from typing import Any, cast
 
 from planbook.envs.alfworld import wording
-from planbook.envs.alfworld.engine import NOTHING, AlfworldGame, GameEngine, GameReply
 from planbook.envs.alfworld.scene import GameScene, GameState, GoalCondition, read_scene
-from planbook.envs.alfworld.wording import Dialect, read_dialect
-from planbook.envs.errors import EnvironmentBroken
+from planbook.envs.alfworld.wording import NOTHING, Dialect, read_dialect
+from planbook.envs.errors import EnvironmentBroken, MissingRequirement
+from planbook.envs.resources import install_command
 
 TREATABLE = {"heat": "heatable", "cool": "coolable", "clean": "cleanable"}
-"""Maps each treatment to the predicate of the objects that can be treated in this way."""
+"""Maps each treatment to the predicate that is true of the objects that can be treated in this way."""
+
+
+@dataclass(frozen=True, slots=True)
+class AlfworldGame:
+    """A game in the form in which alfworld stores it."""
+
+    id: str
+    data: Mapping[str, Any]
+    """The JSON of the game's file. The direct engine reads only ``pddl_domain``, ``pddl_problem`` and ``grammar``."""
+    goal: str = ""
+    """The sentence that states the goal of a generated game. Empty for other games."""
+
+    @property
+    def uses_put(self) -> bool:
+        """True if the game's verb for putting things down is ``put`` (alfworld before 0.4), False if it is ``move``."""
+        return "put {o} in/on {r}" in self.text("grammar")
+
+    def text(self, key: str) -> str:
+        """Return one of the texts in ``data``. Raises EnvironmentBroken if there is none with this key."""
+        if key not in self.data:
+            raise EnvironmentBroken(f"alfworld: the game {self.id} has no {key!r}; the file is damaged")
+        return str(self.data[key])
+
+
+@dataclass(frozen=True, slots=True)
+class GameReply:
+    """The reply to a command."""
+
+    text: str
+    won: bool
+    """True if the goal of the game is now reached."""
+
+
+class GameEngine(ABC):
+    """An engine that plays one game at a time. It understands the game's commands, such as ``go to desk 1``."""
+
+    @abstractmethod
+    def load(self, game: AlfworldGame) -> None:
+        """Load a game. Raises EnvironmentBroken if it cannot be played."""
+
+    @abstractmethod
+    def reset(self) -> GameReply:
+        """Start the loaded game from the beginning, and return its first text."""
+
+    @abstractmethod
+    def step(self, command: str) -> GameReply:
+        """Carry out a command and return the reply. If it is not admissible, the text of the reply is NOTHING."""
+
+    @abstractmethod
+    def admissible(self) -> list[str]:
+        """Return the commands that are admissible now, sorted."""
+
+    def save(self) -> object:
+        """Return a copy of the current state, or None if the engine cannot copy it cheaply."""
+        return None
+
+    def restore(self, saved: object) -> None:
+        """Restore a saved state of the same game."""
+
+    def close(self) -> None:
+        """Release the resources of the engine. Closing twice is harmless."""
 
 
 Outcome = tuple[GameState, str] | None
-"""The state after a command, and the text of the reply; or None if the command is not admissible."""
-
+"""The state after a command and the text of the reply, or None if the command is not admissible."""
 _FORMS = {verb: form for form, (verb, _) in wording.FORMS.items()}
+"""Maps the verb of each command to the pattern of the command."""
 
 
 class DirectEngine(GameEngine):
@@ -37,18 +103,14 @@ class DirectEngine(GameEngine):
 
     def load(self, game: AlfworldGame) -> None:
         """Load a game. Raises EnvironmentBroken if a text is missing, or if the game has other rules."""
-        try:
-            domain, grammar, problem = (str(game.data[key]) for key in ("pddl_domain", "grammar", "pddl_problem"))
-        except KeyError as error:
-            raise EnvironmentBroken(f"alfworld: the game {game.id} has no {error}; the file is damaged") from error
-        self.dialect = read_dialect(domain, grammar)
-        self.scene = read_scene(problem)
+        self.dialect = read_dialect(game.text("pddl_domain"), game.text("grammar"))
+        self.scene = read_scene(game.text("pddl_problem"))
         self._goal = GoalCondition(self.scene)
-        task = wording.TASK_LINE.search(grammar)
+        task = wording.TASK_LINE.search(game.text("grammar"))
         self._task_line = task.group() if task else ""
 
     def reset(self) -> GameReply:
-        """Start from the beginning."""
+        """Start the loaded game from the beginning."""
         self.state = self.scene.start
         self._won = self._goal.holds(self.state)
         return GameReply(wording.intro_text(self.scene, self.state, self._task_line), self._won)
@@ -64,7 +126,7 @@ class DirectEngine(GameEngine):
         return GameReply(text, self._won)
 
     def save(self) -> object:
-        """Return the current state. It need not be copied, since it is immutable."""
+        """Return the current state. It is immutable, so no copy is needed."""
         return self.state, self._won
 
     def restore(self, saved: object) -> None:
@@ -107,16 +169,16 @@ class DirectEngine(GameEngine):
         return self.scene.places.get(receptacle) == self.state.at
 
     def _is_accessible(self, receptacle: str) -> bool:
-        """Return whether the agent can now take things from a receptacle, and put things into it."""
+        """Return whether the agent can now take things from a receptacle and put things into it."""
         is_open = receptacle in self.state.opened or receptacle not in self.scene.has("openable")
         return is_open and self._is_here(receptacle)
 
     def _fits(self, thing: str, receptacle: str) -> bool:
-        """Return whether the agent can now put a thing in or on a receptacle, if it holds the thing."""
+        """Return whether the agent could now put a thing in or on a receptacle if it held the thing."""
         kinds = self.scene.kinds
-        return self._is_accessible(receptacle) and (kinds[receptacle], kinds[thing]) in self.scene.can_contain
+        return self._is_accessible(receptacle) and (kinds.get(receptacle), kinds.get(thing)) in self.scene.can_contain
 
-    # The commands. Each method returns the outcome.
+    # The commands. Each method returns the outcome of one command.
 
     def _carry_out(self, command: str) -> Outcome:
         verb = command.split(" ", 1)[0]
@@ -170,9 +232,8 @@ class DirectEngine(GameEngine):
         return after, f"You pick up the {self.scene.names[thing]} from the {self.scene.names[receptacle]}."
 
     def _put(self, thing: str, receptacle: str) -> Outcome:
-        state, pair, names, kinds = self.state, (thing, receptacle), self.scene.names, self.scene.kinds
-        fits = (kinds.get(receptacle), kinds.get(thing)) in self.scene.can_contain
-        if state.holding != thing or not fits or not self._is_accessible(receptacle):
+        state, pair, names = self.state, (thing, receptacle), self.scene.names
+        if state.holding != thing or not self._fits(thing, receptacle):
             return None
         after = state._replace(
             holding=None,
@@ -217,3 +278,76 @@ class DirectEngine(GameEngine):
 _ACTIONS: dict[str, Callable[..., Outcome]] = {
     verb: getattr(DirectEngine, "_put" if verb == "move" else f"_{verb}") for verb in _FORMS
 }
+
+
+_LOCK = RLock()
+"""The lock that is held during every call of textworld, which does not load games in a thread-safe way."""
+_IDLE: list[Any] = []
+"""Environments of textworld that can be reused. Each new one leaks about a megabyte."""
+
+
+@contextmanager
+def _exclusive() -> Iterator[None]:
+    """Hold the lock, and afterwards restore ``sys.argv``, which textworld overwrites when it loads a game."""
+    with _LOCK:
+        arguments = sys.argv
+        try:
+            yield
+        finally:
+            sys.argv = arguments
+
+
+def _environment() -> Any:
+    if _IDLE:
+        return _IDLE.pop()
+    try:
+        import textworld
+        from alfworld.agents.environment.alfred_tw_env import AlfredDemangler
+        from textworld.envs.pddl import PddlEnv
+    except (ImportError, OSError) as error:  # importing alfworld also creates its data folder
+        raise MissingRequirement(
+            f"alfworld: the engine 'textworld' cannot be imported ({error}); add it with: {install_command('alfworld')}"
+        ) from error
+    return AlfredDemangler(PddlEnv(textworld.EnvInfos(won=True, admissible_commands=True)), shuffle=False)
+
+
+class ReferenceEngine(GameEngine):
+    """The engine that calls textworld, as alfworld does. It cannot save its state. Only one instance runs at a time."""
+
+    def __init__(self) -> None:
+        self._environment: Any = None
+        self._state: Any = None
+
+    def load(self, game: AlfworldGame) -> None:
+        """Load a game. It takes more than a second, since textworld translates the rules."""
+        with _exclusive():
+            self._environment = self._environment or _environment()
+            try:
+                self._environment.load(dict(game.data))
+            except (Exception, SystemExit) as error:  # its translator exits on failure
+                raise EnvironmentBroken(
+                    f"alfworld: textworld cannot load {game.id}: {type(error).__name__}: {error}"
+                ) from error
+
+    def reset(self) -> GameReply:
+        """Start the game from the beginning. textworld translates the rules again."""
+        with _exclusive():
+            self._state = self._environment.reset()
+        return GameReply(self._state.feedback, bool(self._state["won"]))
+
+    def step(self, command: str) -> GameReply:
+        """Carry out one command."""
+        with _exclusive():
+            self._state, _, _ = self._environment.step(command)
+        return GameReply(self._state.feedback, bool(self._state["won"]))
+
+    def admissible(self) -> list[str]:
+        """Return the commands that are admissible now."""
+        return list(self._state["admissible_commands"])
+
+    def close(self) -> None:
+        """Keep textworld's environment for reuse."""
+        with _LOCK:
+            if self._environment is not None:
+                _IDLE.append(self._environment)
+                self._environment = None

@@ -1,19 +1,27 @@
-"""The preconditions of household actions, which all games state in the same PDDL domain.
+"""What planners may know about a game: the preconditions of actions, and the goals for the method DEPS.
 
-They use only what an agent may know in advance: the receptacles of the room, which receptacles can be opened, which
-share a location, and what can be done with each kind of object. They do not use where the objects are.
+The preconditions let a dry run check a plan before it runs. All games state the same ones in their PDDL domains. Here
+they use only what an agent may know in advance: the receptacles of the room, which receptacles can be opened, which
+share a location, and what can be done with each kind of object. They do not use the places of objects.
+
+DEPS chooses among goals, and then a controller, which is a model, chooses actions to reach the goal. The goals are
+those in appendix A.1 of the paper of DEPS.
 """
 
+import inspect
 import re
 from collections import defaultdict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
+from typing import Protocol
 
-from planbook.envs.alfworld.direct import TREATABLE
-from planbook.envs.alfworld.engine import AlfworldGame
+from planbook.envs.alfworld.engines import TREATABLE, AlfworldGame
+from planbook.envs.alfworld.generated import MACHINES
 from planbook.envs.alfworld.scene import read_scene
 from planbook.envs.alfworld.wording import EMPTY_HANDED, ID, START, read_dialect
+from planbook.envs.optional import Goals
 from planbook.envs.preconditions import UNKNOWN, ArgValue, Change, Contract, Fact, Need, Preconditions
+from planbook.envs.types import Action, ActionSpec
 
 HOLDING, LOCATION = Fact("holding"), Fact("location")
 MakeContract = Callable[..., Contract]
@@ -21,14 +29,26 @@ _KIND = re.compile(r"(\w+)type - otype")
 _PARTICIPLES = {"heat": "heated", "cool": "cooled", "clean": "cleaned"}
 
 
+def preconditions(game: AlfworldGame, *, shared_open: bool) -> Preconditions:
+    """Return the preconditions of a game's actions. ``shared_open`` is as in ``KnownRoom``."""
+    room = KnownRoom(game, shared_open=shared_open)
+    looking = {name: lambda: Contract(sure=True) for name in ("look", "inventory")}
+    return Preconditions(
+        {**room.contracts(), **looking, "examine": room.examine},
+        start={HOLDING: EMPTY_HANDED, LOCATION: START},
+        defaults={"opened": False},
+        attributes={"holding": HOLDING, "location": LOCATION},
+    )
+
+
 class KnownRoom:
     """What an agent may know about a game before it looks around, and the contracts of actions that follow from it."""
 
     def __init__(self, game: AlfworldGame, *, shared_open: bool) -> None:
         """``shared_open`` is True if the option ``shared_locations`` is "open"."""
-        problem = str(game.data["pddl_problem"])
+        problem = game.text("pddl_problem")
         self.scene, self._shared_open = read_scene(problem), shared_open
-        self._machines = read_dialect(str(game.data["pddl_domain"]), str(game.data["grammar"])).machines
+        self._machines = read_dialect(game.text("pddl_domain"), game.text("grammar")).machines
         names = self.scene.names
         self._receptacles = {names[entity].replace(" ", "_"): entity for entity in self.scene.places if entity in names}
         self._objects: dict[str, list[str]] = defaultdict(list)
@@ -39,7 +59,7 @@ class KnownRoom:
         """Every kind of object in the game's rules, even if the room has no such object."""
 
     def contracts(self) -> Mapping[str, MakeContract]:
-        """Return a dict that maps each action with arguments, except ``examine``, to the function for its contract."""
+        """Return a dict that maps actions with arguments, except ``examine``, to functions that return contracts."""
         on_places: dict[str, MakeContract] = {"go_to": self._go_to, "open": self._open, "close": self._close}
         on_things: dict[str, MakeContract] = {"use": self._use, "take_from": self._take_from, "put_in_or_on": self._put}
         on_things |= {f"{verb}_with": partial(self._treat, verb) for verb in TREATABLE}
@@ -56,9 +76,9 @@ class KnownRoom:
         return Contract([held], impossible="" if receptacle_kind else self._name_fault(thing, "object"))
 
     def _checked(self, make: MakeContract, nouns: Sequence[str], *args: ArgValue) -> Contract:
-        """Return the contract of a call, which is impossible if an argument is not a possible name.
+        """Return the contract of a call. It is impossible if an argument names nothing that can exist.
 
-        ``nouns`` says for each argument whether it names a receptacle or an object.
+        ``nouns`` contains "receptacle" or "object" for each argument.
         """
         faults = [self._name_fault(thing, noun) for thing, noun in zip(args, nouns, strict=False)]
         fault = next(filter(None, faults), "")
@@ -79,7 +99,7 @@ class KnownRoom:
     def _go_to(self, receptacle: ArgValue) -> Contract:
         """Return the contract of going to a receptacle.
 
-        The PDDL domain allows any destination, but the game only one at a different location.
+        The PDDL domain allows any destination. The game allows only destinations at a different location.
         """
 
         def is_elsewhere(now: str) -> bool:
@@ -129,7 +149,7 @@ class KnownRoom:
     # Needs.
 
     def _location(self, receptacle: str) -> str:
-        """Return the location of a receptacle. For START, it is the location at which the agent begins."""
+        """Return the location of a receptacle. For START, return the location where the agent begins."""
         return self.scene.start.at if receptacle == START else self.scene.places[self._receptacles[receptacle]]
 
     def _at_need(self, receptacle: str) -> Need:
@@ -150,7 +170,10 @@ class KnownRoom:
         return () if thing is UNKNOWN else self._objects.get(_kind(thing), ())
 
     def _check_ability(self, thing: ArgValue, predicate: str, participle: str) -> tuple[str, bool]:
-        """Return why no object of a thing's kind has a predicate, or "", and then True if all objects have it."""
+        """Return whether the objects of a thing's kind have a predicate, as a reason and a flag.
+
+        The reason says that none of them has it; otherwise it is "". The flag is True if all of them have it.
+        """
         able = [entity in self.scene.has(predicate) for entity in self._same_kind(thing)]
         reason = f"{thing} is nothing that can be {participle}" if able and not any(able) else ""
         return reason, bool(able) and all(able)
@@ -170,13 +193,86 @@ def _kind(thing: str) -> str:
     return thing.rpartition("_")[0]
 
 
-def preconditions(game: AlfworldGame, *, shared_open: bool) -> Preconditions:
-    """Return the preconditions of a game's actions. ``shared_open`` is as in ``KnownRoom``."""
-    room = KnownRoom(game, shared_open=shared_open)
-    looking = {name: lambda: Contract(sure=True) for name in ("look", "inventory")}
-    return Preconditions(
-        {**room.contracts(), **looking, "examine": room.examine},
-        start={HOLDING: EMPTY_HANDED, LOCATION: START},
-        defaults={"opened": False},
-        attributes={"holding": HOLDING, "location": LOCATION},
-    )
+# The goals for DEPS.
+
+
+class Household(Protocol):
+    """The signatures of the goals. ``object`` is a kind, such as mug, or the id of an object, such as mug_2.
+
+    The docstrings of the methods are part of prompts.
+    """
+
+    def find(self, object: str) -> str:
+        """Look into one receptacle after another until an object of that kind is seen."""
+
+    def pick(self, object: str, place: str = "") -> str:
+        """Take an object of that kind from a receptacle such as fridge_1, or if none is given, from where it was seen.
+
+        The hands must be empty.
+        """
+
+    def put(self, object: str, place: str) -> str:
+        """Put the object in hand in or on the receptacle."""
+
+    def clean(self, object: str, place: str) -> str:
+        """Clean the object in hand with a sinkbasin."""
+
+    def heat(self, object: str, place: str) -> str:
+        """Heat the object in hand with a microwave."""
+
+    def cool(self, object: str, place: str) -> str:
+        """Cool the object in hand with a fridge."""
+
+    def use(self, object: str, place: str) -> str:
+        """Turn on a lamp at the receptacle. The object in hand stays in hand, and is looked at under the lamp."""
+
+    def open(self, place: str) -> str:
+        """Open the receptacle, and see what is in it."""
+
+
+_EXAMPLES = {
+    "find": "agent.find('mug')",
+    "pick": "agent.pick('mug', 'shelf_1'), or agent.pick('mug') after agent.find('mug')",
+    "put": "agent.put('mug', 'cabinet_2')",
+    "clean": "agent.clean('mug', 'sinkbasin_1')",
+    "heat": "agent.heat('mug', 'microwave_1')",
+    "cool": "agent.cool('mug', 'fridge_1')",
+    "use": "agent.use('desklamp', 'desk_1')",
+    "open": "agent.open('drawer_3')",
+}
+
+
+def _spec(name: str) -> ActionSpec:
+    function = vars(Household)[name]
+    return ActionSpec(name, function, inspect.getdoc(function) or "", _EXAMPLES[name])
+
+
+SPECS: Mapping[str, ActionSpec] = {name: _spec(name) for name in _EXAMPLES}
+
+
+class AlfworldGoals(Goals):
+    """The goals of ALFWorld. Each of them takes several actions, which a controller chooses."""
+
+    direct = False
+
+    @property
+    def specs(self) -> Mapping[str, ActionSpec]:
+        """Maps the name of each goal to its specification. The environment's actions are not goals."""
+        return SPECS
+
+    def known(self) -> Sequence[Action]:
+        """Return the goals for all receptacles of the room and all kinds of objects that the task names."""
+        task = self.environment.task
+        params = self.environment.public_params(task) if task else {}
+        kinds = [str(params[name]) for name in ("object", "lamp") if name in params]
+        places = list(dict.fromkeys(ID.findall(self.environment.scene())))
+        return [*(Action("find", (kind,)) for kind in kinds), *_at_places(kinds, places)]
+
+
+def _at_places(kinds: Sequence[str], places: Sequence[str]) -> Iterator[Action]:
+    for place in places:
+        yield Action("open", (place,))
+        for kind in kinds:
+            yield from (Action(name, (kind, place)) for name in ("pick", "put", "use"))
+            treatments = [name for name, machine in MACHINES.items() if place.startswith(f"{machine.lower()}_")]
+            yield from (Action(name, (kind, place)) for name in treatments)

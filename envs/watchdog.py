@@ -1,0 +1,73 @@
+"""End processes that planbook started when planbook itself is gone, even after ``kill -9``.
+
+This file also runs as a program: ``watchdog.py MARKER``. The marker is a text that only these processes have on their
+command lines or in their environments, such as the path of a browser's profile. The program's standard input is a pipe
+from planbook. When the pipe closes, for whatever reason, the program kills every process that has the marker. If the
+marker is the path of a folder, the program also removes the folder.
+"""
+
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+MAX_ATTEMPTS = 100
+PAUSE_SECONDS = 0.1  # between two attempts
+
+
+class Watchdog:
+    """A running watchdog for the processes with a marker. Start it before these processes."""
+
+    def __init__(self, marker: str) -> None:
+        self._process = subprocess.Popen(
+            [sys.executable, "-I", "-S", __file__, marker], stdin=subprocess.PIPE, start_new_session=True
+        )
+
+    def end_processes(self) -> None:
+        """Let the watchdog end all processes with the marker, and wait until it has ended itself."""
+        if self._process.stdin:
+            self._process.stdin.close()
+        self._process.wait(timeout=30)
+
+
+def processes_naming(text: bytes) -> list[int]:
+    """Return the ids of the processes with this text in their arguments or environments, except that of this process.
+
+    Environments are visible only for processes of the same user.
+    """
+    matching = []
+    for entry in Path("/proc").iterdir():
+        if not entry.name.isdigit() or int(entry.name) == os.getpid():
+            continue
+        try:
+            if any(text in (entry / name).read_bytes() for name in ("cmdline", "environ")):
+                matching.append(int(entry.name))
+        except OSError:
+            continue
+    return matching
+
+
+def end_all(marker: str) -> None:
+    """Kill the processes with a marker and, if it is the path of a folder, remove the folder.
+
+    This is repeated until nothing is left, since dying processes may still write files.
+    """
+    for _ in range(MAX_ATTEMPTS):
+        processes = processes_naming(os.fsencode(marker))
+        for process in processes:
+            try:
+                os.kill(process, signal.SIGKILL)
+            except ProcessLookupError:
+                continue
+        shutil.rmtree(marker, ignore_errors=True)
+        if not processes and not Path(marker).exists():
+            return
+        time.sleep(PAUSE_SECONDS)
+
+
+if __name__ == "__main__":
+    sys.stdin.buffer.read()
+    end_all(sys.argv[1])
