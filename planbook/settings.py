@@ -342,6 +342,13 @@ class Settings(PlayingSettings, BuildingSettings, InvocationSettings):
         return sampling
 
 
+def ablated_options(planner: str, without: tuple[str, ...]) -> dict[str, JsonValue]:
+    """Return a dict that maps each option of the planner that ``--without`` turns off to False."""
+    implied = {"cooperation": "cooperation", "rules": "cooperation", "helpers": "helper_methods"}
+    option_names = method(planner).options.model_fields
+    return {option: False for part, option in implied.items() if part in without and option in option_names}
+
+
 def absolute_model(model: str) -> str:
     """Return a model's name with the absolute path of its file or folder, if it has one."""
     return change_path_in_model(model, Path.resolve)
@@ -359,4 +366,4 @@ def _read_goal(line: str, source: str) -> tuple[str, str]:
     return wording["task"], wording["goal"]
 
 
-__all__ = ["Settings", "absolute_model", "models_by_role", "split_names"]
+__all__ = ["Settings", "ablated_options", "absolute_model", "models_by_role", "split_names"]

@@ -1,4 +1,4 @@
-"""Commands that read runs: show, report, watch, compare, stats."""
+"""Commands that read runs: show, report, watch, compare, stats. Also `--table`, which compares a run with papers."""
 
 import webbrowser
 from collections.abc import Iterable, Iterator, Sequence
@@ -15,13 +15,18 @@ from planbook.compare.differences import full_name, parse_where, setting
 from planbook.compare.groups import group_rows
 from planbook.compare.pairs import compare_all
 from planbook.compare.tables import comparison_parts, group_parts
+from planbook.config import Config
 from planbook.console import ERRORS, console, ends_in_json
 from planbook.envs import Task
 from planbook.errors import BadArgument
 from planbook.options import JSON, PRICES, RUN_FOLDER, CommandResult
+from planbook.papers.comparison import PaperComparison, compare_with_papers
+from planbook.papers.published import publications
+from planbook.papers.tables import paper_tables
 from planbook.planner import Ending, Outcome, Trajectory, read_trajectory
 from planbook.report import report_runs
 from planbook.results.rows import NOT_PLAYED
+from planbook.results.summary import Summary
 from planbook.results.table import RunResults, read_folder
 from planbook.runs import CONFIG_FILE, Entry, Run, is_run, recorded_endings
 from planbook.spending import Pricing, prices_from, spent_so_far
@@ -190,13 +195,36 @@ def compare(runs: tuple[Path, ...], prices: Path | None) -> CommandResult:
     large the difference may be, without correction. Near the threshold the two can disagree; then p decides.
     """
     if len({run.resolve() for run in runs}) < max(2, len(runs)):
-        raise errors.BadArgument("compare takes two runs or more, each of them once: planbook compare RUN RUN")
+        raise BadArgument("compare takes two runs or more, each of them once: planbook compare RUN RUN")
     price = prices_from(prices) if prices else None
     comparisons = compare_all([read_folder(run, price) for run in runs])
     for number, comparison in enumerate(comparisons, 1):
         print_parts(console(), comparison_parts(comparison, _letter(number)))
     facts = [comparison.model_dump(mode="json") for comparison in comparisons]
     return errors.OK, {"comparisons": facts}
+
+
+class SummaryWithTable(Summary):
+    """Output of ``--table --json``. ``table`` is None if no paper has figures for the environment."""
+
+    table: PaperComparison | None
+
+
+def with_table(summary: Summary) -> SummaryWithTable:
+    """Print a run's figures next to the figures of papers, and return the run's summary with this table.
+
+    Raises BadRun or BadKnowledge if the run or the manual that it used cannot be read.
+    """
+    with closing(Run.open(Path(summary.run))) as run:
+        config = run.config
+    comparison = compare_with_papers(config, summary)
+    print_parts(console(), paper_tables(comparison) if comparison else [_no_figures(config)])
+    return SummaryWithTable(**dict(summary), table=comparison)
+
+
+def _no_figures(config: Config) -> str:
+    papers = (f"{paper.paper} has them for {', '.join(paper.environments)}." for paper in publications())
+    return f"No paper has figures for {config.environment.name}. {' '.join(papers)}"
 
 
 @click.command()
@@ -275,9 +303,7 @@ def _matching_runs(runs: Sequence[RunResults], where: Sequence[str]) -> list[Run
         values = sorted({setting(run.run.config, name) for run in chosen})
         chosen = [run for run in chosen if setting(run.run.config, name) == value]
         if not chosen:
-            raise errors.BadArgument(
-                f"--where {short_name}={value}: no run is left; {name} is one of {', '.join(values)}"
-            )
+            raise BadArgument(f"--where {short_name}={value}: no run is left; {name} is one of {', '.join(values)}")
     return chosen
 
 

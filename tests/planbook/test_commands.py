@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from planbook.commands.demo import BUILDING, PLANNER_DEMOS, Demo
+from planbook.commands.testing import BUILDING, PLANNER_DEMOS, Demo
 from planbook.settings import Settings
 from tests.command import ROOT, planbook, result
 from tests.flows import events, invoke
