@@ -1,10 +1,13 @@
 """Consoles for human-readable output, and tables with a column of names, followed by right-aligned figures."""
 
 import json
+import os
 import re
+import socket
 import sys
+import threading
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import AbstractContextManager, contextmanager, redirect_stdout
+from contextlib import AbstractContextManager, contextmanager, redirect_stdout, suppress
 from contextvars import ContextVar
 from copy import deepcopy
 from typing import Any, TextIO
@@ -170,3 +173,26 @@ def print_json(result: BaseModel | Mapping[str, Any]) -> None:
     """Print a result as one line of JSON."""
     value = json.loads(result.model_dump_json()) if isinstance(result, BaseModel) else result
     click.echo(json.dumps(value, separators=(",", ":")))  # ASCII, which every terminal can show
+
+
+@contextmanager
+def relayed_input() -> Iterator[None]:
+    """Relay standard input to this process through a socket; end the input when the block ends.
+
+    So a thread that waits for input can be woken. Afterwards, standard input stays at its end.
+    """
+    source, (sender, receiver) = os.dup(0), socket.socketpair()
+
+    def relay() -> None:
+        with suppress(OSError):  # the block has ended
+            while data := os.read(source, 65_536):
+                sender.sendall(data)
+            sender.shutdown(socket.SHUT_WR)
+
+    with sender, receiver:
+        os.dup2(receiver.fileno(), 0)
+        threading.Thread(target=relay, daemon=True).start()
+        try:
+            yield
+        finally:
+            sender.shutdown(socket.SHUT_WR)

@@ -17,6 +17,7 @@ from typing import Any, TypeVar, Union
 
 from pydantic import BaseModel, ConfigDict, Field, JsonValue, create_model
 
+from planbook.console import relayed_input
 from planbook.envs import Environment, EnvsError, Task, ToolEnvironment, missing_extra, python_name
 from planbook.planner import (
     Episode,
@@ -311,9 +312,15 @@ def serve(
         for resource in resources(description, tasks, knowledge):
             server.add_resource(resource)
         try:
-            asyncio.run(server.run_stdio_async())
+            asyncio.run(_serve_stdio(server))
         finally:
             thread.submit(_printing_to_stderr, session.close).result()
+
+
+async def _serve_stdio(server: MCPServer) -> None:
+    """Serve until the client closes the connection, or until Ctrl-C, although the SDK waits for the next message."""
+    with relayed_input():
+        await asyncio.shield(server.run_stdio_async())
 
 
 def _printing_to_stderr(work: Callable[[], T]) -> T:
