@@ -70,7 +70,7 @@ class Commands(click.Group):
             return None
         gc.disable()  # imports leave no garbage, and looking for it takes an eighth of their time
         loaded = vars(import_module(f"planbook.{module}")).values()
-        from planbook.terminal.printing import show_log
+        from planbook.console import show_log
 
         gc.freeze()
         gc.enable()

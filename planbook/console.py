@@ -1,6 +1,7 @@
 """Consoles for human-readable output, and tables with a column of names, followed by right-aligned figures."""
 
 import json
+import logging
 import os
 import re
 import socket
@@ -196,3 +197,22 @@ def relayed_input() -> Iterator[None]:
             yield
         finally:
             sender.shutdown(socket.SHUT_WR)
+
+
+class LogHandler(logging.Handler):
+    """Prints log records on standard error, above the progress bar if there is one."""
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """Print one record."""
+        style = "yellow" if record.levelno >= logging.WARNING else "dim"
+        ERRORS.print(self.format(record), style=style, soft_wrap=True)
+
+
+LOG_HANDLER = LogHandler()
+
+
+def show_log(package: str) -> None:
+    """Print the log of a package on standard error."""
+    log = logging.getLogger(package)
+    log.addHandler(LOG_HANDLER)  # a second call adds nothing
+    log.setLevel(logging.INFO)

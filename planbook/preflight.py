@@ -6,21 +6,13 @@ from typing import Any
 
 from pydantic import BaseModel, JsonValue, ValidationError
 
+from planbook import knowledge
 from planbook.config import FOUND, Config
 from planbook.console import ERRORS
 from planbook.envs import Task, UnknownEnvironment, known_environments, load_environment, validation_faults
 from planbook.errors import BadArgument, BadRun
 from planbook.inputs import current_inputs
-from planbook.knowledge import (
-    check_ablations,
-    group_of,
-    initial_state,
-    learned_event,
-    learned_memory,
-    learning_path,
-    memory_of,
-    playing_memory,
-)
+from planbook.knowledge import check_ablations, learned_event, learning_path, memory_of
 from planbook.manuals import existing_demonstrations
 from planbook.planner import METHODS, Body, EventKind, Memory, method
 from planbook.runs import (
@@ -67,8 +59,10 @@ def _initial_memory(config: Config, tasks: Sequence[Task]) -> Memory:
     """Return the knowledge with which a run begins."""
     if config.learning is None:
         return memory_of(config)
-    group = group_of(config.learning, tasks[0].type)
-    return playing_memory(config, learned_memory(config, initial_state(config, group).knowledge))
+    group = knowledge.group_of(config.learning, tasks[0].type)
+    return knowledge.playing_memory(
+        config, knowledge.learned_memory(config, knowledge.initial_state(config, group).knowledge)
+    )
 
 
 def _check_procedures(memory: Memory, config: Config, tasks: Sequence[Task]) -> None:

@@ -14,13 +14,9 @@ from planbook import errors
 from planbook.commands.playing import play
 from planbook.config import LIBRARIES
 from planbook.console import ERRORS, console, ends_in_json, quiet
-from planbook.envs import Environment, Task, ToolEnvironment
+from planbook.envs import Environment, Task
 from planbook.errors import BadArgument
-from planbook.knowledge import learned_in, with_manual
-from planbook.manuals import read_knowledge
 from planbook.options import JSON, RUN_FOLDER, Command, CommandResult, options
-from planbook.planner import EpisodeSettings
-from planbook.rules import Knowledge, render_environment
 from planbook.runs import Run, is_run
 from planbook.sandbox import Sandbox
 from planbook.settings import Settings
@@ -29,6 +25,7 @@ from planbook.wording import counted
 if TYPE_CHECKING:
     from planbook.export.exporting import ExportResult
     from planbook.export.skills import VerifiedSkill
+    from planbook.rules import Knowledge
 
 EXPORTED_FILE = click.Path(path_type=Path, exists=True, dir_okay=False)
 FORMATS = ("jsonl", "parquet", "chat")
@@ -225,6 +222,8 @@ FREE = "session"
 @options("Environment", "split", "types", "seeds", "tasks", "limits", "seed", "actions", "library", "unsafe_no_sandbox")
 def mcp(settings: Settings) -> int:
     """Serve an environment to an MCP client over stdio: check_plan, run_plan, verified procedures and the manual."""
+    from planbook.planner import EpisodeSettings
+    from planbook.rules import render_environment
     from planbook.serving import PlanSession, serve  # the SDK is slow to import, and is an optional dependency
 
     with redirect_stdout(sys.stderr):  # modules may print when they are loaded
@@ -247,14 +246,19 @@ def _tasks_to_serve(settings: Settings, environment: type[Environment], chosen: 
 
     Raises BadSelection if no task has the selected ids or types.
     """
+    from planbook.envs import ToolEnvironment
+
     if issubclass(environment, ToolEnvironment) and not environment.has_tasks(chosen):
         split, goal = environment.splits[0], "Do what the client asks for."
         return [Task(id=FREE, env=environment.name, split=split, type=FREE, goal=goal)]
     return environment.select(settings.selection(), chosen)
 
 
-def _knowledge_to_serve(settings: Settings) -> Sequence[Knowledge]:
+def _knowledge_to_serve(settings: Settings) -> "Sequence[Knowledge]":
     """Return what was learned about the environment, from ``--library`` or by default from what ships."""
+    from planbook.knowledge import learned_in, with_manual
+    from planbook.manuals import read_knowledge
+
     library = settings.with_learned_library().library
     folder = LIBRARIES.get(library) or Path(library)
     if not is_run(folder):

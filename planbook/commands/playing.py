@@ -59,7 +59,7 @@ def run_command(settings: Settings, table: bool) -> tuple[int, Summary]:
     """Play tasks of an environment with a planning method."""
     code, summary = play_settings(settings, "procedures")
     if table or settings.paper:
-        from planbook.commands.viewing import with_table
+        from planbook.commands.testing import with_table
 
         summary = with_table(summary)
     return code, summary

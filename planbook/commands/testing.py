@@ -15,7 +15,9 @@ from planbook.console import console, right_aligned
 from planbook.envs import Task
 from planbook.knowledge import check_environment
 from planbook.options import JSON, PLAYING, TABLE, Command, CommandResult, options
-from planbook.papers.comparison import PaperComparison
+from planbook.papers.comparison import PaperComparison, compare_with_papers
+from planbook.papers.published import publications
+from planbook.papers.tables import paper_tables
 from planbook.planner import Budget, Spending
 from planbook.results.learning_cost import BuildingCost, BuildingState, LearningPayoff, state_after
 from planbook.results.measures import ALL
@@ -79,15 +81,11 @@ def test(settings: Settings, *, table: bool) -> tuple[int, Summary | Curve]:
         code, result = play_curve(config, after, settings.out or new_folder(config), series)
     else:
         code, result = series.play(config, settings.out)
-    return code, _with_table(result) if table else result
-
-
-def _with_table(result: Summary | Curve) -> Summary | Curve:
-    from planbook.commands.viewing import with_table
-
+    if not table:
+        return code, result
     if isinstance(result, Summary):
-        return with_table(result)
-    return result.model_copy(update={"table": with_table(result.curve[-1].summary).table})
+        return code, with_table(result)
+    return code, result.model_copy(update={"table": with_table(result.curve[-1].summary).table})
 
 
 def test_config(settings: Settings) -> Config:
@@ -184,6 +182,32 @@ def curve_table(curve: Curve) -> Table:
         steps = fixed(summary.mean_error_steps, 2)
         table.add_row(str(point.after), share, interval_text, steps, *(f"{figure:,}" for figure in figures))
     return table
+
+
+# Comparison with papers (--table)
+
+
+class SummaryWithTable(Summary):
+    """Output of ``--table --json``. ``table`` is None if no paper has figures for the environment."""
+
+    table: PaperComparison | None
+
+
+def with_table(summary: Summary) -> SummaryWithTable:
+    """Print a run's figures next to the figures of papers, and return the run's summary with this table.
+
+    Raises BadRun or BadKnowledge if the run or the manual that it used cannot be read.
+    """
+    with closing(Run.open(Path(summary.run))) as run:
+        config = run.config
+    comparison = compare_with_papers(config, summary)
+    print_parts(console(), paper_tables(comparison) if comparison else [_no_figures(config)])
+    return SummaryWithTable(**dict(summary), table=comparison)
+
+
+def _no_figures(config: Config) -> str:
+    papers = (f"{paper.paper} has them for {', '.join(paper.environments)}." for paper in publications())
+    return f"No paper has figures for {config.environment.name}. {' '.join(papers)}"
 
 
 # The demonstration

@@ -1,4 +1,4 @@
-"""Commands that read runs: show, report, watch, compare, stats. Also `--table`, which compares a run with papers."""
+"""Commands that read runs: show, report, watch, compare, stats."""
 
 import webbrowser
 from collections.abc import Iterable, Iterator, Sequence
@@ -15,18 +15,13 @@ from planbook.compare.differences import full_name, parse_where, setting
 from planbook.compare.groups import group_rows
 from planbook.compare.pairs import compare_all
 from planbook.compare.tables import comparison_parts, group_parts
-from planbook.config import Config
 from planbook.console import ERRORS, console, ends_in_json
 from planbook.envs import Task
 from planbook.errors import BadArgument
 from planbook.options import JSON, PRICES, RUN_FOLDER, CommandResult
-from planbook.papers.comparison import PaperComparison, compare_with_papers
-from planbook.papers.published import publications
-from planbook.papers.tables import paper_tables
 from planbook.planner import Ending, Outcome, Trajectory, read_trajectory
 from planbook.report import report_runs
 from planbook.results.rows import NOT_PLAYED
-from planbook.results.summary import Summary
 from planbook.results.table import RunResults, read_folder
 from planbook.runs import CONFIG_FILE, Entry, Run, is_run, recorded_endings
 from planbook.spending import Pricing, prices_from, spent_so_far
@@ -202,29 +197,6 @@ def compare(runs: tuple[Path, ...], prices: Path | None) -> CommandResult:
         print_parts(console(), comparison_parts(comparison, _letter(number)))
     facts = [comparison.model_dump(mode="json") for comparison in comparisons]
     return errors.OK, {"comparisons": facts}
-
-
-class SummaryWithTable(Summary):
-    """Output of ``--table --json``. ``table`` is None if no paper has figures for the environment."""
-
-    table: PaperComparison | None
-
-
-def with_table(summary: Summary) -> SummaryWithTable:
-    """Print a run's figures next to the figures of papers, and return the run's summary with this table.
-
-    Raises BadRun or BadKnowledge if the run or the manual that it used cannot be read.
-    """
-    with closing(Run.open(Path(summary.run))) as run:
-        config = run.config
-    comparison = compare_with_papers(config, summary)
-    print_parts(console(), paper_tables(comparison) if comparison else [_no_figures(config)])
-    return SummaryWithTable(**dict(summary), table=comparison)
-
-
-def _no_figures(config: Config) -> str:
-    papers = (f"{paper.paper} has them for {', '.join(paper.environments)}." for paper in publications())
-    return f"No paper has figures for {config.environment.name}. {' '.join(papers)}"
 
 
 @click.command()

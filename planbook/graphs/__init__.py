@@ -16,7 +16,6 @@ from planbook import errors
 from planbook.console import console, ends_in_json
 from planbook.envs import known_environments
 from planbook.errors import BadArgument
-from planbook.graphs.running import GraphArguments, run_graph
 from planbook.option_values import pairs
 from planbook.options import JSON, Command, CommandResult, options
 from planbook.planner import (
@@ -39,7 +38,6 @@ from planbook.planner import (
 )
 from planbook.settings import Settings, absolute_model, models_by_role
 from planbook.wording import counted, escape_control
-from planbook.workers import open_model
 
 ENVIRONMENT = "world"
 """The path of the environment in the database of an agent's graph."""
@@ -149,6 +147,8 @@ def run(
     name: str, values: tuple[str, ...], files: tuple[str, ...], passes: int, side_by_side: int, settings: Settings
 ) -> CommandResult:
     """Run GRAPH: print each node with its answer, and the last answer at the end."""
+    from planbook.graphs.running import GraphArguments, run_graph  # checking and drawing need no run
+
     path = graph_path(name)
     text = graph_text(path)
     file = graph_of(text, path)
@@ -185,6 +185,8 @@ def _models(file: GraphFile, named: Mapping[str, str]) -> dict[str, str]:
             f"{file.name} asks a model ({', '.join(missing)}): name one with --model, for example --model openai:NAME "
             "(with OPENAI_API_KEY, and OPENAI_BASE_URL for another server), or exchange:FOLDER to answer yourself"
         )
+    from planbook.workers import open_model
+
     for model in dict.fromkeys(models.values()):
         open_model(model)
     return models
