@@ -1,4 +1,4 @@
-"""Consoles for human-readable output, and tables with a column of names, followed by right-aligned figures."""
+"""Consoles and the log for people, tables of figures, JSON results, and an input that can be ended."""
 
 import json
 import logging
@@ -178,9 +178,9 @@ def print_json(result: BaseModel | Mapping[str, Any]) -> None:
 
 @contextmanager
 def relayed_input() -> Iterator[None]:
-    """Relay standard input to this process through a socket; end the input when the block ends.
+    """Relay standard input through a socket, which is shut down when the block ends.
 
-    So a thread that waits for input can be woken. Afterwards, standard input stays at its end.
+    This wakes a thread that still waits for input. Afterwards, nothing more can be read from standard input.
     """
     source, (sender, receiver) = os.dup(0), socket.socketpair()
 

@@ -1,4 +1,4 @@
-"""Checks before a run begins, is resumed or joined: is everything there that it needs, and what has changed?"""
+"""Checks before a run begins, is resumed or joined: does it have everything it needs, and what has changed?"""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -36,7 +36,7 @@ PUT_BACK = "restore the version that it was played with"
 
 
 def check_settings(config: Config, execution: Execution) -> None:
-    """Raise an error if the settings of a new run contradict each other, before any task is loaded."""
+    """Raise an error if a new run cannot be played with these settings. No task is loaded for this."""
     check_ablations(config.without, building=config.learning is not None)
     check_roles(config)
     _check_naive_plan(config)
@@ -68,8 +68,8 @@ def _initial_memory(config: Config, tasks: Sequence[Task]) -> Memory:
 def _check_procedures(memory: Memory, config: Config, tasks: Sequence[Task]) -> None:
     """Warn about task types without a procedure.
 
-    Raises BadProcedure if a procedure is invalid, or BadArgument if no type has one. With ``--after``, no
-    procedure is needed: the first test runs of a learning curve use the knowledge from before any was learned.
+    Raises BadProcedure if a procedure is invalid, or BadArgument if no type has one. With ``--after``, no procedure is
+    needed: the first test run of a learning curve may use the knowledge from before any procedure was learned.
     """
     if config.types == FOUND:
         _check_matches(memory, config, tasks)
@@ -224,7 +224,7 @@ def _join(found: list[InputChange]) -> str:
 
 
 def _would_mix(run: Run, plays_again: bool) -> bool:
-    """Return whether new episodes would be added to old ones: some have begun, and others are open or played again."""
+    """Return whether new episodes would join old ones: some have begun, and others are open or will be played again."""
     kinds: tuple[EventKind, ...] = ("task", "learnt")
     begun = any(event.scope.startswith(("task/", "learn/")) for event in run.store.events(kind=kinds))
     return begun and (plays_again or _is_unfinished(run))

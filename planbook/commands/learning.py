@@ -179,13 +179,14 @@ def cost(run: Path, prices: Path | None) -> CommandResult:
     return errors.OK, show_cost(run, prices)
 
 
-# What was learned
+# The rules and their history
 
 
 DIFF_FORM = "diff A..B: numbers of states, or diff N for one change"
 
 
-def _group(run: Run, name: str | None) -> tuple[str, KnowledgeState]:
+def _state_of_group(run: Run, name: str | None) -> tuple[str, KnowledgeState]:
+    """Return the named group of task types (by default the only one) and its knowledge. Raises BadArgument."""
     if run.config.learning is None:
         raise BadArgument(f"{run.folder} is not a run of `planbook build`, which makes the rules")
     states = learned_in(run)
@@ -199,7 +200,7 @@ def _group(run: Run, name: str | None) -> tuple[str, KnowledgeState]:
     return chosen, states[chosen]
 
 
-def _show(state: KnowledgeState, rule_id: str) -> str:
+def _render_rules(state: KnowledgeState, rule_id: str) -> str:
     if rule_id:
         return rule_text(state.history.book.rule(rule_id))
     rules = state.history.book.active
@@ -209,19 +210,19 @@ def _show(state: KnowledgeState, rule_id: str) -> str:
     return f"{text}\n{evidence_table(state.history.book, count_evidence(state.citations))}"
 
 
-def _log(state: KnowledgeState, _: str) -> str:
+def _render_log(state: KnowledgeState, _: str) -> str:
     return "\n".join(state.history.log()) or "Nothing has been changed yet."
 
 
-def _diff(state: KnowledgeState, span: str) -> str:
+def _render_diff(state: KnowledgeState, span: str) -> str:
     first, dots, last = span.partition("..")
-    ends = (_number(first or "0", DIFF_FORM), _number(last or str(len(state.history.entries)), DIFF_FORM))
-    if span and not dots:  # one change: from the state before it
+    ends = (_read_number(first or "0", DIFF_FORM), _read_number(last or str(len(state.history.entries)), DIFF_FORM))
+    if span and not dots:  # a single change: compare with the state before it
         ends = (ends[0] - 1, ends[0])
     return state.history.diff(*ends) or "No difference."
 
 
-def _undo(run: Run, group: str, state: KnowledgeState, entry: int) -> KnowledgeState:
+def _undo_change(run: Run, group: str, state: KnowledgeState, entry: int) -> KnowledgeState:
     """Undo the change with the number ``entry``, and record that the run continues without it.
 
     Raises BadHistory if the change cannot be undone.
@@ -233,13 +234,18 @@ def _undo(run: Run, group: str, state: KnowledgeState, entry: int) -> KnowledgeS
     return undone
 
 
-def _number(text: str, form: str) -> int:
+def _read_number(text: str, form: str) -> int:
     if not text.isdecimal():
         raise BadArgument(f"{text or 'nothing'!r} is not a number; write {form}")
     return int(text)
 
 
-VIEWS: Mapping[str, Callable[[KnowledgeState, str], str]] = {"show": _show, "log": _log, "diff": _diff, "undo": _log}
+VIEWS: Mapping[str, Callable[[KnowledgeState, str], str]] = {
+    "show": _render_rules,
+    "log": _render_log,
+    "diff": _render_diff,
+    "undo": _render_log,
+}
 """Maps each word for the argument WHAT to the function that renders the output, given the argument WHICH."""
 COVERAGE = "coverage"
 
@@ -253,9 +259,9 @@ COVERAGE = "coverage"
 def rules(run: Path, what: str, which: str, group: str | None) -> CommandResult:
     """Show what a run of `planbook build` has learned, and its history: show [ID], log, diff A..B, undo N, coverage."""
     with closing(Run.open(run, to_play=what == "undo")) as opened:
-        group, state = _group(opened, group)
+        group, state = _state_of_group(opened, group)
         if what == "undo":
-            state = _undo(opened, group, state, _number(which, "undo N: the number of a change"))
+            state = _undo_change(opened, group, state, _read_number(which, "undo N: the number of a change"))
         coverage = coverage_of(opened, group, state)
     text = coverage_table(coverage) if what == COVERAGE else VIEWS[what](state, which)
     console().print(text.rstrip(), markup=False, soft_wrap=True)
@@ -270,7 +276,7 @@ def rules(run: Path, what: str, which: str, group: str | None) -> CommandResult:
     return errors.OK, facts
 
 
-# Effects of rules and skills
+# The effect of each part: a rule or a skill
 
 
 class Effects(BaseModel):

@@ -120,7 +120,7 @@ class Repeat(NamedTuple):
     """A run to be played again: its configuration, its tasks as they are now, its budget, and its changed inputs.
 
     While the original run is still being played (``original_is_played``), its open episodes may still end. ``forked``
-    is set if only one episode is played again, from one of its actions on. ``prices`` is the price table to use.
+    is set if only one episode is played again, continuing from one of its actions. ``prices`` is the price table.
     """
 
     config: Config
@@ -135,8 +135,8 @@ class Repeat(NamedTuple):
 def prepare_repeat(folder: Path, models: Mapping[str, str], *, recorded: bool, prices: Path | None) -> Repeat:
     """Prepare to play a run again. Raises BadRun if something that it needs is missing.
 
-    ``models`` maps roles to models that replace the run's own. If ``recorded``, the replies that the run
-    recorded answer for all other roles.
+    ``models`` maps roles to models that replace the run's own. If ``recorded``, all other roles are answered by the
+    replies that the run recorded.
     """
     with closing(Run.open(folder)) as run:
         if run.imported:
@@ -155,9 +155,6 @@ def prepare_repeat(folder: Path, models: Mapping[str, str], *, recorded: bool, p
         if config.models != run.config.models:
             lines.append(f"models: {_format_models(run.config.models)}, now {_format_models(config.models)}")
         return Repeat(config, tasks, run.file.budget, tuple(lines), run.is_played, prices, run.forked)
-
-
-# Forking: one episode is repeated up to one of its actions
 
 
 def prepare_fork(

@@ -1,4 +1,4 @@
-"""Commands that play several runs, which share one budget: test (with learning curves) and demo."""
+"""Commands that play several runs with one budget: test, with learning curves, and demo. Also ``--table``."""
 
 from collections.abc import Sequence
 from contextlib import closing
