@@ -10,7 +10,8 @@ This package puts the parts together.
   these fields into command-line options; ``api`` turns them into keyword arguments. ``cli`` loads and calls the
   ``commands``.
 - Runs on disk: ``runs`` creates and opens the folder of a run. Its ``store`` holds the events, from which ``spending``
-  computes the cost. ``inputs`` records digests of everything that the run depends on; ``resuming`` compares them later.
+  computes the cost. ``inputs`` records digests of everything that the run depends on. ``preflight`` checks what a run
+  needs before it begins, and what has changed before it is resumed.
 - Playing and learning: ``workers`` play episodes with the ``knowledge`` from earlier runs, ``learning`` learns from
   episodes, ``replay`` plays recorded episodes again and compares the results, ``graphs`` runs prompt graphs without an
   environment.

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any, Self
 
 from planbook import errors
-from planbook.commands.building import build as build_rules
+from planbook.commands.learning import build as build_rules
 from planbook.commands.playing import play_settings
 from planbook.commands.testing import test as play_tests
 from planbook.console import quiet

@@ -17,21 +17,21 @@ from planbook import __version__
 
 COMMANDS: Mapping[str, Mapping[str, tuple[str, str]]] = {
     "Play": {
-        "demo": ("commands.demo", "Show the main features with what ships: no key, no download."),
+        "demo": ("commands.testing", "Show the main features with what ships: no key, no download."),
         "run": ("commands.playing", "Play tasks with a planning method."),
-        "join": ("commands.joining", "Help to play a run that another process plays."),
+        "join": ("commands.playing", "Help to play a run that another process plays."),
         "exec": ("commands.checking", "Run one plan file and print its steps."),
         "replay": ("commands.rerunning", "Play tasks with stored procedures, or replay a run."),
         "rerun": ("commands.rerunning", "Play a run again and compare."),
         "fork": ("commands.rerunning", "Continue an episode from one of its actions, with a change."),
     },
     "Learn": {
-        "build": ("commands.building", "Learn rules, skills and procedures from episodes."),
-        "formulate": ("commands.building", "Write the manual from the rules."),
+        "build": ("commands.learning", "Learn rules, skills and procedures from episodes."),
+        "formulate": ("commands.learning", "Write the manual from the rules."),
         "test": ("commands.testing", "Play test tasks with what was learned."),
-        "rules": ("commands.rulebook", "Show what a run has learned, and its history."),
-        "cost": ("commands.building", "Show what learning cost."),
-        "effect": ("commands.effects", "Measure what each rule and skill is worth."),
+        "rules": ("commands.learning", "Show what a run has learned, and its history."),
+        "cost": ("commands.learning", "Show what learning cost."),
+        "effect": ("commands.learning", "Measure what each rule and skill is worth."),
         "skills": ("commands.exchanging", "Write procedures as SKILL.md folders, and verify them."),
     },
     "Look": {
@@ -48,8 +48,8 @@ COMMANDS: Mapping[str, Mapping[str, tuple[str, str]]] = {
         "check-env": ("commands.checking", "Check your own environment."),
         "envs": ("commands.inspection", "List environments, and what is installed or missing."),
         "planners": ("commands.inspection", "List planning methods and their options."),
-        "graph": ("graphs.commands", "Make, check, draw and run prompt graphs."),
-        "mcp": ("commands.serving", "Serve an environment to any MCP client."),
+        "graph": ("graphs", "Make, check, draw and run prompt graphs."),
+        "mcp": ("commands.exchanging", "Serve an environment to any MCP client."),
         "bench": ("commands.inspection", "Measure planbook and its peers."),
     },
 }
@@ -70,7 +70,7 @@ class Commands(click.Group):
             return None
         gc.disable()  # imports leave no garbage, and looking for it takes an eighth of their time
         loaded = vars(import_module(f"planbook.{module}")).values()
-        from planbook.terminal import show_log
+        from planbook.console import show_log
 
         gc.freeze()
         gc.enable()

@@ -1,10 +1,14 @@
-"""Consoles for human-readable output, and tables with a column of names, followed by right-aligned figures."""
+"""Consoles and the log for people, tables of figures, JSON results, and an input that can be ended."""
 
 import json
+import logging
+import os
 import re
+import socket
 import sys
+import threading
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import AbstractContextManager, contextmanager, redirect_stdout
+from contextlib import AbstractContextManager, contextmanager, redirect_stdout, suppress
 from contextvars import ContextVar
 from copy import deepcopy
 from typing import Any, TextIO
@@ -170,3 +174,45 @@ def print_json(result: BaseModel | Mapping[str, Any]) -> None:
     """Print a result as one line of JSON."""
     value = json.loads(result.model_dump_json()) if isinstance(result, BaseModel) else result
     click.echo(json.dumps(value, separators=(",", ":")))  # ASCII, which every terminal can show
+
+
+@contextmanager
+def relayed_input() -> Iterator[None]:
+    """Relay standard input through a socket, which is shut down when the block ends.
+
+    This wakes a thread that still waits for input. Afterwards, nothing more can be read from standard input.
+    """
+    source, (sender, receiver) = os.dup(0), socket.socketpair()
+
+    def relay() -> None:
+        with suppress(OSError):  # the block has ended
+            while data := os.read(source, 65_536):
+                sender.sendall(data)
+            sender.shutdown(socket.SHUT_WR)
+
+    with sender, receiver:
+        os.dup2(receiver.fileno(), 0)
+        threading.Thread(target=relay, daemon=True).start()
+        try:
+            yield
+        finally:
+            sender.shutdown(socket.SHUT_WR)
+
+
+class LogHandler(logging.Handler):
+    """Prints log records on standard error, above the progress bar if there is one."""
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """Print one record."""
+        style = "yellow" if record.levelno >= logging.WARNING else "dim"
+        ERRORS.print(self.format(record), style=style, soft_wrap=True)
+
+
+LOG_HANDLER = LogHandler()
+
+
+def show_log(package: str) -> None:
+    """Print the log of a package on standard error."""
+    log = logging.getLogger(package)
+    log.addHandler(LOG_HANDLER)  # a second call adds nothing
+    log.setLevel(logging.INFO)

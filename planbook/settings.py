@@ -12,6 +12,7 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, JsonValue, model_validator
 
+from planbook import runs, workers  # loaded when used: commands that read no run start faster without them
 from planbook.config import (
     FOUND,
     GIVEN,
@@ -34,8 +35,6 @@ from planbook.errors import BadArgument
 from planbook.manuals import TYPES_FILE
 from planbook.option_values import Option, option, option_of, validate
 from planbook.planner import DEFAULT_ROLE, Sampling, method
-from planbook.runs import RunFile, change_path_in_model, change_path_in_name, is_run
-from planbook.workers import Execution
 
 NO_PAPER = PaperSettings()
 
@@ -167,9 +166,9 @@ class Settings(PlayingSettings, BuildingSettings, InvocationSettings):
 
     # Objects that follow from the fields
 
-    def execution(self) -> Execution:
+    def execution(self) -> "workers.Execution":
         """Return the settings that say how and where episodes are played."""
-        return Execution(**{name: getattr(self, name) for name in InvocationSettings.model_fields})
+        return workers.Execution(**{name: getattr(self, name) for name in InvocationSettings.model_fields})
 
     def environment(self) -> type[Environment]:
         """Return the class of the environment. Raises BadArgument, UnknownEnvironment."""
@@ -237,8 +236,8 @@ class Settings(PlayingSettings, BuildingSettings, InvocationSettings):
             if source in self.types:
                 return source
         folder = LIBRARIES.get(self.library) or Path(self.library)
-        if is_run(folder):
-            return RunFile.read(folder).config.types
+        if runs.is_run(folder):
+            return runs.RunFile.read(folder).config.types
         environment = self.environment()
         if (folder / environment.name / TYPES_FILE).exists():
             return FOUND
@@ -297,9 +296,9 @@ class Settings(PlayingSettings, BuildingSettings, InvocationSettings):
         return Config(
             **unchanged
             | {
-                "planner": change_path_in_name(planner, Path.resolve),
+                "planner": runs.change_path_in_name(planner, Path.resolve),
                 "planner_options": validate(options_model, chosen, "--planner-option").model_dump(mode="json"),
-                "env": change_path_in_name(self.env, Path.resolve),
+                "env": runs.change_path_in_name(self.env, Path.resolve),
                 "env_options": self.environment_options(paper).model_dump(mode="json"),
                 "library": self._absolute_library(),
                 "models": {role: absolute_model(model) for role, model in self.models.items()},
@@ -342,9 +341,16 @@ class Settings(PlayingSettings, BuildingSettings, InvocationSettings):
         return sampling
 
 
+def ablated_options(planner: str, without: tuple[str, ...]) -> dict[str, JsonValue]:
+    """Return a dict that maps each option of the planner that ``--without`` turns off to False."""
+    implied = {"cooperation": "cooperation", "rules": "cooperation", "helpers": "helper_methods"}
+    option_names = method(planner).options.model_fields
+    return {option: False for part, option in implied.items() if part in without and option in option_names}
+
+
 def absolute_model(model: str) -> str:
     """Return a model's name with the absolute path of its file or folder, if it has one."""
-    return change_path_in_model(model, Path.resolve)
+    return runs.change_path_in_model(model, Path.resolve)
 
 
 def _read_goal(line: str, source: str) -> tuple[str, str]:
@@ -359,4 +365,4 @@ def _read_goal(line: str, source: str) -> tuple[str, str]:
     return wording["task"], wording["goal"]
 
 
-__all__ = ["Settings", "absolute_model", "models_by_role", "split_names"]
+__all__ = ["Settings", "ablated_options", "absolute_model", "models_by_role", "split_names"]

@@ -14,7 +14,7 @@ from typing import Any
 ROOT = Path(__file__).parents[1]
 FORKING = """
 import json, os, sys
-import planbook.commands.building, planbook.commands.exchanging, planbook.commands.rerunning, planbook.learning.stages
+import planbook.commands.learning, planbook.commands.exchanging, planbook.commands.rerunning, planbook.learning.stages
 from planbook.cli import main
 
 def redirect(path, stream):

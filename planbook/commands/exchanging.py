@@ -1,22 +1,31 @@
-"""The commands that export and import episodes, and export and verify skills."""
+"""Commands for other programs: export, import, skills, mcp."""
 
 import json
+import sys
+from collections.abc import Sequence
+from contextlib import closing, redirect_stdout
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
+from pydantic import BaseModel
 
 from planbook import errors
 from planbook.commands.playing import play
+from planbook.config import LIBRARIES
 from planbook.console import ERRORS, console, ends_in_json, quiet
+from planbook.envs import Environment, Task
 from planbook.errors import BadArgument
 from planbook.options import JSON, RUN_FOLDER, Command, CommandResult, options
+from planbook.runs import Run, is_run
+from planbook.sandbox import Sandbox
 from planbook.settings import Settings
 from planbook.wording import counted
 
 if TYPE_CHECKING:
     from planbook.export.exporting import ExportResult
     from planbook.export.skills import VerifiedSkill
+    from planbook.rules import Knowledge
 
 EXPORTED_FILE = click.Path(path_type=Path, exists=True, dir_okay=False)
 FORMATS = ("jsonl", "parquet", "chat")
@@ -206,3 +215,61 @@ def _check_options(runs: tuple[Path, ...], form: str, out: Path, *, chosen: dict
     if str(out) == "-" and (ends_in_json() or form == "parquet"):
         reason = "Parquet is not text" if form == "parquet" else "--json prints its result to standard output"
         raise BadArgument(f"{reason}; name a file with --out")
+
+
+# Serving an environment to MCP clients
+
+
+DEFAULT_ACTIONS = 10_000
+"""Default of ``--actions``: the maximum number of actions that all plans of one task take together."""
+FREE = "session"
+"""Id and type of the only task of an environment without tasks. What to do is up to the client."""
+
+
+@click.command()
+@options("Environment", "split", "types", "seeds", "tasks", "limits", "seed", "actions", "library", "unsafe_no_sandbox")
+def mcp(settings: Settings) -> int:
+    """Serve an environment to an MCP client over stdio: check_plan, run_plan, verified procedures and the manual."""
+    from planbook.planner import EpisodeSettings
+    from planbook.rules import render_environment
+    from planbook.serving import PlanSession, serve  # the SDK is slow to import, and is an optional dependency
+
+    with redirect_stdout(sys.stderr):  # modules may print when they are loaded
+        environment, chosen = settings.environment(), settings.environment_options()
+        tasks, learned = _tasks_to_serve(settings, environment, chosen), _knowledge_to_serve(settings)
+    actions = DEFAULT_ACTIONS if settings.actions is None else settings.actions
+    limits = EpisodeSettings(actions, settings.limits, str(settings.seed))
+    with Sandbox(modules=environment.modules, unsafe_no_sandbox=settings.unsafe_no_sandbox) as sandbox:
+        serve(
+            lambda: PlanSession(environment(chosen), sandbox, tasks, limits),
+            render_environment(environment, chosen),
+            tasks,
+            learned,
+        )
+    return errors.OK
+
+
+def _tasks_to_serve(settings: Settings, environment: type[Environment], chosen: BaseModel) -> Sequence[Task]:
+    """Return the selected tasks, or one task with an open goal if the environment consists of tools and has no tasks.
+
+    Raises BadSelection if no task has the selected ids or types.
+    """
+    from planbook.envs import ToolEnvironment
+
+    if issubclass(environment, ToolEnvironment) and not environment.has_tasks(chosen):
+        split, goal = environment.splits[0], "Do what the client asks for."
+        return [Task(id=FREE, env=environment.name, split=split, type=FREE, goal=goal)]
+    return environment.select(settings.selection(), chosen)
+
+
+def _knowledge_to_serve(settings: Settings) -> "Sequence[Knowledge]":
+    """Return what was learned about the environment, from ``--library`` or by default from what ships."""
+    from planbook.knowledge import learned_in, with_manual
+    from planbook.manuals import read_knowledge
+
+    library = settings.with_learned_library().library
+    folder = LIBRARIES.get(library) or Path(library)
+    if not is_run(folder):
+        return [read_knowledge(folder, settings.environment(), settings.environment_options())]
+    with closing(Run.open(folder)) as run:
+        return [with_manual(run, group, state) for group, state in learned_in(run).items()]

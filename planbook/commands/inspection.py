@@ -17,7 +17,6 @@ from planbook.envs import ActionSpec, Environment, MissingRequirement, known_env
 from planbook.manuals import ProcedureLibrary, existing_demonstrations
 from planbook.option_values import option_facts, options_table
 from planbook.options import JSON, Command, CommandResult, options
-from planbook.papers.settings import settings_of_papers
 from planbook.planner import AGENT, METHODS, Method, UnknownStrategy, method, registered_methods
 from planbook.sandbox import Sandbox
 from planbook.settings import Settings
@@ -202,6 +201,8 @@ def _demonstrations_table(strategy: Method) -> Table:
 
 
 def _papers_table(name: str) -> Table:
+    from planbook.papers.settings import settings_of_papers  # `planbook envs` needs no results of runs
+
     table = _empty_table("what --paper sets", "paper", "environment", "split", "settings")
     for (env, split), settings in settings_of_papers(name).items():
         table.add_row(settings.paper, env, split, str(settings))
@@ -221,6 +222,8 @@ def _shipped_demonstrations(strategy: Method) -> dict[str, tuple[str, ...]]:
 
 
 def _method_facts(name: str, strategy: Method) -> dict[str, Any]:
+    from planbook.papers.settings import settings_of_papers
+
     papers = settings_of_papers(name)
     return {
         "summary": strategy.summary,

@@ -1,4 +1,4 @@
-"""The command `planbook run`, and what all commands that play a run share: checks, progress, results."""
+"""The commands run and join, and what all commands that play a run share: progress and results."""
 
 import re
 import shlex
@@ -7,32 +7,23 @@ from contextlib import closing
 from pathlib import Path
 
 import click
-from pydantic import JsonValue
+from pydantic import BaseModel, ConfigDict, JsonValue
 from rich.console import Console
 
 from planbook import errors, knowledge
-from planbook.commands.preflight import check_naive_plan, check_procedures, check_streaming, missing_demonstrations
 from planbook.config import Config
 from planbook.console import ERRORS, console
 from planbook.envs import Task
 from planbook.inputs import current_inputs
-from planbook.knowledge import (
-    EVERYTHING,
-    check_ablations,
-    group_of,
-    learned_event,
-    learning_path,
-    memory_of,
-    playing_memory,
-)
+from planbook.knowledge import EVERYTHING, learned_event, learning_path, memory_of
 from planbook.learning.tasks import tasks_of
-from planbook.options import JSON, PLAYING, TABLE, Command, options
-from planbook.planner import ERROR_KINDS, BudgetEnded, Cell, Ending, Memory, ModelError, Outcome
+from planbook.options import JSON, PLAYING, RUN_FOLDER, TABLE, Command, options
+from planbook.planner import ERROR_KINDS, BudgetEnded, Cell, Ending, EpisodeStopped, ModelError, Outcome
+from planbook.preflight import check_config, check_knowledge, check_settings, notice_changes, print_paper_settings
 from planbook.results import RunResults, read_run
 from planbook.results.learning_cost import cost_line, payoff_line
 from planbook.results.measures import versions_line
 from planbook.results.summary import UNSAFE, Summary, failure_lines, figure_parts, results_table, spending_lines
-from planbook.resuming import check_config, copy_recall, notice_changes
 from planbook.runs import (
     AGAIN,
     Entry,
@@ -51,7 +42,7 @@ from planbook.spending import check_money
 from planbook.store import Watch
 from planbook.terminal import Progress, episode_line, print_parts, stream_line
 from planbook.wording import counted, first_line
-from planbook.workers import Execution, RequestListener, check_executor, check_roles, play_episodes
+from planbook.workers import Execution, RequestListener, check_executor, join_run, play_episodes
 
 OVER_LIMIT = "success processes and helper methods are never deleted, and the Consolidator merged no others."
 STOPPED_BY_WATCH = "Stopped from planbook watch."
@@ -67,10 +58,48 @@ def run_command(settings: Settings, table: bool) -> tuple[int, Summary]:
     """Play tasks of an environment with a planning method."""
     code, summary = play_settings(settings, "procedures")
     if table or settings.paper:
-        from planbook.commands.published import with_table
+        from planbook.commands.testing import with_table
 
         summary = with_table(summary)
     return code, summary
+
+
+class JoinResult(BaseModel):
+    """Output of ``join --json``: the episodes that this process played in the run, and what it spent on them."""
+
+    model_config = ConfigDict(frozen=True)
+
+    episodes: int
+    model_calls: int
+    tokens: int
+    run: str
+
+
+@click.command("join", cls=Command)
+@click.argument("run", type=RUN_FOLDER)
+@options("prices", "jobs", "unsafe_no_sandbox")
+@JSON
+def join_command(run: Path, settings: Settings) -> tuple[int, JoinResult]:
+    """Help to play a RUN that another process plays, on this machine or another one.
+
+    If the events of the run are in PostgreSQL, a copy of its folder is enough. If this process is lost, another one
+    continues its episodes. This process ends when the process that plays the run ends.
+    """
+    execution = settings.execution()
+    with closing(Run.open(run)) as opened:
+        if opened.config.learning is not None:
+            raise errors.BadArgument(f"{run} learns from one episode after another, so no other process can join it")
+        if not opened.is_played:
+            raise errors.BadRun(f"no process plays {run}; resume it with: planbook run --resume {run}")
+        check_config(opened.config, run)
+        notice_changes(opened, execution)
+        report = join_run(opened, execution)
+        if report.error is not None and not isinstance(report.error, EpisodeStopped):
+            raise report.error
+        played = opened.store.leases.workers().count(report.worker)
+    console().print(f"{counted(played, 'episode')} of {run} played here.", markup=False, soft_wrap=True)
+    joined = JoinResult(episodes=played, model_calls=report.spent.calls, tokens=report.spent.tokens, run=str(run))
+    return errors.INTERRUPTED if report.error else errors.OK, joined
 
 
 def play(
@@ -90,23 +119,12 @@ def play(
     that the configuration selects. ``rerun_of`` is the folder of the run that this one repeats, and ``forked`` names
     the episode and action from which it was forked.
     """
-    check_ablations(config.without, building=config.learning is not None)
-    check_roles(config)
-    check_naive_plan(config)
-    check_streaming(config)
-    check_executor(config, execution)
+    check_settings(config, execution)
     if out is None or not is_run(out):  # an existing run checks its own price table
         check_money(config.models.values(), execution.budget, execution.prices)
     tasks = tasks_of(config) if tasks is None else tasks
-    memory = initial_memory(config, tasks)
-    if not config.copies:
-        if config.planner == "procedures" and not any(name.startswith("skill:") for name in config.without):
-            check_procedures(memory, config, tasks)
-        if message := missing_demonstrations(config):
-            ERRORS.print(message, style="yellow", soft_wrap=True)
+    check_knowledge(config, tasks)
     if config.paper:
-        from planbook.commands.published import print_paper_settings
-
         print_paper_settings(config)
     inputs = current_inputs(config, tasks, execution.prices)
     folder = out or new_folder(config)
@@ -119,6 +137,17 @@ def play(
         if forked and run.is_new:
             copy_recall(run, forked)
         return play_run(run, execution, watch=watch)
+
+
+def copy_recall(run: Run, fork: Fork) -> None:
+    """Copy to a fork the knowledge that the original episode recalled, unless the fork leaves out a part of it."""
+    if fork.without:
+        return
+    with closing(Run.open(Path(fork.run))) as original:
+        entry = original.entries()[fork.episode]
+        rows = list(original.store.events(last_path(original, entry), "recall"))
+    for row in rows[:1]:
+        run.store.put("task/0", "recall", 0, row.body)
 
 
 def play_settings(
@@ -287,14 +316,6 @@ def _print_learned(results: RunResults, out: Console) -> None:
     if line := cost_line(results.building_cost()):
         out.print(line, soft_wrap=True)
     out.print(f"What was learned is in {', '.join(map(str, folders))}", soft_wrap=True)
-
-
-def initial_memory(config: Config, tasks: Sequence[Task]) -> Memory:
-    """Return the knowledge with which a run begins."""
-    if config.learning is None:
-        return memory_of(config)
-    group = group_of(config.learning, tasks[0].type)
-    return playing_memory(config, knowledge.learned_memory(config, knowledge.initial_state(config, group).knowledge))
 
 
 def _play_with_progress(

@@ -6,8 +6,10 @@ plays one episode anew from one of its actions, with a change.
 
 import time
 from collections import Counter
+from collections.abc import Mapping, Sequence
 from contextlib import closing
 from pathlib import Path
+from typing import Any, NamedTuple
 
 import click
 from pydantic import BaseModel, ConfigDict, JsonValue
@@ -21,19 +23,36 @@ from planbook.compare.reruns import (
     RepeatedEpisode,
     RepeatResult,
     RerunTotals,
+    kept_steps,
     learned_the_same,
     repeated_episodes,
     totals,
 )
+from planbook.config import Config, models_by_role
 from planbook.console import console
-from planbook.knowledge import check_ablations
+from planbook.envs import Selection, Task
+from planbook.errors import BadArgument, BadRun
+from planbook.inputs import current_inputs
+from planbook.knowledge import RETRIEVAL, check_ablations
+from planbook.learning.tasks import tasks_of
 from planbook.options import JSON, PLAN_FILE, RUN_FOLDER, SELECTION, Command, CommandResult, options
-from planbook.planner import Budget
+from planbook.planner import Budget, GivenCode, Step, format_call, read_trajectory
+from planbook.preflight import check_config
 from planbook.replay import Comparison, Sameness, replay_run
-from planbook.resuming import Repeat, check_config, is_deterministic, prepare_fork, prepare_repeat
-from planbook.runs import Entry, Run, new_branch, recorded_endings
+from planbook.runs import (
+    Entry,
+    Fork,
+    Run,
+    change_path_in_model,
+    changed_versions,
+    changes,
+    last_path,
+    new_branch,
+    recorded_endings,
+    versions,
+)
 from planbook.settings import Settings
-from planbook.wording import counted
+from planbook.wording import counted, listed
 from planbook.workers import Execution
 
 
@@ -64,7 +83,7 @@ def rerun(run: Path, settings: Settings, recorded: bool) -> tuple[int, Rerun]:
     """Play RUN again, and report which episodes came out differently, and where."""
     out = settings.out
     if out is not None and out.resolve() == run.resolve():
-        raise errors.BadArgument(f"--out {out} is the run that is to be repeated; name another folder")
+        raise BadArgument(f"--out {out} is the run that is to be repeated; name another folder")
     repeat = prepare_repeat(run, settings.models, recorded=recorded, prices=settings.prices)
     budget = settings.budget or (repeat.budget if repeat.budget != Budget() else None)
     execution = settings.execution().model_copy(update={"budget": budget})
@@ -95,6 +114,122 @@ def fork(run: Path, episode: str, at: int, plan: Path | None, settings: Settings
     forked = prepare_fork(run, entry, at, repeat, new_plan, settings.without)
     out = settings.out or new_branch(run, f"{entry.index}-at-{at}")
     return play_again(run, forked, settings.execution(), out, settings.store)
+
+
+class Repeat(NamedTuple):
+    """A run to be played again: its configuration, its tasks as they are now, its budget, and its changed inputs.
+
+    While the original run is still being played (``original_is_played``), its open episodes may still end. ``forked``
+    is set if only one episode is played again, continuing from one of its actions. ``prices`` is the price table.
+    """
+
+    config: Config
+    tasks: Sequence[Task]
+    budget: Budget
+    changed_inputs: tuple[str, ...]
+    original_is_played: bool
+    prices: Path | None
+    forked: Fork | None = None
+
+
+def prepare_repeat(folder: Path, models: Mapping[str, str], *, recorded: bool, prices: Path | None) -> Repeat:
+    """Prepare to play a run again. Raises BadRun if something that it needs is missing.
+
+    ``models`` maps roles to models that replace the run's own. If ``recorded``, all other roles are answered by the
+    replies that the run recorded.
+    """
+    with closing(Run.open(folder)) as run:
+        if run.imported:
+            raise BadRun(f"{run.folder} was imported, and not played here; repeat the run that it was exported from")
+        config = check_config(run.config, folder)
+        old_tasks = [entry.task for entry in run.entries() if entry.repeat == 0]
+        tasks = _current_tasks(config, old_tasks, folder)
+        own_models = dict.fromkeys(config.models, f"recorded:{folder.resolve()}") if recorded else config.models
+        new_models = {role: change_path_in_model(model, Path.resolve) for role, model in models.items()}
+        config = config.model_copy(update={"models": models_by_role({**own_models, **new_models})})
+        prices = prices or run.prices
+        current = current_inputs(config, tasks, prices)
+        found = [*changed_versions(run.versions, versions()), *changes(run.made_of, current)]
+        lines = [str(change) for change in found if change.part != "models" or config.models == run.config.models]
+        lines += [f"task: {old.id} has changed" for old, new in zip(old_tasks, tasks, strict=True) if old != new]
+        if config.models != run.config.models:
+            lines.append(f"models: {_format_models(run.config.models)}, now {_format_models(config.models)}")
+        return Repeat(config, tasks, run.file.budget, tuple(lines), run.is_played, prices, run.forked)
+
+
+def prepare_fork(
+    folder: Path, entry: Entry, at: int, repeat: Repeat, plan: GivenCode | None, without: Sequence[str]
+) -> Repeat:
+    """Prepare to continue an episode from an action with another plan, other models or less knowledge.
+
+    An episode of a run of `planbook build` gets the knowledge that the run had when the episode began. Raises
+    BadArgument if the episode has fewer than ``at`` actions, or if a plan is given but action ``at`` ended the episode.
+    """
+    with closing(Run.open(folder)) as run:
+        episode = read_trajectory(path := last_path(run, entry), run.store.events(path), entry.task)
+        models, builds = run.config.models, run.config.learning is not None
+    actions = sum(len(played.steps) for played in episode.rounds)
+    if at > actions:
+        raise BadArgument(f"--at {at}: {entry.task.id} has {counted(actions, 'action')}; choose from 0 to {actions}")
+    config, change = repeat.config, [f"--without {name}" for name in without]
+    new: dict[str, Any] = {"learning": None, "repeats": 1, "without": tuple(sorted({*config.without, *without}))}
+    new["selection"] = Selection(split=entry.task.split or None, ids=(entry.task.id,))
+    if builds and without:  # while building, all rules are shown, whatever the task
+        new |= {"library": str(folder.resolve()), "after": entry.index, "without": (*new["without"], RETRIEVAL)}
+    if plan is not None:
+        kept = kept_steps(episode, at)
+        if kept and (kept[-1].observation.terminated or kept[-1].observation.truncated):
+            raise BadArgument(
+                f"--at {at}: action {at} ended the episode, so the plan would never run; give a smaller number"
+            )
+        prefix = "\n".join(map(_code_to_repeat, kept))
+        code = plan.model_copy(update={"before": prefix})
+        new |= {"planner": "code", "planner_options": code.model_dump(mode="json")}
+        change.append(f"--plan {plan.source}")
+    if config.models != models:
+        change.append(f"--model {_format_models(config.models)}")
+    fork = Fork(
+        run=str(folder.resolve()),
+        episode=entry.index,
+        at=at,
+        repeat=entry.repeat,
+        without=tuple(without),
+        change=" ".join(change),
+    )
+    tasks = [task for task in repeat.tasks if task.id == entry.task.id]
+    return repeat._replace(config=config.model_copy(update=new), tasks=tasks, forked=fork)
+
+
+def _code_to_repeat(step: Step) -> str:
+    """Return plan code that repeats a recorded action. If the action failed, the code ignores its error."""
+    call = format_call(step.action)
+    return f"try:\n    {call}\nexcept RuntimeError:\n    pass" if step.observation.failed else call
+
+
+def _current_tasks(config: Config, old_tasks: Sequence[Task], folder: Path) -> list[Task]:
+    """Return the tasks of the run as their environment defines them now, in order. Raises BadRun for a missing task.
+
+    If the run's episodes were copied, returns the tasks of the sources. Raises BadArgument or BadRun if these have
+    changed.
+    """
+    if config.copies:
+        return list(tasks_of(config))
+    current = {task.id: task for task in tasks_of(config)}
+    if missing := [task.id for task in old_tasks if task.id not in current]:
+        raise BadRun(
+            f"{folder} cannot be repeated: {config.environment.name} no longer has the task {listed(missing, 1)} in "
+            "this selection; put back the data that it was played on"
+        )
+    return [current[task.id] for task in old_tasks]
+
+
+def _format_models(models: Mapping[str, str]) -> str:
+    return ", ".join(f"{role}={spec}" for role, spec in models.items()) or "none"
+
+
+def is_deterministic(config: Config) -> bool:
+    """Return whether playing again gives the same episodes: all model replies, if there are any, are recorded."""
+    return all(spec.startswith("recorded:") and "+" not in spec for spec in config.models.values())
 
 
 def play_again(
@@ -213,7 +348,7 @@ def replay(recorded: Path | None, settings: Settings) -> CommandResult:
 def compare_run(folder: Path, execution: Execution) -> tuple[int, ReplayResult]:
     """Replay a recorded run, print the first difference of each episode, and return the exit code and the counts."""
     if execution.executor != "threads":
-        raise errors.BadArgument("--executor: a RUN is replayed in threads of this process; leave the option out")
+        raise BadArgument("--executor: a RUN is replayed in threads of this process; leave the option out")
     begun = time.monotonic()
     out = console()
     counts: Counter[str] = Counter({kind.value: 0 for kind in Sameness})
@@ -227,9 +362,7 @@ def compare_run(folder: Path, execution: Execution) -> tuple[int, ReplayResult]:
 
     with closing(Run.open(folder)) as run:
         if run.imported or run.config.copies:
-            raise errors.BadArgument(
-                f"{folder} holds episodes that were played elsewhere; replay the run they come from"
-            )
+            raise BadArgument(f"{folder} holds episodes that were played elsewhere; replay the run they come from")
         check_config(run.config, folder)
         finished = replay_run(run, on_comparison, execution)
     seconds = round(time.monotonic() - begun, 3)

@@ -1,4 +1,4 @@
-"""`planbook test`: test tasks played with what was learned, and learning curves."""
+"""Commands that play several runs with one budget: test, with learning curves, and demo. Also ``--table``."""
 
 from collections.abc import Sequence
 from contextlib import closing
@@ -9,21 +9,20 @@ from pydantic import BaseModel, ConfigDict
 from rich.table import Table
 
 from planbook import errors
-from planbook.commands.building import ablated_options
 from planbook.commands.playing import play
-from planbook.commands.published import with_table
-from planbook.config import Config, models_by_role
+from planbook.config import Config, InvocationSettings, models_by_role
 from planbook.console import ALL, console, right_aligned
 from planbook.envs import Task
 from planbook.knowledge import check_environment
-from planbook.options import JSON, PLAYING, TABLE, Command, options
-from planbook.papers.comparison import PaperComparison
+from planbook.options import JSON, PLAYING, TABLE, Command, CommandResult, options
+from planbook.papers import publications
+from planbook.papers.comparison import PaperComparison, compare_with_papers, paper_tables
 from planbook.planner import Budget, Spending
 from planbook.results import read_run
 from planbook.results.learning_cost import BuildingCost, BuildingState, LearningPayoff, payoff_table, state_after
 from planbook.results.summary import Summary
 from planbook.runs import Run, is_run, new_folder
-from planbook.settings import Settings
+from planbook.settings import Settings, ablated_options
 from planbook.spending import prices_from, spent_so_far
 from planbook.terminal import print_parts
 from planbook.wording import NO_FIGURE, fixed, interval
@@ -74,14 +73,16 @@ def test(settings: Settings, *, table: bool) -> tuple[int, Summary | Curve]:
     after = settings.after if len(settings.after) > 1 else ()
     config = test_config(settings.model_copy(update={"after": ()}) if after else settings)
     series = Series(settings)
-    if not after:
-        code, summary = series.play(config, settings.out)
-        return code, with_table(summary) if table else summary
-    code, curve = play_curve(config, after, settings.out or new_folder(config), series)
-    if table:
-        comparison = with_table(curve.curve[-1].summary).table
-        curve = curve.model_copy(update={"table": comparison})
-    return code, curve
+    result: Summary | Curve
+    if after:
+        code, result = play_curve(config, after, settings.out or new_folder(config), series)
+    else:
+        code, result = series.play(config, settings.out)
+    if not table:
+        return code, result
+    if isinstance(result, Summary):
+        return code, with_table(result)
+    return code, result.model_copy(update={"table": with_table(result.curve[-1].summary).table})
 
 
 def test_config(settings: Settings) -> Config:
@@ -178,3 +179,158 @@ def curve_table(curve: Curve) -> Table:
         steps = fixed(summary.mean_error_steps, 2)
         table.add_row(str(point.after), share, interval_text, steps, *(f"{figure:,}" for figure in figures))
     return table
+
+
+# Comparison with papers (--table)
+
+
+class SummaryWithTable(Summary):
+    """Output of ``--table --json``. ``table`` is None if no paper has figures for the environment."""
+
+    table: PaperComparison | None
+
+
+def with_table(summary: Summary) -> SummaryWithTable:
+    """Print a run's figures next to the figures of papers, and return the run's summary with this table.
+
+    Raises BadRun or BadKnowledge if the run or the manual that it used cannot be read.
+    """
+    with closing(Run.open(Path(summary.run))) as run:
+        config = run.config
+    comparison = compare_with_papers(config, summary)
+    print_parts(console(), paper_tables(comparison) if comparison else [_no_figures(config)])
+    return SummaryWithTable(**dict(summary), table=comparison)
+
+
+def _no_figures(config: Config) -> str:
+    papers = (f"{paper.paper} has them for {', '.join(paper.environments)}." for paper in publications())
+    return f"No paper has figures for {config.environment.name}. {' '.join(papers)}"
+
+
+# The demonstration
+
+
+ALFWORLD_TASKS = Settings.of(env="alfworld", split="generated:60", seeds="0-9")
+MINIWOB_TASKS = Settings.of(
+    env="miniwob",
+    types="click-checkboxes,click-tab-2,email-inbox,enter-date,login-user-popup,search-engine,use-autocomplete",
+    seeds="1-2",
+)
+BUILDING = Settings.of(
+    env="alfworld",
+    split="generated",
+    models="recorded:alfworld-generated",
+    start="put",
+    tasks_per_type=1,
+    verify="generated:10",
+)
+"""The settings with which the recorded replies were made (tools/record.sh). Recordings fit no other settings."""
+TESTING = Settings.of(env="alfworld", split="generated:60", seeds="1000-1009")
+PLANNER_DEMOS = {
+    "adapt": Settings.of(
+        env="alfworld",
+        split="generated",
+        tasks=("generated/pick_clean_then_place/0",),
+        models="recorded:adapt-alfworld-stepwise",
+        planner_options=("iterations=4", "actions_per_reply=1"),
+    ),
+    "deps": Settings.of(env="minecraft", split="table21:8", models="recorded:deps-minecraft"),
+    "agentkit": Settings.of(env="shopping", split="test:1", models="recorded:agentkit-shopping"),
+    "devils-advocate": Settings.of(
+        env="alfworld", split="generated:1", seeds="9", models="recorded:devils-advocate-alfworld"
+    ),
+}
+"""Maps each planner to the settings with which its replies were recorded."""
+NEXT = """Next:
+  planbook show {tested} 0                the first of these episodes, step by step
+  planbook exec {plan} --env alfworld --split generated:1 --types {kind}
+  planbook run --env minecraft --planner deps --model openai:NAME     with your own model and its OPENAI_API_KEY
+  planbook run --env FILE.py:Class --planner react --model openai:NAME    in your own environment: see README"""
+
+
+class Demo:
+    """Plays the parts of the demonstration, each run in its own folder. ``code`` is the highest exit code so far."""
+
+    def __init__(self, settings: Settings) -> None:
+        self._settings, self._series = settings, Series(settings)
+        self.screen, self.summaries, self.code = console(), list[Summary](), errors.OK
+
+    def play_procedures(self) -> None:
+        """Play stored procedures on ALFWorld and, if Chromium is installed, on web pages."""
+        self.screen.print("1. Stored procedures, no language model, in the sandbox.\n")
+        self._play(ALFWORLD_TASKS, "procedures")
+        if self.code == errors.INTERRUPTED:
+            return
+        missing = [requirement for requirement in MINIWOB_TASKS.environment().requirements() if not requirement.found]
+        if missing:
+            self.screen.print(f"MiniWoB++ is left out: there is no {missing[0].name}. To add it: {missing[0].remedy}")
+        else:
+            self._play(MINIWOB_TASKS, "procedures")
+
+    def play_planners(self) -> None:
+        """Play methods that ask a model, with recorded replies."""
+        self.screen.print(
+            "2. ADaPT takes a household task apart, DEPS plans in Minecraft, AgentKit shops, Devil's Advocate looks "
+            "ahead; the model's replies are recorded, a few of them before their prompts were reworded.\n"
+        )
+        for planner, settings in PLANNER_DEMOS.items():
+            self._play(settings, planner)
+
+    def learn(self) -> None:
+        """Build rules from episodes, formulate the manual, and test what was learned on other scenes."""
+        self.screen.print(
+            "3. Learning a manual from six tasks, one of each type. The model's replies come from a recording.\n"
+        )
+        from planbook.commands.learning import build, formulate  # `planbook test` learns nothing
+
+        built = self.folder(BUILDING, "build")
+        invocation = {name: getattr(self._settings, name) for name in InvocationSettings.model_fields}
+        placement = {"out": built, "store": self._settings.store, "executor": "threads"}  # one episode after another
+        self._add(*build(BUILDING.model_copy(update=invocation | placement)))
+        if self.code in STOPPED:
+            return
+        code, _ = formulate(built, {}, None, self._settings.execution())
+        self.code = max(self.code, code)
+        self.screen.print()
+        tested = test_config(TESTING.model_copy(update={"library": str(built)}))
+        self._add(*self._series.play(tested, self.folder(TESTING, "test")))
+        if self.code not in STOPPED:
+            self._show_next(built)
+
+    def _show_next(self, built: Path) -> None:
+        """Write the report of the build, and suggest what to try next."""
+        from planbook.report import report_runs  # the other commands need no report
+
+        self.screen.print("Report, to open in a browser: ", end="")
+        report_runs((built,), None, None)
+        plan = min((built / "learnt").rglob("procedures/*.py"))
+        message = NEXT.format(tested=self.summaries[-1].run, plan=plan, kind=plan.stem)
+        self.screen.print(message, markup=False, soft_wrap=True)
+
+    def folder(self, settings: Settings, name: str) -> Path:
+        """Return the folder for a run; every run of the demonstration has its own."""
+        if self._settings.out:
+            return self._settings.out / f"{settings.env}-{name}"
+        without_options = settings.model_copy(update={"planner_options": {}})
+        return new_folder(without_options.config("procedures").model_copy(update={"planner": name}))
+
+    def _play(self, settings: Settings, planner: str) -> None:
+        self._add(*self._series.play(settings.config(planner), self.folder(settings, planner)))
+
+    def _add(self, code: int, summary: Summary) -> None:
+        self.summaries.append(summary)
+        self.code = max(self.code, code)
+        self.screen.print()
+
+
+@click.command(cls=Command)
+@options("Running")
+@JSON
+def demo(settings: Settings) -> CommandResult:
+    """Show the main features with what ships: no key, no download."""
+    demonstration = Demo(settings)
+    for part in (demonstration.play_procedures, demonstration.play_planners, demonstration.learn):
+        part()
+        if demonstration.code == errors.INTERRUPTED:
+            break
+    return demonstration.code, {"runs": [summary.model_dump(mode="json") for summary in demonstration.summaries]}

@@ -185,7 +185,7 @@ def compare(runs: tuple[Path, ...], prices: Path | None) -> CommandResult:
     large the difference may be, without correction. Near the threshold the two can disagree; then p decides.
     """
     if len({run.resolve() for run in runs}) < max(2, len(runs)):
-        raise errors.BadArgument("compare takes two runs or more, each of them once: planbook compare RUN RUN")
+        raise BadArgument("compare takes two runs or more, each of them once: planbook compare RUN RUN")
     price = prices_from(prices) if prices else None
     comparisons = compare_all([read_folder(run, price) for run in runs])
     for number, comparison in enumerate(comparisons, 1):
@@ -270,7 +270,5 @@ def _matching_runs(runs: Sequence[RunResults], where: Sequence[str]) -> list[Run
         values = sorted({setting(run.run.config, name) for run in chosen})
         chosen = [run for run in chosen if setting(run.run.config, name) == value]
         if not chosen:
-            raise errors.BadArgument(
-                f"--where {short_name}={value}: no run is left; {name} is one of {', '.join(values)}"
-            )
+            raise BadArgument(f"--where {short_name}={value}: no run is left; {name} is one of {', '.join(values)}")
     return chosen

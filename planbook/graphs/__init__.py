@@ -1,5 +1,269 @@
 """`planbook graph`: files of prompts that build on each other, and are run without writing code.
 
-``commands`` has the subcommands, and ``running`` runs a graph and records it in a run's folder. ``new.yaml`` is the
-example that ``planbook graph new`` writes.
+This module has the subcommands. ``running`` runs a graph and records it in a run's folder. ``new.yaml`` is the example
+that `planbook graph new` writes.
 """
+
+import sys
+from collections.abc import Iterable, Mapping
+from importlib import resources
+from pathlib import Path
+
+import click
+from pydantic import JsonValue
+
+from planbook import errors
+from planbook.console import console, ends_in_json
+from planbook.envs import known_environments
+from planbook.errors import BadArgument
+from planbook.option_values import pairs
+from planbook.options import JSON, Command, CommandResult, options
+from planbook.planner import (
+    DEFAULT_ROLE,
+    GRAPH_FORMATS,
+    GRAPH_SYNTAX,
+    SHIPPED_GRAPHS,
+    GraphDatabase,
+    GraphFile,
+    GraphNode,
+    graph_faults,
+    graph_of,
+    graph_path,
+    graph_text,
+    paths_overlap,
+    read_graph,
+    suggestion,
+    value_text,
+    whole_graph,
+)
+from planbook.settings import Settings, absolute_model, models_by_role
+from planbook.wording import counted, escape_control
+
+ENVIRONMENT = "world"
+"""The path of the environment in the database of an agent's graph."""
+OUT = click.Path(path_type=Path, dir_okay=False)
+
+
+@click.group()
+def graph() -> None:
+    """Prompt graphs: files of questions to a model that build on each other, without coding."""
+
+
+@graph.command(name="format")
+def show_format() -> int:
+    """Describe graph files: every key, form of answer and condition."""
+    click.echo(GRAPH_SYNTAX.strip())
+    return errors.OK
+
+
+@graph.command()
+@click.argument("file", type=OUT)
+def new(file: Path) -> int:
+    """Write FILE, a small graph with comments to edit; it runs as it is."""
+    path = file if file.suffix in (".yaml", ".yml") else file.with_name(f"{file.name}.yaml")
+    text = (resources.files(__package__) / "new.yaml").read_text("utf-8").replace("FILE", str(path))
+    try:
+        with path.open("x", encoding="utf-8") as opened:
+            opened.write(text)
+    except FileExistsError:
+        raise BadArgument(f"{path} exists already; edit it, or name another file") from None
+    except OSError as error:
+        raise BadArgument(f"{path} cannot be written: {error.strerror}; name another file") from error
+    click.echo(f"{path}: edit it; its first lines say how to check, draw and run it")
+    return errors.OK
+
+
+@graph.command()
+@click.argument("name", metavar="GRAPH")
+@JSON
+def check(name: str) -> CommandResult:
+    """Check GRAPH without running it, and list every fault with its line."""
+    path = graph_path(name)
+    text = graph_text(path)
+    faults = graph_faults(text, path)
+    out = console()
+    for fault in faults:
+        out.print(f"{path}:{fault}", soft_wrap=True)
+    if faults:
+        out.print(f"{path}: {counted(len(faults), 'fault')}", soft_wrap=True)
+    else:
+        file = graph_of(text, path)
+        layers = _layers(file)
+        nodes = counted(len(file.all_nodes), "node")
+        out.print(f"{path}: no faults; {nodes} in {counted(len(layers), 'layer')}:", soft_wrap=True)
+        for number, layer in enumerate(layers, 1):
+            out.print(f"  {number}. {', '.join(layer)}", soft_wrap=True)
+    result = {"graph": str(path), "faults": [fault._asdict() for fault in faults]}
+    return errors.BAD_INPUT if faults else errors.OK, result
+
+
+def _layers(file: GraphFile) -> list[list[str]]:
+    """Return the names of the nodes in each layer, as if every branch were taken.
+
+    Nodes of branches and loops are followed by the name of the node that decides whether they run.
+    """
+    notes: dict[str, str] = {}
+    for node in file.all_nodes:
+        if isinstance(node, GraphNode):
+            notes |= {name: f" (if {node.name})" for branch in node.branches for name in branch.nodes}
+            notes |= {f"{node.name}:{node.loop.name}": f" (each of {node.name})"} if node.loop else {}
+    return [[f"{name}{notes.get(name, '')}" for name in layer] for layer in whole_graph(file).layers()]
+
+
+@graph.command()
+@click.argument("name", metavar="GRAPH")
+@click.option(
+    "--format",
+    "form",
+    default=None,
+    type=click.Choice(sorted(GRAPH_FORMATS)),
+    help="By default svg for a file that ends in .svg, else mermaid.",
+)
+@click.option("--out", default=None, type=OUT, help="The file to write; by default it is printed.")
+def draw(name: str, form: str | None, out: Path | None) -> int:
+    """Draw GRAPH, with every branch and loop."""
+    form = form or ("svg" if out and out.suffix == ".svg" else "mermaid")
+    drawing = GRAPH_FORMATS[form](read_graph(graph_path(name)))
+    if out is None:
+        click.echo(drawing, nl=False)
+        return errors.OK
+    try:
+        out.write_text(drawing, encoding="utf-8")
+    except OSError as error:
+        raise BadArgument(f"{out} cannot be written: {error.strerror}; name another file with --out") from error
+    click.echo(f"{out} ({form})")
+    return errors.OK
+
+
+@graph.command(cls=Command)
+@click.argument("name", metavar="GRAPH")
+@click.option("--set", "values", multiple=True, metavar="PATH=VALUE", help="Put a value into the database.")
+@click.option("--input", "files", multiple=True, metavar="PATH=@FILE", help="Put the text of a file into the database.")
+@click.option("--passes", default=1, type=click.IntRange(min=1), help="Number of passes over the graph.")
+@click.option("--side-by-side", default=1, type=click.IntRange(min=1), help="Number of nodes asked at the same time.")
+@options("Models", "Spending", "out")
+@JSON
+def run(
+    name: str, values: tuple[str, ...], files: tuple[str, ...], passes: int, side_by_side: int, settings: Settings
+) -> CommandResult:
+    """Run GRAPH: print each node with its answer, and the last answer at the end."""
+    from planbook.graphs.running import GraphArguments, run_graph  # checking and drawing need no run
+
+    path = graph_path(name)
+    text = graph_text(path)
+    file = graph_of(text, path)
+    database_values = read_values(file, values, files)
+    refuse_agents(file, path, database_values)
+    arguments = GraphArguments(
+        models=_models(file, settings.models),
+        sampling=settings.sampling_by_role(),
+        values=with_inputs(file, database_values),
+        invocation=settings.execution(),
+        passes=passes,
+        side_by_side=side_by_side,
+    )
+    code, result = run_graph(file, text, arguments, settings.out)
+    if not ends_in_json() and not result.problem:
+        answer = value_text(result.answer)
+        click.echo(escape_control(answer) if sys.stdout.isatty() else answer)
+    return code, result
+
+
+def _models(file: GraphFile, named: Mapping[str, str]) -> dict[str, str]:
+    """Return a dict that maps roles to models.
+
+    Raises BadArgument if a role of the graph has no model, or if a model is named for a role that the graph does not
+    have. Raises ModelError if a model cannot be used.
+    """
+    models = {role: absolute_model(model) for role, model in models_by_role(named).items()}
+    known = {DEFAULT_ROLE, *file.roles}
+    if unknown := sorted(set(models) - known):
+        raise BadArgument(f"no node of {file.name} asks {unknown[0]}{suggestion(unknown[0], known)}")
+    missing = [role for role in file.roles if not (models.get(role) or models.get(DEFAULT_ROLE))]
+    if missing:
+        raise BadArgument(
+            f"{file.name} asks a model ({', '.join(missing)}): name one with --model, for example --model openai:NAME "
+            "(with OPENAI_API_KEY, and OPENAI_BASE_URL for another server), or exchange:FOLDER to answer yourself"
+        )
+    from planbook.workers import open_model
+
+    for model in dict.fromkeys(models.values()):
+        open_model(model)
+    return models
+
+
+# Values in the database of a graph
+
+
+def read_values(file: GraphFile, texts: tuple[str, ...], files: tuple[str, ...]) -> dict[str, JsonValue]:
+    """Return a dict that maps paths in the database to the values of ``--set`` and ``--input``.
+
+    Raises BadArgument if the graph does not use one of the paths, or GraphError if a value does not fit its path.
+    """
+    values: dict[str, JsonValue] = {**pairs(texts, "--set"), **_read_inputs(files)}
+    _database_with(file, values)
+    if not file.hooks:  # a hook may use any value
+        _refuse_unused(file, values)
+    return values
+
+
+def with_inputs(file: GraphFile, values: Mapping[str, JsonValue]) -> Mapping[str, JsonValue]:
+    """Ask the user for missing inputs in the terminal, and return all values.
+
+    Raises BadArgument if an input is missing and there is no terminal.
+    """
+    prompted: dict[str, JsonValue] = {}
+    database = _database_with(file, values)
+    for path, meaning in file.inputs.items():
+        if not database.has(path):
+            if not sys.stdin.isatty():
+                raise BadArgument(
+                    f"{file.name} needs {path} ({meaning}): give it with --set {path}=... or --input {path}=@FILE"
+                )
+            prompted[path] = click.prompt(f"{meaning} ({path})", err=True)
+    return {**values, **prompted}
+
+
+def refuse_agents(file: GraphFile, path: Path, values: Mapping[str, JsonValue]) -> None:
+    """Raise BadArgument for a graph that plays an environment, unless a value stands in for the environment."""
+    uses_it = any(paths_overlap(used, ENVIRONMENT) for used in file.looked_up) or any(
+        ":" not in hook for hook in file.hooks
+    )
+    has_it = any(paths_overlap(given, ENVIRONMENT) for given in (*values, *file.inputs, *file.initial))
+    if file.code is None or not uses_it or has_it:
+        return
+    is_shipped = path.parent.resolve() == SHIPPED_GRAPHS.resolve()
+    if is_shipped and file.name in known_environments():
+        flags = f"--env {file.name}"
+    else:
+        flags = f"--env ENV --planner-option graph={file.name if is_shipped else path}"
+    raise BadArgument(f"{file.name} plays an environment, one pass per step: `planbook run --planner agentkit {flags}`")
+
+
+def _database_with(file: GraphFile, values: Mapping[str, JsonValue]) -> GraphDatabase:
+    database = file.new_database()
+    for path, value in values.items():
+        database.set(path, value)
+    return database
+
+
+def _refuse_unused(file: GraphFile, paths: Iterable[str]) -> None:
+    known = file.known_paths
+    for path in paths:
+        # "" is looked up if a prompt inserts the whole database, as {{ db }}
+        if "" not in file.looked_up and not any(paths_overlap(path, used) for used in known):
+            takes = f"It takes {', '.join(known)}" if known else "It takes no values"
+            raise BadArgument(f"nothing in {file.name} uses {path}{suggestion(path, known)} {takes}")
+
+
+def _read_inputs(texts: tuple[str, ...]) -> dict[str, JsonValue]:
+    values: dict[str, JsonValue] = {}
+    for text in texts:
+        path, separator, file = text.partition("=@")
+        if not path or not separator:
+            raise BadArgument(f"--input {text}: write PATH=@FILE; for a value, use --set PATH=VALUE")
+        try:
+            values[path] = Path(file).read_text(encoding="utf-8")
+        except (OSError, UnicodeDecodeError) as error:
+            raise BadArgument(f"--input: {file} cannot be read: {error}") from error
+    return values

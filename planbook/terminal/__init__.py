@@ -4,7 +4,6 @@
 """
 
 import errno
-import logging
 import sys
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
@@ -28,26 +27,6 @@ NO_SPACE = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS)
 """Errors of writing: the disk is full or read-only, or a limit on files is exceeded."""
 SHOWN_CHARS = 2_000
 """Maximum number of characters shown of a text that a plan prints."""
-
-
-class _StderrHandler(logging.Handler):
-    """Prints log records on standard error, above the progress bar if there is one."""
-
-    def emit(self, record: logging.LogRecord) -> None:
-        """Print one record."""
-        style = "yellow" if record.levelno >= logging.WARNING else "dim"
-        ERRORS.print(self.format(record), style=style, soft_wrap=True)
-
-
-_STDERR_HANDLER = _StderrHandler()
-
-
-def show_log(*packages: str) -> None:
-    """Print the logs of packages on standard error."""
-    for package in packages:
-        log = logging.getLogger(package)
-        log.addHandler(_STDERR_HANDLER)  # a second call adds nothing
-        log.setLevel(logging.INFO)
 
 
 def report_error(error: Exception) -> int | None:

@@ -4,6 +4,7 @@ import asyncio
 import json
 import signal
 import subprocess
+import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -105,7 +106,7 @@ def test_an_mcp_client_runs_plans_and_procedures(tmp_path: Path) -> None:
 
     async def use_client() -> None:
         server = mcp.StdioServerParameters(command=str(SCRIPT), args=line, cwd=tmp_path, env=environment())
-        async with mcp.Client(stdio.stdio_client(server)) as client:
+        async with mcp.Client(stdio.stdio_client(server, errlog=sys.__stderr__)) as client:
             await client.call_tool("begin_task", {})
             checked = await client.call_tool("check_plan", {"code": "agent.fly()"})
             assert checked.structured_content["result"][0]["type"] == "unknown-action"

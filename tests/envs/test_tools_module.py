@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from planbook.commands.building import building_config
+from planbook.commands.learning import building_config
 from planbook.envs import BadSelection, Environment, Selection, UnknownEnvironment, load_environment
 from planbook.envs.errors import EnvironmentBroken
 from planbook.envs.tools.tasks import judge_function

@@ -3,12 +3,14 @@
 import json
 import shutil
 import sqlite3
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from planbook.commands.demo import BUILDING, PLANNER_DEMOS, Demo
+from planbook.commands.testing import BUILDING, PLANNER_DEMOS, Demo
 from planbook.settings import Settings
 from tests.command import ROOT, planbook, result
 from tests.flows import events, invoke
@@ -83,3 +85,11 @@ def test_an_episode_that_cannot_be_repeated_is_restarted(tmp_path: Path) -> None
     seen = [step["observation"]["text"] for step in bodies(tmp_path / "run", "act")]
     assert sorted(seen) == [f"On shelf_1 you see {thing}_1." for thing in ("cup", "mug", "mug")]
     assert [ending["cause"] for ending in bodies(tmp_path / "run", "outcome")].count("diverged") == 1
+
+
+@pytest.mark.parametrize("line", ["--help", "envs --env toy", "graph --help"])
+def test_commands_that_read_no_run_do_not_load_the_store(line: str) -> None:
+    command = [sys.executable, "-X", "importtime", "-m", "planbook", *line.split()]
+    finished = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)
+    assert "planbook.cli" in finished.stderr
+    assert "sqlalchemy" not in finished.stderr

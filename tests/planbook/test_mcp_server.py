@@ -2,8 +2,10 @@
 
 import asyncio
 import json
+import signal
 import subprocess
 import sys
+import time
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Any
@@ -21,10 +23,11 @@ def serve(*options: str, use: Callable[[Any], Awaitable[None]]) -> None:
     """Start the command, and use a client that is connected to it."""
 
     async def connected() -> None:
+        # the SDK's default is sys.stderr as it was when the SDK was imported, perhaps while a test captured it
         parameters = mcp.StdioServerParameters(
             command=sys.executable, args=["-m", "planbook", "mcp", *options], cwd=ROOT
         )
-        async with mcp.Client(stdio.stdio_client(parameters)) as client:
+        async with mcp.Client(stdio.stdio_client(parameters, errlog=sys.__stderr__)) as client:
             await use(client)
 
     asyncio.run(asyncio.wait_for(connected(), 120))
@@ -123,24 +126,43 @@ def test_tools_without_tasks_can_be_used_without_a_verdict(tmp_path: Path) -> No
     serve("--env", f"module:{tmp_path}/sums.py", use=use)
 
 
+def started(plan: str, *options: str) -> subprocess.Popen[str]:
+    """Start the command, and send it a plan over its standard input, which stays open."""
+    client = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "test", "version": "1"}}
+    messages: list[dict[str, object]] = [
+        {"id": 1, "method": "initialize", "params": client},
+        {"method": "notifications/initialized"},
+        {"id": 2, "method": "tools/call", "params": {"name": "run_plan", "arguments": {"code": plan}}},
+    ]
+    command, pipe = (sys.executable, "-m", "planbook", "mcp", *options), subprocess.PIPE
+    server = subprocess.Popen(command, stdin=pipe, stdout=pipe, stderr=pipe, text=True, cwd=ROOT)
+    assert server.stdin is not None
+    server.stdin.writelines(json.dumps({"jsonrpc": "2.0", **message}) + "\n" for message in messages)
+    server.stdin.flush()
+    return server
+
+
+@pytest.mark.parametrize("plan", ["1", "while True:\n    agent.table()"])
+def test_ctrl_c_ends_the_command_though_the_client_is_still_connected(plan: str) -> None:
+    with started(plan, *TOY, "--limit", "wall_seconds=60", "--limit", "host_calls=10000000") as server:
+        assert server.stdout is not None
+        assert json.loads(server.stdout.readline())["id"] == 1
+        time.sleep(1)
+        server.send_signal(signal.SIGINT)
+        try:
+            assert server.wait(20) == 130
+        finally:
+            server.kill()
+        assert server.stderr is not None
+        assert server.stderr.read().strip() == "Stopped."
+
+
 def test_printed_output_of_a_module_does_not_reach_the_protocol(tmp_path: Path) -> None:
     (tmp_path / "sums.py").write_text(
         "print('loaded')\n\n\ndef add(a: int, b: int) -> int:\n    print('called')\n    return a + b\n"
     )
-    client = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "test", "version": "1"}}
-    call = {"name": "run_plan", "arguments": {"code": "agent.add(1, 2)"}}
-    messages: list[dict[str, object]] = [
-        {"id": 1, "method": "initialize", "params": client},
-        {"method": "notifications/initialized"},
-        {"id": 2, "method": "tools/call", "params": call},
-    ]
-    command = (sys.executable, "-m", "planbook", "mcp", "--env", f"module:{tmp_path}/sums.py")
-    pipe = subprocess.PIPE
-    with subprocess.Popen(command, stdin=pipe, stdout=pipe, stderr=pipe, text=True, cwd=ROOT) as server:
-        assert server.stdin is not None
+    with started("agent.add(1, 2)", "--env", f"module:{tmp_path}/sums.py") as server:
         assert server.stdout is not None
-        server.stdin.writelines(json.dumps({"jsonrpc": "2.0", **message}) + "\n" for message in messages)
-        server.stdin.flush()
         replies = [server.stdout.readline(), server.stdout.readline()]
         rest, printed = server.communicate()
     assert [json.loads(reply)["id"] for reply in replies] == [1, 2]

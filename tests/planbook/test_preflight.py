@@ -5,9 +5,9 @@ from typing import Any
 
 import pytest
 
-from planbook.commands.preflight import missing_demonstrations
 from planbook.config import Config
 from planbook.errors import BadArgument
+from planbook.preflight import missing_demonstrations
 from planbook.workers import check_roles
 from tests.flows import invoke
 

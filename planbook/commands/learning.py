@@ -1,0 +1,377 @@
+"""Commands about what is learned: build, formulate, cost, rules, effect."""
+
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import closing
+from pathlib import Path
+
+import click
+from pydantic import BaseModel, ConfigDict
+
+from planbook import errors
+from planbook.commands.playing import play, play_settings
+from planbook.commands.testing import STOPPED, Series, test_config
+from planbook.compare.effects import PartEffect, effects_in_words, part_effects
+from planbook.config import PAPER_OPTIONS, Config, models_by_role
+from planbook.console import console
+from planbook.envs import EnvsError, Task
+from planbook.errors import BadArgument
+from planbook.knowledge import KnowledgeState, known_parts, learned_in, memory_of
+from planbook.learning.stages import coverage_lines, coverage_of, export, export_manuals, show_cost
+from planbook.learning.stages import formulate as formulate_rules
+from planbook.learning.tasks import building_tasks, tasks_of
+from planbook.manuals import coverage_table
+from planbook.options import JSON, PRICES, RUN_FOLDER, SELECTION, Command, CommandResult, options
+from planbook.planner import BudgetEnded, Recall
+from planbook.results import read_folder
+from planbook.results.summary import Summary
+from planbook.rules import count_evidence, evidence_table, rule_text
+from planbook.runs import Run, RunFile, is_run, new_folder
+from planbook.settings import Settings, ablated_options, split_names
+from planbook.terminal import print_parts, spending
+from planbook.workers import Execution, check_roles
+
+BUILD_SEEDS = range(1000)
+"""Seeds of the tasks of `planbook build`, if tasks are generated from seeds. `planbook test` uses other seeds."""
+RULE_ROLES = ("builder", "consolidator")
+PLAYING_OPTIONS = frozenset({"planner", "planner_options", "split", "seeds", "repeats", "limits", "procedures_first"})
+"""Options that cannot be combined with ``--from``, since its episodes have been played already."""
+
+
+class FormulateResult(BaseModel):
+    """Output of ``formulate --json``."""
+
+    model_config = ConfigDict(frozen=True)
+
+    manuals: tuple[str, ...]
+    model_calls: int
+    tokens: int
+    run: str
+
+
+@click.command("build", cls=Command)
+@options(
+    *SELECTION,
+    "library",
+    "rule_tokens",
+    "Learning",
+    "Planning",
+    "Models",
+    "Spending",
+    "Running",
+    "resume",
+    "allow_changed",
+    planner="automanual",
+)
+@JSON
+def build_command(settings: Settings) -> tuple[int, Summary]:
+    """Learn rules, skills and procedures from episodes, one after the other."""
+    return build(settings)
+
+
+def build(settings: Settings) -> tuple[int, Summary]:
+    """Begin a build, or resume the run that ``--out`` or ``--resume`` names. Play and learn until the run ends."""
+    if settings.resume is not None:
+        return play_settings(settings, "")
+    config = config_from_sources(settings) if settings.sources else building_config(settings)
+    builds_rules = config.learning and not config.learning.libraries_only and "rules" not in config.without
+    check_roles(config, ("planner", *(RULE_ROLES if builds_rules else ())))
+    return play(config, settings.out, settings.execution(), store=settings.store)
+
+
+def building_config(settings: Settings) -> Config:
+    """Return the configuration of a build that plays its own episodes."""
+    planner = settings.planner or "automanual"
+    learning = settings.learning()
+    settings_with_tasks = settings.with_default_tasks(BUILD_SEEDS, learning.tasks_per_type, ("train",))
+    config = settings_with_tasks.config(planner, ablated_options(planner, settings.without), building=True)
+    if paper := settings.paper_settings(planner, building=True).learning:
+        update = {name: getattr(paper, name) for name in PAPER_OPTIONS if not settings.was_given(name)}
+        learning = learning.model_copy(update=update)
+    return config.model_copy(update={"learning": learning})
+
+
+def config_from_sources(settings: Settings) -> Config:
+    """Return the configuration of a build that learns from recorded episodes (``--from``)."""
+    from planbook.learning.tasks import environment_of, planned_by, read_source  # its schema takes a while to import
+
+    settings.refuse("--from", PLAYING_OPTIONS)
+    sources = [read_source(path) for path in settings.sources]
+    defaults, (planner, options) = environment_of(sources), planned_by(sources)
+    if not settings.env:
+        if "env" not in defaults:
+            raise BadArgument("--from: the sources do not name one installed environment; name it with --env")
+        settings = settings.model_copy(update={"env": defaults["env"]})
+    config = settings.config("automanual", ablated_options("automanual", settings.without))
+    if not settings.env_options and settings.env == defaults.get("env"):
+        config = config.model_copy(update={"env_options": defaults.get("env_options", config.env_options)})
+    config = config.model_copy(update={"types": settings.source_of_types(building=True)})
+    learning = settings.learning(defaults["split"]).model_copy(update={"given": tuple(source for source, _ in sources)})
+    config = config.model_copy(update={"planner": planner, "planner_options": options, "learning": learning})
+    check_verifying(config)
+    return config
+
+
+def check_verifying(config: Config) -> None:
+    """Raise BadArgument if procedures are to be learned, but the environment to verify them in cannot be played."""
+    assert config.learning is not None
+    if not config.learning.procedures:
+        return
+    task = building_tasks(config)[0]
+    try:
+        with closing(config.environment(config.environment_options)) as environment:
+            environment.reset(task)
+    except EnvsError as error:
+        raise BadArgument(
+            f"procedures are verified on the tasks of the episodes, and {task.id} cannot be played here: {error}; "
+            "build without them: --no-procedures"
+        ) from error
+
+
+@click.command("formulate", cls=Command)
+@click.argument("run", type=RUN_FOLDER)
+@click.option("--tokens", default=None, type=click.IntRange(min=100), help="Maximum number of tokens of the manual.")
+@options("models", "Spending")
+@JSON
+def formulate_command(run: Path, tokens: int | None, settings: Settings) -> tuple[int, FormulateResult]:
+    """Write the manual from the rules of a run of `planbook build`, with its models unless --model names others."""
+    return formulate(run, settings.models, tokens, settings.execution())
+
+
+def formulate(
+    folder: Path, models: Mapping[str, str], tokens: int | None, execution: Execution
+) -> tuple[int, FormulateResult]:
+    """Write the manuals of a run of `planbook build` from its rules, and export them to files."""
+    out = console()
+    with closing(Run.open(folder, to_play=True)) as run:
+        if run.config.learning is None:
+            raise BadArgument(f"{folder} is not a run of `planbook build`, which makes the rules")
+        config = run.config.model_copy(update={"models": models_by_role({**run.config.models, **models})})
+        run.begin_invocation(execution, models=config.models.values())
+        code = errors.OK
+        try:
+            formulate_rules(run, config, tokens)
+        except BudgetEnded as ended:
+            out.print(
+                f"Stopped: {ended}. Continue with: planbook formulate {folder} --budget {ended.larger}", soft_wrap=True
+            )
+            code = errors.OUT_OF_BUDGET
+        finally:
+            run.end_invocation()
+        written = list(map(str, export_manuals(run, tokens)))
+        spent = run.meter.spent
+        for group, state in learned_in(run).items():
+            for line in coverage_lines(run, group, state):
+                out.print(line, markup=False, soft_wrap=True)
+        out.print(f"Written: {', '.join(written) or 'no manual'}", soft_wrap=True)
+        out.print(f"The run so far: {spending(spent, run.meter.budget)}.")
+        return code, FormulateResult(
+            manuals=tuple(written), model_calls=spent.calls, tokens=spent.tokens, run=str(run.folder)
+        )
+
+
+@click.command(cls=Command)
+@click.argument("run", type=RUN_FOLDER)
+@PRICES
+@JSON
+def cost(run: Path, prices: Path | None) -> CommandResult:
+    """Show the cost of building after each task, and how many task types had a procedure by then."""
+    return errors.OK, show_cost(run, prices)
+
+
+# The rules and their history
+
+
+DIFF_FORM = "diff A..B: numbers of states, or diff N for one change"
+
+
+def _state_of_group(run: Run, name: str | None) -> tuple[str, KnowledgeState]:
+    """Return the named group of task types (by default the only one) and its knowledge. Raises BadArgument."""
+    if run.config.learning is None:
+        raise BadArgument(f"{run.folder} is not a run of `planbook build`, which makes the rules")
+    states = learned_in(run)
+    if not states:
+        raise BadArgument(f"{run.folder} has not begun to learn; resume it with: planbook build --resume {run.folder}")
+    if name is None and len(states) > 1:
+        raise BadArgument(f"this run keeps rules by task type; name one with --group: {', '.join(sorted(states))}")
+    chosen = name or next(iter(states))
+    if chosen not in states:
+        raise BadArgument(f"--group {chosen}: no such group; the groups are {', '.join(sorted(states))}")
+    return chosen, states[chosen]
+
+
+def _render_rules(state: KnowledgeState, rule_id: str) -> str:
+    if rule_id:
+        return rule_text(state.history.book.rule(rule_id))
+    rules = state.history.book.active
+    if not rules:
+        return "There are no rules yet."
+    text = "\n".join(rule_text(rule) for rule in rules)
+    return f"{text}\n{evidence_table(state.history.book, count_evidence(state.citations))}"
+
+
+def _render_log(state: KnowledgeState, _: str) -> str:
+    return "\n".join(state.history.log()) or "Nothing has been changed yet."
+
+
+def _render_diff(state: KnowledgeState, span: str) -> str:
+    first, dots, last = span.partition("..")
+    ends = (_read_number(first or "0", DIFF_FORM), _read_number(last or str(len(state.history.entries)), DIFF_FORM))
+    if span and not dots:  # a single change: compare with the state before it
+        ends = (ends[0] - 1, ends[0])
+    return state.history.diff(*ends) or "No difference."
+
+
+def _undo_change(run: Run, group: str, state: KnowledgeState, entry: int) -> KnowledgeState:
+    """Undo the change with the number ``entry``, and record that the run continues without it.
+
+    Raises BadHistory if the change cannot be undone.
+    """
+    undone = state.with_history(state.history.undo(entry))
+    number = sum(1 for _ in run.store.events("undo", "undo"))
+    run.store.put("undo", "undo", number, {"group": group, "entry": entry, "after": len(state.history.entries)})
+    export(run)
+    return undone
+
+
+def _read_number(text: str, form: str) -> int:
+    if not text.isdecimal():
+        raise BadArgument(f"{text or 'nothing'!r} is not a number; write {form}")
+    return int(text)
+
+
+VIEWS: Mapping[str, Callable[[KnowledgeState, str], str]] = {
+    "show": _render_rules,
+    "log": _render_log,
+    "diff": _render_diff,
+    "undo": _render_log,
+}
+"""Maps each word for the argument WHAT to the function that renders the output, given the argument WHICH."""
+COVERAGE = "coverage"
+
+
+@click.command()
+@click.argument("run", type=RUN_FOLDER)
+@click.argument("what", required=False, default="show", type=click.Choice([*VIEWS, COVERAGE]))
+@click.argument("which", required=False, default="")
+@click.option("--group", default=None, help="The task type, if rules were built for each type separately.")
+@JSON
+def rules(run: Path, what: str, which: str, group: str | None) -> CommandResult:
+    """Show what a run of `planbook build` has learned, and its history: show [ID], log, diff A..B, undo N, coverage."""
+    with closing(Run.open(run, to_play=what == "undo")) as opened:
+        group, state = _state_of_group(opened, group)
+        if what == "undo":
+            state = _undo_change(opened, group, state, _read_number(which, "undo N: the number of a change"))
+        coverage = coverage_of(opened, group, state)
+    text = coverage_table(coverage) if what == COVERAGE else VIEWS[what](state, which)
+    console().print(text.rstrip(), markup=False, soft_wrap=True)
+    facts = {
+        "group": group,
+        "coverage": coverage.model_dump(mode="json") | {"missing": coverage.missing},
+        "rules": [rule.model_dump(mode="json") for rule in state.knowledge.rules],
+        "changes": len(state.history.entries),
+        "evidence": {id: evidence.model_dump() for id, evidence in count_evidence(state.citations).items()},
+        "text": text,
+    }
+    return errors.OK, facts
+
+
+# The effect of each part: a rule or a skill
+
+
+class Effects(BaseModel):
+    """Output of ``planbook effect --json``.
+
+    ``finished`` is False if a run is missing or not complete. ``runs`` maps "all", and each part that was left out, to
+    the folder of its run.
+    """
+
+    model_config = ConfigDict(frozen=True)
+
+    library: str
+    tasks: int
+    solved: int
+    parts: tuple[PartEffect, ...]
+    runs: dict[str, str]
+    finished: bool
+
+
+@click.command("effect", cls=Command)
+@click.argument("library", metavar="RUN", type=RUN_FOLDER)
+@click.option("--parts", default="", metavar="NAME,...", help="Leave out only these: rule_3, skill:TYPE.")
+@options(*SELECTION, "after", "rule_tokens", "Planning", "Models", "Spending", "Running")
+@JSON
+def effect_command(library: Path, parts: str, settings: Settings) -> tuple[int, Effects]:
+    """Measure what each rule and skill of RUN, a run of `planbook build`, is worth, by playing test tasks without it.
+
+    One run plays with everything. Then, for each part, a run without it plays the tasks that use it.
+    """
+    building = RunFile.read(library).config if is_run(library) else None
+    env = settings.env or (building.env if building else "")
+    config = test_config(settings.model_copy(update={"library": str(library), "env": env}))
+    known, chosen = known_parts(config), split_names(parts)
+    if unknown := sorted(set(chosen) - set(known)):
+        raise BadArgument(f"--parts {unknown[0]}: there is no such rule or skill; known: {', '.join(known)}")
+    if not models_by_role(settings.models) and not settings.planner:
+        models = ", ".join(dict.fromkeys(building.models.values())) if building else ""
+        raise BadArgument(
+            f"use --model to name the model that plays{f' ({library} was built with {models})' if models else ''}; or "
+            "measure the procedures alone, which ask no model, with --planner procedures"
+        )
+    return play_effects(config, chosen or known, settings.out or new_folder(config), Series(settings))
+
+
+def play_effects(config: Config, parts: Sequence[str], out: Path, series: Series) -> tuple[int, Effects]:
+    """Play a test run with all parts, and for each part a run without it, in folders below ``out``. Print the effects.
+
+    A run without a part plays only the tasks that use it. Stops after the first run that is interrupted or whose budget
+    ends; the same command continues from there. Raises BadArgument if the settings of a run are invalid, or BadRun if
+    a folder holds a run with other settings.
+    """
+    screen, folders = console(), dict[str, Path | None]()
+    exit_code, summary = series.play(config, out / "all")
+    finished = exit_code not in STOPPED
+    for part, (ablated, affected) in _ablations(config, parts if finished else ()).items():
+        folders[part] = out / f"without-{part.replace(':', '-')}" if affected else None
+        if folder := folders[part]:
+            screen.print(f"Without {part}:")
+            code, _ = series.play(ablated, folder, affected)
+            exit_code = max(exit_code, code)
+            if code in STOPPED:
+                finished = False
+                del folders[part]
+                break
+    effects = part_effects(
+        read_folder(out / "all"), {part: read_folder(folder) if folder else None for part, folder in folders.items()}
+    )
+    if effects:
+        print_parts(screen, effects_in_words(effects))
+    if not finished:
+        larger = " and a larger --budget" if exit_code == errors.OUT_OF_BUDGET else ""
+        screen.print(f"Not finished; the same command with --out {out}{larger} continues.", soft_wrap=True)
+    runs = {"all": str(out / "all"), **{part: str(folder) for part, folder in folders.items() if folder}}
+    return exit_code, Effects(
+        library=config.library,
+        tasks=summary.tasks,
+        solved=summary.solved,
+        parts=effects,
+        runs=runs,
+        finished=finished,
+    )
+
+
+def _ablations(config: Config, parts: Sequence[str]) -> Mapping[str, tuple[Config, list[Task]]]:
+    """Map each part to the configuration without it, and to the tasks whose recalled knowledge changes without it."""
+    tasks, memory, ablations = tasks_of(config), memory_of(config), dict[str, tuple[Config, list[Task]]]()
+    for part in parts:
+        ablated = config.model_copy(update={"without": tuple(sorted({*config.without, part}))})
+        reduced = memory_of(ablated)
+        affected = [task for task in tasks if _used(config, reduced.recall(task)) != _used(config, memory.recall(task))]
+        ablations[part] = ablated, affected
+    return ablations
+
+
+def _used(config: Config, recall: Recall) -> Recall:
+    """Return the part of the recalled knowledge that is used. Without a model, nobody reads the rules."""
+    if config.models:
+        return recall
+    return recall.model_copy(update={"text": "", "data": "", "example": "", "rule_ids": (), "demonstrations": {}})

@@ -1,0 +1,243 @@
+"""Checks before a run begins, is resumed or joined: does it have everything it needs, and what has changed?"""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from pydantic import BaseModel, JsonValue, ValidationError
+
+from planbook import knowledge
+from planbook.config import FOUND, Config
+from planbook.console import ERRORS
+from planbook.envs import Task, UnknownEnvironment, known_environments, load_environment, validation_faults
+from planbook.errors import BadArgument, BadRun
+from planbook.inputs import current_inputs
+from planbook.knowledge import check_ablations, learned_event, learning_path, memory_of
+from planbook.manuals import existing_demonstrations
+from planbook.planner import METHODS, Body, EventKind, Memory, method
+from planbook.runs import (
+    InputChange,
+    Run,
+    RunInputs,
+    changed_versions,
+    changes,
+    decisive_changes,
+    recorded_endings,
+    versions,
+)
+from planbook.workers import Execution, check_executor, check_roles
+
+MADE_OF = "made_of"
+"""Key of the current inputs in the event that begins an invocation, if they have changed or changed back."""
+PUT_BACK = "restore the version that it was played with"
+
+
+# Before a run begins
+
+
+def check_settings(config: Config, execution: Execution) -> None:
+    """Raise an error if a new run cannot be played with these settings. No task is loaded for this."""
+    check_ablations(config.without, building=config.learning is not None)
+    check_roles(config)
+    _check_naive_plan(config)
+    _check_streaming(config)
+    check_executor(config, execution)
+
+
+def check_knowledge(config: Config, tasks: Sequence[Task]) -> None:
+    """Print which procedures and demonstrations are missing. Raises BadArgument if there is no procedure to play."""
+    memory = _initial_memory(config, tasks)
+    if config.copies:
+        return
+    if config.planner == "procedures" and not any(name.startswith("skill:") for name in config.without):
+        _check_procedures(memory, config, tasks)
+    if message := missing_demonstrations(config):
+        ERRORS.print(message, style="yellow", soft_wrap=True)
+
+
+def _initial_memory(config: Config, tasks: Sequence[Task]) -> Memory:
+    """Return the knowledge with which a run begins."""
+    if config.learning is None:
+        return memory_of(config)
+    group = knowledge.group_of(config.learning, tasks[0].type)
+    return knowledge.playing_memory(
+        config, knowledge.learned_memory(config, knowledge.initial_state(config, group).knowledge)
+    )
+
+
+def _check_procedures(memory: Memory, config: Config, tasks: Sequence[Task]) -> None:
+    """Warn about task types without a procedure.
+
+    Raises BadProcedure if a procedure is invalid, or BadArgument if no type has one. With ``--after``, no procedure is
+    needed: the first test run of a learning curve may use the knowledge from before any procedure was learned.
+    """
+    if config.types == FOUND:
+        _check_matches(memory, config, tasks)
+        return
+    by_type = {task.type: task for task in tasks}
+    missing = sorted(type for type, task in by_type.items() if memory.recall(task).procedure is None)
+    library = config.library_folder
+    if len(missing) == len(by_type) and config.after is None:
+        raise BadArgument(
+            f"there is no procedure for {config.environment.name} in {library}; a library is a run of "
+            f"`planbook build`, or a folder that holds {config.environment.name}/procedures/*.py (--library)"
+        )
+    if missing:
+        ERRORS.print(f"No procedure in {library} for {', '.join(missing)}: those count as no_plan.", style="yellow")
+
+
+def _check_matches(memory: Memory, config: Config, tasks: Sequence[Task]) -> None:
+    """Warn about goals that match no procedure with certainty. Goals that only an episode reveals are not checked."""
+    visible = [task.model_copy(update=config.task_overrides(task)) for task in tasks]
+    unmatched = sum(bool(task.goal) and memory.recall(task).procedure is None for task in visible)
+    if unmatched:
+        ERRORS.print(
+            f"No procedure is certain for {unmatched} of {len(visible)} goals: those count as no_plan.", style="yellow"
+        )
+
+
+def _check_naive_plan(config: Config) -> None:
+    """Raise BadArgument if the environment has no naive plan. The message names the environments that have one."""
+    if config.planner != "naive" or config.environment.naive:
+        return
+    environments = [name for name in sorted(known_environments()) if _has_naive_plan(name)]
+    raise BadArgument(f"naive has no plan for {config.environment.name}; it has one for {', '.join(environments)}")
+
+
+def _check_streaming(config: Config) -> None:
+    """Raise BadArgument for ``--stream`` with a method that cannot run a plan while a model writes it."""
+    if config.stream and not method(config.planner).streams:
+        streaming = ", ".join(name for name, candidate in sorted(METHODS.items()) if candidate.streams)
+        raise BadArgument(f"--stream: {config.title} cannot run a plan while a model writes it; {streaming} can")
+
+
+def _has_naive_plan(environment: str) -> bool:
+    try:
+        return bool(load_environment(environment).naive)
+    except UnknownEnvironment:  # registered by another package that cannot be imported
+        return False
+
+
+def missing_demonstrations(config: Config) -> str:
+    """Return a sentence that names the missing demonstrations, or "" if none is missing."""
+    strategy, environment = method(config.planner), config.environment.name
+    available = existing_demonstrations(environment, strategy.demonstrations, config.library_folder)
+    needed = strategy.options.model_validate(config.planner_options).wanted_demonstrations(strategy.demonstrations)
+    missing = [name for name in needed if name not in available and name not in strategy.fallback_demonstrations]
+    if not missing:
+        return ""
+    if not available:
+        return f"{environment} has no demonstrations for {config.title}; none are shown"
+    names = f"demonstration{'s' if len(missing) > 1 else ''} {', '.join(map(repr, missing))}"
+    return f"{environment} has no {names} for {config.title}; only the others are shown"
+
+
+def print_paper_settings(config: Config) -> None:
+    """Print the settings that ``--paper`` has taken from a paper."""
+    from planbook.papers.settings import paper_settings
+
+    building, chosen = config.learning is not None, config.selection
+    settings = paper_settings(config.planner, config.env, chosen.split or "", chosen.types, building=building)
+    ERRORS.print(f"Settings of {settings.paper}: {settings}", soft_wrap=True, markup=False, highlight=False)
+
+
+# Before a run is resumed or joined
+
+
+def check_config(config: Config, folder: Path) -> Config:
+    """Return the configuration if everything that it names still exists.
+
+    Raises BadRun, UnknownEnvironment or UnknownStrategy if something does not.
+    """
+    for name in (config.env, config.planner):
+        path = Path(name.removeprefix("module:").partition(":")[0])
+        if path.suffix == ".py" and not path.is_file():
+            raise BadRun(
+                f"{folder} was played with {path}, which is missing, and there is no unchanged copy beside the run; "
+                "put it back"
+            )
+    environment = config.environment
+    _check_options(environment.Options, config.env_options, environment.name, folder)
+    _check_options(method(config.planner).options, config.planner_options, config.title, folder)
+    if not config.library_folder.is_dir():
+        raise BadRun(f"{folder} was played with the library {config.library}, which no longer exists; put it back")
+    return config
+
+
+def _check_options(model: type[BaseModel], options: Mapping[str, Any], owner: str, folder: Path) -> None:
+    try:
+        model.model_validate(options)
+    except ValidationError as error:
+        faults = "; ".join(validation_faults(error))
+        raise BadRun(f"{folder}: {owner} no longer takes these options ({faults}); {PUT_BACK}") from error
+
+
+def notice_changes(run: Run, execution: Execution, *, plays_again: bool = False) -> Body:
+    """Print what has changed since the run began, and return what the invocation records about it.
+
+    Raises BadRun if new episodes would be added to old ones that were played with other data, prompts or knowledge, or
+    with another release of planbook. ``Execution.allow_changed`` accepts other inputs, now and in later
+    invocations, but never another release. ``plays_again`` is True if ended episodes will be played again.
+    """
+    if run.is_new:
+        return {}
+    _refuse_other_release(run, plays_again)
+    current = current_inputs(run.config, [entry.task for entry in run.entries()], execution.prices or run.prices)
+    other_inputs, other_versions = changes(run.made_of, current), changed_versions(run.versions, versions())
+    if other_versions:
+        ERRORS.print(f"This run began with other versions: {_join(other_versions)}.", style="yellow", markup=False)
+    if other_inputs:
+        message = f"This run began with other inputs: {_join(other_inputs)}."
+        ERRORS.print(message, style="yellow", markup=False, soft_wrap=True)
+    if (
+        (refused := decisive_changes(changes(_latest_inputs(run), current)))
+        and not execution.allow_changed
+        and _would_mix(run, plays_again)
+    ):
+        raise BadRun(
+            f"{run.folder} was played with inputs that have changed since ({_join(refused)}), so its next episodes "
+            "would not be comparable. Restore the inputs; or repeat the run and compare the results: "
+            f"`planbook rerun {run.folder}`; or continue anyway: `planbook run --resume {run.folder} --allow-changed`"
+        )
+    recorded: list[JsonValue] = [str(change) for change in (*other_versions, *other_inputs)]
+    must_record = recorded or changes(_latest_inputs(run), current)  # an empty list: the original inputs are back
+    return {"changed": recorded, MADE_OF: current.model_dump(mode="json")} if must_record else {}
+
+
+def _refuse_other_release(run: Run, plays_again: bool) -> None:
+    """Raise BadRun for an unfinished run of another release of planbook, whose sandbox runs plans differently."""
+    then, now = run.versions.get("planbook", ""), versions()["planbook"]
+    if _release(then) != _release(now) and _would_mix(run, plays_again):
+        raise BadRun(
+            f"{run.folder} was begun by planbook {then or 'of an unknown version'}, whose sandbox runs plans "
+            f"differently from that of planbook {now}. Play it again: `planbook rerun {run.folder}`; or resume it with "
+            f"planbook {then}"
+        )
+
+
+def _release(version: str) -> list[str]:
+    return version.split(".")[:2]
+
+
+def _join(found: list[InputChange]) -> str:
+    return "; ".join(map(str, found))
+
+
+def _would_mix(run: Run, plays_again: bool) -> bool:
+    """Return whether new episodes would join old ones: some have begun, and others are open or will be played again."""
+    kinds: tuple[EventKind, ...] = ("task", "learnt")
+    begun = any(event.scope.startswith(("task/", "learn/")) for event in run.store.events(kind=kinds))
+    return begun and (plays_again or _is_unfinished(run))
+
+
+def _is_unfinished(run: Run) -> bool:
+    if run.config.learning is None:
+        return len(recorded_endings(run)) < len(run.entries())
+    return any(learned_event(run, learning_path(entry)) is None for entry in run.entries())
+
+
+def _latest_inputs(run: Run) -> RunInputs | None:
+    """Return the inputs that were recorded last: when a resume found changes, or else when the run began."""
+    rows: Any = run.store.events("run", "sitting")
+    recorded = [row.body[MADE_OF] for row in rows if MADE_OF in row.body]
+    return RunInputs.model_validate(recorded[-1]) if recorded else run.made_of

@@ -1,0 +1,398 @@
+"""The server of `planbook mcp`: the environment, its tasks and what was learned, for any MCP client over stdio.
+
+The client's model reads the docstrings of the tools (``PlanTools``) and of their results as descriptions. A session
+runs the client's plans, one after another, in one environment; planbook asks no model.
+"""
+
+import asyncio
+import json
+import sys
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack, redirect_stdout
+from dataclasses import dataclass
+from functools import partial
+from threading import Event
+from typing import Any, TypeVar, Union
+
+from pydantic import BaseModel, ConfigDict, Field, JsonValue, create_model
+
+from planbook.console import relayed_input
+from planbook.envs import Environment, EnvsError, Task, ToolEnvironment, missing_extra, python_name
+from planbook.planner import (
+    Episode,
+    EpisodeBroken,
+    EpisodeOver,
+    EpisodeSettings,
+    EpisodeStopped,
+    Frame,
+    GivenCode,
+    MemoryJournal,
+    Procedure,
+    code_of,
+    without_block_marks,
+)
+from planbook.rules import Knowledge, LearnedMemory, render_manual
+from planbook.sandbox import Sandbox, SandboxError
+from planbook.wording import listed
+
+try:
+    from mcp.server.mcpserver import MCPServer
+    from mcp.server.mcpserver.exceptions import ToolError
+    from mcp.server.mcpserver.resources import TextResource
+    from mcp.types import ToolAnnotations
+except ImportError as error:
+    raise missing_extra("mcp", "planbook mcp") from error
+
+T = TypeVar("T")
+ExampleGoal = tuple[str, Mapping[str, JsonValue]]
+"""A goal that a procedure can reach, and the params with which it does."""
+MARKDOWN, JSON = "text/markdown", "application/json"
+MAX_LISTED = 10
+"""Maximum number of tasks that a message names."""
+BEGIN = "Begin a task with begin_task."
+INSTRUCTIONS = (
+    "Write Python plans over the methods of `agent`, which the resource planbook://environment lists. `check_plan` "
+    "finds faults without running anything; `run_plan` runs a plan. Names and effects last from plan to plan, until "
+    "`begin_task` starts over. The result is what a plan prints and the value of its last line. A tool "
+    "named after a task type runs verified code for it."
+)
+
+
+class PlanFault(BaseModel):
+    """One thing wrong with a plan."""
+
+    model_config = ConfigDict(from_attributes=True)
+
+    line: int | None
+    type: str
+    message: str
+    hint: str = ""
+
+
+class PlanAnswer(BaseModel):
+    """The result of one plan."""
+
+    printed: str = ""
+    value: JsonValue = None
+    """Value of the last line if it is an expression; the answer if the plan ended with one."""
+    faults: list[PlanFault] = []
+    """Faults for which the plan was refused, or the error that ended it."""
+    actions: int = 0
+    """Number of actions taken."""
+    ended: str = ""
+    """Reason why the task is over. After an answer plans may continue, but only the first answer counts."""
+    solved: bool | None = None
+    """Verdict, if the task has ended or a procedure ran with the task's own params; None if not judged."""
+
+
+class SessionFailed(Exception):
+    """The session cannot continue; the message says what to do."""
+
+
+class PlanSession:
+    """Runs plans in an environment. Must be used in one thread only, except where a member says otherwise."""
+
+    def __init__(
+        self, environment: Environment, sandbox: Sandbox, tasks: Sequence[Task], settings: EpisodeSettings
+    ) -> None:
+        self.tasks: Mapping[str, Task] = {task.id: task for task in tasks}
+        self._environment, self._sandbox, self._settings = environment, sandbox, settings
+        self._episode: Episode | None = None
+        self.frame: Frame | None = None
+        """The frame (namespace) of the current task. Any thread may read it."""
+        self.cancelled = Event()
+        """Any thread may set this. Then the running plan ends at its next action or wait, and EpisodeStopped is raised.
+        What the plan did before has taken effect."""
+        self._resources = ExitStack()
+        self._ended = ""
+        self._broken = False
+        self._first_answer: PlanAnswer | None = None
+        """The result of the plan whose answer was judged first. Later answers do not change the verdict."""
+
+    def close(self) -> None:
+        """Close the environment."""
+        self.end()
+        self._environment.close()
+
+    def end(self) -> None:
+        """End the current task."""
+        self._resources.close()
+        self._episode = self.frame = None
+
+    def begin(self, task_id: str = "") -> str:
+        """Begin a task, by default the first, and return its id, its goal and the first observation.
+
+        Raises SessionFailed if there is no such task, or if it cannot begin.
+        """
+        task = self.tasks.get(task_id or next(iter(self.tasks)))
+        if task is None:
+            raise SessionFailed(f"there is no task {task_id!r}; try one of {listed(self.tasks, MAX_LISTED)}")
+        self.end()
+        self._ended, self._broken, self._first_answer = "", False, None
+        self._episode = Episode(
+            task, self._environment, self._sandbox, MemoryJournal(), settings=self._settings, guard=self._guard
+        )
+        self._resources.callback(self._episode.close)
+        try:
+            observation = self._episode.begin()
+            self.frame = self._resources.enter_context(self._episode.frame("session"))
+        except (EnvsError, EpisodeBroken, EpisodeOver, EpisodeStopped) as error:
+            self.end()
+            raise SessionFailed(f"{task.id} cannot begin: {error}") from error
+        goal = self._episode.task.goal
+        return "\n".join([f"{task.id}: {goal}", observation.text.removesuffix(f"Your task is to: {goal}")]).strip()
+
+    def check(self, code: str, frame: Frame | None = None) -> list[PlanFault]:
+        """Return all faults that can be found without running a plan. Any thread may call this with a ``frame``."""
+        frame = frame or self._current()[1]
+        return list(map(PlanFault.model_validate, frame.faults(code)))
+
+    def _guard(self) -> None:
+        if self.cancelled.is_set():
+            raise EpisodeStopped
+
+    def run(self, code: str) -> PlanAnswer:
+        """Run a plan. It sees what earlier plans defined and changed. A plan with faults does not run at all."""
+        episode, frame = self._current()
+        return self._run(episode, frame, GivenCode(code=code))
+
+    def run_procedure(
+        self, procedure: Procedure, params: Mapping[str, JsonValue], task_id: str, knowledge: Knowledge
+    ) -> PlanAnswer:
+        """Run a learned procedure. If ``task_id`` is not empty, begin that task first.
+
+        ``params`` are by default those of the current task. If planbook found the type by itself, they are read from
+        the task's goal. Raises SessionFailed if ``params`` is empty and the task is not of the procedure's type.
+        """
+        if task_id:
+            self.begin(task_id)
+        episode, _ = self._current()
+        code, task_params = code_of(procedure), self._task_params(episode.task, procedure, knowledge)
+        if task_params is None and task_id and not params:
+            raise SessionFailed(
+                f"{task_id} has begun, but its goal {episode.task.goal!r} is not one of {procedure.type}. "
+                "Give params as well, or use run_plan."
+            )
+        task: dict[str, JsonValue] = {"type": procedure.type, "params": dict(params or task_params or {})}
+        judged = task_params is not None and (not params or params == task_params)
+        with episode.frame("procedure", helpers=code.helpers, task=task) as frame:
+            answer = self._run(episode, frame, code)
+        return answer.model_copy(update={"solved": self._verdict()}) if judged and not self._broken else answer
+
+    def _task_params(self, task: Task, procedure: Procedure, knowledge: Knowledge) -> Mapping[str, JsonValue] | None:
+        """Return a task's params for a procedure, or None if the task has another type or its goal does not match."""
+        if any(found.name == procedure.type for found in knowledge.found):
+            memory = LearnedMemory(knowledge, type(self._environment), self._environment.options)
+            recall = memory.recall(task.model_copy(update={"type": "", "params": {}}))
+            match = recall.match if recall.procedure else None
+            return match.params if match and match.type == procedure.type and not match.candidates else None
+        if task.type != procedure.type:
+            return None
+        return self._environment.public_params(task) if procedure.is_learned else task.params
+
+    def _current(self) -> tuple[Episode, Frame]:
+        """Return the episode and the frame of the current task. If none has begun, begin the first task."""
+        if self._episode is None:
+            self.begin()
+        assert self._episode is not None
+        assert self.frame is not None
+        return self._episode, self.frame
+
+    def _run(self, episode: Episode, frame: Frame, code: GivenCode) -> PlanAnswer:
+        if self._ended:
+            raise SessionFailed(f"{self._ended.rstrip('.')}. {BEGIN}")
+        frame.begin_cell(None, len(episode.steps))
+        if refused := frame.faults(code.code):
+            return PlanAnswer(faults=list(map(PlanFault.model_validate, refused)))
+        earlier = episode.actions
+        try:
+            result = frame.session.run(code.code, code.source)
+            frame.add_names(code.code, result)
+        except EpisodeOver as over:
+            return self._final_answer(frame, over, episode.actions - earlier)
+        except (EpisodeBroken, SandboxError) as error:
+            self._broken, self._ended = True, f"The task was broken off: {error}"
+            ended = f"{self._ended.rstrip('.')}. {BEGIN}"
+            return PlanAnswer(printed=frame.session.output, actions=episode.actions - earlier, ended=ended)
+        faults = list(map(PlanFault.model_validate, result.faults))
+        answer = PlanAnswer(printed=result.output, value=result.value, faults=faults, actions=episode.actions - earlier)
+        return self._after_first_answer(answer)
+
+    def _final_answer(self, frame: Frame, over: EpisodeOver, actions: int) -> PlanAnswer:
+        """Return the result of a plan that gave an answer or ended the task in another way."""
+        answered = isinstance(self._environment, ToolEnvironment) and self._environment.withdraw_answer()
+        last = self._environment.history[-1] if answered else None
+        value, ended = (last[0].args[0], last[1].text) if last else (None, str(over))
+        self._ended = "" if last else ended
+        answer = PlanAnswer(printed=frame.session.output, value=value, actions=actions, ended=ended)
+        answer = self._after_first_answer(answer.model_copy(update={"solved": self._verdict()}))
+        if last and not self._first_answer and answer.solved is not None:
+            self._first_answer = answer
+        return answer
+
+    def _after_first_answer(self, answer: PlanAnswer) -> PlanAnswer:
+        """Return the result of a plan. If the answer of an earlier plan was judged, say so and add its verdict."""
+        if self._first_answer is None:
+            return answer
+        ended = f"{self._first_answer.ended.removesuffix('.')} before this plan; only that answer was judged. " + BEGIN
+        return answer.model_copy(update={"ended": ended, "solved": self._first_answer.solved})
+
+    def _verdict(self) -> bool | None:
+        if self._first_answer:
+            return self._first_answer.solved
+        try:
+            return None if self._environment.unjudged() else self._environment.valid_verdict().solved
+        except EnvsError as error:
+            raise SessionFailed(f"The task cannot be judged: {error}") from error
+
+
+@dataclass(frozen=True)
+class PlanTools:
+    """The tools that every client gets. They use the session in ``thread``, to which its environment belongs.
+
+    A plan is checked in another thread once a task has begun, so that the check need not wait for plans that run.
+    """
+
+    session: PlanSession
+    thread: ThreadPoolExecutor
+
+    async def check_plan(self, code: str) -> list[PlanFault]:
+        """Return every fault of a plan, with lines and hints, without running it."""
+        frame = self.session.frame
+        check = partial(self.session.check, code, frame)
+        return await (asyncio.to_thread(check) if frame else self._run_in_thread(check))
+
+    async def run_plan(self, code: str) -> PlanAnswer:
+        """Run a plan: Python over the methods of `agent`. Later plans can use what it defines."""
+        return await self._run_in_thread(partial(self.session.run, code))
+
+    async def begin_task(self, task: str = "") -> str:
+        """Begin a task of planbook://tasks anew, by default the first; return its goal and the first observation.
+
+        Names that earlier plans defined are forgotten.
+        """
+        return await self._run_in_thread(partial(self.session.begin, task))
+
+    def procedure_tool(
+        self, procedure: Procedure, knowledge: Knowledge, examples: Sequence[ExampleGoal]
+    ) -> Callable[..., object]:
+        """Return a tool that runs a procedure. Its schema allows params like those of the examples."""
+        params_model: Any = params_like([params for _, params in examples])
+
+        async def run(params: params_model | None = None, task: str = "") -> PlanAnswer:
+            values = params.model_dump(by_alias=True, exclude_unset=True) if params else {}
+            return await self._run_in_thread(partial(self.session.run_procedure, procedure, values, task, knowledge))
+
+        return run
+
+    async def _run_in_thread(self, work: Callable[[], T]) -> T:
+        def run() -> T:
+            self.session.cancelled.clear()
+            return _printing_to_stderr(work)
+
+        future = self.thread.submit(run)
+        try:
+            return await asyncio.wrap_future(future)
+        except asyncio.CancelledError:
+            if future.running():
+                self.session.cancelled.set()
+            raise
+        except SessionFailed as failed:
+            raise ToolError(str(failed)) from failed
+
+
+def serve(
+    open_session: Callable[[], PlanSession], description: str, tasks: Sequence[Task], knowledge: Sequence[Knowledge]
+) -> None:
+    """Serve a session until the client closes the connection. ``open_session`` is called in the session's thread."""
+    with ThreadPoolExecutor(1) as thread:
+        session = thread.submit(_printing_to_stderr, open_session).result()
+        server = build_server(PlanTools(session, thread), tasks, knowledge)
+        for resource in resources(description, tasks, knowledge):
+            server.add_resource(resource)
+        try:
+            asyncio.run(_serve_stdio(server))
+        finally:
+            thread.submit(_printing_to_stderr, session.close).result()
+
+
+async def _serve_stdio(server: MCPServer) -> None:
+    """Serve until the client closes the connection, or until Ctrl-C, although the SDK waits for the next message."""
+    with relayed_input():
+        await asyncio.shield(server.run_stdio_async())
+
+
+def _printing_to_stderr(work: Callable[[], T]) -> T:
+    """Call a function with its prints redirected to standard error, since the protocol uses standard output."""
+    with redirect_stdout(sys.stderr):
+        return work()
+
+
+def build_server(tools: PlanTools, tasks: Sequence[Task], knowledge: Sequence[Knowledge]) -> MCPServer:
+    """Return the server, which has the common tools, and one tool for each verified procedure."""
+    server = MCPServer("planbook", instructions=INSTRUCTIONS, log_level="WARNING")
+    server.add_tool(tools.check_plan, annotations=ToolAnnotations(read_only_hint=True))
+    server.add_tool(tools.run_plan)
+    server.add_tool(tools.begin_task)
+    names = ["check_plan", "run_plan", "begin_task"]
+    for owner, procedure in ((part, procedure) for part in knowledge for procedure in part.procedures.values()):
+        names.append(python_name(procedure.type, names))
+        examples = example_goals(procedure, owner, tasks)
+        tool = tools.procedure_tool(procedure, owner, examples)
+        server.add_tool(tool, name=names[-1], description=_describe(procedure, examples))
+    return server
+
+
+def example_goals(procedure: Procedure, knowledge: Knowledge, tasks: Sequence[Task]) -> list[ExampleGoal]:
+    """Return examples of what a procedure can do: the goals and params of the tasks of its type.
+
+    If planbook found the type by itself, they are the goals and params from which the type was found.
+    """
+    found = [goal for kind in knowledge.found if kind.name == procedure.type for goal in kind.examples if goal.params]
+    return [(source.goal, source.params) for source in found or (task for task in tasks if task.type == procedure.type)]
+
+
+def params_like(examples: Sequence[Mapping[str, JsonValue]]) -> type[BaseModel]:
+    """Return a pydantic model that accepts params like the examples, or any params if there are no examples."""
+    if not examples:
+        return create_model("Params", __config__=ConfigDict(extra="allow"))
+    fields: dict[str, Any] = {}
+    for key in dict.fromkeys(key for params in examples for key in params):
+        values = [params[key] for params in examples if key in params]
+        default = ... if len(values) == len(examples) else None
+        fields[python_name(key, fields)] = (_annotation(values), Field(default, alias=key))
+    return create_model("Params", __config__=ConfigDict(extra="forbid", strict=True), **fields)
+
+
+def _annotation(values: Sequence[JsonValue]) -> Any:
+    """Return an annotation that allows all these values. It does not restrict what JSON objects contain."""
+    types: list[Any] = [kind for kind in dict.fromkeys(map(type, values)) if kind is not list]
+    if lists := [value for value in values if isinstance(value, list)]:
+        types.append(list[_annotation([item for value in lists for item in value])])  # type: ignore[misc]
+    return Union[tuple(types)] if types else Any  # noqa: UP007 - built at run time
+
+
+def _describe(procedure: Procedure, examples: Sequence[ExampleGoal]) -> str:
+    goal, params = examples[0] if examples else ("", {})
+    example = f", such as {json.dumps(params)} to {goal!r}" if params else ""
+    return (
+        f"{procedure.summary} Verified plan code for tasks of the type {procedure.type}; no model is asked. With "
+        f"`task` it begins that task anew; else it continues from the current state, with `params`{example}. "
+        "`solved` is the verdict on the task."
+    )
+
+
+def resources(description: str, tasks: Sequence[Task], knowledge: Sequence[Knowledge]) -> Iterator[TextResource]:
+    """Yield the texts that the client can read: the environment, its tasks, and the manual if there is one."""
+    rows = [task.model_dump(mode="json", include={"id", "type", "goal", "params"}) for task in tasks]
+    manual = "\n\n".join(filter(None, (without_block_marks(render_manual(part)) for part in knowledge)))
+    yield _text_resource("environment", "What the environment is, and all that plans can call.", description, MARKDOWN)
+    yield _text_resource("tasks", "The tasks that can be begun.", json.dumps(rows, ensure_ascii=False), JSON)
+    if manual:
+        yield _text_resource("manual", "What was learned about the environment, for writing plans.", manual, MARKDOWN)
+
+
+def _text_resource(name: str, description: str, text: str, mime_type: str) -> TextResource:
+    uri = f"planbook://{name}"
+    return TextResource(uri=uri, name=name, description=description, text=text, mime_type=mime_type)
