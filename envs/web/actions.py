@@ -12,8 +12,7 @@ from planbook.envs.types import Action, Observation, Verdict
 from planbook.envs.web.accessibility import INTERACTIVE, AccessibilityNode, quote
 from planbook.envs.web.context import Context
 from planbook.envs.web.page import ElementRef
-from planbook.envs.web.tab import WebTab
-from planbook.envs.web.tabs import Browsing
+from planbook.envs.web.tabs import Browsing, WebTab
 
 FILLED_IN = ("textbox", "searchbox", "spinbutton", "slider", "combobox", "listbox", "date", "inputtime", "datetime",
              "colorwell")  # fmt: skip

@@ -15,12 +15,10 @@ from planbook.envs.selection import chosen_split, filter_tasks
 from planbook.envs.types import EnvironmentOptions, Observation, Requirement, Selection, Task, Verdict
 from planbook.envs.web import page, sites
 from planbook.envs.web.actions import WebActions
-from planbook.envs.web.addresses import AddressPolicy, SiteNames, host_of, is_private
 from planbook.envs.web.context import Context
 from planbook.envs.web.judging import EpisodeEnd, judge, page_text
-from planbook.envs.web.sites import TracSite
-from planbook.envs.web.tab import WebTab
-from planbook.envs.web.tabs import REFUSED, Browsing
+from planbook.envs.web.sites import AddressPolicy, SiteNames, TracSite, host_of, is_private
+from planbook.envs.web.tabs import REFUSED, Browsing, WebTab
 from planbook.envs.web.tasks import (
     SHIPPED,
     SPLITS,

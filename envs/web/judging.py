@@ -9,14 +9,92 @@ import re
 import unicodedata
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
+from urllib.parse import parse_qsl, unquote, urlsplit
 
 from planbook.envs.errors import EnvironmentBroken
 from planbook.envs.types import Verdict
-from planbook.envs.web import addresses, tasks
+from planbook.envs.web import sites, tasks
 from planbook.envs.web.context import TabGone
-from planbook.envs.web.tab import WebTab
-from planbook.envs.web.tabs import Browsing
+from planbook.envs.web.tabs import Browsing, WebTab
 from planbook.envs.web.tasks import WebTask
+
+
+@dataclass(frozen=True)
+class EpisodeEnd:
+    """The facts at the end of an episode that checks use."""
+
+    answer: str | None
+    """The argument of the agent's action ``stop``, or None if the episode ended without it."""
+    url: str
+    """The address of the current tab."""
+    page_text: Callable[[str, str, str], str]
+    """Returns the text of a page, given an address, a selector and a script (see ``page_text``)."""
+    changes: Callable[[], Mapping[str, str | None]] | None = None
+    """Returns the changes on our own site. None if the task is about another site."""
+
+
+def judge(task: WebTask, facts: EpisodeEnd) -> Verdict:
+    """Return the verdict on an episode. A task without checks is never solved.
+
+    The task's checks must have real addresses (see ``tasks.with_site_addresses``).
+    """
+    if not task.checks or task.unjudged or _has_unwanted_changes(task, facts):
+        return Verdict(solved=False, score=0.0)
+    scores = [_score(check, facts) for check in task.checks]
+    return Verdict(solved=all(score == 1 for score in scores), score=sum(scores) / len(scores))
+
+
+def _has_unwanted_changes(task: WebTask, facts: EpisodeEnd) -> bool:
+    """Return True if our own site was changed although the task requires no change."""
+    if facts.changes is None or any(isinstance(check, tasks.ServerCheck) for check in task.checks):
+        return False
+    return bool(facts.changes())
+
+
+def _score(check: tasks.Check, facts: EpisodeEnd) -> float:
+    """Return the score of one check, from 0 to 1."""
+    match check:
+        case tasks.AnswerCheck():
+            return float(facts.answer is not None and ANSWERS[check.how](facts.answer, check.values))
+        case tasks.UnachievableCheck():
+            return float(facts.answer is not None and says_impossible(facts.answer))
+        case tasks.UrlCheck():
+            return float(ADDRESS_COMPARISONS[check.how](facts.url, check.any_of))
+        case tasks.PageCheck():
+            return _score_page(check, facts)
+        case tasks.ServerCheck():
+            return _score_server(check, facts)
+
+
+def _score_page(check: tasks.PageCheck, facts: EpisodeEnd) -> float:
+    address = facts.url if check.url == "last" else check.url
+    text = facts.page_text(address, check.selector, check.script)
+    return float(
+        (not check.exact or exact(text, check.exact))
+        and must_include(text, check.must_include)
+        and not any(must_include(text, (value,)) for value in check.must_exclude)
+        and bool(text)
+    )
+
+
+def _score_server(check: tasks.ServerCheck, facts: EpisodeEnd) -> float:
+    """Return the share of correct changes among all expected and actual changes."""
+    if facts.changes is None:
+        return 0.0
+    actual = facts.changes()
+    correct = sum(key in actual and _matches(actual[key], expected) for key, expected in check.changes.items())
+    return correct / len(actual.keys() | check.changes.keys())
+
+
+def _matches(value: str | None, expected: str | tasks.Text | None) -> bool:
+    if value is None or expected is None:
+        return value is expected
+    if isinstance(expected, str):
+        return same_lines(value, expected)
+    excluded = any(contains_all(value, (text,)) for text in expected.must_exclude)
+    return contains_all(value, expected.must_include) and not excluded
+
 
 OR = " |OR| "
 """Separates the alternatives in one value, as in WebArena's files."""
@@ -95,80 +173,63 @@ ANSWERS: Mapping[str, Callable[[str, Sequence[str]], bool]] = {
 """Maps a value of ``AnswerCheck.how`` to the function that compares an answer with the values of the check."""
 
 
-@dataclass(frozen=True)
-class EpisodeEnd:
-    """The facts at the end of an episode that checks use."""
+class ComparableAddress(NamedTuple):
+    """An address in a form for comparison.
 
-    answer: str | None
-    """The argument of the agent's action ``stop``, or None if the episode ended without it."""
-    url: str
-    """The address of the current tab."""
-    page_text: Callable[[str, str, str], str]
-    """Returns the text of a page, given an address, a selector and a script (see ``page_text``)."""
-    changes: Callable[[], Mapping[str, str | None]] | None = None
-    """Returns the changes on our own site. None if the task is about another site."""
-
-
-def judge(task: WebTask, facts: EpisodeEnd) -> Verdict:
-    """Return the verdict on an episode. A task without checks is never solved.
-
-    The task's checks must have real addresses (see ``tasks.with_site_addresses``).
+    Fragment, final slash and default port are removed, and the query is decoded and sorted.
     """
-    if not task.checks or task.unjudged or _has_unwanted_changes(task, facts):
-        return Verdict(solved=False, score=0.0)
-    scores = [_score(check, facts) for check in task.checks]
-    return Verdict(solved=all(score == 1 for score in scores), score=sum(scores) / len(scores))
+
+    host: str
+    path: str
+    query: tuple[tuple[str, str], ...]
 
 
-def _has_unwanted_changes(task: WebTask, facts: EpisodeEnd) -> bool:
-    """Return True if our own site was changed although the task requires no change."""
-    if facts.changes is None or any(isinstance(check, tasks.ServerCheck) for check in task.checks):
-        return False
-    return bool(facts.changes())
+def comparable(url: str) -> ComparableAddress:
+    """Return the address in a form for comparison, in which http and https are the same."""
+    try:
+        parts = urlsplit(url.strip())
+        host, port = (parts.hostname or "").removesuffix("."), parts.port
+    except ValueError:  # a malformed address is equal only to itself
+        return ComparableAddress("", url.strip(), ())
+    if port is not None and port != sites.PORTS.get(parts.scheme):
+        host += f":{port}"
+    path = unquote(parts.path).rstrip("/")
+    return ComparableAddress(host, path, tuple(sorted(parse_qsl(parts.query, keep_blank_values=True))))
 
 
-def _score(check: tasks.Check, facts: EpisodeEnd) -> float:
-    """Return the score of one check, from 0 to 1."""
-    match check:
-        case tasks.AnswerCheck():
-            return float(facts.answer is not None and ANSWERS[check.how](facts.answer, check.values))
-        case tasks.UnachievableCheck():
-            return float(facts.answer is not None and says_impossible(facts.answer))
-        case tasks.UrlCheck():
-            return float(addresses.MATCHES[check.how](facts.url, check.any_of))
-        case tasks.PageCheck():
-            return _score_page(check, facts)
-        case tasks.ServerCheck():
-            return _score_server(check, facts)
+def equal(url: str, any_of: Sequence[str]) -> bool:
+    """Return True if the address is equal to one of ``any_of``."""
+    return comparable(url) in set(map(comparable, any_of))
 
 
-def _score_page(check: tasks.PageCheck, facts: EpisodeEnd) -> float:
-    address = facts.url if check.url == "last" else check.url
-    text = facts.page_text(address, check.selector, check.script)
-    return float(
-        (not check.exact or exact(text, check.exact))
-        and must_include(text, check.must_include)
-        and not any(must_include(text, (value,)) for value in check.must_exclude)
-        and bool(text)
+def including(url: str, any_of: Sequence[str]) -> bool:
+    """Return True if the address is the same page as one of ``any_of``, with all its parameters and values."""
+    return any(_includes(comparable(url), expected) for expected in map(comparable, any_of))
+
+
+def within(url: str, any_of: Sequence[str]) -> bool:
+    """Return True if the address passes WebArena's check "GOLD in PRED".
+
+    Host and path of one of ``any_of`` must occur in the address. For each parameter in their queries, the address must
+    have a value that one of them has.
+    """
+    reached, expected = comparable(url), list(map(comparable, any_of))
+    parameters = {pair for gold in expected for pair in gold.query}
+    return any(gold.host + gold.path in reached.host + reached.path for gold in expected) and all(
+        any(pair in reached.query for pair in parameters if pair[0] == name) for name, _ in parameters
     )
 
 
-def _score_server(check: tasks.ServerCheck, facts: EpisodeEnd) -> float:
-    """Return the share of correct changes among all expected and actual changes."""
-    if facts.changes is None:
-        return 0.0
-    actual = facts.changes()
-    correct = sum(key in actual and _matches(actual[key], expected) for key, expected in check.changes.items())
-    return correct / len(actual.keys() | check.changes.keys())
+def _includes(reached: ComparableAddress, expected: ComparableAddress) -> bool:
+    return reached[:2] == expected[:2] and all(
+        reached.query.count(pair) >= expected.query.count(pair) for pair in expected.query
+    )
 
 
-def _matches(value: str | None, expected: str | tasks.Text | None) -> bool:
-    if value is None or expected is None:
-        return value is expected
-    if isinstance(expected, str):
-        return same_lines(value, expected)
-    excluded = any(contains_all(value, (text,)) for text in expected.must_exclude)
-    return contains_all(value, expected.must_include) and not excluded
+ADDRESS_COMPARISONS: Mapping[str, Callable[[str, Sequence[str]], bool]] = {
+    compare.__name__: compare for compare in (equal, including, within)
+}
+"""Maps a value of ``UrlCheck.how`` to the function that compares the final address with the expected ones."""
 
 
 WHOLE_PAGE = "document.body?.innerText"

@@ -7,15 +7,15 @@ from dataclasses import dataclass
 from functools import cached_property
 from itertools import count
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from pydantic import JsonValue
 
 from planbook.envs.browser.devtools import Answer, CommandRefused
 from planbook.envs.web import accessibility
 from planbook.envs.web.accessibility import AccessibilityNode, Rect, quote
-from planbook.envs.web.addresses import BLANK
 from planbook.envs.web.context import VIEW, Context, TabGone, TabTarget
+from planbook.envs.web.sites import BLANK
 
 WINDOW = Rect(0, 0, float(str(VIEW["width"])), float(str(VIEW["height"])))
 PAGE = f"({Path(__file__).with_name('page.js').read_text(encoding='utf-8').strip()})"
@@ -35,12 +35,12 @@ class Trail:
     urls: list[str]
     index: int
 
-
-def trail_of(history: Answer) -> Trail:
-    """Return the history of a tab from the browser's answer, without the empty page with which every tab begins."""
-    urls, index = [entry["url"] for entry in history["entries"]], history["currentIndex"]
-    blank = len(urls) > 1 and urls[0] == BLANK
-    return Trail(urls[blank:], max(0, index - blank))
+    @classmethod
+    def of(cls, history: Answer) -> "Trail":
+        """Return the history from the browser's answer, without the empty page with which every tab begins."""
+        urls, index = [entry["url"] for entry in history["entries"]], history["currentIndex"]
+        blank = len(urls) > 1 and urls[0] == BLANK
+        return cls(urls[blank:], max(0, index - blank))
 
 
 @dataclass
@@ -75,14 +75,14 @@ def read(context: Context, target: TabTarget) -> Page:
 
     Raises TabGone if the tab cannot be read, or EnvironmentBroken if the browser is gone.
     """
-    traffic, page = target.traffic, None
+    page = None
     for _ in range(MAX_READS):
-        document, navigating = traffic.document, traffic.navigating
+        document, navigating = target.document, target.navigating
         try:
             page = _read(context, target)
         except CommandRefused:  # a frame disappeared while the page was read
             page = None
-        if page is not None and traffic.document == document and (navigating or not traffic.navigating):
+        if page is not None and target.document == document and (navigating or not target.navigating):
             return page
         context.settle(target)
     if page is None:
@@ -107,7 +107,7 @@ def _read(context: Context, target: TabTarget) -> Page:
     below = max(0, round(content["height"] - view["pageY"] - view["clientHeight"]))
     mark_visible(root)
     number_duplicates(root)
-    return Page(entry["url"], entry["title"], target.traffic.document, trail_of(history), root, above, below, large)
+    return Page(entry["url"], entry["title"], target.document, Trail.of(history), root, above, below, large)
 
 
 def _read_everything(context: Context, target: TabTarget) -> AccessibilityNode:
@@ -116,13 +116,19 @@ def _read_everything(context: Context, target: TabTarget) -> AccessibilityNode:
     commands = [("Accessibility.getFullAXTree", {"frameId": frame}) for frame in layout.frames]
     answers = context.call_all(target, commands)
     frames = {frame: answer["nodes"] for frame, answer in zip(layout.frames, answers, strict=True)}
-    return accessibility.AccessibilityTree(frames, layout.owners, layout.boxes).root(target.traffic.frame)
+    return accessibility.AccessibilityTree(frames, layout.owners, layout.boxes).root(target.id)
+
+
+def isolated_world(context: Context, target: TabTarget, frame: str) -> int:
+    """Return the id of the JavaScript context of our scripts, which the page's own scripts cannot change."""
+    world = context.call(target, "Page.createIsolatedWorld", frameId=frame, worldName="planbook")
+    return int(world["executionContextId"])
 
 
 def _read_visible_part(context: Context, target: TabTarget) -> AccessibilityNode:
     """Return the visible part of a large page. A script lists the nodes in view, and each of them is read."""
-    frame = target.traffic.frame
-    world = context.isolated_world(target, frame)
+    frame = target.id
+    world = isolated_world(context, target, frame)
     view = context.call(target, "Runtime.evaluate", expression=f"{PAGE}.inView({MAX_NODES})", contextId=world)
     view_id = view["result"]["objectId"]
     properties = context.call(target, "Runtime.getProperties", objectId=view_id, ownProperties=True)["result"]
@@ -181,6 +187,29 @@ class ElementRef(NamedTuple):
     document: str
     frame: str
     backend: int
+
+
+def call_script(
+    context: Context, target: TabTarget, ref: ElementRef, function: str, *arguments: JsonValue
+) -> dict[str, Any]:
+    """Call one of our functions in ``page.js`` on an element and return its answer."""
+    try:
+        world = isolated_world(context, target, ref.frame)
+        node = context.call(target, "DOM.resolveNode", backendNodeId=ref.backend, executionContextId=world)
+    except CommandRefused:
+        return {"refused": "is no longer on the page"}
+    answer = context.call(
+        target,
+        "Runtime.callFunctionOn",
+        functionDeclaration=f"function (...args) {{ return {PAGE}.{function}(this, ...args); }}",
+        objectId=node["object"]["objectId"],
+        arguments=[{"value": argument} for argument in arguments],
+        returnByValue=True,
+    )
+    if problem := answer.get("exceptionDetails"):
+        reason = str(problem.get("exception", {}).get("description", problem.get("text")))
+        raise CommandRefused(f"a script of planbook failed in the page: {reason}")
+    return dict(answer["result"].get("value") or {})
 
 
 class ElementNumbers:

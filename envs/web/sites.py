@@ -1,9 +1,11 @@
-"""Our own site for tasks that change data on a server: the issue tracker Trac 1.6, served on this machine.
+"""The sites of an episode: which addresses may be visited, the sites' short names, and our own site.
 
-Its content is Tidemark, a fictional software project in the folder ``trac_project``. A *Trac environment* is Trac's
-word for a folder with a project's database and settings. Every server has its own copy of one environment, the seed.
+Our own site is the issue tracker Trac 1.6, served on this machine, for tasks that change data on a server. Its content
+is Tidemark, a fictional software project in the folder ``trac_project``. A *Trac environment* is Trac's word for a
+folder with a project's database and settings. Every server has its own copy of one environment, the seed.
 """
 
+import ipaddress
 import os
 import select
 import shutil
@@ -13,14 +15,138 @@ import sys
 import tempfile
 import threading
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from fnmatch import fnmatchcase
 from itertools import count
 from pathlib import Path
 from typing import IO
+from urllib.parse import urljoin, urlsplit
+
+from pydantic import JsonValue
 
 from planbook.envs.errors import EnvironmentBroken
 from planbook.envs.resources import PackageData, folder_digest, texts_digest
 from planbook.envs.types import Requirement
+
+SCHEMES = ("http", "https")
+BLANK = "about:blank"
+LOCAL_SCHEMES = ("about", "blob", "data")
+"""Schemes that a page may use for its frames and pictures, since they cause no requests to a server."""
+PORTS = {"http": 80, "https": 443}
+PRIVATE_HOSTS = (*(f"{digit}*" for digit in range(10)), "[*", "localhost*", "*.local*", "*.internal*")
+PRIVATE = tuple(f"*://{host}" for host in PRIVATE_HOSTS)
+"""URL patterns for the browser that match at least every address of this machine and its network.
+
+They also match some public addresses, so ``is_private`` has to decide about each request that they catch.
+"""
+DEAD_PROXY = "http://127.0.0.1:1"
+"""The address of a proxy that does not exist. Requests that must not be sent are directed to it."""
+
+
+def host_of(url: str) -> tuple[str, str]:
+    """Return the host, and the host with its port. Both are empty if the address is malformed or has no host."""
+    try:
+        parts = urlsplit(url)
+        host, port = parts.hostname or "", parts.port or PORTS.get(parts.scheme)
+    except ValueError:
+        return "", ""
+    return host, host and f"{host}:{port}"
+
+
+def is_private(host: str) -> bool:
+    """Return True if the host is this machine or belongs to its private network."""
+    host = host.rstrip(".")
+    if host == "localhost" or host.endswith((".localhost", ".local", ".internal")):
+        return True
+    try:
+        address = ipaddress.ip_address(host)
+    except ValueError:
+        return False
+    return not address.is_global
+
+
+@dataclass(frozen=True)
+class AddressPolicy:
+    """The rule for which addresses may be opened.
+
+    Hosts that match a pattern are allowed and, if ``public``, every host on the internet. A pattern with a port
+    (``127.0.0.1:8000``) allows only that port.
+    """
+
+    patterns: Sequence[str]
+    public: bool = False
+
+    def refusal(self, url: str) -> str:
+        """Return the reason why the address may not be opened, or "" if it may."""
+        if url == BLANK:
+            return ""
+        scheme, colon, _ = url.partition(":")
+        if not colon:
+            return "an address begins with http://, https://, or / for the same site"
+        if scheme.lower() not in SCHEMES:
+            return f"{scheme[:20]!r} addresses cannot be opened, only http and https"
+        host, with_port = host_of(url)
+        if not host:
+            return "the address is not well-formed"
+        if self._matches(host, with_port) or (self.public and not is_private(host)):
+            return ""
+        return f"{with_port[:100]} may not be visited here; allowed: {self}"
+
+    def allows_request(self, url: str) -> bool:
+        """Return True if a page may request the address."""
+        return url.partition(":")[0] in LOCAL_SCHEMES or not self.refusal(url)
+
+    def request_patterns(self) -> Sequence[str]:
+        """Return URL patterns for the browser: requests that must be checked, in addition to those for documents."""
+        return PRIVATE if self.public else ()
+
+    def proxy(self) -> Mapping[str, JsonValue]:
+        """Return proxy settings that block all hosts that are not allowed, or {} if the policy is ``public``."""
+        direct = ";".join(["<-loopback>", *(pattern.removesuffix(":*") for pattern in self.patterns)])
+        return {} if self.public else {"proxyServer": DEAD_PROXY, "proxyBypassList": direct}
+
+    def _matches(self, host: str, with_port: str) -> bool:
+        return any(fnmatchcase(with_port if ":" in pattern else host, pattern.lower()) for pattern in self.patterns)
+
+    def __str__(self) -> str:
+        hosts = ", ".join(self.patterns)
+        return (f"the internet and {hosts}" if hosts else "the internet") if self.public else hosts or "nothing"
+
+
+@dataclass(frozen=True)
+class SiteNames:
+    """Short names of sites: ``http://trac/wiki`` stands for a page of a server that we run on a local port.
+
+    The agent must not see the port, since it differs between runs.
+    """
+
+    sites: Mapping[str, str] = field(default_factory=dict)
+    """Maps a name to a base address, without a trailing slash."""
+
+    def shorten(self, text: str) -> str:
+        """Return the text with every site's address replaced by its name."""
+        for name, base in self.sites.items():
+            text = text.replace(base, f"http://{name}")
+        return text
+
+    def shorten_values(self, description: Mapping[str, JsonValue]) -> dict[str, JsonValue]:
+        """Return a copy of the dict in which strings have the names of sites in place of their addresses."""
+        return {key: self.shorten(value) if isinstance(value, str) else value for key, value in description.items()}
+
+    def resolve(self, url: str, base: str) -> str:
+        """Return the real address for a short one, or for a path such as ``/wiki`` on the site of ``base``.
+
+        Other addresses are returned unchanged.
+        """
+        if url.startswith("/"):
+            return urljoin(base, url)
+        for name, base in self.sites.items():
+            short = f"http://{name}"
+            if url == short or url.startswith((f"{short}/", f"{short}?", f"{short}#")):
+                return base + url[len(short) :]
+        return url
+
 
 TICKET_FIELDS = (*"type component severity priority owner reporter cc version milestone status".split(),
           "resolution", "summary", "keywords", "description")  # fmt: skip
@@ -70,7 +196,7 @@ def _to_text(value: str | int) -> str:
     return datetime.fromtimestamp(value // 1_000_000, UTC).date().isoformat() if isinstance(value, int) else value
 
 
-PROJECT = Path(__file__).with_name("trac_project")
+PROJECT, PROGRAM = Path(__file__).with_name("trac_project"), Path(__file__).with_name("trac_process.py")
 DATABASE = Path("db", "trac.db")
 TIMEOUT = 60
 """Seconds until a silent server counts as dead. It usually answers within a second, but a machine may stall."""
@@ -105,7 +231,7 @@ class TracSite:
 
     def _start(self) -> None:
         with (self.folder / "log" / "server.log").open("w", encoding="utf-8") as log:
-            self.server = _run("trac_server.py", self.folder, self.seed / DATABASE, errors=log)
+            self.server = _run("serve", self.folder, self.seed / DATABASE, errors=log)
         self.url = f"http://127.0.0.1:{self._read_answer()}"
 
     def reset(self) -> None:
@@ -146,10 +272,10 @@ class TracSite:
         return answer
 
 
-def _run(script: str, *arguments: Path, errors: IO[str] | int = subprocess.STDOUT) -> "subprocess.Popen[str]":
-    """Start a script of this folder in a new process, without our folders in its import path."""
+def _run(command: str, *arguments: Path, errors: IO[str] | int = subprocess.STDOUT) -> "subprocess.Popen[str]":
+    """Start ``trac_process.py`` with a command in a new process, without our folders in its import path."""
     return subprocess.Popen(
-        [sys.executable, "-P", "-s", str(Path(__file__).with_name(script)), *map(str, arguments)],
+        [sys.executable, "-P", "-s", str(PROGRAM), command, *map(str, arguments)],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=errors,
@@ -194,7 +320,7 @@ def take_trac() -> TracSite:
 
 def _build(folder: Path) -> None:
     """Create the Trac environment that every server copies. This is done in a separate process."""
-    process = _run("trac_seed.py", folder)
+    process = _run("create", folder)
     output, _ = process.communicate(timeout=120)
     if process.returncode:
         last_line = output.strip().rpartition("\n")[2]

@@ -1,19 +1,160 @@
-"""The tabs of an episode: open, restore and replace tabs, act in the current one, and observe it.
+"""The tabs of an episode: mouse, keyboard and navigation in one tab, and all tabs with their observation.
 
 An element has a number, by which the agent names it, and an ``ElementRef``, by which the browser finds it.
 """
 
 from collections.abc import Callable
 from contextlib import suppress
+from dataclasses import dataclass, field
+from typing import Any
 
 from pydantic import JsonValue
 
+from planbook.envs.browser import devtools
+from planbook.envs.browser.devtools import Answer, Command
 from planbook.envs.types import Observation
 from planbook.envs.web.accessibility import AccessibilityNode, quote
-from planbook.envs.web.addresses import BLANK, SiteNames
-from planbook.envs.web.context import MAX_TABS, Context, News, TabGone
-from planbook.envs.web.page import ElementNumbers, ElementRef, Page, Trail, describe, observation_text, read
-from planbook.envs.web.tab import WebTab
+from planbook.envs.web.context import MAX_TABS, Context, News, TabGone, TabTarget
+from planbook.envs.web.page import (
+    PAGE,
+    ElementNumbers,
+    ElementRef,
+    Page,
+    Trail,
+    call_script,
+    describe,
+    isolated_world,
+    observation_text,
+    read,
+)
+from planbook.envs.web.sites import BLANK, SiteNames
+
+MAX_TYPED = 100
+"""Maximum number of characters that are typed key by key. A longer text is inserted in one go."""
+
+
+@dataclass
+class WebTab:
+    """A tab of the environment.
+
+    A restored tab is a new tab of the browser, whose history is empty. Its earlier history is kept here.
+    """
+
+    context: Context
+    target: TabTarget
+    earlier_urls: list[str] = field(default_factory=list)
+    """Addresses that precede those of the browser's history."""
+    later_urls: list[str] = field(default_factory=list)
+    """Addresses that follow those of the browser's history."""
+
+    # Navigating.
+
+    def load(self, url: str) -> str:
+        """Start navigating to an address. Return the reason if it may not be opened, or ""."""
+        if reason := self.context.policy.refusal(url):
+            return reason
+        self.context.start_navigation(self.target, "Page.navigate", url=url)
+        return ""
+
+    def fetch(self, url: str) -> str:
+        """Navigate to an address and wait for its page. Return the reason if it did not load, or ""."""
+        document = self.target.document
+        return self.load(url) or self.context.finish_loading(self.target, document)
+
+    def trail(self, browser_trail: Trail | None = None) -> Trail:
+        """Return the tab's complete history. The browser's part of it is read from the browser if it is not given."""
+        browser_trail = browser_trail or Trail.of(self._history())
+        later = self.later_urls if len(browser_trail.urls) == 1 else []  # a new navigation removes the forward history
+        return Trail([*self.earlier_urls, *browser_trail.urls, *later], len(self.earlier_urls) + browser_trail.index)
+
+    def step(self, delta: int) -> bool:
+        """Go one page back (-1) or forward (1) in the browser's history. Return False if there is no such page."""
+        history = self._history()
+        browser_trail, index = Trail.of(history), history["currentIndex"] + delta
+        if exists := 0 <= browser_trail.index + delta < len(browser_trail.urls):
+            entry = history["entries"][index]
+            self.context.start_navigation(self.target, "Page.navigateToHistoryEntry", entryId=entry["id"])
+        return exists
+
+    def _history(self) -> Answer:
+        return self.context.call(self.target, "Page.getNavigationHistory")
+
+    def scroll_position(self) -> tuple[float, float]:
+        """Return the scroll position (x, y) of the page in pixels."""
+        viewport = self.context.call(self.target, "Page.getLayoutMetrics")["cssVisualViewport"]
+        return float(viewport["pageX"]), float(viewport["pageY"])
+
+    def scroll_to(self, x: float, y: float) -> None:
+        """Scroll the page to a position, or as close to it as the page allows."""
+        self.value(f"scrollTo({{left: {x}, top: {y}, behavior: 'instant'}})")
+        self.context.settle(self.target)
+
+    # Mouse and keyboard.
+
+    def click(self, ref: ElementRef) -> dict[str, Any]:
+        """Click on the visible part of an element.
+
+        Like the other actions below, it returns an answer that has the key ``refused`` if nothing could be done. Its
+        value is the reason, without the subject of the sentence ("is hidden").
+        """
+        point = self.ask(ref, "aim")
+        if "refused" not in point:
+            self.context.call_all(self.target, devtools.click_commands(point["x"], point["y"]))
+        return point
+
+    def type(self, ref: ElementRef, text: str, enter: bool) -> dict[str, Any]:
+        """Replace the content of a field with a text."""
+        field_ = self.ask(ref, "field")
+        if "refused" in field_:
+            return field_
+        if "\n" in text and not field_["lines"]:
+            return {"refused": "is a field of one line, and the text has several"}
+        if field_["way"] == "set":
+            answer = self.ask(ref, "set", text)
+            if "refused" in answer:
+                return {"refused": f"{answer['refused']} ({_FORMATS.get(field_['type'], 'a number')})"}
+        else:
+            point = self.click(ref)
+            content = point if "refused" in point else self.ask(ref, "selectContent")
+            if "refused" in content:
+                return content
+            delete = list(devtools.KEYS["delete"].commands()) if content["full"] else []
+            insert: Command = ("Input.insertText", {"text": text})
+            typed = list(devtools.typing_commands(text)) if len(text) <= MAX_TYPED else [insert]
+            self.context.call_all(self.target, [*delete, *typed])
+        if enter and not field_["area"]:
+            self.context.call_all(self.target, list(devtools.KEYS["enter"].commands()))
+        return {}
+
+    def scroll(self, sign: int, ref: ElementRef | None) -> dict[str, Any]:
+        """Scroll the part of the page that contains the element, or the whole page, down (1) or up (-1)."""
+        if ref is not None:
+            return self.ask(ref, "scroll", sign)
+        world = isolated_world(self.context, self.target, self.target.id)
+        return dict(self.value(f"{PAGE}.scroll(null, {sign})", contextId=world) or {})
+
+    def ask(self, ref: ElementRef, function: str, *arguments: JsonValue) -> dict[str, Any]:
+        """Call one of our functions in ``page.js`` on an element and return its answer."""
+        return call_script(self.context, self.target, ref, function, *arguments)
+
+    def value(self, expression: str, **options: JsonValue) -> Any:
+        """Return the value of a JavaScript expression in the page, or None if it raises an error."""
+        answer = self.context.call(
+            self.target, "Runtime.evaluate", expression=expression, returnByValue=True, awaitPromise=True, **options
+        )
+        return None if "exceptionDetails" in answer else answer["result"].get("value")
+
+
+_FORMATS = {
+    "date": "a date is written 2024-05-31",
+    "time": "a time is written 17:05",
+    "datetime-local": "it is written 2024-05-31T17:05",
+    "month": "a month is written 2024-05",
+    "week": "a week is written 2024-W22",
+    "color": "a colour is written #1a2b3c",
+}
+"""Maps the type of an input field to a hint on how its values are written."""
+
 
 SavedTabs = tuple[list[tuple[Trail, tuple[float, float]]], int]
 """A copy of the tabs: the history and the scroll position of each tab, and the index of the current one."""
@@ -55,10 +196,7 @@ class Browsing:
         return ""
 
     def open_tab(self) -> str:
-        """Open an empty tab after the other ones, and make it the current tab.
-
-        Return the reason if this is not possible, or "".
-        """
+        """Open an empty tab after the others and make it the current one. Return the reason if it cannot be, or ""."""
         if len(self.tabs) >= MAX_TABS:
             return "there are as many tabs as there can be"
         self.tabs.append(WebTab(self.context, self.context.open()))
@@ -123,8 +261,6 @@ class Browsing:
         if reason:
             self.context.news.add(f"{quote(trail.urls[trail.index])} could not be loaded again: {reason}.")
 
-    # Popups and lost tabs.
-
     def replace_lost(self, tab: WebTab, reason: str) -> None:
         """Replace an unusable tab with an empty one that can go back to its earlier pages.
 
@@ -133,7 +269,7 @@ class Browsing:
         old, last = tab.target, self.page
         if old.closed and len(self.tabs) > 1:
             return
-        is_lost = last is None or old.traffic.document == last.document
+        is_lost = last is None or old.document == last.document
         trail = tab.trail(last.trail) if last else Trail([], 0)
         tab.earlier_urls, tab.later_urls = trail.urls[: trail.index + (not is_lost)], []
         tab.target = self.context.open()
@@ -171,10 +307,9 @@ class Browsing:
 
     def pop_lasting(self) -> bool:
         """Return True if servers may have stored something since this method was called last."""
-        traffics = [tab.target.traffic for tab in self.tabs]
-        lasting = any(traffic.lasting for traffic in traffics)
-        for traffic in traffics:
-            traffic.lasting = False
+        lasting = any(tab.target.lasting for tab in self.tabs)
+        for tab in self.tabs:
+            tab.target.lasting = False
         return lasting
 
     @property
@@ -182,12 +317,10 @@ class Browsing:
         """The address of the current tab."""
         return self.page.url if self.page else ""
 
-    # Acting.
-
     def do(self, move: TabAction) -> Observation:
         """Act in the current tab, wait until it settles, and return its observation."""
-        tab, document = self.tab, self.tab.target.traffic.document
-        tab.target.traffic.stop_waiting()  # do not wait again for requests that timed out during the last action
+        tab, document = self.tab, self.tab.target.document
+        tab.target.stop_waiting()  # do not wait again for requests that timed out during the last action
         try:
             refusal = move(tab) or self.context.finish_loading(tab.target, document)
         except TabGone as gone:
@@ -195,10 +328,10 @@ class Browsing:
             self.replace_lost(tab, str(gone))
         self.take_popups()
         self.remove_closed()
-        same_document = tab is self.tab and tab.target.traffic.document == document
+        same_document = tab is self.tab and tab.target.document == document
         return self._observe(refusal, same_document)
 
-    # Elements.
+    # Elements and observations.
 
     def number(self, node: AccessibilityNode) -> int:
         """Return the number of a node of the current page."""
@@ -210,7 +343,7 @@ class Browsing:
         ref = self._numbers.refs.get(number)
         if ref is None:
             return f"there is no element [{number}]"
-        if ref.document == self.tab.target.traffic.document:
+        if ref.document == self.tab.target.document:
             return ref
         location = "in another tab" if self._is_open_elsewhere(ref.document) else "on a page that was left"
         return f"the element [{number}] is {location}"
@@ -231,9 +364,7 @@ class Browsing:
 
     def _is_open_elsewhere(self, document: str) -> bool:
         """Return True if a tab other than the current one shows the document."""
-        return any(tab.target.traffic.document == document for tab in self.tabs if tab is not self.tab)
-
-    # Observing.
+        return any(tab.target.document == document for tab in self.tabs if tab is not self.tab)
 
     def last_observation(self) -> Observation:
         """Return the page that was observed last, without a report of what happened."""

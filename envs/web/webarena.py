@@ -25,7 +25,7 @@ from pydantic import BaseModel, ConfigDict, Field, JsonValue, ValidationError
 
 from planbook.envs.errors import BadSelection, EnvironmentBroken, validation_faults
 from planbook.envs.web.context import Context
-from planbook.envs.web.tab import WebTab
+from planbook.envs.web.tabs import WebTab
 
 SITES = {
     "__SHOPPING_ADMIN__": "shopping_admin",
