@@ -11,10 +11,19 @@ from pydantic import BaseModel, Field
 
 from planbook.envs.base import Environment, action, query
 from planbook.envs.minecraft import tasks
-from planbook.envs.minecraft.actions import GoalRefused, effects_of, quantities
 from planbook.envs.minecraft.game_data import RECIPES_FILE, STARTING_TOOL, VERSION, milestones
 from planbook.envs.minecraft.planning import RECORDED, MinecraftGoals, preconditions
-from planbook.envs.minecraft.player import GoalEffects, MinecraftPlayer, carry_out, succeeds, time_limit, wait
+from planbook.envs.minecraft.player import (
+    GoalEffects,
+    GoalRefused,
+    MinecraftPlayer,
+    carry_out,
+    effects_of,
+    quantities,
+    succeeds,
+    time_limit,
+    wait,
+)
 from planbook.envs.minecraft.terrain import Terrain, seen_words, terrain_of
 from planbook.envs.optional import Goals
 from planbook.envs.preconditions import Preconditions

@@ -10,9 +10,21 @@ from math import inf
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from planbook.envs.minecraft import actions, game_data, tasks
-from planbook.envs.minecraft.actions import GoalRefused, NoneLeft
+from planbook.envs.minecraft import game_data, tasks
 from planbook.envs.minecraft.game_data import Recipe, Source
+from planbook.envs.minecraft.player import (
+    GoalRefused,
+    NoneLeft,
+    check_item,
+    check_tool,
+    effects_of,
+    find_recipe,
+    find_source,
+    read_counts,
+    read_object,
+    read_recipe,
+    read_tool,
+)
 from planbook.envs.minecraft.terrain import distance_word
 from planbook.envs.optional import Features, Goals
 from planbook.envs.preconditions import UNKNOWN, ArgValue, Change, Contract, Fact, Need, Preconditions, rule_contract
@@ -62,7 +74,7 @@ class MinecraftGoals(Goals):
         If the map does not have enough of a thing, the result is still "", since no agent knows that in advance.
         """
         try:
-            actions.effects_of(self.environment.terrain, self.environment.player, goal)
+            effects_of(self.environment.terrain, self.environment.player, goal)
         except NoneLeft:
             return ""
         except GoalRefused as reason:
@@ -81,7 +93,7 @@ class MinecraftGoals(Goals):
         if goal.name not in ("craft", "smelt"):
             return {}
         try:
-            return actions.read_counts(goal.args[1], "the materials")
+            return read_counts(goal.args[1], "the materials")
         except GoalRefused:
             return {}
 
@@ -94,7 +106,7 @@ class MinecraftGoals(Goals):
         if goal.name not in GATHERING:
             return (goal,)
         try:
-            item, count = actions.read_object(goal.args[0])
+            item, count = read_object(goal.args[0])
         except GoalRefused:
             return (goal,)
         source = game_data.source_of(item)
@@ -125,7 +137,7 @@ class MinecraftGoals(Goals):
         item, _ = _object_of(goal)
         if goal.name in GATHERING:
             return Action(goal.name, ({item: count}, *goal.args[1:]))
-        needs = actions.find_recipe(goal.name, item, self.materials(goal)).needs(count)
+        needs = find_recipe(goal.name, item, self.materials(goal)).needs(count)
         return Action(goal.name, ({item: count}, {**needs}, *goal.args[2:]))
 
     def features(self, goal: Action) -> Features:
@@ -158,7 +170,7 @@ class MinecraftGoals(Goals):
         It is infinite if the map does not have enough of the thing, and 0 if the goal would be refused.
         """
         try:
-            effects = actions.effects_of(self.environment.terrain, self.environment.player, goal)
+            effects = effects_of(self.environment.terrain, self.environment.player, goal)
         except NoneLeft:
             return inf
         except GoalRefused:
@@ -189,7 +201,7 @@ def _object_of(goal: Action) -> tuple[str, int]:
     if isinstance(obj, str):
         return obj, 1
     try:
-        return actions.read_object(obj)
+        return read_object(obj)
     except GoalRefused:
         return "none", 0
 
@@ -228,7 +240,7 @@ def _held_fact(item: ArgValue) -> Fact:
 
 
 def _tool_needs(tool: ArgValue) -> list[Need]:
-    named = actions.read_tool(tool)
+    named = read_tool(tool)
     return [_held_need(named, 1)] if named not in ("", game_data.STARTING_TOOL) else []
 
 
@@ -237,14 +249,14 @@ def _held_need(item: str, count: int) -> Need:
 
 
 def _gather(verb: str, obj: ArgValue, tool: ArgValue) -> Contract:
-    item, count = actions.read_object(obj)
-    source, needs = actions.find_source(verb, item), _tool_needs(tool)
-    actions.check_tool(source, tool or "", item)
+    item, count = read_object(obj)
+    source, needs = find_source(verb, item), _tool_needs(tool)
+    check_tool(source, tool or "", item)
     return Contract(needs, [Change.add(_held_fact(name), count) for name in source.gives])
 
 
 def _make(verb: str, obj: ArgValue, materials: ArgValue, tool: ArgValue) -> Contract:
-    recipe, count = actions.read_recipe(verb, obj, materials)
+    recipe, count = read_recipe(verb, obj, materials)
     item, station, used = recipe.output, recipe.station, recipe.needs(count)
     if station not in (None, tool):
         raise GoalRefused(f"to {verb} {item} takes {station} as tool, and the plan uses {tool or 'none'}")
@@ -254,7 +266,7 @@ def _make(verb: str, obj: ArgValue, materials: ArgValue, tool: ArgValue) -> Cont
 
 
 def _equip(obj: ArgValue) -> Contract:
-    actions.check_item(obj)
+    check_item(obj)
     if not game_data.wearable(obj):
         raise GoalRefused(f"{obj} cannot be equipped")
     return Contract([_held_need(obj, 1)])

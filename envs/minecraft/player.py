@@ -1,4 +1,7 @@
-"""The player's inventory, place and memory, the effects of a goal, and the chance that the goal is reached.
+"""The player, the effects of goals on it, and the chance that a goal is reached.
+
+A *goal* is one action of a plan, such as ``mine({"log": 3})``. Its effects, or the reason why it cannot be reached,
+follow from recipes, tools and the inventory. A *station* is a crafting table or a furnace.
 
 In table 18, the DEPS paper reports how often a learned controller succeeds at some skills. These are the chances here.
 A skill that the paper did not measure gets the chance of the most similar one.
@@ -7,9 +10,15 @@ A skill that the paper did not measure gets the chance of the most similar one.
 import random
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from difflib import get_close_matches
+from math import ceil
 
-from planbook.envs.minecraft.game_data import SOURCES
-from planbook.envs.minecraft.terrain import Sight, Spot, Terrain, Trip, visible
+from pydantic import JsonValue
+
+from planbook.envs.minecraft import game_data
+from planbook.envs.minecraft.game_data import Recipe, Source
+from planbook.envs.minecraft.terrain import Sight, Spot, Terrain, Trip, trip, visible
+from planbook.envs.types import Action
 
 START = Spot(0.0, 0.0, 0, 0)
 
@@ -93,6 +102,234 @@ class MinecraftPlayer:
             self.memory[source] = self.spot.tick, x, y
 
 
+def wait(terrain: Terrain, player: MinecraftPlayer, ticks: int) -> None:
+    """Let time pass. The player stays where it is and looks around at the end."""
+    player.spot = player.spot._replace(tick=player.spot.tick + ticks)
+    player.look(terrain)
+
+
+def carry_out(terrain: Terrain, player: MinecraftPlayer, effects: GoalEffects) -> None:
+    """Apply the effects of a goal to the player."""
+    spot = effects.trip.spot if effects.trip else player.spot
+    player.spot = spot._replace(tick=player.spot.tick + effects.ticks)
+    player.exchange(effects.losses, effects.gains)
+    if effects.worn and effects.worn not in player.worn:
+        player.worn = (*player.worn, effects.worn)
+    if effects.trip is None:
+        return
+    for number, count in effects.trip.taken.items():
+        player.taken[number] = player.taken.get(number, 0) + count
+    player.look(terrain)
+
+
+CRAFTING = {None: 10, game_data.TABLE: 30}
+"""Maps a station, or None for crafting by hand, to the ticks that crafting takes, however often it is repeated."""
+SMELTING = 200
+"""Ticks that one item takes in the furnace."""
+EQUIPPING_TICKS = 10
+MAX_COUNT = 36 * 64
+"""The number of items that an inventory can hold."""
+
+
+class GoalRefused(Exception):
+    """The goal cannot be reached from the current state. The message is the reason, which the agent reads."""
+
+
+class NoneLeft(GoalRefused):
+    """The map does not have enough of a thing. The player can learn this only by trying."""
+
+
+def effects_of(terrain: Terrain, player: MinecraftPlayer, action: Action) -> GoalEffects:
+    """Return the effects that a goal would have in the current state, without applying them.
+
+    Raises GoalRefused if the goal cannot be reached, or its subclass NoneLeft if the map has not enough of a thing.
+    """
+    if action.name == "equip":
+        return _equip(player, *action.args)
+    find_effects = _gather if action.name in ("mine", "kill") else _make
+    return find_effects(action.name, terrain, player, *action.args)
+
+
+def _gather(
+    verb: str, terrain: Terrain, player: MinecraftPlayer, obj: JsonValue, tool: JsonValue = None
+) -> GoalEffects:
+    item, count = read_object(obj)
+    source = find_source(verb, item)
+    held_tool = _held_tool(player, tool)
+    check_tool(source, held_tool, item)
+    route = trip(terrain, player.spot, player.taken, source, count, game_data.DIGGING.get(held_tool, 0))
+    if route is None:
+        raise NoneLeft(f"there are not {count} {item} left to be found in this world")
+    text = f"mine {count} {source.yielded_item(item)}" + ("" if item in source.gives else f" from {source.name}")
+    if verb == "kill":
+        text = f"kill {count} {source.name}"
+    gains = dict.fromkeys(source.gives, count)
+    return GoalEffects(text, source.name, ceil(route.spot.tick - player.spot.tick), gains, {}, route)
+
+
+def _make(
+    verb: str, terrain: Terrain, player: MinecraftPlayer, obj: JsonValue, materials: JsonValue, tool: JsonValue = None
+) -> GoalEffects:
+    recipe, count = read_recipe(verb, obj, materials)
+    needs = recipe.needs(count)
+    lacking = [f"{n} {name} (you hold {player.held(name)})" for name, n in needs.items() if player.held(name) < n]
+    if lacking:
+        raise GoalRefused(f"not enough material: to {verb} {count} {recipe.output} takes {' and '.join(lacking)}")
+    _check_station(recipe, player, _held_tool(player, tool))
+    gains = {recipe.output: recipe.makes * recipe.times(count)}
+    ticks = SMELTING * recipe.times(count) if verb == "smelt" else CRAFTING[recipe.station]
+    skill = f"{verb} at {recipe.station}" if recipe.station else verb
+    return GoalEffects(f"{verb} {quantities(gains)} from {quantities(needs)}", skill, ticks, gains, needs)
+
+
+def _equip(player: MinecraftPlayer, obj: JsonValue) -> GoalEffects:
+    if not isinstance(obj, str):
+        raise GoalRefused(f"equip takes the name of one item, not {obj!r}")
+    check_item(obj)
+    if not game_data.wearable(obj):
+        raise GoalRefused(f"{obj} cannot be equipped")
+    if not player.held(obj):
+        raise GoalRefused(f"you hold no {obj}")
+    return GoalEffects(f"equip the {obj}", "equip", EQUIPPING_TICKS, worn=obj)
+
+
+def read_object(obj: JsonValue) -> tuple[str, int]:
+    """Return the item that a goal names, and its count. Raises GoalRefused if it does not name exactly one item."""
+    counts = read_counts(obj, "what is wanted")
+    if len(counts) != 1:
+        raise GoalRefused(f"a goal names one kind of thing, not {len(counts)}: {obj!r}")
+    item, count = next(iter(counts.items()))
+    check_item(item)
+    return item, count
+
+
+def read_counts(value: JsonValue, subject: str) -> dict[str, int]:
+    """Return an argument of a goal that maps names to counts, such as ``{"log": 3}``.
+
+    Raises GoalRefused if it is not a dict, or if a count is not a whole number from 1 to the capacity of an inventory.
+    ``subject`` names the argument in the message.
+    """
+    if not isinstance(value, dict):
+        raise GoalRefused(f'{subject} must be written like {{"log": 3}}, not {value!r}')
+    counts: dict[str, int] = {}
+    for name, count in value.items():
+        if isinstance(count, bool) or not isinstance(count, int) or not 1 <= count <= MAX_COUNT:
+            raise GoalRefused(f"{subject} must be counted in whole numbers from 1 to {MAX_COUNT}; {name} has {count!r}")
+        counts[name] = count
+    return counts
+
+
+def check_item(item: str) -> None:
+    """Raise GoalRefused if a name is not that of an item. The message suggests the most similar name."""
+    if item not in game_data.ITEMS and item in game_data.SOURCES:
+        raise GoalRefused(f"a {item} is no item: ask for what it gives, {' or '.join(game_data.SOURCES[item].gives)}")
+    if item not in game_data.ITEMS:
+        similar = get_close_matches(item, sorted(game_data.ITEMS), 1)
+        raise GoalRefused(f"unknown item: there is no {item}" + (f"; there is {similar[0]}" if similar else ""))
+
+
+def find_source(verb: str, item: str) -> Source:
+    """Return the source to which a goal of mining or killing refers. Raises GoalRefused if there is none."""
+    source = game_data.source_of(item)
+    if source is not None and source.verb == verb:
+        return source
+    if item in game_data.SOURCES and game_data.SOURCES[item].verb == verb:
+        raise GoalRefused(f"{item} gives another item: ask for {' or '.join(game_data.SOURCES[item].gives)}")
+    cannot = "mined" if verb == "mine" else "had by killing"
+    raise GoalRefused(f"{item} cannot be {cannot}{_describe_alternative(item)}")
+
+
+def _describe_alternative(item: str) -> str:
+    """Return the end of a message, which says how an item can be obtained, or "" if it cannot be obtained."""
+    if source := game_data.source_of(item):
+        return ": it is mined" if source.verb == "mine" else f": it comes from killing a {source.name}"
+    verbs = dict.fromkeys(_PAST_TENSE[recipe.verb] for recipe in game_data.RECIPES.get(item, ()))
+    return f": it is {' or '.join(verbs)}" if verbs else ""
+
+
+_PAST_TENSE = {"craft": "crafted", "smelt": "smelted"}
+
+
+def read_recipe(verb: str, obj: JsonValue, materials: JsonValue) -> tuple[Recipe, int]:
+    """Return the recipe to which a goal of making refers, and the count of items to make.
+
+    Raises GoalRefused if there is no such recipe, or if the plan states fewer materials than it takes.
+    """
+    item, count = read_object(obj)
+    stated = read_counts(materials, "the materials")
+    recipe = find_recipe(verb, item, stated)
+    needs, times = recipe.needs(count), recipe.times(count)
+    if any(stated[name] < needed for name, needed in needs.items()):
+        raise GoalRefused(
+            f"the recipe takes more: {recipe.makes} {item} takes {quantities(recipe.ingredients)}, "
+            f"so {count} ({times} times the recipe) takes {quantities(needs)}, and the plan states {quantities(stated)}"
+        )
+    return recipe, count
+
+
+def find_recipe(verb: str, item: str, stated: Mapping[str, int]) -> Recipe:
+    """Return the recipe of an item that takes exactly the kinds of materials that the plan states.
+
+    Raises GoalRefused if there is none.
+    """
+    recipes = [recipe for recipe in game_data.RECIPES.get(item, ()) if recipe.verb == verb]
+    if not recipes:
+        raise GoalRefused(f"{item} cannot be {_PAST_TENSE[verb]}{_describe_alternative(item)}")
+    for recipe in recipes:
+        if set(recipe.ingredients) == set(stated):
+            return recipe
+    similar = max(recipes, key=lambda recipe: len(set(recipe.ingredients) & set(stated)))
+    raise GoalRefused(
+        f"the recipe is another: {similar.makes} {item} takes {quantities(similar.ingredients)}, "
+        f"and the plan states {quantities(stated)}"
+    )
+
+
+def read_tool(tool: JsonValue) -> str:
+    """Return the tool that the plan names, or "" if it names none. Raises GoalRefused if it is not a tool's name."""
+    if tool is None:
+        return ""
+    if not isinstance(tool, str):
+        raise GoalRefused(f"the tool must be a name or None, not {tool!r}")
+    if tool != game_data.STARTING_TOOL:
+        check_item(tool)
+    return tool
+
+
+def _held_tool(player: MinecraftPlayer, tool: JsonValue) -> str:
+    """Return the tool that the plan names, or "" if it names none. Raises GoalRefused if the tool is not held."""
+    named = read_tool(tool)
+    if named not in ("", game_data.STARTING_TOOL) and not player.held(named):
+        raise GoalRefused(f"no tool: you hold no {named}")
+    return named
+
+
+def check_tool(source: Source, tool: str, item: str) -> None:
+    """Raise GoalRefused unless the source can be mined with the tool."""
+    enough = tool == source.tool if not source.tier else game_data.PICKAXES.get(tool, 0) >= source.tier
+    if not source.tool or enough:
+        return
+    needed = source.lowest_tool + (" or better" if source.tier else "")
+    if tool:
+        raise GoalRefused(f"wrong tool: to mine {item} takes {needed}, and the plan uses {tool}")
+    raise GoalRefused(f"no tool: to mine {item} takes {needed}, and the plan uses none")
+
+
+def _check_station(recipe: Recipe, player: MinecraftPlayer, stated: str) -> None:
+    if recipe.station is None or recipe.station == stated:
+        return
+    holding = "" if player.held(recipe.station) else f", and you hold no {recipe.station}"
+    raise GoalRefused(
+        f"no {recipe.station}: to {recipe.verb} {recipe.output} takes {recipe.station} as tool; "
+        f"the plan uses {stated or 'none'}{holding}"
+    )
+
+
+def quantities(counts: Mapping[str, int]) -> str:
+    """Return counts in the form in which the paper writes an inventory: "10 planks, 4 stick"."""
+    return ", ".join(f"{count} {item}" for item, count in counts.items()) or "nothing"
+
+
 CHANCES: Mapping[str, float] = {
     "oak_tree": 0.39,
     "birch_tree": 0.29,
@@ -129,7 +366,7 @@ def chance(effects: GoalEffects) -> float:
 
 
 def _default_chance(skill: str) -> float:
-    source = SOURCES.get(skill)
+    source = game_data.SOURCES.get(skill)
     if source is None:
         return 1.0
     if skill.endswith("_tree"):
@@ -143,7 +380,7 @@ def time_limit(effects: GoalEffects) -> int:
     """Return the time limit of a goal in ticks."""
     if effects.skill == "diamond_ore":
         return DIAMOND_LIMIT
-    source = SOURCES.get(effects.skill)
+    source = game_data.SOURCES.get(effects.skill)
     return ORE_LIMIT if source is not None and source.tool == "pickaxe" and source.depth[1] else DEFAULT_LIMIT
 
 
@@ -153,23 +390,3 @@ def succeeds(effects: GoalEffects, task_id: str, tries: int) -> bool:
     ``tries`` is the number of goals tried so far. The result is random, but the same in every replay of the episode.
     """
     return random.Random(f"luck/{task_id}/{tries}").random() < chance(effects)
-
-
-def wait(terrain: Terrain, player: MinecraftPlayer, ticks: int) -> None:
-    """Let time pass. The player stays where it is and looks around at the end."""
-    player.spot = player.spot._replace(tick=player.spot.tick + ticks)
-    player.look(terrain)
-
-
-def carry_out(terrain: Terrain, player: MinecraftPlayer, effects: GoalEffects) -> None:
-    """Apply the effects of a goal to the player."""
-    spot = effects.trip.spot if effects.trip else player.spot
-    player.spot = spot._replace(tick=player.spot.tick + effects.ticks)
-    player.exchange(effects.losses, effects.gains)
-    if effects.worn and effects.worn not in player.worn:
-        player.worn = (*player.worn, effects.worn)
-    if effects.trip is None:
-        return
-    for number, count in effects.trip.taken.items():
-        player.taken[number] = player.taken.get(number, 0) + count
-    player.look(terrain)
