@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 from pydantic import BaseModel, Field, JsonValue
 
 from planbook.envs.base import Environment, action, query
-from planbook.envs.crafter import actions, rules, view
-from planbook.envs.crafter.actions import CrafterAction, Direction, Placeable, Tool
-from planbook.envs.crafter.view import STEPS, find_sightings, kind_beside
+from planbook.envs.crafter import rules, view
+from planbook.envs.crafter.rules import STEPS, CrafterAction, Direction, Placeable, Tool
+from planbook.envs.crafter.view import find_sightings, kind_beside
 from planbook.envs.resources import folder_digest
 from planbook.envs.selection import chosen_split, chosen_types, interleave, read_seeded_id
 from planbook.envs.types import Action, EnvironmentOptions, Observation, Requirement, Selection, Task, Verdict
@@ -169,7 +169,7 @@ class Crafter(Environment):
 
     def possible_actions(self) -> list[Action]:
         """Return the actions that would not be refused now. Collecting from grass also needs luck."""
-        possible = [act for act in actions.all_actions() if not actions.refusal(self.game, act)]
+        possible = [act for act in rules.all_actions() if not rules.refusal(self.game, act)]
         return [Action(act.verb, (act.thing,) if act.thing else ()) for act in possible]
 
     def _save(self) -> object:
@@ -225,13 +225,13 @@ class Crafter(Environment):
     def _take(self, act: CrafterAction) -> Observation:
         """Take one step of the game and return the observation."""
         game, before = self.game, self.player_view
-        if act not in actions.all_actions():
+        if act not in rules.all_actions():
             return Observation.refused(f"there is no {act.verb} {act.thing!r}")
-        reason, faced, counts = actions.refusal(game, act), actions.faced_kind(game), dict(game.player.achievements)
+        reason, faced, counts = rules.refusal(game, act), rules.faced_kind(game), dict(game.player.achievements)
         game.advance(act.code)
-        if not reason and actions.collected_nothing(game, act, faced, counts):
+        if not reason and rules.collected_nothing(game, act, faced, counts):
             reason = f"the {faced} holds nothing this time"
-        outcome = f"Nothing happens: {reason}" if reason else actions.describe_outcome(game, act, faced, counts)
+        outcome = f"Nothing happens: {reason}" if reason else rules.describe_outcome(game, act, faced, counts)
         after = self.player_view = view.player_view(game)
         changes = view.describe_changes(before, after)
         text = f"{outcome}. Step {after.step}{f': {changes}' if changes else ''}."

@@ -5,7 +5,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from itertools import chain
 from typing import TYPE_CHECKING, NamedTuple
 
-from planbook.envs.crafter.rules import VITALS, rules
+from planbook.envs.crafter.rules import EDGE, STEPS, VITALS, kind_at, rules
 
 if TYPE_CHECKING:
     from planbook.envs.crafter.game import CrafterGame
@@ -14,10 +14,8 @@ if TYPE_CHECKING:
 WIDTH, HEIGHT = 9, 7
 COLUMN, ROW = WIDTH // 2, HEIGHT // 2
 """The player's column and row in the window, counted from 0."""
-STEPS = {"north": (0, -1), "south": (0, 1), "east": (1, 0), "west": (-1, 0)}
-"""Maps a direction to the offset (east, south) of one step in it."""
-YOU, EDGE = "you", "edge"
-"""Names for the player's square, and for squares beyond the edge of the map."""
+YOU = "you"
+"""The name for the player's square."""
 NEAREST_FIRST = sorted(
     ((dx, dy) for dy in range(-ROW, ROW + 1) for dx in range(-COLUMN, COLUMN + 1) if dx or dy),
     key=lambda square: abs(square[0]) + abs(square[1]),
@@ -52,18 +50,6 @@ class Sighting(NamedTuple):
         """The steps as a text such as ``2N 1W``."""
         parts = [f"{abs(self.dy)}{'N' if self.dy < 0 else 'S'}"] * bool(self.dy)
         return " ".join(parts + [f"{abs(self.dx)}{'W' if self.dx < 0 else 'E'}"] * bool(self.dx))
-
-
-def kind_at(game: "CrafterGame", x: int, y: int) -> str:
-    """Return the kind of thing on a square.
-
-    This is a creature, a plant (``ripe_plant`` if it can be eaten) or an arrow, or otherwise the material.
-    """
-    material, thing = game.land[x, y]
-    if thing is None:
-        return material or EDGE
-    name = type(thing).__name__.lower()
-    return "ripe_plant" if name == "plant" and thing.ripe else name
 
 
 def visible_rows(game: "CrafterGame") -> Rows:
