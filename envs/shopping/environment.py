@@ -12,11 +12,9 @@ from planbook.envs.base import Environment, action, query
 from planbook.envs.errors import BadSelection
 from planbook.envs.resources import files_digest
 from planbook.envs.selection import chosen_split, find_task, interleave
-from planbook.envs.shopping import pages
-from planbook.envs.shopping.catalogue import KINDS, Shop, Wish, own_shop
-from planbook.envs.shopping.pages import ShopPages, ShopState, clean
-from planbook.envs.shopping.product_files import load_shop
-from planbook.envs.shopping.webshop import ProductSearch, reward
+from planbook.envs.shopping import webshop
+from planbook.envs.shopping.catalogue import KINDS, Shop, Wish, load_shop, own_shop
+from planbook.envs.shopping.webshop import ProductSearch, ShopPages, ShopState, clean, reward
 from planbook.envs.types import Action, EnvironmentOptions, Observation, Selection, Task, Verdict
 
 
@@ -188,7 +186,7 @@ agent.click("Buy Now")
 
     def possible_actions(self) -> list[Action]:
         """Return all clicks that are possible. On the search page, return a search for the words of the goal."""
-        if self._state.page == pages.SEARCH and self._wish is not None:
+        if self._state.page == webshop.SEARCH and self._wish is not None:
             return [Action("search", (self._wish.sentence,))]
         return [Action("click", (button,)) for button in self._pages.buttons(self._state)]
 
@@ -197,12 +195,12 @@ agent.click("Buy Now")
     @action("agent.search('paraben free body lotion') -> \"Results for 'paraben free body lotion': 1 to 10 of 50 ...\"")
     def search(self, keywords: str) -> Observation:
         """Search for products by words. Works only on the search page."""
-        if self._state.page != pages.SEARCH:
-            return Observation.refused(f"there is no search box on this page; click '{pages.BACK}' first")
+        if self._state.page != webshop.SEARCH:
+            return Observation.refused(f"there is no search box on this page; click '{webshop.BACK}' first")
         if not keywords.strip():
             return Observation.refused("name what to search for")
         index = search_index(self.options.items, self.options.attributes, self.options.goals)
-        return self._go(ShopState(pages.RESULTS, keywords, index.results(keywords)))
+        return self._go(ShopState(webshop.RESULTS, keywords, index.results(keywords)))
 
     @action("agent.click('Next >') -> \"Results for 'paraben free body lotion': 11 to 20 of 50 ...\"")
     def click(self, target: str) -> Observation:
@@ -222,7 +220,7 @@ agent.click("Buy Now")
     @query("agent.results() -> [{'id': 'B07XQ2M4TD', 'title': 'Fenmere Grove Body Lotion', 'price': [9.5, 12.0]}, ...]")
     def results(self) -> list[JsonValue]:
         """On a page of results, return its products, each with its lowest and highest price; otherwise, []."""
-        if self._state.page != pages.RESULTS:
+        if self._state.page != webshop.RESULTS:
             return []
         products = [self._shop.products[id] for id in self._pages.ids_on_page(self._state)]
         return [{"id": item.id, "title": clean(item.title), "price": list(item.price_range({}))} for item in products]
@@ -236,23 +234,23 @@ agent.click("Buy Now")
     def price(self) -> list[float]:
         """On a product's own page, return its lowest and highest price with the selected options; otherwise, []."""
         state = self._state
-        return list(self._shop.products[state.product].price_range(state.chosen)) if state.page == pages.ITEM else []
+        return list(self._shop.products[state.product].price_range(state.chosen)) if state.page == webshop.ITEM else []
 
     def _press(self, button: str) -> Observation:
         state = self._state
-        if button in state.results and state.page == pages.RESULTS:
-            return self._go(replace(state, page=pages.ITEM, product=button, chosen={}))
-        if button == pages.BACK:
+        if button in state.results and state.page == webshop.RESULTS:
+            return self._go(replace(state, page=webshop.ITEM, product=button, chosen={}))
+        if button == webshop.BACK:
             return self._go(ShopState())
-        if button in (pages.NEXT, pages.PREV) and state.page == pages.RESULTS:
-            return self._go(replace(state, number=state.number + (1 if button == pages.NEXT else -1)))
-        if button == pages.PREV and state.page == pages.ITEM:
-            return self._go(replace(state, page=pages.RESULTS, product="", chosen={}))
-        if button == pages.PREV:
-            return self._go(replace(state, page=pages.ITEM))
-        if button in pages.SUB_PAGES:
-            return self._go(replace(state, page=pages.SUB_PAGES[button]))
-        return self._go(replace(state, page=pages.DONE)) if button == pages.BUY else self._select(button)
+        if button in (webshop.NEXT, webshop.PREV) and state.page == webshop.RESULTS:
+            return self._go(replace(state, number=state.number + (1 if button == webshop.NEXT else -1)))
+        if button == webshop.PREV and state.page == webshop.ITEM:
+            return self._go(replace(state, page=webshop.RESULTS, product="", chosen={}))
+        if button == webshop.PREV:
+            return self._go(replace(state, page=webshop.ITEM))
+        if button in webshop.SUB_PAGES:
+            return self._go(replace(state, page=webshop.SUB_PAGES[button]))
+        return self._go(replace(state, page=webshop.DONE)) if button == webshop.BUY else self._select(button)
 
     def _select(self, value: str) -> Observation:
         """Choose a value of an option. If several options have this value, the last of them is meant, as in WebShop."""
@@ -262,7 +260,7 @@ agent.click("Buy Now")
 
     def _go(self, state: ShopState) -> Observation:
         self._state = state
-        return Observation(self._pages.text(state), terminated=state.page == pages.DONE)
+        return Observation(self._pages.text(state), terminated=state.page == webshop.DONE)
 
     @property
     def _shop(self) -> Shop:
@@ -274,7 +272,7 @@ agent.click("Buy Now")
 
     def _reward(self) -> float:
         state, products = self._state, self._shop.products
-        if state.page != pages.DONE or self._wish is None:
+        if state.page != webshop.DONE or self._wish is None:
             return 0.0
         return reward(products[state.product], state.chosen, self._wish, products[self._wish.product])
 
