@@ -23,6 +23,7 @@ from planbook.envs.web.tasks import (
     SHIPPED,
     SPLITS,
     Address,
+    SiteAddress,
     WebTask,
     judgeable,
     load_tasks,
@@ -45,7 +46,7 @@ class WebOptions(EnvironmentOptions):
     tasks: Path | None = Field(
         default=None, description="A task file in our format or in WebArena's, or null for the shipped tasks."
     )
-    sites: dict[str, Address] = Field(
+    sites: dict[str, SiteAddress] = Field(
         default_factory=dict, description="Maps the names in braces in a task file to addresses (http://...)."
     )
     start: Address | None = Field(

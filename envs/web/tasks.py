@@ -11,6 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import cache, partial
 from pathlib import Path
 from typing import Annotated, Literal
+from urllib.parse import urljoin
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, JsonValue, ValidationError, model_validator
 
@@ -28,8 +29,20 @@ def _web_address(text: str) -> str:
     return text
 
 
+def _site_address(text: str) -> str:
+    if re.search(r"[{}]", text):
+        raise ValueError(f"{text!r} is not the address of a site: it must not contain braces")
+    return _web_address(text)
+
+
+def _expected_address(text: str) -> str:
+    return text if text.startswith("/") else _web_address(text)
+
+
 Address = Annotated[str, AfterValidator(_web_address)]
 """An address, or the name of a site in braces followed by a path."""
+SiteAddress = Annotated[str, AfterValidator(_site_address)]
+"""The address that replaces the name of a site."""
 
 
 class _FrozenModel(BaseModel):
@@ -62,7 +75,7 @@ class AnswerCheck(_FrozenModel):
 class UrlCheck(_FrozenModel):
     """Checks the address at the end of the episode. Different forms of the same address count as equal.
 
-    ``how`` is one of
+    An address that begins with / belongs to the site where the task starts. ``how`` is one of
 
     - ``equal``: the page and the query must be those of one of ``any_of``.
     - ``including``: the page must be that of one of ``any_of``, and the query must have all parameters of that
@@ -75,11 +88,18 @@ class UrlCheck(_FrozenModel):
     how: Literal["equal", "including", "within"] = "equal"
     any_of: tuple[str, ...] = Field(min_length=1)
 
+    @model_validator(mode="after")
+    def _has_addresses(self) -> "UrlCheck":
+        if self.how != "within":
+            tuple(map(_expected_address, self.any_of))
+        return self
+
 
 class PageCheck(_FrozenModel):
     """Checks texts that must or must not be on the page at ``url``.
 
-    If ``url`` is "last", this is the page at the end of the episode. ``selector`` (CSS) or ``script`` (a JavaScript
+    If ``url`` is "last", this is the page at the end of the episode. A ``url`` that begins with / belongs to the site
+    where the task starts. ``selector`` (CSS) or ``script`` (a JavaScript
     expression, as in WebArena's files) selects a part of the page. Without them, the text of the whole page is
     compared. If ``exact`` is given, the text must be one of its values. A value may consist of alternatives,
     ``a |OR| b``.
@@ -97,6 +117,8 @@ class PageCheck(_FrozenModel):
     def _has_texts(self) -> "PageCheck":
         if not (self.exact or self.must_include or self.must_exclude):
             raise ValueError("a page check needs exact, must_include or must_exclude")
+        if self.url != "last":
+            _expected_address(self.url)
         return self
 
 
@@ -228,21 +250,29 @@ def judgeable(tasks: Sequence[WebTask], ids: Sequence[str] = ()) -> list[WebTask
 def with_site_addresses(task: WebTask, sites: Mapping[str, str]) -> WebTask:
     """Return a copy of the task in which names of sites in braces are replaced with the sites' addresses.
 
-    Raises BadSelection if the address of a site is unknown.
+    In checks, an address that begins with / becomes one on the site where the task starts. Raises BadSelection if the
+    address of a site is unknown.
     """
 
     def fill_in(text: str) -> str:
         return re.sub(r"\{(\w+)\}", lambda match: _address(match[1], task.id, sites), text)
 
+    start = fill_in(task.start)
+
+    def resolve(text: str) -> str:
+        url = fill_in(text)
+        return urljoin(start, url) if url.startswith("/") else url
+
     checks: list[Check] = []
     for check in task.checks:
         if isinstance(check, UrlCheck):
-            check = check.model_copy(update={"any_of": tuple(map(fill_in, check.any_of))})
+            complete = fill_in if check.how == "within" else resolve
+            check = check.model_copy(update={"any_of": tuple(map(complete, check.any_of))})
         elif isinstance(check, PageCheck):
-            check = check.model_copy(update={"url": fill_in(check.url)})
+            check = check.model_copy(update={"url": resolve(check.url)})
         checks.append(check)
     tabs = tuple(map(fill_in, task.more_tabs))
-    return task.model_copy(update={"start": fill_in(task.start), "more_tabs": tabs, "checks": tuple(checks)})
+    return task.model_copy(update={"start": start, "more_tabs": tabs, "checks": tuple(checks)})
 
 
 def _address(name: str, task_id: str, sites: Mapping[str, str]) -> str:
