@@ -8,11 +8,14 @@ from a set, whose order depends on memory addresses that differ between runs. He
 order of their creation.
 """
 
+import copyreg
+import io
 import pickle
 from collections.abc import Iterable
 from functools import lru_cache
 from typing import Any
 
+import numpy as np
 from crafter import constants
 from crafter.engine import World
 from crafter.env import Env
@@ -78,8 +81,10 @@ class CrafterGame(Env):  # type: ignore[misc]
 
     def save(self) -> bytes:
         """Return a copy of the game's state."""
-        health = self._last_health
-        return pickle.dumps((self._world, self._player, self._step, self.tenths, health, self.unlocked))
+        file = io.BytesIO()
+        state = self._world, self._player, self._step, self.tenths, self._last_health, self.unlocked
+        _GamePickler(file).dump(state)
+        return file.getvalue()
 
     def load(self, saved: bytes) -> None:
         """Restore a state that ``save`` returned, of this or of another game."""
@@ -97,6 +102,28 @@ class CrafterGame(Env):  # type: ignore[misc]
     def _balance_chunk(self, chunk: Any, objs: Iterable[Any]) -> None:
         numbers = self._world._obj_map
         super()._balance_chunk(chunk, sorted(objs, key=lambda thing: int(numbers[tuple(thing.pos)])))
+
+
+def _reduce_array(array: Any) -> Any:
+    """Return how to restore an array. Positions are restored from lists, since numpy's own way is much slower."""
+    is_position = array.ndim == 1 and array.dtype == int
+    return (np.array, (array.tolist(),)) if is_position else array.__reduce__()
+
+
+def _restore_random(state: Any) -> Any:
+    generator = np.random.RandomState(0)
+    generator.set_state(state)
+    return generator
+
+
+class _GamePickler(pickle.Pickler):
+    """Pickles a game in half the time of the default, since search methods save and restore games often."""
+
+    dispatch_table = copyreg.dispatch_table | {
+        np.ndarray: _reduce_array,
+        np.int64: lambda number: (int, (int(number),)),
+        np.random.RandomState: lambda generator: (_restore_random, (generator.get_state(),)),
+    }
 
 
 @lru_cache(maxsize=16)

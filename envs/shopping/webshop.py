@@ -198,9 +198,10 @@ class ProductSearch:
 
     def results(self, keywords: str) -> tuple[str, ...]:
         """Return the ids of up to MAX_RESULTS products that contain a word of ``keywords``, the best match first."""
-        scores = [round(score, _DIGITS) for score in self._index.scores(sorted(set(words(keywords))))]
-        order = sorted(range(len(scores)), key=lambda index: -scores[index])[:MAX_RESULTS]
-        return tuple(self._ids[index] for index in order if scores[index] > 0)
+        scores = self._index.scores(sorted(set(words(keywords))))
+        least = min(sorted(scores)[-MAX_RESULTS:], default=0.0) - 10**-_DIGITS  # lower scores are not among the best
+        best = [(-round(score, _DIGITS), index) for index, score in enumerate(scores) if score >= least]
+        return tuple(self._ids[index] for score, index in sorted(best)[:MAX_RESULTS] if score < 0)
 
 
 HIT = 85
