@@ -1,7 +1,7 @@
 """A browser context: a group of tabs with their own cookies and storage, and the browser's events about these tabs.
 
-An event arrives while the connection waits for an answer or listens. What the agent should know about it is collected
-as ``News``, which the next observation reports.
+Events arrive while the connection waits for an answer or listens. ``News`` collects what the agent should know about
+them, and the next observation reports it.
 """
 
 import time
@@ -19,18 +19,18 @@ from planbook.envs.web.accessibility import quote
 from planbook.envs.web.sites import BLANK, AddressPolicy
 
 VIEW: Mapping[str, JsonValue] = {"width": 1280, "height": 720, "deviceScaleFactor": 1, "mobile": False}
-"""The window of every tab, in pixels."""
+"""The size of every tab's window, in pixels."""
 MAX_TABS, MAX_DIALOGS = 8, 3
-"""Maximum numbers of open tabs, without hidden ones, and of dialogs that an observation reports."""
+"""Maximum numbers of open tabs, not counting hidden ones, and of dialogs that an observation reports."""
 DIALOG_ANSWERS: Mapping[str, tuple[bool, str]] = {
     "alert": (True, "it was closed"),
     "confirm": (True, "it was answered with OK"),
     "prompt": (False, "it was cancelled"),
     "beforeunload": (True, "the page was left"),
 }
-"""Maps a kind of dialog to our answer: whether it is accepted, and the text that reports this to the agent."""
+"""Maps a kind of dialog to whether we accept it, and to the words that report this to the agent."""
 AWAITED = ("Document", "Stylesheet", "Script", "XHR", "Fetch")
-"""Types of requests that may change a page. Images and fonts are not awaited."""
+"""Types of requests for which we wait, since they may change a page. Images and fonts cannot."""
 HARMLESS = ("GET", "HEAD", "OPTIONS")
 """Request methods that by definition do not change data on the server."""
 NAVIGATION_START_SECONDS = 1.0
@@ -51,11 +51,11 @@ class TabTarget:
     """
 
     id: str
-    """The id of the target, which is also that of the tab's own frame."""
+    """The id of the target. The tab's own frame has the same id."""
     session: str
     """The id by which commands for this tab are addressed."""
     hidden: bool = False
-    """True if the agent must not notice the tab: nothing is reported about it."""
+    """True if nothing about the tab is reported, since the agent must not notice it."""
     refused: bool = False
     """True if one of its navigations was refused."""
     gone: bool = False
@@ -69,11 +69,11 @@ class TabTarget:
     document: str = ""
     """The loader id of the current document, which identifies it."""
     lasting: bool = False
-    """True if a request may have changed a server's data. The code that reads this value resets it."""
+    """True if a request may have changed a server's data. Whoever reads this value resets it."""
     failed: str = ""
-    """The reason why a page did not load, if the browser shows its own error page instead; otherwise empty."""
+    """The reason why a page did not load and the browser shows its own error page; "" if it does not."""
     _failure: str = ""
-    """The browser's name for the last error in loading a document."""
+    """The browser's name for the error of the last document that did not load."""
     _expected_until: float = 0.0
     """The time until which a navigation is expected to begin."""
 
@@ -89,7 +89,7 @@ class TabTarget:
 
     @property
     def navigating(self) -> bool:
-        """True if the tab's own frame is loading a document, or is expected to begin soon."""
+        """True if the tab's own frame is loading a document, or is expected to do so soon."""
         return self.id in self.loading or time.monotonic() < self._expected_until
 
     def stop_waiting(self) -> None:
@@ -99,7 +99,7 @@ class TabTarget:
         self._expected_until = 0.0
 
     def expect_navigation(self) -> None:
-        """Expect the tab to navigate."""
+        """Expect a navigation to begin within NAVIGATION_START_SECONDS."""
         self._expected_until = time.monotonic() + NAVIGATION_START_SECONDS
 
     def handle(self, method: str, params: Params) -> None:
@@ -147,10 +147,10 @@ class TabTarget:
 
 @dataclass
 class News:
-    """What happened since the last observation and has to be reported."""
+    """What has happened since the last observation and must be reported."""
 
     sentences: dict[str, int] = field(default_factory=dict)
-    """Maps each sentence to report to the number of times that its event occurred."""
+    """Maps each sentence to the number of times that its event occurred."""
     refused: list[str] = field(default_factory=list)
     """A sentence for each refused navigation, with the reason."""
     dialogs: int = 0
@@ -177,11 +177,11 @@ class Context:
         self.policy, self.patience = policy, patience
         self.news = News()
         self.popups: list[TabTarget] = []
-        """Tabs that pages opened. They wait here until the environment adds them to its own tabs."""
+        """Tabs that pages opened, until the environment adds them to its own tabs."""
         self._targets: dict[str, TabTarget] = {}
         """Maps the session of a tab to the tab."""
         self._pending_popups = 0
-        """Number of tabs that pages opened, but to which we are not connected yet."""
+        """Number of tabs that pages opened and to which we are not connected yet."""
         self.connection = Connection(browser.url, on_event=self._handle)
         created = self.connection.call("Target.createBrowserContext", disposeOnDetach=True, **policy.proxy())
         self._id = str(created["browserContextId"])
@@ -213,7 +213,7 @@ class Context:
         return target
 
     def drop(self, target: TabTarget) -> None:
-        """Close a tab, also if it crashed or no longer answers."""
+        """Close a tab, even if it crashed or no longer answers."""
         target.gone = True
         self._targets.pop(target.session, None)
         with suppress(CommandRefused):
@@ -239,7 +239,7 @@ class Context:
     def catch_up(self, target: TabTarget) -> str:
         """Wait until a tab that a page opened has loaded, and return its address.
 
-        The tab began to load before we were connected to it, so its state is asked for first.
+        The tab began to load before we were connected to it, so we first ask for its state.
         """
         tree, state = self.call_all(
             target, [("Page.getFrameTree", {}), ("Runtime.evaluate", {"expression": "document.readyState"})]
@@ -251,15 +251,15 @@ class Context:
         return str(self.call(target, "Page.getNavigationHistory")["entries"][-1]["url"])
 
     def start_navigation(self, target: TabTarget, method: str, **parameters: JsonValue) -> None:
-        """Start a navigation with a command; ``finish_loading`` waits for its end."""
+        """Send a command that starts a navigation. ``finish_loading`` waits for its end."""
         target.expect_navigation()
         self.connection.post(method, target.session, **parameters)
 
     def finish_loading(self, target: TabTarget, document: str) -> str:
         """Wait until a tab has settled. If its page does not load in time, stop loading.
 
-        Return the reason why the page did not load, or "" if it did or if no page was loading. ``document`` is the
-        document that the tab showed before the action.
+        Return the reason why the page did not load, or "" if it loaded or no page was loading. ``document`` is the
+        document that the tab showed before the navigation.
         """
         if self.settle(target):
             return self._leave_error_page(target) if target.failed else ""
@@ -282,7 +282,7 @@ class Context:
         return failed
 
     def settle(self, target: TabTarget) -> bool:
-        """Wait until nothing more happens in a tab. Return False if that takes longer than ``patience``."""
+        """Wait until nothing happens in a tab any more. Return False if that takes longer than ``patience``."""
         start = time.monotonic()
         while (elapsed := time.monotonic() - start) < self.patience:
             target.check()
@@ -295,7 +295,7 @@ class Context:
         return False
 
     def _preparations(self) -> list[Command]:
-        """Return the commands that every new tab receives. ``Fetch.enable`` makes the browser pause some requests."""
+        """Return the commands that set up a new tab. ``Fetch.enable`` makes the browser pause some requests."""
         private = [{"urlPattern": pattern} for pattern in self.policy.request_patterns()]
         documents = [{"urlPattern": "*", "resourceType": "Document"}]
         return [
@@ -355,8 +355,8 @@ class Context:
             return
         self.news.dialogs += 1
         if self.news.dialogs <= MAX_DIALOGS:
-            event = f" said {quote(str(params['message']), 300)}" if params["message"] else " came up"
-            self.news.add(f"A dialog ({kind}){event}; {result}.")
+            report = f" said {quote(str(params['message']), 300)}" if params["message"] else " came up"
+            self.news.add(f"A dialog ({kind}){report}; {result}.")
         elif self.news.dialogs == MAX_DIALOGS + 1:
             self.news.add("More dialogs came up and were answered.")
 

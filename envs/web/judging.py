@@ -1,7 +1,7 @@
 """Judge an episode: compare the answer, pages and stored data with the checks of the task.
 
-The score is the mean of the checks' scores, and a task is solved if all of them are 1. In addition, nothing else may
-change on our own site: only the values that a server check names may, and none if the task has no such check.
+The score is the mean of the checks' scores, and a task is solved if each of them is 1. On our own site, only the values
+that a server check names may change; if the task has no server check, nothing may change there.
 """
 
 import json
@@ -22,16 +22,16 @@ from planbook.envs.web.tasks import WebTask
 
 @dataclass(frozen=True)
 class EpisodeEnd:
-    """The facts at the end of an episode that checks use."""
+    """The facts about the end of an episode that the checks use."""
 
     answer: str | None
     """The argument of the agent's action ``stop``, or None if the episode ended without it."""
     url: str
     """The address of the current tab."""
     page_text: Callable[[str, str, str], str]
-    """Returns the text of a page, given an address, a selector and a script (see ``page_text``)."""
+    """Returns the text of a page, given the page's address, a selector and a script (see ``page_text``)."""
     changes: Callable[[], Mapping[str, str | None]] | None = None
-    """Returns the changes on our own site. None if the task is about another site."""
+    """Returns the changes on our own site; None if the task does not use that site."""
 
 
 def judge(task: WebTask, facts: EpisodeEnd) -> Verdict:
@@ -128,18 +128,20 @@ def must_include(answer: str, values: Sequence[str]) -> bool:
     return all(any(_occurs(normalize(alternative), text) for alternative in value.split(OR)) for value in values)
 
 
-def same_lines(text: str, gold: str) -> bool:
+def same_lines(text: str, expected: str) -> bool:
     """Return True if two texts have the same lines. The number of spaces around and between words does not matter."""
-    return [*map(normalize_spaces, text.strip().splitlines())] == [*map(normalize_spaces, gold.strip().splitlines())]
+    return [*map(normalize_spaces, text.strip().splitlines())] == [
+        *map(normalize_spaces, expected.strip().splitlines())
+    ]
 
 
 def contains_all(text: str, values: Sequence[str]) -> bool:
-    """Return True if all values occur in the text literally, except for their white space."""
+    """Return True if all values occur in the text. Only their white space may differ."""
     return all(normalize_spaces(value) in normalize_spaces(text) for value in values)
 
 
 def numbers(answer: str, values: Sequence[str]) -> bool:
-    """Return True if the numbers in the answer are exactly the values.
+    """Return True if the numbers in the answer are exactly the values, in any order.
 
     ``#12`` counts as 12, ``1,200`` as 1200 and ``4.50`` as 4.5.
     """
@@ -147,7 +149,7 @@ def numbers(answer: str, values: Sequence[str]) -> bool:
 
 
 def items(answer: str, values: Sequence[str]) -> bool:
-    """Return True if the answer lists exactly the values. A final full stop is ignored."""
+    """Return True if the parts of the answer are exactly the values, in any order. A final full stop is ignored."""
     parts = re.split(r"[,;\n]|\band\b", answer.strip().removesuffix("."))
     return {normalize(part) for part in parts if part.strip()} == {normalize(value) for value in values}
 
@@ -176,7 +178,7 @@ ANSWERS: Mapping[str, Callable[[str, Sequence[str]], bool]] = {
 class ComparableAddress(NamedTuple):
     """An address in a form for comparison.
 
-    Fragment, final slash and default port are removed, and the query is decoded and sorted.
+    It has no scheme, fragment, final slash or default port, and its query is decoded and sorted.
     """
 
     host: str
@@ -185,7 +187,7 @@ class ComparableAddress(NamedTuple):
 
 
 def comparable(url: str) -> ComparableAddress:
-    """Return the address in a form for comparison, in which http and https are the same."""
+    """Return the address in a form for comparison, which does not distinguish http and https."""
     try:
         parts = urlsplit(url.strip())
         host, port = (parts.hostname or "").removesuffix("."), parts.port
@@ -203,15 +205,15 @@ def equal(url: str, any_of: Sequence[str]) -> bool:
 
 
 def including(url: str, any_of: Sequence[str]) -> bool:
-    """Return True if the address is the same page as one of ``any_of``, with all its parameters and values."""
+    """Return True if the page is that of one of ``any_of``, and the query has all parameters and values of that one."""
     return any(_includes(comparable(url), expected) for expected in map(comparable, any_of))
 
 
 def within(url: str, any_of: Sequence[str]) -> bool:
     """Return True if the address passes WebArena's check "GOLD in PRED".
 
-    Host and path of one of ``any_of`` must occur in the address. For each parameter in their queries, the address must
-    have a value that one of them has.
+    The host and path of one of ``any_of`` must occur in the address. For each parameter in the queries of ``any_of``,
+    the address must have one of the values that the parameter has there.
     """
     reached, expected = comparable(url), list(map(comparable, any_of))
     parameters = {pair for gold in expected for pair in gold.query}
@@ -239,9 +241,9 @@ WHOLE_PAGE = "document.body?.innerText"
 def page_text(browsing: Browsing, url: str, selector: str, script: str) -> str:
     """Return a text from a page in the agent's browser, without affecting the episode.
 
-    ``script`` is a JavaScript expression whose value is returned. Otherwise it is the text of the first element that
-    the CSS selector matches, or the text of the whole page if the selector is empty. The text is empty if the page
-    cannot be loaded or nothing matches. A page other than the current one is loaded in a hidden tab.
+    It is the value of ``script``, a JavaScript expression. Without a script, it is the text of the first element that
+    the CSS selector matches, or of the whole page if the selector is empty, too. It is empty if the page cannot be
+    loaded or nothing matches. A page other than the current one is loaded in a hidden tab.
 
     Raises EnvironmentBroken if the selector is not valid CSS.
     """

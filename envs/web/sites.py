@@ -32,7 +32,7 @@ from planbook.envs.types import Requirement
 SCHEMES = ("http", "https")
 BLANK = "about:blank"
 LOCAL_SCHEMES = ("about", "blob", "data")
-"""Schemes that a page may use for its frames and pictures, since they cause no requests to a server."""
+"""Schemes that a page may always use for its frames and pictures, since they cause no requests to a server."""
 PORTS = {"http": 80, "https": 443}
 PRIVATE_HOSTS = (*(f"{digit}*" for digit in range(10)), "[*", "localhost*", "*.local*", "*.internal*")
 PRIVATE = tuple(f"*://{host}" for host in PRIVATE_HOSTS)
@@ -41,11 +41,11 @@ PRIVATE = tuple(f"*://{host}" for host in PRIVATE_HOSTS)
 They also match some public addresses, so ``is_private`` has to decide about each request that they catch.
 """
 DEAD_PROXY = "http://127.0.0.1:1"
-"""The address of a proxy that does not exist. Requests that must not be sent are directed to it."""
+"""The address of a proxy that does not exist. The browser directs requests to it that must not be sent."""
 
 
 def host_of(url: str) -> tuple[str, str]:
-    """Return the host, and the host with its port. Both are empty if the address is malformed or has no host."""
+    """Return the host of an address, and the host with its port. Both are "" if there is no valid host."""
     try:
         parts = urlsplit(url)
         host, port = parts.hostname or "", parts.port or PORTS.get(parts.scheme)
@@ -70,8 +70,8 @@ def is_private(host: str) -> bool:
 class AddressPolicy:
     """The rule for which addresses may be opened.
 
-    Hosts that match a pattern are allowed and, if ``public``, every host on the internet. A pattern with a port
-    (``127.0.0.1:8000``) allows only that port.
+    Hosts that match a pattern are allowed. If ``public`` is true, every host on the internet is allowed, too. A pattern
+    with a port (``127.0.0.1:8000``) allows only that port.
     """
 
     patterns: Sequence[str]
@@ -86,28 +86,28 @@ class AddressPolicy:
             return "an address begins with http://, https://, or / for the same site"
         if scheme.lower() not in SCHEMES:
             return f"{scheme[:20]!r} addresses cannot be opened, only http and https"
-        host, with_port = host_of(url)
+        host, host_and_port = host_of(url)
         if not host:
             return "the address is not well-formed"
-        if self._matches(host, with_port) or (self.public and not is_private(host)):
+        if self._matches(host, host_and_port) or (self.public and not is_private(host)):
             return ""
-        return f"{with_port[:100]} may not be visited here; allowed: {self}"
+        return f"{host_and_port[:100]} may not be visited here; allowed: {self}"
 
     def allows_request(self, url: str) -> bool:
         """Return True if a page may request the address."""
         return url.partition(":")[0] in LOCAL_SCHEMES or not self.refusal(url)
 
     def request_patterns(self) -> Sequence[str]:
-        """Return URL patterns for the browser: requests that must be checked, in addition to those for documents."""
+        """Return URL patterns of the requests that must be checked, in addition to those for documents."""
         return PRIVATE if self.public else ()
 
     def proxy(self) -> Mapping[str, JsonValue]:
-        """Return proxy settings that block all hosts that are not allowed, or {} if the policy is ``public``."""
+        """Return proxy settings that block all forbidden hosts, or {} if the policy is ``public``."""
         direct = ";".join(["<-loopback>", *(pattern.removesuffix(":*") for pattern in self.patterns)])
         return {} if self.public else {"proxyServer": DEAD_PROXY, "proxyBypassList": direct}
 
-    def _matches(self, host: str, with_port: str) -> bool:
-        return any(fnmatchcase(with_port if ":" in pattern else host, pattern.lower()) for pattern in self.patterns)
+    def _matches(self, host: str, host_and_port: str) -> bool:
+        return any(fnmatchcase(host_and_port if ":" in pattern else host, pattern.lower()) for pattern in self.patterns)
 
     def __str__(self) -> str:
         hosts = ", ".join(self.patterns)
@@ -116,9 +116,9 @@ class AddressPolicy:
 
 @dataclass(frozen=True)
 class SiteNames:
-    """Short names of sites: ``http://trac/wiki`` stands for a page of a server that we run on a local port.
+    """Short names of sites. ``http://trac/wiki`` stands for a page of a server that we run on a local port.
 
-    The agent must not see the port, since it differs between runs.
+    The agent sees only short names, since the port differs between runs.
     """
 
     sites: Mapping[str, str] = field(default_factory=dict)
@@ -131,7 +131,7 @@ class SiteNames:
         return text
 
     def shorten_values(self, description: Mapping[str, JsonValue]) -> dict[str, JsonValue]:
-        """Return a copy of the dict in which strings have the names of sites in place of their addresses."""
+        """Return a copy of the dict in which the strings contain names of sites instead of addresses."""
         return {key: self.shorten(value) if isinstance(value, str) else value for key, value in description.items()}
 
     def resolve(self, url: str, base: str) -> str:
@@ -141,10 +141,10 @@ class SiteNames:
         """
         if url.startswith("/"):
             return urljoin(base, url)
-        for name, base in self.sites.items():
+        for name, site in self.sites.items():
             short = f"http://{name}"
             if url == short or url.startswith((f"{short}/", f"{short}?", f"{short}#")):
-                return base + url[len(short) :]
+                return site + url[len(short) :]
         return url
 
 
@@ -157,7 +157,7 @@ TABLES = {
     "version": ("name", "time", "description"),
     "report": ("id", "title", "description", "query"),
 }
-"""Maps a table to its columns. The first one identifies a row."""
+"""Maps a table to its columns, of which the first identifies a row."""
 STATE_QUERIES = (
     *(f"'ticket/' || id || '/{field}', {field} FROM ticket" for field in TICKET_FIELDS),
     "'ticket/' || ticket || '/' || name, value FROM ticket_custom",
@@ -172,9 +172,9 @@ STATE_QUERIES = (
     "('name', 'email', 'tz', 'language', 'dateinfo', 'default_format')",
     "'attachment/' || type || '/' || id || '/' || filename, 'there' FROM attachment",
 )  # fmt: skip
-"""Queries that return pairs of a key such as ``ticket/12/status`` and a value; see ``read_state``.
+"""SQL queries, without the word SELECT, that return pairs of a key, such as ``ticket/12/status``, and a value; see ``read_state``.
 
-Only those preferences are read that users set themselves, since Trac also stores their last searches.
+Of the preferences, only those that users set themselves are read, since Trac also stores their last searches there.
 """
 
 
@@ -199,7 +199,7 @@ def _to_text(value: str | int) -> str:
 PROJECT, PROGRAM = Path(__file__).with_name("trac_project"), Path(__file__).with_name("trac_process.py")
 DATABASE = Path("db", "trac.db")
 TIMEOUT = 60
-"""Seconds until a silent server counts as dead. It usually answers within a second, but a machine may stall."""
+"""Seconds after which a silent server counts as dead. It usually answers within one, but the machine may stall."""
 
 
 PACKAGE = PackageData("trac", "browser", prefixes=("setuptools", "trac"))
@@ -218,7 +218,7 @@ def checksum() -> str:
 class TracSite:
     """A server with its own Trac environment. ``close`` returns it to the pool.
 
-    It stops by itself when its standard input closes: when this process ends.
+    The server ends when its standard input closes, which happens when this process ends.
     """
 
     def __init__(self, seed: Path, folder: Path) -> None:
@@ -235,7 +235,7 @@ class TracSite:
         self.url = f"http://127.0.0.1:{self._read_answer()}"
 
     def reset(self) -> None:
-        """Restore the original content. If the server has ended, start it again."""
+        """Restore the original content. If the server is not running, start it again."""
         if self.server.poll() is not None:
             self._start()
         assert self.server.stdin is not None
@@ -286,7 +286,7 @@ def _run(command: str, *arguments: Path, errors: IO[str] | int = subprocess.STDO
 
 
 class _TracPool:
-    """The servers of this process."""
+    """The servers that this process has started."""
 
     def __init__(self) -> None:
         self.owner = os.getpid()
@@ -319,7 +319,7 @@ def take_trac() -> TracSite:
 
 
 def _build(folder: Path) -> None:
-    """Create the Trac environment that every server copies. This is done in a separate process."""
+    """Create the Trac environment that every server copies, in a separate process."""
     process = _run("create", folder)
     output, _ = process.communicate(timeout=120)
     if process.returncode:

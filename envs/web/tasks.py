@@ -42,7 +42,7 @@ def _expected_address(text: str) -> str:
 Address = Annotated[str, AfterValidator(_web_address)]
 """An address, or the name of a site in braces followed by a path."""
 SiteAddress = Annotated[str, AfterValidator(_site_address)]
-"""The address that replaces the name of a site."""
+"""An address without names of sites, which replaces the name of a site."""
 
 
 class _FrozenModel(BaseModel):
@@ -52,7 +52,7 @@ class _FrozenModel(BaseModel):
 class AnswerCheck(_FrozenModel):
     """Checks the answer that the agent passed to ``stop``.
 
-    Case, quotation marks around the answer and extra white space do not matter. ``how`` is one of
+    Case, extra white space, and quotation marks around the answer do not matter. ``how`` is one of
 
     - ``exact``: the answer must be one of the values.
     - ``must_include``: every value must occur in the answer. A value may consist of alternatives, ``a |OR| b``.
@@ -80,8 +80,8 @@ class UrlCheck(_FrozenModel):
     - ``equal``: the page and the query must be those of one of ``any_of``.
     - ``including``: the page must be that of one of ``any_of``, and the query must have all parameters of that
       address, with their values.
-    - ``within``: WebArena's "GOLD in PRED". Host and path of one of ``any_of`` must occur in the final address. For
-      each parameter in their queries, the final address must have a value that one of them has.
+    - ``within``: WebArena's "GOLD in PRED". The host and path of one of ``any_of`` must occur in the final address. For
+      each parameter in the queries of ``any_of``, the final address must have one of the values that it has there.
     """
 
     kind: Literal["url"] = "url"
@@ -123,7 +123,7 @@ class PageCheck(_FrozenModel):
 
 
 class Text(_FrozenModel):
-    """Texts that a value must or must not contain, for a value whose exact wording does not matter."""
+    """Texts that a value must contain or must not contain, if its exact wording does not matter."""
 
     must_include: tuple[str, ...] = ()
     must_exclude: tuple[str, ...] = ()
@@ -150,9 +150,9 @@ Check = AnswerCheck | UrlCheck | PageCheck | ServerCheck | UnachievableCheck
 
 
 SHIPPED = Path(__file__).with_name("trac.json")
-"""The task file that is a part of planbook."""
+"""The task file that ships with planbook."""
 KINDS = ("look_up", "navigate", "edit", "backtrack", "loop", "unachievable")
-"""The abilities that tasks require. Each is a split, too. In ``backtrack`` tasks, the obvious path is wrong."""
+"""What tasks demand of the agent. Each kind is also a split. In ``backtrack`` tasks, the obvious path is wrong."""
 SPLITS = ("all", *KINDS)
 
 
@@ -167,14 +167,14 @@ class WebTask(BaseModel):
     goal: str
     start: Address
     more_tabs: tuple[Address, ...] = ()
-    """Addresses that are opened in further tabs, after ``start``."""
+    """Addresses that are opened in additional tabs, after ``start``."""
     site: Literal["", "trac"] = ""
-    """The site, if any, that we run ourselves and reset for the task."""
+    """Our own site if the task uses it, or "". It is reset before the task begins."""
     params: dict[str, JsonValue] = Field(default_factory=dict)
     """The content of the goal as data. It contains nothing that the agent has to find out."""
     checks: tuple[Annotated[Check, Field(discriminator="kind")], ...] = ()
     unjudged: str = ""
-    """The reason why the checks cannot be made here, if there is one. Such a task is left out."""
+    """The reason why the task cannot be judged here, or "". A task with a reason is left out."""
     login: Path | None = None
     """The login file for the browser (``planbook.envs.web.webarena``)."""
 
@@ -188,11 +188,11 @@ class WebTask(BaseModel):
 def load_tasks(
     path: Path | None = None, sites: Mapping[str, str] | None = None, logins: Path | None = None
 ) -> list[WebTask]:
-    """Return the tasks of a file in the file's order. By default, it is the file that is a part of planbook.
+    """Return the tasks of a file in the file's order, by default those of the file that ships with planbook.
 
     The other arguments are for WebArena's files. ``sites`` maps the name of a site to the address that replaces its
-    placeholder. ``logins`` is the folder of the logins that tasks name. Raises BadSelection if the file cannot be read
-    or is not a task file.
+    placeholder. ``logins`` is the folder with the login files that tasks name. Raises BadSelection if the file cannot
+    be read or is not a task file.
     """
     if path is None:
         return list(_shipped())
@@ -219,14 +219,14 @@ def _shipped() -> tuple[WebTask, ...]:
 
 
 def types_of(tasks: Sequence[WebTask]) -> tuple[str, ...]:
-    """Return the types of the tasks, in their order."""
+    """Return the types of the tasks, in the order in which they first occur."""
     return tuple(dict.fromkeys(task.type for task in tasks))
 
 
 def _task(entry: webarena.Entry, location: str, convert: Callable[[webarena.Entry, str], webarena.Entry]) -> WebTask:
     """Return the task of an entry in a task file. Raises BadSelection if the entry is not a task.
 
-    ``location`` names the entry in messages. ``convert`` is applied to entries in WebArena's form.
+    ``location`` says in messages where the entry is. ``convert`` is applied to entries in WebArena's form.
     """
     try:
         return WebTask.model_validate(convert(entry, location) if {"intent", "eval"} <= entry.keys() else entry)
@@ -235,12 +235,12 @@ def _task(entry: webarena.Entry, location: str, convert: Callable[[webarena.Entr
 
 
 def to_task(task: WebTask) -> Task:
-    """Return the task in the form that all environments share, without its start address and checks."""
+    """Return the task in the form that all environments share, which has neither a start address nor checks."""
     return Task(id=task.id, env="web", split=task.kind, type=task.type, goal=task.goal, params=task.params)
 
 
 def judgeable(tasks: Sequence[WebTask], ids: Sequence[str] = ()) -> list[WebTask]:
-    """Return the tasks that can be judged here. Raises BadSelection if ``ids`` names one that cannot."""
+    """Return the tasks that can be judged here. Raises BadSelection if ``ids`` names one that cannot be."""
     for task in tasks:
         if task.unjudged and task.id in ids:
             raise BadSelection(f"web cannot judge the task {task.id!r}: {task.unjudged}")

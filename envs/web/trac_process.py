@@ -31,12 +31,12 @@ for _other in ("babel", "multipart") if sys.version_info < (3, 13) else ("babel"
     sys.modules[_other] = None  # type: ignore[assignment]
 USER = "robin"
 NOW = datetime(2031, 3, 17, 9, 0, tzinfo=UTC)
-"""The time at the start of an episode. Each call of ``now`` returns a time that is one second later."""
+"""The time at the start of an episode. With each call of ``now``, one second passes."""
 _seconds = itertools.count()
 
 
 def now(zone: Any = None) -> datetime:
-    """Return the fictional time. It advances, so that two changes to one ticket have different times."""
+    """Return the fictional time, which advances so that two changes to one ticket have different times."""
     return (NOW + timedelta(seconds=next(_seconds))).astimezone(zone or UTC)
 
 
@@ -77,11 +77,11 @@ REPORT = """SELECT p.value AS __color__, t.id AS ticket, t.summary, t.component,
   FROM ticket t LEFT JOIN enum p ON p.name = t.priority AND p.type = 'priority'
   WHERE {condition} ORDER BY t.id"""
 FIELDS = "type component priority owner reporter version milestone status resolution summary description keywords"
-"""The fields of a ticket that are set."""
+"""The fields of a ticket that the project's files set."""
 
 
 def read_objects(name: str) -> list[dict[str, Any]]:
-    """Return the objects in a file of the project, which has one JSON object per line."""
+    """Return the JSON objects in a file of the project, one for each line."""
     return [json.loads(line) for line in (PROJECT / name).read_text(encoding="utf-8").split("\n") if line]
 
 
@@ -163,8 +163,8 @@ def create(folder: Path) -> None:
 def reset(seeded: Path, database: Path) -> None:
     """Replace the content of the served database with that of the seeded one.
 
-    SQLite copies it, so that open connections see the new content. Trac's caches notice the change, since their
-    generation numbers are in the database.
+    SQLite itself copies it, so that open connections see the new content. Trac's caches notice the change, since the
+    database contains their generation numbers.
     """
     global _seconds
     with sqlite3.connect(seeded) as source, sqlite3.connect(database, timeout=10) as target:
@@ -175,8 +175,8 @@ def reset(seeded: Path, database: Path) -> None:
 
 
 def serve(folder: Path, seeded: Path) -> None:
-    """Serve until standard input ends. Print the port when ready, and one line after each reset."""
-    open_environment(str(folder), use_cache=True)  # if it is damaged, fail now rather than on every page
+    """Serve until standard input closes. Print the port when ready, and a line after each reset."""
+    open_environment(str(folder), use_cache=True)  # if it is damaged, fail here rather than on every page
 
     def answer(environ: dict[str, Any], start_response: Callable[..., Any]) -> Any:
         return dispatch_request(environ | {"REMOTE_USER": USER, "trac.env_path": str(folder)}, start_response)

@@ -81,8 +81,8 @@ def test_nodes_with_the_same_role_and_name_are_numbered() -> None:
 
 def test_only_an_empty_page_that_others_follow_is_left_out_of_the_history() -> None:
     blank, page = {"url": BLANK}, {"url": "http://a.org/"}
-    assert Trail.of({"entries": [blank], "currentIndex": 0}) == Trail([BLANK], 0)
-    assert Trail.of({"entries": [blank, page], "currentIndex": 1}) == Trail(["http://a.org/"], 0)
+    assert Trail.from_history({"entries": [blank], "currentIndex": 0}) == Trail([BLANK], 0)
+    assert Trail.from_history({"entries": [blank, page], "currentIndex": 1}) == Trail(["http://a.org/"], 0)
 
 
 def test_a_cut_text_states_the_missing_length() -> None:
