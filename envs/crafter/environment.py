@@ -27,10 +27,10 @@ ACHIEVEMENTS = tuple(
     make_stone_sword make_wood_pickaxe make_wood_sword place_furnace place_plant place_stone place_table
     wake_up""".split()
 )
-"""The achievements. They are also in the rules of the game's package, but that may be missing."""
+"""The achievements. The tables of the game's package list them, too, but the package may be missing."""
 TYPES = (SURVIVE, *ACHIEVEMENTS)
 SEEDS = {"open": tuple(range(20)), "achievements": tuple(range(5))}
-"""Maps a split to its default seeds."""
+"""Maps each split to its default seeds."""
 
 
 class CrafterOptions(EnvironmentOptions):
@@ -40,7 +40,7 @@ class CrafterOptions(EnvironmentOptions):
 
 
 def make_task(kind: str, seed: int) -> Task:
-    """Return the task of a type on the map of a seed."""
+    """Return the task of a type on the map that belongs to a seed."""
     goal, params = f"unlock the achievement {kind}", dict[str, JsonValue](achievement=kind)
     if kind == SURVIVE:
         goal, params = f"survive, and unlock as many of the {len(ACHIEVEMENTS)} achievements as you can", {}
@@ -93,7 +93,7 @@ class Crafter(Environment):
     game: "CrafterGame"
     """The game of this episode."""
     player_view: view.PlayerView
-    """What the player currently sees and knows."""
+    """Everything that the player sees and knows now."""
 
     # Tasks.
 
@@ -126,7 +126,7 @@ class Crafter(Environment):
     # Episodes.
 
     def begin(self, task: Task) -> Observation:
-        """Begin a game on the map of the task's seed, which takes about a second. Return the first observation."""
+        """Start a game on the map of the task's seed, which takes about a second, and return the first observation."""
         from planbook.envs.crafter.game import CrafterGame  # imported here, since this takes half a second
 
         self.game = CrafterGame(task.seed, self.options.length)
@@ -153,7 +153,7 @@ class Crafter(Environment):
         return {**values, "view": list(map(list, self.player_view.view)), "remaining": list(self.player_view.remaining)}
 
     def verdict(self) -> Verdict:
-        """Return whether all achievements of the task are unlocked. The score is the share of those that are."""
+        """Return solved if all achievements of the task are unlocked. The score is the share of unlocked ones."""
         achievement = self.task.params.get("achievement") if self.task else None
         required = [str(achievement)] if achievement else rules.rules().achievements
         unlocked = sum(name in self.game.unlocked for name in required)

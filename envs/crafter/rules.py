@@ -1,7 +1,7 @@
 """The rules of the original ``crafter`` package: its tables, the player's actions, and the reasons why they would fail.
 
-The tables are read without importing the package, which would take half a second. The reasons are found in them before
-an action is done. They name what is missing, but never how much of it, since the player has to find that out.
+The tables are read without importing the package, which would take half a second. Before an action is done, they tell
+whether it would fail. The reason names what is missing, but not how much of it, since the player has to find that out.
 """
 
 from collections.abc import Mapping, Sequence
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 PACKAGE = PackageData("crafter", "crafter")
 VITALS = ("health", "food", "drink", "energy")
-"""Items that describe the player's condition."""
+"""Those of the game's items that describe the player's condition."""
 
 
 class GameRules(NamedTuple):
@@ -29,9 +29,9 @@ class GameRules(NamedTuple):
     walkable: Sequence[str]
     """The materials on which the player can walk."""
     collect: Mapping[str, Mapping[str, Any]]
-    """Maps a material to the items needed to collect it (``require``) and what it yields at most (``receive``)."""
+    """Maps a material to the items that collecting it needs (``require``) and can yield (``receive``)."""
     place: Mapping[str, Mapping[str, Any]]
-    """Maps a thing to the items that it is built from (``uses``) and to the materials that it can be on (``where``)."""
+    """Maps a thing to the items that it is built from (``uses``) and the materials that it can stand on (``where``)."""
     make: Mapping[str, Mapping[str, Any]]
     """Maps a tool to the items that it is made from (``uses``) and the things that must be nearby (``nearby``)."""
     limits: Mapping[str, int]
@@ -46,7 +46,7 @@ class GameRules(NamedTuple):
 
 @cache
 def rules() -> GameRules:
-    """Return the tables, which are read once per process. Raises MissingRequirement if the package is missing."""
+    """Return the tables, which are read once per process. Raises MissingRequirement without the package."""
     tables = YAML(typ="safe", pure=True).load((PACKAGE.folder() / "data.yaml").read_text(encoding="utf-8"))
     limits = {name: item["max"] for name, item in tables["items"].items()}
     recipes = tables["collect"], tables["place"], tables["make"]
@@ -59,16 +59,16 @@ Tool = Literal["wood_pickaxe", "stone_pickaxe", "iron_pickaxe", "wood_sword", "s
 STEPS = {"north": (0, -1), "south": (0, 1), "east": (1, 0), "west": (-1, 0)}
 """Maps a direction to the offset (east, south) of one step in it."""
 MOVES = {"north": "up", "south": "down", "east": "right", "west": "left"}
-"""Maps our name of a direction to the game's."""
+"""Maps our name of a direction to the game's name."""
 EDGE = "edge"
 """The name for squares beyond the edge of the map."""
 CREATURES = ("cow", "zombie", "skeleton")
 SENTENCES = {"collect_drink": "You drink", "eat_cow": "You eat the cow", "eat_plant": "You eat the plant's fruit"}
-"""Maps an achievement to the sentence that reports it, if the sentence does not follow from its name."""
+"""Maps an achievement to the sentence that reports it, unless the sentence follows from the achievement's name."""
 
 
 class CrafterAction(NamedTuple):
-    """One of our actions: its name, and its argument or ""."""
+    """One of our actions: its name, and its argument if it has one."""
 
     verb: str
     thing: str = ""
@@ -84,15 +84,15 @@ class CrafterAction(NamedTuple):
 def all_actions() -> Sequence[CrafterAction]:
     """Return every action of the game, in the game's order."""
     things = {"move": MOVES, "place": rules().place, "make": rules().make, "do": [""], "sleep": [""], "noop": [""]}
-    acts = [CrafterAction(verb, thing) for verb, named in things.items() for thing in named]
+    acts = [CrafterAction(verb, thing) for verb, arguments in things.items() for thing in arguments]
     return sorted(acts, key=lambda act: rules().actions.index(act.code))
 
 
 def refusal(game: "CrafterGame", act: CrafterAction) -> str:
     """Return the reason why an action would fail now, or "" if it would succeed.
 
-    If the player cannot carry more of a material, collecting it counts as a failure, although the game removes it from
-    the map and counts the achievement once more.
+    If the player cannot carry more of a material, collecting it counts as a failure here, although the game then
+    removes the material from the map and counts the achievement once more.
     """
     fast_asleep = game.player.sleeping and game.player.inventory["energy"] < rules().limits["energy"]
     if fast_asleep and act.verb not in ("sleep", "noop"):
@@ -102,9 +102,10 @@ def refusal(game: "CrafterGame", act: CrafterAction) -> str:
 
 
 def collected_nothing(game: "CrafterGame", act: CrafterAction, faced: str, before: Mapping[str, int]) -> bool:
-    """Return True if the action tried to collect something but got nothing, since some materials need luck.
+    """Return True if the action tried to collect a material but yielded nothing, since some materials need luck.
 
-    ``faced`` is the kind of thing that the player faced, and ``before`` has the achievement counts before the action.
+    ``faced`` is the kind of thing that the player faced, and ``before`` has the counts of achievements before the
+    action.
     """
     if act.verb != "do" or faced not in rules().collect:
         return False
@@ -113,7 +114,7 @@ def collected_nothing(game: "CrafterGame", act: CrafterAction, faced: str, befor
 
 
 def describe_outcome(game: "CrafterGame", act: CrafterAction, faced: str, before: Mapping[str, int]) -> str:
-    """Return a sentence, without a full stop, about what an action did. See ``collected_nothing`` for ``before``."""
+    """Return a sentence without a full stop that says what an action did. See ``collected_nothing`` for ``before``."""
     for name, count in game.player.achievements.items():
         if count > before[name] and name != "wake_up":
             verb, _, thing = name.partition("_")
@@ -126,7 +127,7 @@ def describe_outcome(game: "CrafterGame", act: CrafterAction, faced: str, before
 def kind_at(game: "CrafterGame", x: int, y: int) -> str:
     """Return the kind of thing on a square.
 
-    This is a creature, a plant (``ripe_plant`` if it can be eaten) or an arrow, or otherwise the material.
+    It is a creature, a plant (``ripe_plant`` if it can be eaten) or an arrow. If there is none, it is the material.
     """
     material, thing = game.land[x, y]
     if thing is None:

@@ -1,7 +1,7 @@
 """Knowledge about goals: for selectors, which choose between goals (DEPS), and for the dry run of plans.
 
-The *horizon* of a goal is the number of ticks that it takes to reach it. The dry run checks, without acting, whether
-the preconditions of each action hold when a plan reaches it.
+The *horizon* of a goal is the number of ticks that it takes to reach the goal. The dry run checks, without acting,
+whether the preconditions of each action hold when a plan reaches the action.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
 @cache
 def known_goals() -> tuple[Action, ...]:
-    """Return all goals: to get each item in each way that works, to use each recipe, and to equip each item."""
+    """Return all goals: to gather each item with each suitable tool, to use each recipe, and to equip each item."""
     made = (making_goal(recipe, recipe.makes) for recipes in game_data.RECIPES.values() for recipe in recipes)
     worn = (Action("equip", (item,)) for item in sorted(game_data.ITEMS) if game_data.wearable(item))
     return (*_gathering_goals(), *made, *worn)
@@ -49,7 +49,7 @@ def _gathering_goals() -> Iterator[Action]:
 
 
 def _tools(source: Source) -> list[str | None]:
-    """Return the tools that work, the lowest first."""
+    """Return the tools with which a source can be gathered, the lowest tier first. None stands for no tool."""
     if not source.tier:
         return [source.tool or None]
     better = [name for name, tier in game_data.PICKAXES.items() if tier >= source.tier]
@@ -57,7 +57,7 @@ def _tools(source: Source) -> list[str | None]:
 
 
 NEVER = -1.0
-"""Stands for a time or distance that does not exist."""
+"""The feature value of a time or distance that does not exist."""
 GATHERING = ("mine", "kill")
 RECORDED = Path(__file__).with_name("horizons.csv")
 """The table of recorded goals, which ``envs/minecraft/recording.py`` writes."""
@@ -82,14 +82,14 @@ class MinecraftGoals(Goals):
         return ""
 
     def is_open(self, goal: Action) -> bool:
-        """Return True if the materials and the tool that the plan states are held, even if the recipe is wrong."""
-        tool, takes = goal.args[-1] if goal.args else None, dict(self.materials(goal))
+        """Return True if the player holds the materials and the tool that the plan states, even if they are wrong."""
+        tool, needs = goal.args[-1] if goal.args else None, dict(self.materials(goal))
         if isinstance(tool, str) and tool != game_data.STARTING_TOOL:
-            takes[tool] = 1
-        return all(self.environment.player.held(item) >= count for item, count in takes.items())
+            needs[tool] = 1
+        return all(self.environment.player.held(item) >= count for item, count in needs.items())
 
     def materials(self, goal: Action) -> Mapping[str, int]:
-        """Return the materials that a plan states for crafting or smelting. It is empty for other goals."""
+        """Return the materials that a plan states for crafting or smelting, or {} for other goals."""
         if goal.name not in ("craft", "smelt"):
             return {}
         try:
@@ -100,8 +100,8 @@ class MinecraftGoals(Goals):
     def routes(self, goal: Action) -> Sequence[Action]:
         """Return the goal and others that yield the same item.
 
-        These are goals for other sources of the item, followed by recipes whose ingredients can be gathered, such as
-        that for wool from string.
+        The others are goals for other sources of the item, followed by recipes whose ingredients can be gathered, such
+        as the recipe for wool from string.
         """
         if goal.name not in GATHERING:
             return (goal,)
@@ -141,9 +141,9 @@ class MinecraftGoals(Goals):
         return Action(goal.name, ({item: count}, {**needs}, *goal.args[2:]))
 
     def features(self, goal: Action) -> Features:
-        """Return what the agent knows about a goal, as numbers and words from which its horizon is predicted.
+        """Return what the agent knows about a goal: numbers and words from which the goal's horizon is predicted.
 
-        That is the goal itself, the place, and when and how far away its source was last seen.
+        They describe the goal itself, the player's place, and when and how far away the goal's source was last seen.
         """
         player, item, count = self.environment.player, *_object_of(goal)
         source = game_data.source_of(item) if goal.name in GATHERING else None
@@ -165,7 +165,7 @@ class MinecraftGoals(Goals):
         }
 
     def horizon(self, goal: Action) -> float:
-        """Return the ticks that the goal takes from here, if it succeeds and the episode does not end before.
+        """Return the ticks that the goal takes from here, if it succeeds and the episode is long enough.
 
         It is infinite if the map does not have enough of the thing, and 0 if the goal would be refused.
         """
@@ -192,7 +192,7 @@ def _is_gathered(recipe: Recipe) -> bool:
 
 
 def making_goal(recipe: Recipe, count: int) -> Action:
-    """Return the goal to make at least ``count`` items by a recipe, with exactly the materials that it takes."""
+    """Return the goal to make at least ``count`` items by a recipe, with exactly the materials that are needed."""
     return Action(recipe.verb, ({recipe.output: count}, {**recipe.needs(count)}, recipe.station))
 
 
@@ -207,7 +207,7 @@ def _object_of(goal: Action) -> tuple[str, int]:
 
 
 def _sighting(environment: "Minecraft", source: Source | None) -> tuple[str, float, float]:
-    """Return the source's distance as a word, the ticks since it was seen last, and the distance to that place."""
+    """Return a source's distance as a word, the ticks since it was last seen, and the distance to where it was."""
     if source is None:
         return "none", NEVER, NEVER
     player, sight = environment.player, environment.player.sight(environment.terrain)

@@ -1,10 +1,10 @@
 """The player, the effects of goals on it, and the chance that a goal is reached.
 
-A *goal* is one action of a plan, such as ``mine({"log": 3})``. Its effects, or the reason why it cannot be reached,
-follow from recipes, tools and the inventory. A *station* is a crafting table or a furnace.
+A *goal* is one action of a plan, such as ``mine({"log": 3})``. Recipes, tools and the inventory determine its effects,
+or the reason why it cannot be reached. A *station* is a crafting table or a furnace.
 
-In table 18, the DEPS paper reports how often a learned controller succeeds at some skills. These are the chances here.
-A skill that the paper did not measure gets the chance of the most similar one.
+In table 18, the DEPS paper reports how often a learned controller succeeds at some skills. Goals have the same chances
+here. A skill that the paper did not measure has the chance of the most similar skill.
 """
 
 import random
@@ -28,7 +28,7 @@ class GoalEffects:
     """The effects of a goal that can be reached."""
 
     text: str
-    """What the player does, such as "mine 3 log"."""
+    """A description of what the player does, such as "mine 3 log"."""
     skill: str
     """The skill that the goal needs: the name of a source, or a kind of work such as "smelt at furnace"."""
     ticks: int
@@ -44,7 +44,7 @@ class GoalEffects:
 
 @dataclass
 class MinecraftPlayer:
-    """The player: everything that changes in an episode."""
+    """The state of the player, which is everything that changes in an episode."""
 
     inventory: dict[str, int] = field(default_factory=dict)
     spot: Spot = START
@@ -63,7 +63,7 @@ class MinecraftPlayer:
     _seen: tuple[Spot, Sight] | None = None
     """The last result of ``sight``, and the spot to which it belongs.
 
-    A spot includes the time, and ``taken`` changes only as time passes, so the result is valid as long as the spot is.
+    A spot includes the time, and ``taken`` changes only as time passes. So the result is valid until the spot changes.
     """
 
     def copy(self) -> "MinecraftPlayer":
@@ -91,19 +91,19 @@ class MinecraftPlayer:
             self.first_held.setdefault(item, self.spot.tick)
 
     def sight(self, terrain: Terrain) -> Sight:
-        """Return what is in sight now: each source with the distance and the position of its nearest site."""
+        """Return the sources that are in sight, each with the distance and the position of its nearest site."""
         if self._seen is None or self._seen[0] != self.spot:
             self._seen = self.spot, visible(terrain, self.spot, self.taken)
         return self._seen[1]
 
     def look(self, terrain: Terrain) -> None:
-        """Remember what is in sight."""
+        """Remember where the sources in sight are."""
         for source, (_, x, y) in self.sight(terrain).items():
             self.memory[source] = self.spot.tick, x, y
 
 
 def wait(terrain: Terrain, player: MinecraftPlayer, ticks: int) -> None:
-    """Let time pass. The player stays where it is and looks around at the end."""
+    """Let ticks pass. The player does not move, and looks around at the end."""
     player.spot = player.spot._replace(tick=player.spot.tick + ticks)
     player.look(terrain)
 
@@ -123,7 +123,7 @@ def carry_out(terrain: Terrain, player: MinecraftPlayer, effects: GoalEffects) -
 
 
 CRAFTING = {None: 10, game_data.TABLE: 30}
-"""Maps a station, or None for crafting by hand, to the ticks that crafting takes, however often it is repeated."""
+"""Maps a station (None: crafting by hand) to the ticks that a goal of crafting takes, whatever its count."""
 SMELTING = 200
 """Ticks that one item takes in the furnace."""
 EQUIPPING_TICKS = 10
@@ -132,17 +132,18 @@ MAX_COUNT = 36 * 64
 
 
 class GoalRefused(Exception):
-    """The goal cannot be reached from the current state. The message is the reason, which the agent reads."""
+    """The goal cannot be reached from the current state. The message, which the agent reads, is the reason."""
 
 
 class NoneLeft(GoalRefused):
-    """The map does not have enough of a thing. The player can learn this only by trying."""
+    """The map does not have enough of a thing. The player can find this out only by trying."""
 
 
 def effects_of(terrain: Terrain, player: MinecraftPlayer, action: Action) -> GoalEffects:
     """Return the effects that a goal would have in the current state, without applying them.
 
-    Raises GoalRefused if the goal cannot be reached, or its subclass NoneLeft if the map has not enough of a thing.
+    Raises GoalRefused if the goal cannot be reached, or its subclass NoneLeft if the map does not have enough of a
+    thing.
     """
     if action.name == "equip":
         return _equip(player, *action.args)
@@ -179,7 +180,7 @@ def _make(
     gains = {recipe.output: recipe.makes * recipe.times(count)}
     ticks = SMELTING * recipe.times(count) if verb == "smelt" else CRAFTING[recipe.station]
     skill = f"{verb} at {recipe.station}" if recipe.station else verb
-    return GoalEffects(f"{verb} {quantities(gains)} from {quantities(needs)}", skill, ticks, gains, needs)
+    return GoalEffects(f"{verb} {format_counts(gains)} from {format_counts(needs)}", skill, ticks, gains, needs)
 
 
 def _equip(player: MinecraftPlayer, obj: JsonValue) -> GoalEffects:
@@ -194,7 +195,7 @@ def _equip(player: MinecraftPlayer, obj: JsonValue) -> GoalEffects:
 
 
 def read_object(obj: JsonValue) -> tuple[str, int]:
-    """Return the item that a goal names, and its count. Raises GoalRefused if it does not name exactly one item."""
+    """Return the item and the count that a goal names. Raises GoalRefused if it does not name exactly one item."""
     counts = read_counts(obj, "what is wanted")
     if len(counts) != 1:
         raise GoalRefused(f"a goal names one kind of thing, not {len(counts)}: {obj!r}")
@@ -240,7 +241,7 @@ def find_source(verb: str, item: str) -> Source:
 
 
 def _describe_alternative(item: str) -> str:
-    """Return the end of a message, which says how an item can be obtained, or "" if it cannot be obtained."""
+    """Return the end of a message that says how an item is obtained instead, or "" if it cannot be obtained."""
     if source := game_data.source_of(item):
         return ": it is mined" if source.verb == "mine" else f": it comes from killing a {source.name}"
     verbs = dict.fromkeys(_PAST_TENSE[recipe.verb] for recipe in game_data.RECIPES.get(item, ()))
@@ -251,9 +252,9 @@ _PAST_TENSE = {"craft": "crafted", "smelt": "smelted"}
 
 
 def read_recipe(verb: str, obj: JsonValue, materials: JsonValue) -> tuple[Recipe, int]:
-    """Return the recipe to which a goal of making refers, and the count of items to make.
+    """Return the recipe that a goal of crafting or smelting follows, and the number of items to make.
 
-    Raises GoalRefused if there is no such recipe, or if the plan states fewer materials than it takes.
+    Raises GoalRefused if there is no such recipe, or if the plan states fewer materials than the recipe takes.
     """
     item, count = read_object(obj)
     stated = read_counts(materials, "the materials")
@@ -261,8 +262,9 @@ def read_recipe(verb: str, obj: JsonValue, materials: JsonValue) -> tuple[Recipe
     needs, times = recipe.needs(count), recipe.times(count)
     if any(stated[name] < needed for name, needed in needs.items()):
         raise GoalRefused(
-            f"the recipe takes more: {recipe.makes} {item} takes {quantities(recipe.ingredients)}, "
-            f"so {count} ({times} times the recipe) takes {quantities(needs)}, and the plan states {quantities(stated)}"
+            f"the recipe takes more: {recipe.makes} {item} takes {format_counts(recipe.ingredients)}, "
+            f"so {count} ({times} times the recipe) takes {format_counts(needs)}, "
+            f"and the plan states {format_counts(stated)}"
         )
     return recipe, count
 
@@ -280,13 +282,13 @@ def find_recipe(verb: str, item: str, stated: Mapping[str, int]) -> Recipe:
             return recipe
     similar = max(recipes, key=lambda recipe: len(set(recipe.ingredients) & set(stated)))
     raise GoalRefused(
-        f"the recipe is another: {similar.makes} {item} takes {quantities(similar.ingredients)}, "
-        f"and the plan states {quantities(stated)}"
+        f"the recipe is another: {similar.makes} {item} takes {format_counts(similar.ingredients)}, "
+        f"and the plan states {format_counts(stated)}"
     )
 
 
 def read_tool(tool: JsonValue) -> str:
-    """Return the tool that the plan names, or "" if it names none. Raises GoalRefused if it is not a tool's name."""
+    """Return the tool that the plan names, or "" if it names none. Raises GoalRefused if it is not an item's name."""
     if tool is None:
         return ""
     if not isinstance(tool, str):
@@ -325,8 +327,8 @@ def _check_station(recipe: Recipe, player: MinecraftPlayer, stated: str) -> None
     )
 
 
-def quantities(counts: Mapping[str, int]) -> str:
-    """Return counts in the form in which the paper writes an inventory: "10 planks, 4 stick"."""
+def format_counts(counts: Mapping[str, int]) -> str:
+    """Return counts as the paper writes an inventory: "10 planks, 4 stick"."""
     return ", ".join(f"{count} {item}" for item, count in counts.items()) or "nothing"
 
 
@@ -353,9 +355,9 @@ CHANCES: Mapping[str, float] = {
 THREE_IRON_ORES = 0.16
 """The probability of mining three pieces of iron ore or more."""
 OTHER_TREES, OTHER_ANIMALS, OTHER_ORES, OTHER_BLOCKS = 0.29, 0.50, 0.40, 0.54
-"""The probabilities for sources that the paper did not measure. They are those of birch, llama, iron ore and dirt."""
+"""The probabilities for other sources. They are those that the paper measured for birch, llama, iron ore and dirt."""
 DEFAULT_LIMIT, ORE_LIMIT, DIAMOND_LIMIT = 600, 3000, 12000
-"""Time limits in ticks for most goals, for ores, and for diamonds."""
+"""The time limits of most goals, of goals for ores, and of those for diamonds, in ticks."""
 
 
 def chance(effects: GoalEffects) -> float:

@@ -130,9 +130,8 @@ def must_include(answer: str, values: Sequence[str]) -> bool:
 
 def same_lines(text: str, expected: str) -> bool:
     """Return True if two texts have the same lines. The number of spaces around and between words does not matter."""
-    return [*map(normalize_spaces, text.strip().splitlines())] == [
-        *map(normalize_spaces, expected.strip().splitlines())
-    ]
+    lines, expected_lines = (list(map(normalize_spaces, part.strip().splitlines())) for part in (text, expected))
+    return lines == expected_lines
 
 
 def contains_all(text: str, values: Sequence[str]) -> bool:

@@ -172,7 +172,7 @@ STATE_QUERIES = (
     "('name', 'email', 'tz', 'language', 'dateinfo', 'default_format')",
     "'attachment/' || type || '/' || id || '/' || filename, 'there' FROM attachment",
 )  # fmt: skip
-"""SQL queries, without the word SELECT, that return pairs of a key, such as ``ticket/12/status``, and a value; see ``read_state``.
+"""SQL queries without the word SELECT. They return pairs of a key, such as ``ticket/12/status``, and a value.
 
 Of the preferences, only those that users set themselves are read, since Trac also stores their last searches there.
 """
