@@ -34,12 +34,12 @@ class ShoppingOptions(EnvironmentOptions):
 
 
 SPLITS = {"test": (0, 100), "dev": (500, 540), "full": (0, 500), "example": (540, 546)}
-"""Maps a split to its range of wishes. "full" has WebShop's 500, of which ADaPT and AgentKit used the first 100."""
+"""Maps a split to its range of wishes. ADaPT and AgentKit used the first 100 of the 500 wishes in "full"."""
 TYPES = ("beauty", "garden", "grocery", "electronics", "fashion")
 
 
 def get_shop(options: ShoppingOptions) -> Shop:
-    """Return the shop that the options name. Raises BadSelection for files that cannot be read."""
+    """Return the shop that the options define. Raises BadSelection if one of their files cannot be read."""
     return load_shop(options.items, options.attributes, options.goals) if options.items else own_shop()
 
 
@@ -60,7 +60,7 @@ def _tasks(split: str, shop: Shop) -> Sequence[Task]:
 
 
 def _task(split: str, number: int, shop: Shop) -> Task:
-    """Return the task of a wish. It does not contain the product and the criteria, which only the judge may know."""
+    """Return the task of a wish. It contains neither the product nor the criteria, which only the judge may know."""
     wish = shop.wishes[number]
     return Task(
         id=f"{split}/{number}",
@@ -100,7 +100,7 @@ class Shopping(Environment):
     types = TYPES
     splits = tuple(SPLITS)
     action_limit = 250
-    """Enough to look at every result of a search, with its options and attributes."""
+    """This is enough to look at every result of a search, with its options and attributes."""
     handoff = "note"
     naive = """agent.search(task.goal)
 agent.click(agent.results()[0]["id"])
@@ -139,8 +139,8 @@ agent.click("Buy Now")
     @classmethod
     def checksums(cls, tasks: Sequence[Task], options: BaseModel | None = None) -> Mapping[str, str]:
         """Return the digest of the product files, or of the file from which our catalogue is generated."""
-        read = ShoppingOptions.read(options)
-        files = [Path(name) for name in (read.items, read.attributes, read.goals) if name]
+        chosen = ShoppingOptions.read(options)
+        files = [Path(name) for name in (chosen.items, chosen.attributes, chosen.goals) if name]
         return {"products": files_digest(files or [KINDS])}
 
     def versions(self) -> Mapping[str, str]:
@@ -171,7 +171,7 @@ agent.click("Buy Now")
         return observation.text.partition("\n")[0]
 
     def verdict(self) -> Verdict:
-        """Return whether the purchase gets the full reward. The score is the reward."""
+        """Return solved if the purchase gets the full reward. The score is the reward."""
         score = self._reward()
         return Verdict(score == 1.0, score)
 
@@ -205,9 +205,9 @@ agent.click("Buy Now")
     @action("agent.click('Next >') -> \"Results for 'paraben free body lotion': 11 to 20 of 50 ...\"")
     def click(self, target: str) -> Observation:
         """Click a button, a product's id or an option's value, given as the text in its square brackets."""
-        wanted = clean(target.strip().removeprefix("[").removesuffix("]")).lower()
+        label = clean(target.strip().removeprefix("[").removesuffix("]")).lower()
         for button in self._pages.buttons(self._state):
-            if button.lower() == wanted:
+            if button.lower() == label:
                 return self._press(button)
         buttons = ", ".join(f"[{button}]" for button in self._pages.buttons(self._state)) or "nothing; search first"
         return Observation.refused(f"there is no [{clean(target)}] on this page; what can be clicked: {buttons}")
@@ -253,10 +253,10 @@ agent.click("Buy Now")
         return self._go(replace(state, page=webshop.DONE)) if button == webshop.BUY else self._select(button)
 
     def _select(self, value: str) -> Observation:
-        """Choose a value of an option. If several options have this value, the last of them is meant, as in WebShop."""
+        """Choose a value of an option. If several options have this value, choose it for the last, as in WebShop."""
         options = self._shop.products[self._state.product].options
-        name, real = [(name, real) for name, values in options.items() for real in values if clean(real) == value][-1]
-        return self._go(replace(self._state, chosen={**self._state.chosen, name: real}))
+        name, choice = [(name, raw) for name, values in options.items() for raw in values if clean(raw) == value][-1]
+        return self._go(replace(self._state, chosen={**self._state.chosen, name: choice}))
 
     def _go(self, state: ShopState) -> Observation:
         self._state = state

@@ -4,15 +4,15 @@ Buttons are in square brackets. In the texts of products, square brackets are re
 with spaces, so that no product can forge a button.
 
 The search is BM25 over the text that WebShop indexes: title, description, first bullet and options. WebShop uses
-Lucene. Here, words are normalised in a simpler way: they are in lower case, and the s of a plural is removed.
+Lucene. Here, words are normalised in a simpler way: they are put in lower case, and the s of a plural is removed.
 
     reward = r_type * (attributes hit + options hit + price kept) / (attributes + options + 1)
 
-The reward differs from the original in one thing: the factor ``r_type`` compares the nouns in titles. WebShop finds
-these with spaCy's large English model. Here, every word of a title counts as a noun unless ``NOT_NOUNS`` lists it.
-Nearly every word of a title begins with a capital letter like a name, so the model treats most of them as nouns, too.
-For two products of the same kind (with the same query, or with two steps of the path in common), the nouns make no
-difference if the titles share a tenth of them.
+The reward differs from the original in one respect. Its factor ``r_type`` compares the nouns in titles, which WebShop
+finds with spaCy's large English model. Here, every word of a title counts as a noun unless ``NOT_NOUNS`` lists it.
+Nearly every word of a title begins with a capital letter, like a name, so the model takes most of them for nouns, too.
+For two products of the same kind (with the same query, or with two steps of the path in common), the nouns do not
+matter if the titles share a tenth of them.
 """
 
 import re
@@ -28,7 +28,7 @@ SUB_PAGES = {"Description": "description", "Features": "features", "Reviews": "r
 """Maps a button of a product's page to the page that it opens."""
 NEXT, PREV, BACK, BUY = "Next >", "< Prev", "Back to Search", "Buy Now"
 _BUTTONS = frozenset(button.lower() for button in (PREV, BACK, BUY, *SUB_PAGES))
-"""The labels of the buttons of a product's page in lower case, without those of its options."""
+"""The labels of the buttons of a product's page, except for its options, in lower case."""
 
 
 @dataclass(frozen=True)
@@ -39,18 +39,18 @@ class ShopState:
     keywords: str = ""
     """The words of the last search."""
     results: tuple[str, ...] = ()
-    """The ids of the products that the search found."""
+    """The ids of the products that the last search found."""
     number: int = 1
-    """The number of the current page of results, from 1."""
+    """The number of the current page of results. The first page has the number 1."""
     product: str = ""
-    """The id of the current product, if there is one."""
+    """The id of the current product, or ""."""
     chosen: Mapping[str, str] = field(default_factory=dict)
     """Maps the name of an option to the chosen value."""
 
 
 @lru_cache(maxsize=20_000)
 def clean(text: str) -> str:
-    """Return a text of a product as pages show it: on one line and without square brackets."""
+    """Return a product's text as pages show it: on one line, and with round instead of square brackets."""
     shown = " ".join(text.split()).replace("[", "(").replace("]", ")")
     return shown if shown.isprintable() else "".join(filter(str.isprintable, shown))
 
@@ -77,7 +77,7 @@ class ShopPages:
     def options(self, state: ShopState) -> dict[str, list[str]]:
         """Return a dict that maps the current product's options to their values, or {} on other pages.
 
-        A value that has the same label as one of the shop's buttons is left out, since a click would mean that button.
+        A value with the same label as one of the shop's buttons is left out, since a click would mean the button.
         """
         if state.page != ITEM:
             return {}
@@ -174,7 +174,7 @@ MAX_RESULTS = 50
 _WORD = re.compile(r"[a-z0-9]+(?:\.[0-9]+)?")
 _STOP = frozenset("a an and are as at be but by for if in into is it no not of on or such that the their then".split())
 _DIGITS = 6
-"""Number of decimal digits to which scores are rounded. Products with equal scores stay in their original order."""
+"""Number of decimal digits to which scores are rounded. Products whose rounded scores are equal keep their order."""
 
 
 def words(text: str) -> list[str]:
@@ -215,7 +215,7 @@ COLORS = tuple(
     "rust sand sapphire seashell silver skull slate steel stone stonewash sunflower tan taupe teal tiger turquoise "
     "violet walnut wheat white wine yellow".split()
 )
-"""Names of colours. A value of an option that contains some of these counts as the first of them in this list."""
+"""Names of colours. An option's value that contains some of them counts as the one that comes first in this list."""
 NOT_NOUNS = frozenset(
     "a about above after all also an and any anti are as at be best better big both by can classic compatible cordless "
     "custom cute deep double dual durable each easy eco elegant extra fast fine for free fresh friendly from full good "
@@ -228,32 +228,32 @@ NOT_NOUNS = frozenset(
 _TITLE_WORD = re.compile(r"[^\W\d_]+(?:['’-][^\W\d_]+)*")
 
 
-def reward(product: Product, chosen: Mapping[str, str], wish: Wish, wanted: Product) -> float:
+def reward(product: Product, chosen: Mapping[str, str], wish: Wish, target: Product) -> float:
     """Return the reward of a purchase, from 0 to 1.
 
-    ``product`` was bought with the options ``chosen``, and ``wanted`` is the product of the wish.
+    ``product`` was bought with the options ``chosen``. ``target`` is the product that belongs to the wish.
     """
     attributes = sum(has_attribute(product, attribute) for attribute in wish.attributes)
     options = count_option_hits(chosen.values(), wish.values)
     price = wish.price_below is None or product.price_of(chosen) <= wish.price_below
-    hits, wanted_hits = attributes + options + price, len(wish.attributes) + len(wish.values) + 1
-    return kind_factor(product, wanted) * hits / wanted_hits
+    hits, criteria = attributes + options + price, len(wish.attributes) + len(wish.values) + 1
+    return kind_factor(product, target) * hits / criteria
 
 
-def kind_factor(product: Product, wanted: Product) -> float:
-    """Return ``r_type``: 1 if the products are of the same kind, or less, depending on their titles."""
-    shared = title_score(product.title, wanted.title)
+def kind_factor(product: Product, target: Product) -> float:
+    """Return ``r_type``: 1 if the products are of the same kind, otherwise a number that depends on their titles."""
+    shared = title_score(product.title, target.title)
     if shared == 0.0:
         return 0.0
     if shared < 0.1:
         return 0.1
-    same_path = len(_steps(product.path) & _steps(wanted.path)) >= 2
-    return 1.0 if product.query == wanted.query or same_path or shared > 0.2 else 0.5
+    same_path = len(_steps(product.path) & _steps(target.path)) >= 2
+    return 1.0 if product.query == target.query or same_path or shared > 0.2 else 0.5
 
 
-def title_score(title: str, wanted: str) -> float:
-    """Return the share of the wanted title's nouns that ``title`` has, or 0.2 if the wanted title has no nouns."""
-    nouns = _nouns(wanted)
+def title_score(title: str, target: str) -> float:
+    """Return the share of the target title's nouns that ``title`` has, or 0.2 if the target has no nouns."""
+    nouns = _nouns(target)
     return len(set(nouns) & set(_nouns(title))) / len(nouns) if nouns else 0.2
 
 
@@ -265,14 +265,14 @@ def has_attribute(product: Product, attribute: str) -> bool:
     return any(attribute in text.lower() for text in texts)
 
 
-def count_option_hits(chosen: Iterable[str], wanted: Collection[str]) -> int:
-    """Return the number of wanted values for which the same or a similar value was chosen, for whatever option."""
+def count_option_hits(chosen: Iterable[str], expected: Collection[str]) -> int:
+    """Return for how many expected values the same or a similar value was chosen, for whichever option."""
     colors = [_plain_color(value) for value in chosen]
-    return sum(any(_texts_match(color, _plain_color(value)) for color in colors) for value in wanted)
+    return sum(any(_texts_match(color, _plain_color(value)) for color in colors) for value in expected)
 
 
-def _texts_match(text: str, wanted: str) -> bool:
-    return token_set_ratio(text, wanted) > HIT
+def _texts_match(text: str, expected: str) -> bool:
+    return token_set_ratio(text, expected) > HIT
 
 
 def _plain_color(value: str) -> str:

@@ -1,7 +1,7 @@
 """The tabletop environment of the DEPS paper (appendix A.2) in text. Its only action moves a thing to a place.
 
-Planners may know the goals for the method DEPS, which chooses among them, and the preconditions of moves, which let a
-dry run check a plan before it runs.
+Planners may use the goals, among which the method DEPS chooses, and the preconditions of moves, with which a dry run
+checks a plan before it is carried out.
 """
 
 from collections.abc import Collection, Hashable, Iterator, Mapping, Sequence
@@ -33,7 +33,7 @@ from planbook.envs.types import Action, Observation, Selection, Task, Verdict
 DEFAULT_SEEDS = range(5)
 """The paper plays each type of task five times."""
 DEV_SEEDS = 10_000
-"""In the split ``dev``, this number is added to the seeds, so that no task is in both splits."""
+"""This number is added to the seeds in the split ``dev``, so that no task is in both splits."""
 
 
 class Tabletop(Environment):
@@ -62,7 +62,7 @@ class Tabletop(Environment):
 
     @classmethod
     def tasks(cls, selection: Selection, options: BaseModel | None = None) -> Sequence[Task]:
-        """Return one task for each selected type and seed. In the split ``dev``, DEV_SEEDS is added to the seeds."""
+        """Return a task for each selected type and seed. In the split ``dev``, DEV_SEEDS is added to the seeds."""
         if selection.ids:
             return [cls._task(*read_seeded_id(task_id, cls.types, cls.name)) for task_id in selection.ids]
         offset = DEV_SEEDS if chosen_split(selection, cls.splits, cls.name) == "dev" else 0
@@ -84,7 +84,7 @@ class Tabletop(Environment):
 
     @classmethod
     def preconditions(cls, task: Task, options: BaseModel | None = None) -> Preconditions:
-        """Return the preconditions of moves in the task's scene, which are the rules of the table."""
+        """Return the preconditions of moves in the task's scene. They are the rules of the table."""
         return preconditions(make_scene(task.type, task.seed))
 
     def begin(self, task: Task) -> Observation:
@@ -164,7 +164,7 @@ class Tabletop(Environment):
         return f"On the table: {'; '.join(lying)}."
 
     def verdict(self) -> Verdict:
-        """Return solved if every thing of the task is in place. The score is the share of placements that are done."""
+        """Return solved if every thing of the task is in place. The score is the share of things in place."""
         share = done_share(self._scene, self.table) if self.task else 0.0
         return Verdict(share == 1.0, share)
 
@@ -176,7 +176,7 @@ class Tabletop(Environment):
 
 
 MAX_GOALS = 2_000
-"""Maximum number of moves that may replace an invalid line of a plan."""
+"""Maximum number of moves among which the replacement of an invalid line of a plan is chosen."""
 
 
 class TabletopGoals(Goals):
@@ -197,13 +197,13 @@ class TabletopGoals(Goals):
         return not self.refusal(goal)
 
     def materials(self, goal: Action) -> Mapping[str, int]:
-        """Return the moved thing and its target as materials. A box is not one, since it takes several things."""
+        """Return the moved thing and its target. A box does not count as a material, since it takes several things."""
         moved, supports = str(goal.args[0]), self._supports(goal)
         places = [] if not supports or self._kind(supports[0]) == "box" else [SEPARATOR.join(supports)]
         return dict.fromkeys((moved, *places), 1)
 
     def routes(self, goal: Action) -> Sequence[Action]:
-        """Return the goal. If its target is a spot, also return the same move to every other free spot."""
+        """Return the goal and, if its target is a spot, the same move to every other free spot."""
         thing, target = goal.args
         if self._kind(target) != "spot":
             return (goal,)
@@ -211,9 +211,9 @@ class TabletopGoals(Goals):
         return (goal, *(Action(goal.name, (thing, spot)) for spot in others))
 
     def known(self) -> Sequence[Action]:
-        """Return up to MAX_GOALS moves: each thing to every place and thing that accepts its kind.
+        """Return up to MAX_GOALS moves: of each thing to every place or thing that accepts its kind.
 
-        If there are bases, also return the moves of each block onto two other blocks.
+        If there are bases, these include the moves of each block onto two other blocks.
         """
         return list(islice(self._moves(), MAX_GOALS))
 
@@ -253,7 +253,7 @@ class TabletopGoals(Goals):
         return tuple(name for name in names if name in self._table.things)
 
     def _in_the_way(self, goal: Action) -> int:
-        """Return how many things lie on the moved thing and, unless it is a box or two blocks, on the target."""
+        """Return how many things lie on the moved thing and on the target, unless the target is a box or two blocks."""
         supports = self._supports(goal)
         single = supports if len(supports) == 1 and self._kind(supports[0]) != "box" else ()
         moved = goal.args[0]

@@ -36,8 +36,8 @@ SEPARATOR = " and "
 class Thing:
     """A thing or a place. Only the fields that its kind needs are set.
 
-    ``size`` is from 1 to 3. ``capacity`` is the total size of the things that fit into a box. ``x`` and ``y`` are the
-    position of a place, in widths of a block.
+    ``size`` is 1, 2 or 3. ``capacity`` is the total size of the things that fit into a box. ``x`` and ``y`` are the
+    position of a place, in block widths.
     """
 
     name: str
@@ -63,7 +63,7 @@ def block(colour: str) -> Thing:
 
 
 def shape(colour: str, form: str, size: int = 1) -> Thing:
-    """Return a flat thing, such as a star. In a box, a large one takes as much room as three small ones."""
+    """Return a flat thing, such as a star. In a box, a large shape takes as much room as three small ones."""
     return Thing(f"{colour}_{form}", "shape", colour, form, size)
 
 
@@ -79,8 +79,8 @@ def row(kind: str, names: Iterable[str], capacity: int = 1, gap: float = 2.0) ->
     """
     places = []
     for number, name in enumerate(names):
-        first = name.split("_")[0]
-        form, colour = (first, "") if kind == "hole" else ("", first)
+        prefix = name.split("_")[0]
+        form, colour = (prefix, "") if kind == "hole" else ("", prefix)
         places.append(Thing(name, kind, colour, form, capacity=capacity, x=gap * number))
     return places
 
@@ -91,11 +91,11 @@ def spots() -> list[Thing]:
 
 
 Supports = tuple[str, ...]
-"""The names of what carries a thing: one support, or two neighbouring blocks, the left one first."""
+"""The names of what carries a thing: one support, or two neighbouring blocks, of which the left one comes first."""
 
 
 class Table:
-    """Where all things are. A move replaces ``layout`` and does not change it, so a reference is a snapshot."""
+    """Knows where all things are. A move replaces ``layout`` instead of changing it, so a reference is a snapshot."""
 
     def __init__(self, things: Mapping[str, Thing], layout: Mapping[str, Supports]) -> None:
         self.things, self.layout = things, layout
@@ -105,9 +105,9 @@ class Table:
         return [thing for thing, supports in self.layout.items() if name in supports]
 
     def position(self, name: str) -> tuple[float, float, int]:
-        """Return the distances of a thing or place from the left and from the back, in block widths, and its level.
+        """Return a thing's or place's distances from the left and from the back, in block widths, and its level.
 
-        The lowest level is 0.
+        Places are at level 0.
         """
         if name not in self.layout:
             return self.things[name].x, self.things[name].y, 0
@@ -124,7 +124,7 @@ class Table:
         return sum(self.things[name].size for name in self.things_on(box))
 
     def supports(self, target: str) -> Supports:
-        """Return the names in the target of a move. If they are two known things, the left one comes first."""
+        """Return the names in the target of a move. If there are two, of known things, the left one comes first."""
         names = target.split(SEPARATOR)
         if len(names) == 2 and all(name in self.things for name in names):
             names.sort(key=lambda name: self.position(name)[0])
@@ -149,7 +149,7 @@ def _check_liftable(table: Table, thing: Thing, supports: Supports) -> str:
     if thing.kind not in MOVABLE:
         return f"{thing.name} is fixed to the table"
     above = table.things_on(thing.name)
-    return f"{_names_are(above)} on {thing.name}; it must be moved first" if above else ""
+    return f"{_names_with_verb(above)} on {thing.name}; it must be moved first" if above else ""
 
 
 def _check_elsewhere(table: Table, thing: Thing, supports: Supports) -> str:
@@ -196,7 +196,7 @@ def _check_room(table: Table, thing: Thing, supports: Supports) -> str:
     support = table.things[supports[0]]
     if support.kind != "box":
         others = [name for name in table.things_on(support.name) if name != thing.name]
-        return f"{support.name} is taken: {_names_are(others)} there" if others else ""
+        return f"{support.name} is taken: {_names_with_verb(others)} there" if others else ""
     free = support.capacity - table.used_room(support.name)
     return f"{support.name} has room for {free} more, and {thing.name} needs {thing.size}" if thing.size > free else ""
 
@@ -212,7 +212,7 @@ def _check_fit(table: Table, thing: Thing, supports: Supports) -> str:
     return ""
 
 
-def _names_are(names: Sequence[str]) -> str:
+def _names_with_verb(names: Sequence[str]) -> str:
     return f"{' and '.join(names)} {'is' if len(names) == 1 else 'are'}"
 
 
@@ -242,7 +242,7 @@ class TableScene:
     layout: dict[str, Supports] = field(default_factory=dict)
     """Maps each thing to the things or places that carry it at the start."""
     targets: dict[str, Supports] = field(default_factory=dict)
-    """Maps each thing of the task to what must carry it. It is empty for the pyramid, where any block counts."""
+    """Maps each thing of the task to what must carry it. It is empty for the pyramid, where any block will do."""
 
     def place(self, thing: Thing, support: str) -> None:
         """Put a thing on or in another thing or a place."""
@@ -261,7 +261,7 @@ def _scene(places: list[Thing]) -> TableScene:
 
 
 def _cover(scene: TableScene, rng: random.Random, things: Iterable[Thing], supports: Iterable[str]) -> None:
-    """Put each thing on the support with the same index, with probability 0.5, otherwise on a free spot."""
+    """Put each thing on the support with the same index or, with a probability of 0.5, on a free spot."""
     for thing, support in zip(things, supports, strict=False):
         if rng.random() < 0.5:
             scene.place(thing, support)
@@ -270,7 +270,7 @@ def _cover(scene: TableScene, rng: random.Random, things: Iterable[Thing], suppo
 
 
 def _assembling_kits(rng: random.Random) -> TableScene:
-    """Return five holes, shapes for some of the holes, and shapes that fit into none."""
+    """Return five holes, shapes for some of them, and shapes that fit into none of them."""
     forms = rng.sample(SHAPES, 7)
     scene = _scene(row("hole", [f"{form}_hole" for form in sorted(forms[:5])]))
     fitting = [shape(rng.choice(COLOURS), form) for form in forms[: rng.randint(3, 5)]]
@@ -294,9 +294,9 @@ def _towers_of_hanoi(rng: random.Random) -> TableScene:
 
 
 def _put_block_in_bowl(rng: random.Random) -> TableScene:
-    """Return pairs of a block and a bowl of one colour, and blocks and bowls without a partner.
+    """Return blocks and bowls in pairs of one colour, and blocks and bowls without a partner.
 
-    One block may start in a wrong bowl.
+    One of the blocks may start in a wrong bowl.
     """
     colours = rng.sample(COLOURS, 8)
     pairs = rng.randint(2, 4)
@@ -315,7 +315,7 @@ def _put_block_in_bowl(rng: random.Random) -> TableScene:
 
 
 def _packing_shapes(rng: random.Random) -> TableScene:
-    """Return a box with room for exactly the shapes, and blocks that must not be in it. One block may start in it."""
+    """Return a box with room for exactly the shapes, and blocks that must stay out. One of them may start in it."""
     shapes = [shape(rng.choice(COLOURS), form, rng.choice((1, 3))) for form in rng.sample(SHAPES, rng.randint(3, 5))]
     scene = _scene(row("box", [BOX], capacity=sum(thing.size for thing in shapes)))
     blocks = [block(colour) for colour in rng.sample(COLOURS, rng.randint(2, 3))]
@@ -352,7 +352,7 @@ GOALS: Mapping[str, str] = {
     "packing_shapes": "pack all the shapes, and nothing else, into the brown box",
     "stack_block_pyramid": "build a pyramid of the blocks on the three bases",
 }
-"""Maps each task type to its instruction. The words are ours, not the paper's."""
+"""Maps each task type to its instruction, in our own words."""
 
 
 def make_scene(kind: str, seed: int) -> TableScene:
@@ -364,7 +364,7 @@ def make_scene(kind: str, seed: int) -> TableScene:
 
 
 PYRAMID = 6
-"""Number of blocks in a pyramid with three levels."""
+"""Number of blocks in a pyramid of three levels."""
 
 
 def done_share(scene: TableScene, table: Table) -> float:
@@ -383,7 +383,7 @@ def done_share(scene: TableScene, table: Table) -> float:
 
 
 def _in_pyramid(table: Table, name: str) -> bool:
-    """Return whether a thing is a block on a base, or a block across two blocks of the pyramid."""
+    """Return True if a thing is a block on a base, or a block across two blocks of the pyramid."""
     if table.things[name].kind != "block":
         return False
     supports = table.layout[name]

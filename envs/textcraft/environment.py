@@ -1,7 +1,7 @@
 """TextCraft, the crafting environment of the ADaPT paper (section 4.1, appendix E).
 
-Planners may know the goals for the method DEPS, which chooses among them, and the preconditions of actions, which let a
-dry run check a plan before it runs.
+Planners may use the goals, among which the method DEPS chooses, and the preconditions of actions, with which a dry run
+checks a plan before it is carried out.
 """
 
 import json
@@ -36,7 +36,7 @@ from planbook.envs.textcraft.recipes import (
 from planbook.envs.types import Action, Observation, Requirement, Selection, Task, Verdict
 
 PUBLISHED = Path(__file__).with_name("tasks.json")
-"""The file of the 200 tasks that were published with the paper."""
+"""The file with the 200 tasks that were published with the paper."""
 SPLITS = ("test", "dev", "example")
 EXAMPLES = ("respawn anchor", "wooden axe")
 """The items of the split ``example``."""
@@ -81,7 +81,7 @@ def _task(split: str, seed: int, item: str) -> Task:
 
 @cache
 def _published_tasks() -> dict[int, tuple[str, tuple[CraftingCommand, ...]]]:
-    """Return the published tasks, as a dict that maps each seed to its item and commands."""
+    """Return a dict that maps the seed of each published task to the item and the commands of the task."""
     tasks = json.loads(PUBLISHED.read_text())["tasks"]
     return {task["seed"]: (task["item"], tuple(map(read_command, task["commands"]))) for task in tasks}
 
@@ -90,14 +90,14 @@ def _published_tasks() -> dict[int, tuple[str, tuple[CraftingCommand, ...]]]:
 def _draw_commands(item: str, seed: int) -> tuple[CraftingCommand, ...]:
     """Return random commands for a task, in random order.
 
-    They are all recipes that may be needed for the item, and up to DISTRACTORS others that use the same ingredients.
+    They are all the recipes that may be needed for the item, and up to DISTRACTORS others with the same ingredients.
     """
     rng = random.Random(seed)
     tree = book().tree(item)
     pool: set[CraftingCommand] = set()
     for name in dict.fromkeys(need.name for recipe in tree for need in recipe.needs):
-        uses = book().uses(name)
-        pool.update(rng.sample(uses, min(len(uses), DISTRACTORS)))
+        users = book().recipes_using(name)
+        pool.update(rng.sample(users, min(len(users), DISTRACTORS)))
     others = sorted(pool - set(tree), key=str)
     commands = tree + rng.sample(others, min(len(others), DISTRACTORS))
     rng.shuffle(commands)
@@ -168,7 +168,7 @@ class Textcraft(Environment):
     # Episodes.
 
     def begin(self, task: Task) -> Observation:
-        """Start with an empty inventory, and return an observation with the crafting commands and the goal."""
+        """Empty the inventory, and return an observation with the crafting commands and the goal."""
         self.bench = Bench(recipes.book(), commands_of(task))
         self._target = str(task.params["target"])
         self.carried = {}
@@ -188,7 +188,7 @@ class Textcraft(Environment):
         return f"Inventory: {', '.join(f'{count} {item}' for item, count in self.carried.items()) or 'nothing'}."
 
     def verdict(self) -> Verdict:
-        """Return solved if the agent carries the target, which it can only have crafted."""
+        """Return solved if the agent carries the target item, which can only be crafted."""
         solved = self._target in self.carried
         return Verdict(solved, float(solved))
 
@@ -240,11 +240,11 @@ class Textcraft(Environment):
 
 
 MAX_GOALS, MAX_VARIANTS = 2_000, 30
-"""Maximum number of goals that may replace an invalid line of a plan: in total, and for one crafting command."""
+"""Maximum number of goals among which the replacement of an invalid line is chosen: all, and for one command."""
 
 
 class TextcraftGoals(Goals):
-    """The goals of TextCraft. A goal is to get an item, or to carry out a crafting command."""
+    """The goals of TextCraft. A goal is to get an item or to carry out a crafting command."""
 
     environment: Textcraft
 
@@ -261,7 +261,7 @@ class TextcraftGoals(Goals):
         return ""
 
     def is_open(self, goal: Action) -> bool:
-        """Return whether the agent carries the ingredients that the goal states."""
+        """Return True if the agent carries the ingredients that the goal states."""
         carried = self.environment.carried
         return all(carried.get(item, 0) >= count for item, count in self.materials(goal).items())
 
@@ -293,8 +293,8 @@ class TextcraftGoals(Goals):
     def known(self) -> Sequence[Action]:
         """Return up to MAX_GOALS goals: to get each item that the shown commands need, and to carry out each command.
 
-        Items that must be crafted are left out. A command that uses kinds of items is returned for up to MAX_VARIANTS
-        choices of obtainable ingredients.
+        Items that must be crafted are not got. A command that uses kinds of items yields a goal for each of up to
+        MAX_VARIANTS choices of obtainable ingredients.
         """
         book, recipes = self.environment.bench.book, self.environment.bench.shown
         used = dict.fromkeys(item for recipe in recipes for need in recipe.needs for item in book.choices(need.name))
@@ -303,7 +303,7 @@ class TextcraftGoals(Goals):
         return [*gets, *crafts][:MAX_GOALS]
 
     def times(self, goal: Action, count: int) -> Action:
-        """Return the goal to get this many of the item. A crafting command is unchanged, since its count is fixed."""
+        """Return the goal to get ``count`` of the item. A crafting command is unchanged, since its count is fixed."""
         if goal.name != "get":
             return goal
         return Action("get", (f"{count} {read_item(normalize(str(goal.args[0])), default=1).name}",))
