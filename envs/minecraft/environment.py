@@ -13,17 +13,7 @@ from planbook.envs.base import Environment, action, query
 from planbook.envs.minecraft import tasks
 from planbook.envs.minecraft.game_data import RECIPES_FILE, STARTING_TOOL, VERSION, milestones
 from planbook.envs.minecraft.planning import RECORDED, MinecraftGoals, preconditions
-from planbook.envs.minecraft.player import (
-    GoalEffects,
-    GoalRefused,
-    MinecraftPlayer,
-    carry_out,
-    effects_of,
-    format_counts,
-    succeeds,
-    time_limit,
-    wait,
-)
+from planbook.envs.minecraft.player import GoalEffects, GoalRefused, MinecraftPlayer, effects_of, format_counts
 from planbook.envs.minecraft.terrain import Terrain, seen_words, terrain_of
 from planbook.envs.optional import Goals
 from planbook.envs.preconditions import Preconditions
@@ -223,24 +213,24 @@ class Minecraft(Environment):
         ticks, failure = self._outcome(effects)
         self.player.tries += 1
         if self.player.spot.tick + ticks > self._limit:
-            wait(self.terrain, self.player, self._limit - int(self.player.spot.tick))
+            self.player.wait(self.terrain, self._limit - int(self.player.spot.tick))
             return self._failure(f"In vain: the time is over before you {effects.text}.")
         if failure:
-            wait(self.terrain, self.player, ticks)
+            self.player.wait(self.terrain, ticks)
             return self._failure(f"In vain: {failure}.")
-        carry_out(self.terrain, self.player, effects)
+        self.player.carry_out(self.terrain, effects)
         return self._observe(f"You {effects.text}.")
 
     def ticks_for(self, effects: GoalEffects) -> int:
         """Return the ticks that a goal takes without bad luck. With the option ``time_limits``, they are limited."""
-        return min(effects.ticks, time_limit(effects)) if self.options.time_limits else effects.ticks
+        return min(effects.ticks, effects.time_limit) if self.options.time_limits else effects.ticks
 
     def _outcome(self, effects: GoalEffects) -> tuple[int, str]:
         """Return the ticks that a goal takes this time, and the reason why it fails, or ""."""
-        limit = time_limit(effects)
+        limit = effects.time_limit
         if self.options.time_limits and effects.ticks > limit:
             return limit, f"to {effects.text} takes longer than the {limit} ticks that such a goal may take"
-        if self.options.chances and self.task and not succeeds(effects, self.task.id, self.player.tries):
+        if self.options.chances and self.task and not effects.succeeds(self.task.id, self.player.tries):
             return limit, f"bad luck: you did not {effects.text} within {limit} ticks; it may go well another time"
         return effects.ticks, ""
 

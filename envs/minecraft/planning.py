@@ -10,21 +10,9 @@ from math import inf
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from planbook.envs.minecraft import game_data, tasks
+from planbook.envs.minecraft import game_data, player, tasks
 from planbook.envs.minecraft.game_data import Recipe, Source
-from planbook.envs.minecraft.player import (
-    GoalRefused,
-    NoneLeft,
-    check_item,
-    check_tool,
-    effects_of,
-    find_recipe,
-    find_source,
-    read_counts,
-    read_object,
-    read_recipe,
-    read_tool,
-)
+from planbook.envs.minecraft.player import GoalRefused, NoneLeft
 from planbook.envs.minecraft.terrain import distance_word
 from planbook.envs.optional import Features, Goals
 from planbook.envs.preconditions import UNKNOWN, ArgValue, Change, Contract, Fact, Need, Preconditions, rule_contract
@@ -74,7 +62,7 @@ class MinecraftGoals(Goals):
         If the map does not have enough of a thing, the result is still "", since no agent knows that in advance.
         """
         try:
-            effects_of(self.environment.terrain, self.environment.player, goal)
+            player.effects_of(self.environment.terrain, self.environment.player, goal)
         except NoneLeft:
             return ""
         except GoalRefused as reason:
@@ -93,7 +81,7 @@ class MinecraftGoals(Goals):
         if goal.name not in ("craft", "smelt"):
             return {}
         try:
-            return read_counts(goal.args[1], "the materials")
+            return player.read_counts(goal.args[1], "the materials")
         except GoalRefused:
             return {}
 
@@ -106,7 +94,7 @@ class MinecraftGoals(Goals):
         if goal.name not in GATHERING:
             return (goal,)
         try:
-            item, count = read_object(goal.args[0])
+            item, count = player.read_object(goal.args[0])
         except GoalRefused:
             return (goal,)
         source = game_data.source_of(item)
@@ -137,7 +125,7 @@ class MinecraftGoals(Goals):
         item, _ = _object_of(goal)
         if goal.name in GATHERING:
             return Action(goal.name, ({item: count}, *goal.args[1:]))
-        needs = find_recipe(goal.name, item, self.materials(goal)).needs(count)
+        needs = player.find_recipe(goal.name, item, self.materials(goal)).needs(count)
         return Action(goal.name, ({item: count}, {**needs}, *goal.args[2:]))
 
     def features(self, goal: Action) -> Features:
@@ -145,7 +133,7 @@ class MinecraftGoals(Goals):
 
         They describe the goal itself, the player's place, and when and how far away the goal's source was last seen.
         """
-        player, item, count = self.environment.player, *_object_of(goal)
+        spot, item, count = self.environment.player.spot, *_object_of(goal)
         source = game_data.source_of(item) if goal.name in GATHERING else None
         tool = goal.args[-1] if goal.name in GATHERING else None
         seen, since, remembered = _sighting(self.environment, source)
@@ -158,10 +146,10 @@ class MinecraftGoals(Goals):
             "seen": seen,
             "since_seen": since,
             "remembered_distance": remembered,
-            "depth": float(player.spot.depth),
+            "depth": float(spot.depth),
             "usual_depth": source.usual_depth if source else 0.0,
             "tier": float(game_data.PICKAXES.get(tool, 0)) if isinstance(tool, str) else 0.0,
-            "tick": float(player.spot.tick),
+            "tick": float(spot.tick),
         }
 
     def horizon(self, goal: Action) -> float:
@@ -170,7 +158,7 @@ class MinecraftGoals(Goals):
         It is infinite if the map does not have enough of the thing, and 0 if the goal would be refused.
         """
         try:
-            effects = effects_of(self.environment.terrain, self.environment.player, goal)
+            effects = player.effects_of(self.environment.terrain, self.environment.player, goal)
         except NoneLeft:
             return inf
         except GoalRefused:
@@ -201,7 +189,7 @@ def _object_of(goal: Action) -> tuple[str, int]:
     if isinstance(obj, str):
         return obj, 1
     try:
-        return read_object(obj)
+        return player.read_object(obj)
     except GoalRefused:
         return "none", 0
 
@@ -210,14 +198,15 @@ def _sighting(environment: "Minecraft", source: Source | None) -> tuple[str, flo
     """Return a source's distance as a word, the ticks since it was last seen, and the distance to where it was."""
     if source is None:
         return "none", NEVER, NEVER
-    player, sight = environment.player, environment.player.sight(environment.terrain)
+    spot, memory = environment.player.spot, environment.player.memory
+    sight = environment.player.sight(environment.terrain)
     if source.name in sight:
         return distance_word(sight[source.name][0]), 0.0, round(sight[source.name][0], -1)
-    if source.name not in player.memory:
+    if source.name not in memory:
         return "unseen", NEVER, NEVER
-    tick, x, y = player.memory[source.name]
-    distance = ((x - player.spot.x) ** 2 + (y - player.spot.y) ** 2) ** 0.5
-    return "unseen", float(player.spot.tick - tick), round(distance, -1)
+    tick, x, y = memory[source.name]
+    distance = ((x - spot.x) ** 2 + (y - spot.y) ** 2) ** 0.5
+    return "unseen", float(spot.tick - tick), round(distance, -1)
 
 
 def preconditions(task: Task) -> Preconditions:
@@ -240,7 +229,7 @@ def _held_fact(item: ArgValue) -> Fact:
 
 
 def _tool_needs(tool: ArgValue) -> list[Need]:
-    named = read_tool(tool)
+    named = player.read_tool(tool)
     return [_held_need(named, 1)] if named not in ("", game_data.STARTING_TOOL) else []
 
 
@@ -249,14 +238,14 @@ def _held_need(item: str, count: int) -> Need:
 
 
 def _gather(verb: str, obj: ArgValue, tool: ArgValue) -> Contract:
-    item, count = read_object(obj)
-    source, needs = find_source(verb, item), _tool_needs(tool)
-    check_tool(source, tool or "", item)
+    item, count = player.read_object(obj)
+    source, needs = player.find_source(verb, item), _tool_needs(tool)
+    player.check_tool(source, tool or "", item)
     return Contract(needs, [Change.add(_held_fact(name), count) for name in source.gives])
 
 
 def _make(verb: str, obj: ArgValue, materials: ArgValue, tool: ArgValue) -> Contract:
-    recipe, count = read_recipe(verb, obj, materials)
+    recipe, count = player.read_recipe(verb, obj, materials)
     item, station, used = recipe.output, recipe.station, recipe.needs(count)
     if station not in (None, tool):
         raise GoalRefused(f"to {verb} {item} takes {station} as tool, and the plan uses {tool or 'none'}")
@@ -266,7 +255,7 @@ def _make(verb: str, obj: ArgValue, materials: ArgValue, tool: ArgValue) -> Cont
 
 
 def _equip(obj: ArgValue) -> Contract:
-    check_item(obj)
+    player.check_item(obj)
     if not game_data.wearable(obj):
         raise GoalRefused(f"{obj} cannot be equipped")
     return Contract([_held_need(obj, 1)])

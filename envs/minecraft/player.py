@@ -21,6 +21,32 @@ from planbook.envs.minecraft.terrain import Sight, Spot, Terrain, Trip, trip, vi
 from planbook.envs.types import Action
 
 START = Spot(0.0, 0.0, 0, 0)
+CHANCES: Mapping[str, float] = {
+    "oak_tree": 0.39,
+    "birch_tree": 0.29,
+    "stone": 0.95,
+    "wheat_seeds": 0.18,
+    "leaves": 0.68,
+    "vine": 0.68,
+    "dirt": 0.54,
+    "iron_ore": 0.40,
+    "diamond_ore": 0.35,
+    "sheep": 0.44,
+    "cow": 0.60,
+    "chicken": 0.46,
+    "pig": 0.49,
+    "equip": 1.0,
+    "craft": 1.0,
+    "craft at crafting_table": 0.90,
+    "smelt at furnace": 0.80,
+}
+"""Maps a skill to the probability that it succeeds, as measured in the paper."""
+THREE_IRON_ORES = 0.16
+"""The probability of mining three pieces of iron ore or more."""
+OTHER_TREES, OTHER_ANIMALS, OTHER_ORES, OTHER_BLOCKS = 0.29, 0.50, 0.40, 0.54
+"""The probabilities for other sources. They are those that the paper measured for birch, llama, iron ore and dirt."""
+DEFAULT_LIMIT, ORE_LIMIT, DIAMOND_LIMIT = 600, 3000, 12000
+"""The time limits of most goals, of goals for ores, and of those for diamonds, in ticks."""
 
 
 @dataclass(frozen=True)
@@ -39,7 +65,40 @@ class GoalEffects:
     """Maps an item to the number of pieces that are removed from the inventory."""
     trip: Trip | None = None
     worn: str = ""
-    """The item that is put on, if any."""
+    """The item that is put on, or ""."""
+
+    @property
+    def chance(self) -> float:
+        """The probability that the goal is reached within its time limit."""
+        if self.skill == "iron_ore" and sum(self.gains.values()) >= 3:
+            return THREE_IRON_ORES
+        return CHANCES.get(self.skill, _default_chance(self.skill))
+
+    @property
+    def time_limit(self) -> int:
+        """The time limit of the goal in ticks."""
+        if self.skill == "diamond_ore":
+            return DIAMOND_LIMIT
+        source = game_data.SOURCES.get(self.skill)
+        return ORE_LIMIT if source is not None and source.tool == "pickaxe" and source.depth[1] else DEFAULT_LIMIT
+
+    def succeeds(self, task_id: str, tries: int) -> bool:
+        """Return True if the goal is reached this time.
+
+        ``tries`` is the number of goals tried so far. The result is random, but the same in every replay of an episode.
+        """
+        return random.Random(f"luck/{task_id}/{tries}").random() < self.chance
+
+
+def _default_chance(skill: str) -> float:
+    source = game_data.SOURCES.get(skill)
+    if source is None:
+        return 1.0
+    if skill.endswith("_tree"):
+        return OTHER_TREES
+    if source.verb == "kill":
+        return OTHER_ANIMALS
+    return OTHER_ORES if source.tool == "pickaxe" else OTHER_BLOCKS
 
 
 @dataclass
@@ -101,25 +160,23 @@ class MinecraftPlayer:
         for source, (_, x, y) in self.sight(terrain).items():
             self.memory[source] = self.spot.tick, x, y
 
+    def wait(self, terrain: Terrain, ticks: int) -> None:
+        """Let ticks pass. The player does not move, and looks around at the end."""
+        self.spot = self.spot._replace(tick=self.spot.tick + ticks)
+        self.look(terrain)
 
-def wait(terrain: Terrain, player: MinecraftPlayer, ticks: int) -> None:
-    """Let ticks pass. The player does not move, and looks around at the end."""
-    player.spot = player.spot._replace(tick=player.spot.tick + ticks)
-    player.look(terrain)
-
-
-def carry_out(terrain: Terrain, player: MinecraftPlayer, effects: GoalEffects) -> None:
-    """Apply the effects of a goal to the player."""
-    spot = effects.trip.spot if effects.trip else player.spot
-    player.spot = spot._replace(tick=player.spot.tick + effects.ticks)
-    player.exchange(effects.losses, effects.gains)
-    if effects.worn and effects.worn not in player.worn:
-        player.worn = (*player.worn, effects.worn)
-    if effects.trip is None:
-        return
-    for number, count in effects.trip.taken.items():
-        player.taken[number] = player.taken.get(number, 0) + count
-    player.look(terrain)
+    def carry_out(self, terrain: Terrain, effects: GoalEffects) -> None:
+        """Apply the effects of a goal to the player."""
+        spot = effects.trip.spot if effects.trip else self.spot
+        self.spot = spot._replace(tick=self.spot.tick + effects.ticks)
+        self.exchange(effects.losses, effects.gains)
+        if effects.worn and effects.worn not in self.worn:
+            self.worn = (*self.worn, effects.worn)
+        if effects.trip is None:
+            return
+        for number, count in effects.trip.taken.items():
+            self.taken[number] = self.taken.get(number, 0) + count
+        self.look(terrain)
 
 
 CRAFTING = {None: 10, game_data.TABLE: 30}
@@ -330,65 +387,3 @@ def _check_station(recipe: Recipe, player: MinecraftPlayer, stated: str) -> None
 def format_counts(counts: Mapping[str, int]) -> str:
     """Return counts as the paper writes an inventory: "10 planks, 4 stick"."""
     return ", ".join(f"{count} {item}" for item, count in counts.items()) or "nothing"
-
-
-CHANCES: Mapping[str, float] = {
-    "oak_tree": 0.39,
-    "birch_tree": 0.29,
-    "stone": 0.95,
-    "wheat_seeds": 0.18,
-    "leaves": 0.68,
-    "vine": 0.68,
-    "dirt": 0.54,
-    "iron_ore": 0.40,
-    "diamond_ore": 0.35,
-    "sheep": 0.44,
-    "cow": 0.60,
-    "chicken": 0.46,
-    "pig": 0.49,
-    "equip": 1.0,
-    "craft": 1.0,
-    "craft at crafting_table": 0.90,
-    "smelt at furnace": 0.80,
-}
-"""Maps a skill to the probability that it succeeds, as measured in the paper."""
-THREE_IRON_ORES = 0.16
-"""The probability of mining three pieces of iron ore or more."""
-OTHER_TREES, OTHER_ANIMALS, OTHER_ORES, OTHER_BLOCKS = 0.29, 0.50, 0.40, 0.54
-"""The probabilities for other sources. They are those that the paper measured for birch, llama, iron ore and dirt."""
-DEFAULT_LIMIT, ORE_LIMIT, DIAMOND_LIMIT = 600, 3000, 12000
-"""The time limits of most goals, of goals for ores, and of those for diamonds, in ticks."""
-
-
-def chance(effects: GoalEffects) -> float:
-    """Return the probability that the goal is reached within its time limit."""
-    if effects.skill == "iron_ore" and sum(effects.gains.values()) >= 3:
-        return THREE_IRON_ORES
-    return CHANCES.get(effects.skill, _default_chance(effects.skill))
-
-
-def _default_chance(skill: str) -> float:
-    source = game_data.SOURCES.get(skill)
-    if source is None:
-        return 1.0
-    if skill.endswith("_tree"):
-        return OTHER_TREES
-    if source.verb == "kill":
-        return OTHER_ANIMALS
-    return OTHER_ORES if source.tool == "pickaxe" else OTHER_BLOCKS
-
-
-def time_limit(effects: GoalEffects) -> int:
-    """Return the time limit of a goal in ticks."""
-    if effects.skill == "diamond_ore":
-        return DIAMOND_LIMIT
-    source = game_data.SOURCES.get(effects.skill)
-    return ORE_LIMIT if source is not None and source.tool == "pickaxe" and source.depth[1] else DEFAULT_LIMIT
-
-
-def succeeds(effects: GoalEffects, task_id: str, tries: int) -> bool:
-    """Return True if the goal is reached this time.
-
-    ``tries`` is the number of goals tried so far. The result is random, but the same in every replay of the episode.
-    """
-    return random.Random(f"luck/{task_id}/{tries}").random() < chance(effects)

@@ -22,7 +22,6 @@ from planbook.envs.tabletop.table import (
     SCENES,
     SEPARATOR,
     SIZES,
-    Supports,
     Table,
     TableScene,
     done_share,
@@ -154,7 +153,7 @@ class Tabletop(Environment):
         return {**details, "carries": carried, "position": position}
 
     def _where(self, name: str) -> str:
-        supports: Supports = self.table.layout[name]
+        supports = self.table.layout[name]
         inside = self.table.things[supports[0]].kind in CONTAINERS
         return f"{'in' if inside else 'on'} {SEPARATOR.join(supports)}"
 

@@ -22,17 +22,7 @@ from planbook.envs.preconditions import UNKNOWN, ArgValue, Change, Contract, Fac
 from planbook.envs.resources import file_digest, folder_digest
 from planbook.envs.selection import chosen_split, find_task, interleave
 from planbook.envs.textcraft import recipes
-from planbook.envs.textcraft.recipes import (
-    Bench,
-    CraftingCommand,
-    CraftingRefused,
-    Ingredient,
-    book,
-    check_carried,
-    normalize,
-    read_command,
-    read_item,
-)
+from planbook.envs.textcraft.recipes import Bench, CraftingCommand, CraftingRefused, Ingredient, book, check_carried
 from planbook.envs.types import Action, Observation, Requirement, Selection, Task, Verdict
 
 PUBLISHED = Path(__file__).with_name("tasks.json")
@@ -83,7 +73,7 @@ def _task(split: str, seed: int, item: str) -> Task:
 def _published_tasks() -> dict[int, tuple[str, tuple[CraftingCommand, ...]]]:
     """Return a dict that maps the seed of each published task to the item and the commands of the task."""
     tasks = json.loads(PUBLISHED.read_text())["tasks"]
-    return {task["seed"]: (task["item"], tuple(map(read_command, task["commands"]))) for task in tasks}
+    return {task["seed"]: (task["item"], tuple(map(recipes.read_command, task["commands"]))) for task in tasks}
 
 
 @cache
@@ -163,13 +153,13 @@ class Textcraft(Environment):
     @classmethod
     def preconditions(cls, task: Task, options: BaseModel | None = None) -> Preconditions:
         """Return the preconditions of a task's actions, which follow from the recipes."""
-        return preconditions(Bench(recipes.book(), commands_of(task)))
+        return preconditions(Bench(book(), commands_of(task)))
 
     # Episodes.
 
     def begin(self, task: Task) -> Observation:
         """Empty the inventory, and return an observation with the crafting commands and the goal."""
-        self.bench = Bench(recipes.book(), commands_of(task))
+        self.bench = Bench(book(), commands_of(task))
         self._target = str(task.params["target"])
         self.carried = {}
         return Observation(f"{self.scene()}\n\nGoal: {task.goal}.")
@@ -270,7 +260,7 @@ class TextcraftGoals(Goals):
         if goal.name != "craft":
             return {}
         try:
-            return {need.name: need.count for need in read_command(*map(str, goal.args)).needs}
+            return {need.name: need.count for need in recipes.read_command(*map(str, goal.args)).needs}
         except CraftingRefused:
             return {}
 
@@ -306,7 +296,7 @@ class TextcraftGoals(Goals):
         """Return the goal to get ``count`` of the item. A crafting command is unchanged, since its count is fixed."""
         if goal.name != "get":
             return goal
-        return Action("get", (f"{count} {read_item(normalize(str(goal.args[0])), default=1).name}",))
+        return Action("get", (f"{count} {recipes.read_item(recipes.normalize(str(goal.args[0])), default=1).name}",))
 
     def _variants(self, recipe: CraftingCommand) -> Iterator[Action]:
         """Yield the commands for a recipe, one for each choice of obtainable ingredients."""

@@ -190,21 +190,25 @@ class ElementRef(NamedTuple):
 
 
 def call_script(
-    context: Context, target: TabTarget, ref: ElementRef, function: str, *arguments: JsonValue
+    context: Context, target: TabTarget, ref: ElementRef | None, function: str, *arguments: JsonValue
 ) -> dict[str, Any]:
-    """Call one of our functions in ``page.js`` on an element and return its answer."""
+    """Call one of our functions in ``page.js`` on an element, or on null if ``ref`` is None. Return its answer."""
     try:
-        world = isolated_world(context, target, ref.frame)
-        node = context.call(target, "DOM.resolveNode", backendNodeId=ref.backend, executionContextId=world)
+        world = isolated_world(context, target, ref.frame if ref else target.id)
+        receiver: dict[str, JsonValue] = {"executionContextId": world}
+        if ref:
+            node = context.call(target, "DOM.resolveNode", backendNodeId=ref.backend, executionContextId=world)
+            receiver = {"objectId": node["object"]["objectId"]}
     except CommandRefused:
         return {"refused": "is no longer on the page"}
+    element = "this" if ref else "null"
     answer = context.call(
         target,
         "Runtime.callFunctionOn",
-        functionDeclaration=f"function (...args) {{ return {PAGE}.{function}(this, ...args); }}",
-        objectId=node["object"]["objectId"],
+        functionDeclaration=f"function (...args) {{ return {PAGE}.{function}({element}, ...args); }}",
         arguments=[{"value": argument} for argument in arguments],
         returnByValue=True,
+        **receiver,
     )
     if problem := answer.get("exceptionDetails"):
         reason = str(problem.get("exception", {}).get("description", problem.get("text")))
@@ -263,7 +267,7 @@ Numbering = Callable[[AccessibilityNode], int]
 """A function that returns the number of a node."""
 
 
-def observation_text(page: Page, tabs: Sequence[str], number: Numbering, limit: int) -> str:
+def render_page(page: Page, tabs: Sequence[str], number: Numbering, limit: int) -> str:
     """Return the page as the agent sees it.
 
     The text contains the tabs (if there are several), the address, the title, and the visible nodes. The lines of the

@@ -15,18 +15,7 @@ from planbook.envs.browser.devtools import Answer, Command
 from planbook.envs.types import Observation
 from planbook.envs.web.accessibility import AccessibilityNode, quote
 from planbook.envs.web.context import MAX_TABS, Context, News, TabGone, TabTarget
-from planbook.envs.web.page import (
-    PAGE,
-    ElementNumbers,
-    ElementRef,
-    Page,
-    Trail,
-    call_script,
-    describe,
-    isolated_world,
-    observation_text,
-    read,
-)
+from planbook.envs.web.page import ElementNumbers, ElementRef, Page, Trail, call_script, describe, read, render_page
 from planbook.envs.web.sites import BLANK, SiteNames
 
 MAX_TYPED = 100
@@ -128,19 +117,16 @@ class WebTab:
 
     def scroll(self, sign: int, ref: ElementRef | None) -> dict[str, Any]:
         """Scroll the part of the page that contains the element, or the whole page, down (1) or up (-1)."""
-        if ref is not None:
-            return self.ask(ref, "scroll", sign)
-        world = isolated_world(self.context, self.target, self.target.id)
-        return dict(self.value(f"{PAGE}.scroll(null, {sign})", contextId=world) or {})
+        return self.ask(ref, "scroll", sign)
 
-    def ask(self, ref: ElementRef, function: str, *arguments: JsonValue) -> dict[str, Any]:
-        """Call one of our functions in ``page.js`` on an element and return its answer."""
+    def ask(self, ref: ElementRef | None, function: str, *arguments: JsonValue) -> dict[str, Any]:
+        """Call one of our functions in ``page.js`` on an element, or on null, and return its answer."""
         return call_script(self.context, self.target, ref, function, *arguments)
 
-    def value(self, expression: str, **options: JsonValue) -> Any:
+    def value(self, expression: str) -> Any:
         """Return the value of a JavaScript expression in the page, or None if it raises an error."""
         answer = self.context.call(
-            self.target, "Runtime.evaluate", expression=expression, returnByValue=True, awaitPromise=True, **options
+            self.target, "Runtime.evaluate", expression=expression, returnByValue=True, awaitPromise=True
         )
         return None if "exceptionDetails" in answer else answer["result"].get("value")
 
@@ -393,4 +379,4 @@ class Browsing:
 
     def _page_text(self, page: Page) -> str:
         tabs = [f"{n} (current)" if tab is self.tab else str(n) for n, tab in enumerate(self.tabs, 1)]
-        return observation_text(page, tabs, self.number, self._characters)
+        return render_page(page, tabs, self.number, self._characters)
