@@ -232,6 +232,11 @@ class Context:
         target.check()
         try:
             return self.connection.call_all(commands, session=target.session, seconds=self.patience)
+        except CommandRefused as error:
+            if "Session with given id not found" not in str(error):
+                raise
+            target.gone = target.closed = True  # the event that reports this may arrive later
+            raise TabGone("a page closed it") from error
         except NoAnswer as error:
             target.gone = True
             raise TabGone(f"the page did not answer for {self.patience:g} seconds") from error
