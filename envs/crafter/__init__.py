@@ -2,9 +2,8 @@
 
 - ``environment``: the environment's class, its options and tasks.
 - ``game``: the original game without pictures, whose state can be saved and restored.
-- ``rules``: the tables of the game's package, such as what a tool is made from.
+- ``rules``: the tables of the game's package, the player's actions, and the reasons why they may fail.
 - ``view``: describes in words what the player sees.
-- ``actions``: the player's actions, and the reasons why they may fail.
 """
 
 from planbook.envs.crafter.environment import Crafter, CrafterOptions

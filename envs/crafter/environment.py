@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 from pydantic import BaseModel, Field, JsonValue
 
 from planbook.envs.base import Environment, action, query
-from planbook.envs.crafter import actions, rules, view
-from planbook.envs.crafter.actions import CrafterAction, Direction, Placeable, Tool
-from planbook.envs.crafter.view import STEPS, find_sightings, kind_beside
+from planbook.envs.crafter import rules, view
+from planbook.envs.crafter.rules import STEPS, CrafterAction, Direction, Placeable, Tool
+from planbook.envs.crafter.view import find_sightings, kind_beside
 from planbook.envs.resources import folder_digest
 from planbook.envs.selection import chosen_split, chosen_types, interleave, read_seeded_id
 from planbook.envs.types import Action, EnvironmentOptions, Observation, Requirement, Selection, Task, Verdict
@@ -27,10 +27,10 @@ ACHIEVEMENTS = tuple(
     make_stone_sword make_wood_pickaxe make_wood_sword place_furnace place_plant place_stone place_table
     wake_up""".split()
 )
-"""The achievements. They are also in the rules of the game's package, but that may be missing."""
+"""The achievements. The tables of the game's package list them, too, but the package may be missing."""
 TYPES = (SURVIVE, *ACHIEVEMENTS)
 SEEDS = {"open": tuple(range(20)), "achievements": tuple(range(5))}
-"""Maps a split to its default seeds."""
+"""Maps each split to its default seeds."""
 
 
 class CrafterOptions(EnvironmentOptions):
@@ -40,7 +40,7 @@ class CrafterOptions(EnvironmentOptions):
 
 
 def make_task(kind: str, seed: int) -> Task:
-    """Return the task of a type on the map of a seed."""
+    """Return the task of a type on the map that belongs to a seed."""
     goal, params = f"unlock the achievement {kind}", dict[str, JsonValue](achievement=kind)
     if kind == SURVIVE:
         goal, params = f"survive, and unlock as many of the {len(ACHIEVEMENTS)} achievements as you can", {}
@@ -93,7 +93,7 @@ class Crafter(Environment):
     game: "CrafterGame"
     """The game of this episode."""
     player_view: view.PlayerView
-    """What the player currently sees and knows."""
+    """Everything that the player sees and knows now."""
 
     # Tasks.
 
@@ -126,7 +126,7 @@ class Crafter(Environment):
     # Episodes.
 
     def begin(self, task: Task) -> Observation:
-        """Begin a game on the map of the task's seed, which takes about a second. Return the first observation."""
+        """Start a game on the map of the task's seed, which takes about a second, and return the first observation."""
         from planbook.envs.crafter.game import CrafterGame  # imported here, since this takes half a second
 
         self.game = CrafterGame(task.seed, self.options.length)
@@ -153,7 +153,7 @@ class Crafter(Environment):
         return {**values, "view": list(map(list, self.player_view.view)), "remaining": list(self.player_view.remaining)}
 
     def verdict(self) -> Verdict:
-        """Return whether all achievements of the task are unlocked. The score is the share of those that are."""
+        """Return solved if all achievements of the task are unlocked. The score is the share of unlocked ones."""
         achievement = self.task.params.get("achievement") if self.task else None
         required = [str(achievement)] if achievement else rules.rules().achievements
         unlocked = sum(name in self.game.unlocked for name in required)
@@ -169,7 +169,7 @@ class Crafter(Environment):
 
     def possible_actions(self) -> list[Action]:
         """Return the actions that would not be refused now. Collecting from grass also needs luck."""
-        possible = [act for act in actions.all_actions() if not actions.refusal(self.game, act)]
+        possible = [act for act in rules.all_actions() if not rules.refusal(self.game, act)]
         return [Action(act.verb, (act.thing,) if act.thing else ()) for act in possible]
 
     def _save(self) -> object:
@@ -225,13 +225,13 @@ class Crafter(Environment):
     def _take(self, act: CrafterAction) -> Observation:
         """Take one step of the game and return the observation."""
         game, before = self.game, self.player_view
-        if act not in actions.all_actions():
+        if act not in rules.all_actions():
             return Observation.refused(f"there is no {act.verb} {act.thing!r}")
-        reason, faced, counts = actions.refusal(game, act), actions.faced_kind(game), dict(game.player.achievements)
+        reason, faced, counts = rules.refusal(game, act), rules.faced_kind(game), dict(game.player.achievements)
         game.advance(act.code)
-        if not reason and actions.collected_nothing(game, act, faced, counts):
+        if not reason and rules.collected_nothing(game, act, faced, counts):
             reason = f"the {faced} holds nothing this time"
-        outcome = f"Nothing happens: {reason}" if reason else actions.describe_outcome(game, act, faced, counts)
+        outcome = f"Nothing happens: {reason}" if reason else rules.describe_outcome(game, act, faced, counts)
         after = self.player_view = view.player_view(game)
         changes = view.describe_changes(before, after)
         text = f"{outcome}. Step {after.step}{f': {changes}' if changes else ''}."

@@ -1,18 +1,21 @@
 """The original game without its pictures.
 
-Every step is the same as in ``crafter.Env`` with its default options. At night, drawing a picture consumes numbers from
-the game's random number generator, so these are consumed here, too.
+Every step has the same result as in ``crafter.Env`` with its default options. At night, drawing a picture consumes
+numbers from the game's random number generator, so the same numbers are consumed here.
 
 There is one difference, which makes games reproducible. When the package removes a creature from a region, it picks one
-from a set, whose order depends on memory addresses that differ between runs. Here, the creatures are sorted in the
-order of their creation.
+from a set. The order of the set depends on memory addresses, which differ between runs. Here, the creatures are first
+sorted in the order of their creation.
 """
 
+import copyreg
+import io
 import pickle
 from collections.abc import Iterable
 from functools import lru_cache
 from typing import Any
 
+import numpy as np
 from crafter import constants
 from crafter.engine import World
 from crafter.env import Env
@@ -24,15 +27,15 @@ VIEW = (9, 9)
 CHUNK = (12, 12)
 """The size of a region, in which the package keeps the number of creatures in balance."""
 PIXELS = 63 * 49
-"""Number of pixels of the picture that show land. In the dark, each of them gets random noise."""
+"""Number of pixels of a picture that show land. In the dark, random noise is added to each of them."""
 DARK = 0.5
-"""The daylight below which it counts as dark."""
+"""The amount of daylight below which it counts as dark."""
 
 
 class CrafterGame(Env):  # type: ignore[misc]
-    """One game, which begins when the object is created.
+    """One game, which starts when the object is created.
 
-    ``save`` and ``load`` copy everything on which the next steps depend.
+    ``save`` and ``load`` copy everything that the next steps depend on.
     """
 
     def __init__(self, seed: int, length: int) -> None:
@@ -56,7 +59,7 @@ class CrafterGame(Env):  # type: ignore[misc]
 
     @property
     def reward(self) -> float:
-        """The sum of rewards: 1 for each step that unlocks an achievement, and a tenth of each change in health."""
+        """The sum of the rewards: 1 for each step that unlocks an achievement, and a tenth of each change in health."""
         return float(self.tenths / 10)
 
     @property
@@ -77,17 +80,19 @@ class CrafterGame(Env):  # type: ignore[misc]
         self.unlocked += [name for name, count in counts.items() if count and name not in self.unlocked]
 
     def save(self) -> bytes:
-        """Return a copy of the game's state."""
-        health = self._last_health
-        return pickle.dumps((self._world, self._player, self._step, self.tenths, health, self.unlocked))
+        """Return a copy of the game's state as bytes."""
+        file = io.BytesIO()
+        state = self._world, self._player, self._step, self.tenths, self._last_health, self.unlocked
+        _GamePickler(file).dump(state)
+        return file.getvalue()
 
     def load(self, saved: bytes) -> None:
-        """Restore a state that ``save`` returned, of this or of another game."""
+        """Restore a state that ``save`` returned for this game or another one."""
         self._world, self._player, self._step, self.tenths, self._last_health, self.unlocked = pickle.loads(saved)
         self._unlocked = set(self.unlocked)
 
     def render(self, size: Any = None) -> None:
-        """Draw nothing, but consume the random numbers that drawing would."""
+        """Draw nothing, but consume the random numbers that drawing would consume."""
         if self._world.daylight < DARK:
             self._world.random.random_sample(PIXELS)
 
@@ -97,6 +102,28 @@ class CrafterGame(Env):  # type: ignore[misc]
     def _balance_chunk(self, chunk: Any, objs: Iterable[Any]) -> None:
         numbers = self._world._obj_map
         super()._balance_chunk(chunk, sorted(objs, key=lambda thing: int(numbers[tuple(thing.pos)])))
+
+
+def _reduce_array(array: Any) -> Any:
+    """Return how to restore an array. Positions are restored from lists, since numpy's own way is much slower."""
+    is_position = array.ndim == 1 and array.dtype == int
+    return (np.array, (array.tolist(),)) if is_position else array.__reduce__()
+
+
+def _restore_random(state: Any) -> Any:
+    generator = np.random.RandomState(0)
+    generator.set_state(state)
+    return generator
+
+
+class _GamePickler(pickle.Pickler):
+    """Pickles a game in half the time of the default, since search methods save and restore games often."""
+
+    dispatch_table = copyreg.dispatch_table | {
+        np.ndarray: _reduce_array,
+        np.int64: lambda number: (int, (int(number),)),
+        np.random.RandomState: lambda generator: (_restore_random, (generator.get_state(),)),
+    }
 
 
 @lru_cache(maxsize=16)

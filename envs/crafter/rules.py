@@ -1,16 +1,24 @@
-"""The rules of the original ``crafter`` package. They are read without importing it, which would take half a second."""
+"""The rules of the original ``crafter`` package: its tables, the player's actions, and the reasons why they would fail.
+
+The tables are read without importing the package, which would take half a second. Before an action is done, they tell
+whether it would fail. The reason names what is missing, but not how much of it, since the player has to find that out.
+"""
 
 from collections.abc import Mapping, Sequence
 from functools import cache
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from ruamel.yaml import YAML
 
 from planbook.envs.resources import PackageData
 
+if TYPE_CHECKING:
+    from planbook.envs.crafter.game import CrafterGame
+
+
 PACKAGE = PackageData("crafter", "crafter")
 VITALS = ("health", "food", "drink", "energy")
-"""Items that describe the player's condition."""
+"""Those of the game's items that describe the player's condition."""
 
 
 class GameRules(NamedTuple):
@@ -21,9 +29,9 @@ class GameRules(NamedTuple):
     walkable: Sequence[str]
     """The materials on which the player can walk."""
     collect: Mapping[str, Mapping[str, Any]]
-    """Maps a material to the items needed to collect it (``require``) and what it yields at most (``receive``)."""
+    """Maps a material to the items that collecting it needs (``require``) and can yield (``receive``)."""
     place: Mapping[str, Mapping[str, Any]]
-    """Maps a thing to the items that it is built from (``uses``) and to the materials that it can be on (``where``)."""
+    """Maps a thing to the items that it is built from (``uses``) and the materials that it can stand on (``where``)."""
     make: Mapping[str, Mapping[str, Any]]
     """Maps a tool to the items that it is made from (``uses``) and the things that must be nearby (``nearby``)."""
     limits: Mapping[str, int]
@@ -38,8 +46,147 @@ class GameRules(NamedTuple):
 
 @cache
 def rules() -> GameRules:
-    """Return the tables, which are read once per process. Raises MissingRequirement if the package is missing."""
+    """Return the tables, which are read once per process. Raises MissingRequirement without the package."""
     tables = YAML(typ="safe", pure=True).load((PACKAGE.folder() / "data.yaml").read_text(encoding="utf-8"))
     limits = {name: item["max"] for name, item in tables["items"].items()}
     recipes = tables["collect"], tables["place"], tables["make"]
     return GameRules(tables["actions"], tables["walkable"], *recipes, limits, tuple(tables["achievements"]))
+
+
+Direction = Literal["north", "south", "east", "west"]
+Placeable = Literal["stone", "table", "furnace", "plant"]
+Tool = Literal["wood_pickaxe", "stone_pickaxe", "iron_pickaxe", "wood_sword", "stone_sword", "iron_sword"]
+STEPS = {"north": (0, -1), "south": (0, 1), "east": (1, 0), "west": (-1, 0)}
+"""Maps a direction to the offset (east, south) of one step in it."""
+MOVES = {"north": "up", "south": "down", "east": "right", "west": "left"}
+"""Maps our name of a direction to the game's name."""
+EDGE = "edge"
+"""The name for squares beyond the edge of the map."""
+CREATURES = ("cow", "zombie", "skeleton")
+SENTENCES = {"collect_drink": "You drink", "eat_cow": "You eat the cow", "eat_plant": "You eat the plant's fruit"}
+"""Maps an achievement to the sentence that reports it, unless the sentence follows from the achievement's name."""
+
+
+class CrafterAction(NamedTuple):
+    """One of our actions: its name, and its argument if it has one."""
+
+    verb: str
+    thing: str = ""
+
+    @property
+    def code(self) -> str:
+        """The game's name for the action."""
+        thing = MOVES[self.thing] if self.verb == "move" else self.thing
+        return f"{self.verb}_{thing}" if thing else self.verb
+
+
+@cache
+def all_actions() -> Sequence[CrafterAction]:
+    """Return every action of the game, in the game's order."""
+    things = {"move": MOVES, "place": rules().place, "make": rules().make, "do": [""], "sleep": [""], "noop": [""]}
+    acts = [CrafterAction(verb, thing) for verb, arguments in things.items() for thing in arguments]
+    return sorted(acts, key=lambda act: rules().actions.index(act.code))
+
+
+def refusal(game: "CrafterGame", act: CrafterAction) -> str:
+    """Return the reason why an action would fail now, or "" if it would succeed.
+
+    If the player cannot carry more of a material, collecting it counts as a failure here, although the game then
+    removes the material from the map and counts the achievement once more.
+    """
+    fast_asleep = game.player.sleeping and game.player.inventory["energy"] < rules().limits["energy"]
+    if fast_asleep and act.verb not in ("sleep", "noop"):
+        return "you are asleep, and sleep on"
+    check = {"move": _move, "do": _do, "sleep": _sleep, "place": _place, "make": _make}.get(act.verb)
+    return check(game, act.thing) if check else ""
+
+
+def collected_nothing(game: "CrafterGame", act: CrafterAction, faced: str, before: Mapping[str, int]) -> bool:
+    """Return True if the action tried to collect a material but yielded nothing, since some materials need luck.
+
+    ``faced`` is the kind of thing that the player faced, and ``before`` has the counts of achievements before the
+    action.
+    """
+    if act.verb != "do" or faced not in rules().collect:
+        return False
+    counts = game.player.achievements
+    return all(counts[f"collect_{name}"] == before[f"collect_{name}"] for name in rules().collect[faced]["receive"])
+
+
+def describe_outcome(game: "CrafterGame", act: CrafterAction, faced: str, before: Mapping[str, int]) -> str:
+    """Return a sentence without a full stop that says what an action did. See ``collected_nothing`` for ``before``."""
+    for name, count in game.player.achievements.items():
+        if count > before[name] and name != "wake_up":
+            verb, _, thing = name.partition("_")
+            return SENTENCES.get(name) or f"You {verb} {'the ' if verb == 'defeat' else ''}{thing}"
+    if act.verb == "do":
+        return f"You hit the {faced}"
+    return {"move": f"You move {act.thing}", "sleep": "You sleep", "noop": "You wait"}[act.verb]
+
+
+def kind_at(game: "CrafterGame", x: int, y: int) -> str:
+    """Return the kind of thing on a square.
+
+    It is a creature, a plant (``ripe_plant`` if it can be eaten) or an arrow. If there is none, it is the material.
+    """
+    material, thing = game.land[x, y]
+    if thing is None:
+        return material or EDGE
+    name = type(thing).__name__.lower()
+    return "ripe_plant" if name == "plant" and thing.ripe else name
+
+
+def faced_kind(game: "CrafterGame") -> str:
+    """Return the kind of thing that the player faces."""
+    (x, y), (dx, dy) = map(int, game.player.pos), game.player.facing
+    return kind_at(game, x + dx, y + dy)
+
+
+def _move(game: "CrafterGame", direction: str) -> str:
+    (x, y), (dx, dy) = map(int, game.player.pos), STEPS[direction]
+    target = x + dx, y + dy
+    if game.player.is_free(target):
+        return ""
+    return f"{kind_at(game, *target)} is in the way; you now face {direction}"
+
+
+def _do(game: "CrafterGame", _: str) -> str:
+    kind, held = faced_kind(game), game.player.inventory
+    if kind in CREATURES or kind == "ripe_plant":
+        return ""
+    if kind == "plant":
+        return "the plant is not ripe"
+    recipe = rules().collect.get(kind)
+    if recipe is None:
+        return f"there is nothing to be done with {kind}"
+    if _missing(game, recipe["require"]):
+        return f"you have no tool for {kind}"
+    full = [name for name in recipe["receive"] if name in rules().things and held[name] >= rules().limits[name]]
+    return f"you cannot carry more {' and '.join(full)}" if full else ""
+
+
+def _sleep(game: "CrafterGame", _: str) -> str:
+    return "" if game.player.inventory["energy"] < rules().limits["energy"] else "you are not tired"
+
+
+def _place(game: "CrafterGame", thing: str) -> str:
+    recipe, kind = rules().place[thing], faced_kind(game)
+    if kind not in recipe["where"]:
+        return f"{thing} cannot be placed on {kind}" if kind != EDGE else "the world ends there"
+    return _not_enough(game, recipe["uses"])
+
+
+def _make(game: "CrafterGame", tool: str) -> str:
+    recipe, near = rules().make[tool], game.land.nearby(game.player.pos, 1)[0]
+    if absent := [station for station in recipe["nearby"] if station not in near]:
+        return f"there is no {' and no '.join(absent)} right beside you"
+    return _not_enough(game, recipe["uses"])
+
+
+def _not_enough(game: "CrafterGame", uses: Mapping[str, int]) -> str:
+    missing = _missing(game, uses)
+    return f"you do not have enough {' and '.join(missing)}" if missing else ""
+
+
+def _missing(game: "CrafterGame", needs: Mapping[str, int]) -> list[str]:
+    return [name for name, count in needs.items() if game.player.inventory[name] < count]

@@ -1,11 +1,11 @@
-"""The part of the map that the player sees (the window), and its description in words."""
+"""What the player sees: the part of the map around the player (the window), and its description in words."""
 
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from itertools import chain
 from typing import TYPE_CHECKING, NamedTuple
 
-from planbook.envs.crafter.rules import VITALS, rules
+from planbook.envs.crafter.rules import EDGE, STEPS, VITALS, kind_at, rules
 
 if TYPE_CHECKING:
     from planbook.envs.crafter.game import CrafterGame
@@ -14,13 +14,11 @@ if TYPE_CHECKING:
 WIDTH, HEIGHT = 9, 7
 COLUMN, ROW = WIDTH // 2, HEIGHT // 2
 """The player's column and row in the window, counted from 0."""
-STEPS = {"north": (0, -1), "south": (0, 1), "east": (1, 0), "west": (-1, 0)}
-"""Maps a direction to the offset (east, south) of one step in it."""
-YOU, EDGE = "you", "edge"
-"""Names for the player's square, and for squares beyond the edge of the map."""
+YOU = "you"
+"""The name for the player's square."""
 NEAREST_FIRST = sorted(
     ((dx, dy) for dy in range(-ROW, ROW + 1) for dx in range(-COLUMN, COLUMN + 1) if dx or dy),
-    key=lambda square: abs(square[0]) + abs(square[1]),
+    key=lambda offset: abs(offset[0]) + abs(offset[1]),
 )
 """Every square of the window except the player's, as its offset (east, south) from the player."""
 Rows = tuple[tuple[str, ...], ...]
@@ -54,20 +52,8 @@ class Sighting(NamedTuple):
         return " ".join(parts + [f"{abs(self.dx)}{'W' if self.dx < 0 else 'E'}"] * bool(self.dx))
 
 
-def kind_at(game: "CrafterGame", x: int, y: int) -> str:
-    """Return the kind of thing on a square.
-
-    This is a creature, a plant (``ripe_plant`` if it can be eaten) or an arrow, or otherwise the material.
-    """
-    material, thing = game.land[x, y]
-    if thing is None:
-        return material or EDGE
-    name = type(thing).__name__.lower()
-    return "ripe_plant" if name == "plant" and thing.ripe else name
-
-
 def visible_rows(game: "CrafterGame") -> Rows:
-    """Return what is in the window now."""
+    """Return the kinds of things that are in the window now."""
     x, y = map(int, game.player.pos)
     squares = range(x - COLUMN, x + COLUMN + 1)
     rows = [[kind_at(game, column, row) for column in squares] for row in range(y - ROW, y + ROW + 1)]
@@ -82,9 +68,9 @@ def kind_beside(rows: Rows, direction: str) -> str:
 
 
 def find_sightings(rows: Rows, kinds: Collection[str]) -> Iterator[Sighting]:
-    """Yield all things of these kinds in the window.
+    """Yield all things of these kinds in the window, the nearest first.
 
-    The nearest come first. Those at the same distance are sorted from north to south, then from west to east.
+    Things at the same distance are sorted from north to south, then from west to east.
     """
     for dx, dy in NEAREST_FIRST:
         if (kind := rows[ROW + dy][COLUMN + dx]) in kinds:
@@ -92,14 +78,14 @@ def find_sightings(rows: Rows, kinds: Collection[str]) -> Iterator[Sighting]:
 
 
 def count_kinds_ahead(rows: Rows, direction: str) -> Counter[str]:
-    """Return how often each kind occurs in the part of the window that lies in a direction from the player."""
+    """Return how often each kind occurs in the half of the window that lies in a direction from the player."""
     parts = {"north": rows[:ROW], "south": rows[ROW + 1 :]}
     columns = slice(COLUMN) if direction == "west" else slice(COLUMN + 1, WIDTH)
     return Counter(chain.from_iterable(parts.get(direction) or [row[columns] for row in rows]))
 
 
 MAX_LISTED = 2
-"""Maximum number of things of each kind that are listed."""
+"""Maximum number of things of one kind that are listed."""
 
 
 class PlayerView(NamedTuple):
@@ -129,7 +115,7 @@ def player_view(game: "CrafterGame") -> PlayerView:
 
 
 def describe_view(player: PlayerView) -> str:
-    """Return the player's view in words, with condition, inventory and remaining achievements."""
+    """Return in words what the player sees, with condition, inventory and remaining achievements."""
     faced = {player.facing: " (you face it)"}
     around = ", ".join(f"{name} {kind_beside(player.view, name)}{faced.get(name, '')}" for name in STEPS)
     ahead = ", ".join(f"{count} {kind}" for kind, count in count_kinds_ahead(player.view, player.facing).most_common())
@@ -153,7 +139,7 @@ def describe_status(player: PlayerView) -> str:
 
 
 def describe_changes(before: PlayerView, after: PlayerView) -> str:
-    """Return the differences in one line, or "" if there are none."""
+    """Return in one line what has changed, or "" if nothing has."""
     changed = [f"unlocked {name}" for name in before.remaining if name not in after.remaining]
     changed += [
         f"{name} {before.vitals[name]} -> {new}" for name, new in after.vitals.items() if new != before.vitals[name]
@@ -170,7 +156,7 @@ def describe_changes(before: PlayerView, after: PlayerView) -> str:
 
 
 def _nearest(rows: Rows) -> Sequence[str]:
-    """Return one line for each kind of thing in view, with the closest ones. Open ground is left out."""
+    """Return a line for each kind of thing in view, which lists the nearest ones. Open ground is left out."""
     places_by_kind: dict[str, list[str]] = {}
     for sighting in find_sightings(rows, _kinds(rows)):
         if len(places := places_by_kind.setdefault(sighting.kind, [])) < MAX_LISTED:

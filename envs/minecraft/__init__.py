@@ -6,8 +6,7 @@ An action is a whole goal, such as mining three logs. The *horizon* of a goal is
 - ``tasks``: the tasks of the paper's groups, and tasks with several goals that can be reached in any order.
 - ``game_data``: what can be mined and killed, with which tools; biomes and recipes.
 - ``terrain``: the map that belongs to a seed, what the player sees there, and how long travelling takes.
-- ``actions``: computes the effects of a goal, or the reason why it cannot be reached.
-- ``player``: the player's state, and the chance that a goal is reached.
+- ``player``: the player's state, the effects of a goal on it, and why or how often goals fail.
 - ``planning``: describes goals for selectors, which choose between goals, and for the dry run of plans.
 - ``recording``: plays the game to record the goals from which horizons are learned.
 """

@@ -1,7 +1,7 @@
 """Minecraft in words, the environment of the DEPS paper.
 
-An action is a whole goal, time is counted in ticks, and the map is generated from the task's seed. The *horizon* of a
-goal is the number of ticks that it takes to reach it. Selectors, which choose between goals, learn to predict it.
+An action is a whole goal, time is counted in ticks, and the task's seed determines the map. The *horizon* of a goal is
+the number of ticks that it takes to reach the goal. Selectors, which choose between goals, learn to predict it.
 """
 
 from collections.abc import Mapping, Sequence
@@ -11,10 +11,9 @@ from pydantic import BaseModel, Field
 
 from planbook.envs.base import Environment, action, query
 from planbook.envs.minecraft import tasks
-from planbook.envs.minecraft.actions import GoalRefused, effects_of, quantities
 from planbook.envs.minecraft.game_data import RECIPES_FILE, STARTING_TOOL, VERSION, milestones
 from planbook.envs.minecraft.planning import RECORDED, MinecraftGoals, preconditions
-from planbook.envs.minecraft.player import GoalEffects, MinecraftPlayer, carry_out, succeeds, time_limit, wait
+from planbook.envs.minecraft.player import GoalEffects, GoalRefused, MinecraftPlayer, effects_of, format_counts
 from planbook.envs.minecraft.terrain import Terrain, seen_words, terrain_of
 from planbook.envs.optional import Goals
 from planbook.envs.preconditions import Preconditions
@@ -124,7 +123,7 @@ class Minecraft(Environment):
 
     def begin(self, task: Task) -> Observation:
         """Place the player in the middle of the seed's map, and return the first observation."""
-        self.terrain, self._required_items = terrain_of(task.seed), tasks.wanted_items(task)
+        self.terrain, self._required_items = terrain_of(task.seed), tasks.required_items(task)
         parallel = task.type in tasks.PARALLEL
         inventory = dict(tasks.PARALLEL_START) if parallel else {}
         self.player = MinecraftPlayer(inventory, first_held=dict.fromkeys(inventory, 0))
@@ -135,7 +134,7 @@ class Minecraft(Environment):
         return Observation(f"{self.scene()} {self.state()} Your task is to: {task.goal}.")
 
     def scene(self) -> str:
-        """Return what never changes. ``state`` describes everything else."""
+        """Return a sentence about what never changes. ``state`` describes everything else."""
         return f"You are in Minecraft, with an {STARTING_TOOL} in hand."
 
     def state(self) -> str:
@@ -149,7 +148,7 @@ class Minecraft(Environment):
         )
         used = int(player.spot.tick)
         return (
-            f"Inventory: {quantities(player.inventory)}.{worn} Biome: {self.biome()}, {depth}. In sight: {seen}. "
+            f"Inventory: {format_counts(player.inventory)}.{worn} Biome: {self.biome()}, {depth}. In sight: {seen}. "
             f"Ticks: {used} used, {self._limit - used} left."
         )
 
@@ -214,24 +213,24 @@ class Minecraft(Environment):
         ticks, failure = self._outcome(effects)
         self.player.tries += 1
         if self.player.spot.tick + ticks > self._limit:
-            wait(self.terrain, self.player, self._limit - int(self.player.spot.tick))
+            self.player.wait(self.terrain, self._limit - int(self.player.spot.tick))
             return self._failure(f"In vain: the time is over before you {effects.text}.")
         if failure:
-            wait(self.terrain, self.player, ticks)
+            self.player.wait(self.terrain, ticks)
             return self._failure(f"In vain: {failure}.")
-        carry_out(self.terrain, self.player, effects)
+        self.player.carry_out(self.terrain, effects)
         return self._observe(f"You {effects.text}.")
 
     def ticks_for(self, effects: GoalEffects) -> int:
-        """Return the ticks that a goal takes without bad luck, at most its limit if ``time_limits`` is set."""
-        return min(effects.ticks, time_limit(effects)) if self.options.time_limits else effects.ticks
+        """Return the ticks that a goal takes without bad luck. With the option ``time_limits``, they are limited."""
+        return min(effects.ticks, effects.time_limit) if self.options.time_limits else effects.ticks
 
     def _outcome(self, effects: GoalEffects) -> tuple[int, str]:
-        """Return the ticks that a goal takes this time, and the reason why it fails, or "" if it succeeds."""
-        limit = time_limit(effects)
+        """Return the ticks that a goal takes this time, and the reason why it fails, or ""."""
+        limit = effects.time_limit
         if self.options.time_limits and effects.ticks > limit:
             return limit, f"to {effects.text} takes longer than the {limit} ticks that such a goal may take"
-        if self.options.chances and self.task and not succeeds(effects, self.task.id, self.player.tries):
+        if self.options.chances and self.task and not effects.succeeds(self.task.id, self.player.tries):
             return limit, f"bad luck: you did not {effects.text} within {limit} ticks; it may go well another time"
         return effects.ticks, ""
 
@@ -241,8 +240,8 @@ class Minecraft(Environment):
     def _observe(self, text: str, accepted: bool = True) -> Observation:
         solved = self._is_solved()
         over = not solved and self.player.spot.tick >= self._limit
-        full = f"{text} Inventory: {quantities(self.player.inventory)}."
-        return Observation(full, accepted=accepted, terminated=solved, truncated=over)
+        text = f"{text} Inventory: {format_counts(self.player.inventory)}."
+        return Observation(text, accepted=accepted, terminated=solved, truncated=over)
 
     # Judging.
 
@@ -267,11 +266,11 @@ class Minecraft(Environment):
     def milestones_of(cls, task: Task) -> list[str]:
         """Return the milestones of a task in a possible order: items, and "equip ITEM" if an item must be worn.
 
-        For parallel goals, these are the items of the goals. For a single object, these are all items that are needed
-        on the way to it. For the diamond, these are the twelve items of the paper's figure 8.
+        For parallel goals, these are the items of the goals. For a single object, they are all items that have to be
+        obtained before it. For the diamond, they are the twelve items of the paper's figure 8.
         """
         if task.type in tasks.PARALLEL:
-            return list(tasks.wanted_items(task))
+            return list(tasks.required_items(task))
         item = str(task.params["object"])
         return [*milestones(item), *([f"equip {item}"] if task.type == tasks.EQUIP else [])]
 

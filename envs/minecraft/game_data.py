@@ -1,8 +1,8 @@
 """Minecraft 1.11.2 as data: trees, animals and ores, the tools that are needed for them, biomes, and all recipes.
 
-Lengths are in blocks, and times in ticks, of which the game has 20 per second. Tiers are the game's levels of tools. In
-the game, quartz exists only in another dimension. Here it lies in ordinary ground, so that the paper's task of making a
-block of it is possible.
+Lengths are in blocks, and times are in ticks, of which a second has 20. Tiers are the game's levels of tools. In the
+game, quartz exists only in another dimension. Here it lies in ordinary ground, so that the paper's task of making a
+quartz block is possible.
 """
 
 import json
@@ -14,7 +14,7 @@ from typing import NamedTuple
 STARTING_TOOL = "axe"
 """The tool that the agent has from the start (table 1 of the paper).
 
-It does not count as an item: it is never in the inventory, and no recipe makes it.
+It is not an item: it is never in the inventory, and no recipe makes it.
 """
 PICKAXES: Mapping[str, int] = {
     "wooden_pickaxe": 1,
@@ -31,11 +31,11 @@ DIGGING: Mapping[str, int] = {
     "iron_pickaxe": 8,
     "diamond_pickaxe": 6,
 }
-"""Maps a pickaxe to the ticks that it needs for a block of stone."""
+"""Maps a pickaxe to the ticks in which it digs a block of stone."""
 
 
 class Source(NamedTuple):
-    """A kind of thing that can be mined or killed, such as an oak tree. It gives one of each of its items."""
+    """A kind of thing that can be mined or killed, such as an oak tree. It gives one piece of each of its items."""
 
     name: str
     """The name that the agent sees, such as oak_tree."""
@@ -44,11 +44,11 @@ class Source(NamedTuple):
     goal_name: str
     """The name by which goals refer to this source only, such as oak_log."""
     gives: tuple[str, ...]
-    """The items that it gives."""
+    """The items that it gives when it is mined or killed."""
     work: int
-    """The ticks that one takes, or, if a pickaxe is needed, the number of blocks of stone that take as long."""
+    """The ticks that gathering one takes. If a pickaxe is needed: the number of blocks of stone that take as long."""
     tool: str = ""
-    """The tool that is needed, if any. "pickaxe" stands for any pickaxe of at least the tier."""
+    """The tool that is needed, or "". "pickaxe" stands for any pickaxe that has at least the tier."""
     tier: int = 0
     depth: tuple[int, int] = (0, 0)
     """The minimum and maximum depth at which it is found."""
@@ -57,7 +57,7 @@ class Source(NamedTuple):
 
     @property
     def lowest_tool(self) -> str:
-        """The tool with the lowest tier that works, or "" if no tool is needed."""
+        """The tool with the lowest tier that suffices, or "" if no tool is needed."""
         return next(name for name, tier in PICKAXES.items() if tier == self.tier) if self.tier else self.tool
 
     @property
@@ -92,9 +92,9 @@ def _ore(
 STONE = Source("stone", "mine", "cobblestone", ("cobblestone",), 1, "pickaxe", 1)
 DIRT = _plain("dirt", 10)
 EVERYWHERE = (STONE.name, DIRT.name)
-"""Sources that are under the agent's feet wherever it is."""
+"""Sources that are under the agent's feet at every place."""
 TREES = tuple(f"{wood}_tree" for wood in "oak birch acacia spruce jungle dark_oak".split())
-_ALL = (
+_ALL_SOURCES = (
     *(_tree(tree.removesuffix("_tree")) for tree in TREES),
     _animal("sheep", "wool", "mutton"),
     _animal("cow", "beef", "leather"),
@@ -119,21 +119,21 @@ _ALL = (
     _ore("diamond_ore", 3, (48, 58), (2, 5), "diamond"),
     _ore("obsidian", 4, (45, 54), (4, 9)),
 )
-SOURCES: Mapping[str, Source] = {source.name: source for source in _ALL}
-ANIMALS = tuple(source.name for source in _ALL if source.verb == "kill")
-_SOURCE_OF = {item: source for source in reversed(_ALL) for item in (*source.gives, source.goal_name)}
+SOURCES: Mapping[str, Source] = {source.name: source for source in _ALL_SOURCES}
+ANIMALS = tuple(source.name for source in _ALL_SOURCES if source.verb == "kill")
+_SOURCE_OF = {item: source for source in reversed(_ALL_SOURCES) for item in (*source.gives, source.goal_name)}
 
 
 def source_of(item: str) -> Source | None:
-    """Return the source to which an item in a goal refers, or None. For ``log``, this is the oak tree."""
+    """Return the source to which an item in a goal refers, or None. The item ``log`` refers to the oak tree."""
     return _SOURCE_OF.get(item)
 
 
 class Biome(NamedTuple):
-    """A kind of landscape."""
+    """A kind of landscape, such as a desert."""
 
     weight: int
-    """Its relative frequency."""
+    """How often it occurs, relative to other biomes."""
     soil: int
     """The depth of its soil."""
     sites: Mapping[str, int]
@@ -175,7 +175,7 @@ class Recipe(NamedTuple):
     """The crafting table or furnace if the player must hold one, otherwise None."""
 
     def times(self, target: int) -> int:
-        """Return how often the recipe must be used to make at least ``target`` items."""
+        """Return how many uses of the recipe make at least ``target`` items."""
         return -(-target // self.makes)
 
     def needs(self, target: int) -> dict[str, int]:
@@ -210,9 +210,9 @@ def wearable(item: str) -> bool:
 
 @cache
 def best_recipe(item: str) -> Recipe | None:
-    """Return the recipe that a player would use, or None if there is none whose ingredients can be obtained.
+    """Return the recipe that a player would use, or None if no recipe has ingredients that can be obtained.
 
-    It is the recipe with the fewest steps, or the first one if several have the same number.
+    It is the recipe with the fewest steps. If several recipes have the same number of steps, it is the first of them.
     """
     ranked = [
         (len(steps), recipe) for recipe in RECIPES.get(item, ()) if (steps := _steps(recipe, (item,))) is not None
@@ -221,10 +221,9 @@ def best_recipe(item: str) -> Recipe | None:
 
 
 def _steps(recipe: Recipe, products: tuple[str, ...]) -> list[str] | None:
-    """Return the items to obtain for a recipe's ingredients, or None if one of them cannot be obtained.
+    """Return the items that must be obtained for a recipe, or None if one of them cannot be obtained.
 
-    ``products`` are the items that the ingredients are needed for, directly or indirectly. None of them may be needed
-    to make itself.
+    ``products`` are the items for which the recipe is needed, directly or indirectly. No item may need itself.
     """
     steps: list[str] = []
     for item in recipe.ingredients:
@@ -243,20 +242,20 @@ def _steps(recipe: Recipe, products: tuple[str, ...]) -> list[str] | None:
 
 @cache
 def milestones(item: str) -> tuple[str, ...]:
-    """Return the items that are needed on the way to an item, and the item itself, in a possible order."""
-    return tuple(dict.fromkeys(_chain(item)))
+    """Return all items that have to be obtained for an item, and the item itself, in a possible order."""
+    return tuple(dict.fromkeys(_needed_items(item)))
 
 
-def _chain(item: str) -> Iterator[str]:
+def _needed_items(item: str) -> Iterator[str]:
     source = source_of(item)
     if source is not None:
         if source.tool:
-            yield from _chain(source.lowest_tool)
+            yield from _needed_items(source.lowest_tool)
     elif recipe := best_recipe(item):
         if recipe.station == TABLE:
-            yield from _chain(TABLE)
+            yield from _needed_items(TABLE)
         for ingredient in recipe.ingredients:
-            yield from _chain(ingredient)
+            yield from _needed_items(ingredient)
         if recipe.station == FURNACE:
-            yield from _chain(FURNACE)
+            yield from _needed_items(FURNACE)
     yield item

@@ -1,7 +1,7 @@
 """Knowledge about goals: for selectors, which choose between goals (DEPS), and for the dry run of plans.
 
-The *horizon* of a goal is the number of ticks that it takes to reach it. The dry run checks, without acting, whether
-the preconditions of each action hold when a plan reaches it.
+The *horizon* of a goal is the number of ticks that it takes to reach the goal. The dry run checks, without acting,
+whether the preconditions of each action hold when a plan reaches the action.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -10,9 +10,9 @@ from math import inf
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from planbook.envs.minecraft import actions, game_data, tasks
-from planbook.envs.minecraft.actions import GoalRefused, NoneLeft
+from planbook.envs.minecraft import game_data, player, tasks
 from planbook.envs.minecraft.game_data import Recipe, Source
+from planbook.envs.minecraft.player import GoalRefused, NoneLeft
 from planbook.envs.minecraft.terrain import distance_word
 from planbook.envs.optional import Features, Goals
 from planbook.envs.preconditions import UNKNOWN, ArgValue, Change, Contract, Fact, Need, Preconditions, rule_contract
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 @cache
 def known_goals() -> tuple[Action, ...]:
-    """Return all goals: to get each item in each way that works, to use each recipe, and to equip each item."""
+    """Return all goals: to gather each item with each suitable tool, to use each recipe, and to equip each item."""
     made = (making_goal(recipe, recipe.makes) for recipes in game_data.RECIPES.values() for recipe in recipes)
     worn = (Action("equip", (item,)) for item in sorted(game_data.ITEMS) if game_data.wearable(item))
     return (*_gathering_goals(), *made, *worn)
@@ -37,7 +37,7 @@ def _gathering_goals() -> Iterator[Action]:
 
 
 def _tools(source: Source) -> list[str | None]:
-    """Return the tools that work, the lowest first."""
+    """Return the tools with which a source can be gathered, the lowest tier first. None stands for no tool."""
     if not source.tier:
         return [source.tool or None]
     better = [name for name, tier in game_data.PICKAXES.items() if tier >= source.tier]
@@ -45,7 +45,7 @@ def _tools(source: Source) -> list[str | None]:
 
 
 NEVER = -1.0
-"""Stands for a time or distance that does not exist."""
+"""The feature value of a time or distance that does not exist."""
 GATHERING = ("mine", "kill")
 RECORDED = Path(__file__).with_name("horizons.csv")
 """The table of recorded goals, which ``envs/minecraft/recording.py`` writes."""
@@ -62,7 +62,7 @@ class MinecraftGoals(Goals):
         If the map does not have enough of a thing, the result is still "", since no agent knows that in advance.
         """
         try:
-            actions.effects_of(self.environment.terrain, self.environment.player, goal)
+            player.effects_of(self.environment.terrain, self.environment.player, goal)
         except NoneLeft:
             return ""
         except GoalRefused as reason:
@@ -70,31 +70,31 @@ class MinecraftGoals(Goals):
         return ""
 
     def is_open(self, goal: Action) -> bool:
-        """Return True if the materials and the tool that the plan states are held, even if the recipe is wrong."""
-        tool, takes = goal.args[-1] if goal.args else None, dict(self.materials(goal))
+        """Return True if the player holds the materials and the tool that the plan states, even if they are wrong."""
+        tool, needs = goal.args[-1] if goal.args else None, dict(self.materials(goal))
         if isinstance(tool, str) and tool != game_data.STARTING_TOOL:
-            takes[tool] = 1
-        return all(self.environment.player.held(item) >= count for item, count in takes.items())
+            needs[tool] = 1
+        return all(self.environment.player.held(item) >= count for item, count in needs.items())
 
     def materials(self, goal: Action) -> Mapping[str, int]:
-        """Return the materials that a plan states for crafting or smelting. It is empty for other goals."""
+        """Return the materials that a plan states for crafting or smelting, or {} for other goals."""
         if goal.name not in ("craft", "smelt"):
             return {}
         try:
-            return actions.read_counts(goal.args[1], "the materials")
+            return player.read_counts(goal.args[1], "the materials")
         except GoalRefused:
             return {}
 
     def routes(self, goal: Action) -> Sequence[Action]:
         """Return the goal and others that yield the same item.
 
-        These are goals for other sources of the item, followed by recipes whose ingredients can be gathered, such as
-        that for wool from string.
+        The others are goals for other sources of the item, followed by recipes whose ingredients can be gathered, such
+        as the recipe for wool from string.
         """
         if goal.name not in GATHERING:
             return (goal,)
         try:
-            item, count = actions.read_object(goal.args[0])
+            item, count = player.read_object(goal.args[0])
         except GoalRefused:
             return (goal,)
         source = game_data.source_of(item)
@@ -125,15 +125,15 @@ class MinecraftGoals(Goals):
         item, _ = _object_of(goal)
         if goal.name in GATHERING:
             return Action(goal.name, ({item: count}, *goal.args[1:]))
-        needs = actions.find_recipe(goal.name, item, self.materials(goal)).needs(count)
+        needs = player.find_recipe(goal.name, item, self.materials(goal)).needs(count)
         return Action(goal.name, ({item: count}, {**needs}, *goal.args[2:]))
 
     def features(self, goal: Action) -> Features:
-        """Return what the agent knows about a goal, as numbers and words from which its horizon is predicted.
+        """Return what the agent knows about a goal: numbers and words from which the goal's horizon is predicted.
 
-        That is the goal itself, the place, and when and how far away its source was last seen.
+        They describe the goal itself, the player's place, and when and how far away the goal's source was last seen.
         """
-        player, item, count = self.environment.player, *_object_of(goal)
+        spot, item, count = self.environment.player.spot, *_object_of(goal)
         source = game_data.source_of(item) if goal.name in GATHERING else None
         tool = goal.args[-1] if goal.name in GATHERING else None
         seen, since, remembered = _sighting(self.environment, source)
@@ -146,19 +146,19 @@ class MinecraftGoals(Goals):
             "seen": seen,
             "since_seen": since,
             "remembered_distance": remembered,
-            "depth": float(player.spot.depth),
+            "depth": float(spot.depth),
             "usual_depth": source.usual_depth if source else 0.0,
             "tier": float(game_data.PICKAXES.get(tool, 0)) if isinstance(tool, str) else 0.0,
-            "tick": float(player.spot.tick),
+            "tick": float(spot.tick),
         }
 
     def horizon(self, goal: Action) -> float:
-        """Return the ticks that the goal takes from here, if it succeeds and the episode does not end before.
+        """Return the ticks that the goal takes from here, if it succeeds and the episode is long enough.
 
         It is infinite if the map does not have enough of the thing, and 0 if the goal would be refused.
         """
         try:
-            effects = actions.effects_of(self.environment.terrain, self.environment.player, goal)
+            effects = player.effects_of(self.environment.terrain, self.environment.player, goal)
         except NoneLeft:
             return inf
         except GoalRefused:
@@ -180,7 +180,7 @@ def _is_gathered(recipe: Recipe) -> bool:
 
 
 def making_goal(recipe: Recipe, count: int) -> Action:
-    """Return the goal to make at least ``count`` items by a recipe, with exactly the materials that it takes."""
+    """Return the goal to make at least ``count`` items by a recipe, with exactly the materials that are needed."""
     return Action(recipe.verb, ({recipe.output: count}, {**recipe.needs(count)}, recipe.station))
 
 
@@ -189,23 +189,24 @@ def _object_of(goal: Action) -> tuple[str, int]:
     if isinstance(obj, str):
         return obj, 1
     try:
-        return actions.read_object(obj)
+        return player.read_object(obj)
     except GoalRefused:
         return "none", 0
 
 
 def _sighting(environment: "Minecraft", source: Source | None) -> tuple[str, float, float]:
-    """Return the source's distance as a word, the ticks since it was seen last, and the distance to that place."""
+    """Return a source's distance as a word, the ticks since it was last seen, and the distance to where it was."""
     if source is None:
         return "none", NEVER, NEVER
-    player, sight = environment.player, environment.player.sight(environment.terrain)
+    spot, memory = environment.player.spot, environment.player.memory
+    sight = environment.player.sight(environment.terrain)
     if source.name in sight:
         return distance_word(sight[source.name][0]), 0.0, round(sight[source.name][0], -1)
-    if source.name not in player.memory:
+    if source.name not in memory:
         return "unseen", NEVER, NEVER
-    tick, x, y = player.memory[source.name]
-    distance = ((x - player.spot.x) ** 2 + (y - player.spot.y) ** 2) ** 0.5
-    return "unseen", float(player.spot.tick - tick), round(distance, -1)
+    tick, x, y = memory[source.name]
+    distance = ((x - spot.x) ** 2 + (y - spot.y) ** 2) ** 0.5
+    return "unseen", float(spot.tick - tick), round(distance, -1)
 
 
 def preconditions(task: Task) -> Preconditions:
@@ -228,7 +229,7 @@ def _held_fact(item: ArgValue) -> Fact:
 
 
 def _tool_needs(tool: ArgValue) -> list[Need]:
-    named = actions.read_tool(tool)
+    named = player.read_tool(tool)
     return [_held_need(named, 1)] if named not in ("", game_data.STARTING_TOOL) else []
 
 
@@ -237,14 +238,14 @@ def _held_need(item: str, count: int) -> Need:
 
 
 def _gather(verb: str, obj: ArgValue, tool: ArgValue) -> Contract:
-    item, count = actions.read_object(obj)
-    source, needs = actions.find_source(verb, item), _tool_needs(tool)
-    actions.check_tool(source, tool or "", item)
+    item, count = player.read_object(obj)
+    source, needs = player.find_source(verb, item), _tool_needs(tool)
+    player.check_tool(source, tool or "", item)
     return Contract(needs, [Change.add(_held_fact(name), count) for name in source.gives])
 
 
 def _make(verb: str, obj: ArgValue, materials: ArgValue, tool: ArgValue) -> Contract:
-    recipe, count = actions.read_recipe(verb, obj, materials)
+    recipe, count = player.read_recipe(verb, obj, materials)
     item, station, used = recipe.output, recipe.station, recipe.needs(count)
     if station not in (None, tool):
         raise GoalRefused(f"to {verb} {item} takes {station} as tool, and the plan uses {tool or 'none'}")
@@ -254,7 +255,7 @@ def _make(verb: str, obj: ArgValue, materials: ArgValue, tool: ArgValue) -> Cont
 
 
 def _equip(obj: ArgValue) -> Contract:
-    actions.check_item(obj)
+    player.check_item(obj)
     if not game_data.wearable(obj):
         raise GoalRefused(f"{obj} cannot be equipped")
     return Contract([_held_need(obj, 1)])

@@ -1,17 +1,52 @@
-"""The player's inventory, place and memory, the effects of a goal, and the chance that the goal is reached.
+"""The player, the effects of goals on it, and the chance that a goal is reached.
 
-In table 18, the DEPS paper reports how often a learned controller succeeds at some skills. These are the chances here.
-A skill that the paper did not measure gets the chance of the most similar one.
+A *goal* is one action of a plan, such as ``mine({"log": 3})``. Recipes, tools and the inventory determine its effects,
+or the reason why it cannot be reached. A *station* is a crafting table or a furnace.
+
+In table 18, the DEPS paper reports how often a learned controller succeeds at some skills. Goals have the same chances
+here. A skill that the paper did not measure has the chance of the most similar skill.
 """
 
 import random
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from difflib import get_close_matches
+from math import ceil
 
-from planbook.envs.minecraft.game_data import SOURCES
-from planbook.envs.minecraft.terrain import Sight, Spot, Terrain, Trip, visible
+from pydantic import JsonValue
+
+from planbook.envs.minecraft import game_data
+from planbook.envs.minecraft.game_data import Recipe, Source
+from planbook.envs.minecraft.terrain import Sight, Spot, Terrain, Trip, trip, visible
+from planbook.envs.types import Action
 
 START = Spot(0.0, 0.0, 0, 0)
+CHANCES: Mapping[str, float] = {
+    "oak_tree": 0.39,
+    "birch_tree": 0.29,
+    "stone": 0.95,
+    "wheat_seeds": 0.18,
+    "leaves": 0.68,
+    "vine": 0.68,
+    "dirt": 0.54,
+    "iron_ore": 0.40,
+    "diamond_ore": 0.35,
+    "sheep": 0.44,
+    "cow": 0.60,
+    "chicken": 0.46,
+    "pig": 0.49,
+    "equip": 1.0,
+    "craft": 1.0,
+    "craft at crafting_table": 0.90,
+    "smelt at furnace": 0.80,
+}
+"""Maps a skill to the probability that it succeeds, as measured in the paper."""
+THREE_IRON_ORES = 0.16
+"""The probability of mining three pieces of iron ore or more."""
+OTHER_TREES, OTHER_ANIMALS, OTHER_ORES, OTHER_BLOCKS = 0.29, 0.50, 0.40, 0.54
+"""The probabilities for other sources. They are those that the paper measured for birch, llama, iron ore and dirt."""
+DEFAULT_LIMIT, ORE_LIMIT, DIAMOND_LIMIT = 600, 3000, 12000
+"""The time limits of most goals, of goals for ores, and of those for diamonds, in ticks."""
 
 
 @dataclass(frozen=True)
@@ -19,7 +54,7 @@ class GoalEffects:
     """The effects of a goal that can be reached."""
 
     text: str
-    """What the player does, such as "mine 3 log"."""
+    """A description of what the player does, such as "mine 3 log"."""
     skill: str
     """The skill that the goal needs: the name of a source, or a kind of work such as "smelt at furnace"."""
     ticks: int
@@ -30,12 +65,45 @@ class GoalEffects:
     """Maps an item to the number of pieces that are removed from the inventory."""
     trip: Trip | None = None
     worn: str = ""
-    """The item that is put on, if any."""
+    """The item that is put on, or ""."""
+
+    @property
+    def chance(self) -> float:
+        """The probability that the goal is reached within its time limit."""
+        if self.skill == "iron_ore" and sum(self.gains.values()) >= 3:
+            return THREE_IRON_ORES
+        return CHANCES.get(self.skill, _default_chance(self.skill))
+
+    @property
+    def time_limit(self) -> int:
+        """The time limit of the goal in ticks."""
+        if self.skill == "diamond_ore":
+            return DIAMOND_LIMIT
+        source = game_data.SOURCES.get(self.skill)
+        return ORE_LIMIT if source is not None and source.tool == "pickaxe" and source.depth[1] else DEFAULT_LIMIT
+
+    def succeeds(self, task_id: str, tries: int) -> bool:
+        """Return True if the goal is reached this time.
+
+        ``tries`` is the number of goals tried so far. The result is random, but the same in every replay of an episode.
+        """
+        return random.Random(f"luck/{task_id}/{tries}").random() < self.chance
+
+
+def _default_chance(skill: str) -> float:
+    source = game_data.SOURCES.get(skill)
+    if source is None:
+        return 1.0
+    if skill.endswith("_tree"):
+        return OTHER_TREES
+    if source.verb == "kill":
+        return OTHER_ANIMALS
+    return OTHER_ORES if source.tool == "pickaxe" else OTHER_BLOCKS
 
 
 @dataclass
 class MinecraftPlayer:
-    """The player: everything that changes in an episode."""
+    """The state of the player, which is everything that changes in an episode."""
 
     inventory: dict[str, int] = field(default_factory=dict)
     spot: Spot = START
@@ -54,7 +122,7 @@ class MinecraftPlayer:
     _seen: tuple[Spot, Sight] | None = None
     """The last result of ``sight``, and the spot to which it belongs.
 
-    A spot includes the time, and ``taken`` changes only as time passes, so the result is valid as long as the spot is.
+    A spot includes the time, and ``taken`` changes only as time passes. So the result is valid until the spot changes.
     """
 
     def copy(self) -> "MinecraftPlayer":
@@ -82,94 +150,240 @@ class MinecraftPlayer:
             self.first_held.setdefault(item, self.spot.tick)
 
     def sight(self, terrain: Terrain) -> Sight:
-        """Return what is in sight now: each source with the distance and the position of its nearest site."""
+        """Return the sources that are in sight, each with the distance and the position of its nearest site."""
         if self._seen is None or self._seen[0] != self.spot:
             self._seen = self.spot, visible(terrain, self.spot, self.taken)
         return self._seen[1]
 
     def look(self, terrain: Terrain) -> None:
-        """Remember what is in sight."""
+        """Remember where the sources in sight are."""
         for source, (_, x, y) in self.sight(terrain).items():
             self.memory[source] = self.spot.tick, x, y
 
+    def wait(self, terrain: Terrain, ticks: int) -> None:
+        """Let ticks pass. The player does not move, and looks around at the end."""
+        self.spot = self.spot._replace(tick=self.spot.tick + ticks)
+        self.look(terrain)
 
-CHANCES: Mapping[str, float] = {
-    "oak_tree": 0.39,
-    "birch_tree": 0.29,
-    "stone": 0.95,
-    "wheat_seeds": 0.18,
-    "leaves": 0.68,
-    "vine": 0.68,
-    "dirt": 0.54,
-    "iron_ore": 0.40,
-    "diamond_ore": 0.35,
-    "sheep": 0.44,
-    "cow": 0.60,
-    "chicken": 0.46,
-    "pig": 0.49,
-    "equip": 1.0,
-    "craft": 1.0,
-    "craft at crafting_table": 0.90,
-    "smelt at furnace": 0.80,
-}
-"""Maps a skill to the probability that it succeeds, as measured in the paper."""
-THREE_IRON_ORES = 0.16
-"""The probability of mining three pieces of iron ore or more."""
-OTHER_TREES, OTHER_ANIMALS, OTHER_ORES, OTHER_BLOCKS = 0.29, 0.50, 0.40, 0.54
-"""The probabilities for sources that the paper did not measure. They are those of birch, llama, iron ore and dirt."""
-DEFAULT_LIMIT, ORE_LIMIT, DIAMOND_LIMIT = 600, 3000, 12000
-"""Time limits in ticks for most goals, for ores, and for diamonds."""
+    def carry_out(self, terrain: Terrain, effects: GoalEffects) -> None:
+        """Apply the effects of a goal to the player."""
+        spot = effects.trip.spot if effects.trip else self.spot
+        self.spot = spot._replace(tick=self.spot.tick + effects.ticks)
+        self.exchange(effects.losses, effects.gains)
+        if effects.worn and effects.worn not in self.worn:
+            self.worn = (*self.worn, effects.worn)
+        if effects.trip is None:
+            return
+        for number, count in effects.trip.taken.items():
+            self.taken[number] = self.taken.get(number, 0) + count
+        self.look(terrain)
 
 
-def chance(effects: GoalEffects) -> float:
-    """Return the probability that the goal is reached within its time limit."""
-    if effects.skill == "iron_ore" and sum(effects.gains.values()) >= 3:
-        return THREE_IRON_ORES
-    return CHANCES.get(effects.skill, _default_chance(effects.skill))
+CRAFTING = {None: 10, game_data.TABLE: 30}
+"""Maps a station (None: crafting by hand) to the ticks that a goal of crafting takes, whatever its count."""
+SMELTING = 200
+"""Ticks that one item takes in the furnace."""
+EQUIPPING_TICKS = 10
+MAX_COUNT = 36 * 64
+"""The number of items that an inventory can hold."""
 
 
-def _default_chance(skill: str) -> float:
-    source = SOURCES.get(skill)
-    if source is None:
-        return 1.0
-    if skill.endswith("_tree"):
-        return OTHER_TREES
-    if source.verb == "kill":
-        return OTHER_ANIMALS
-    return OTHER_ORES if source.tool == "pickaxe" else OTHER_BLOCKS
+class GoalRefused(Exception):
+    """The goal cannot be reached from the current state. The message, which the agent reads, is the reason."""
 
 
-def time_limit(effects: GoalEffects) -> int:
-    """Return the time limit of a goal in ticks."""
-    if effects.skill == "diamond_ore":
-        return DIAMOND_LIMIT
-    source = SOURCES.get(effects.skill)
-    return ORE_LIMIT if source is not None and source.tool == "pickaxe" and source.depth[1] else DEFAULT_LIMIT
+class NoneLeft(GoalRefused):
+    """The map does not have enough of a thing. The player can find this out only by trying."""
 
 
-def succeeds(effects: GoalEffects, task_id: str, tries: int) -> bool:
-    """Return True if the goal is reached this time.
+def effects_of(terrain: Terrain, player: MinecraftPlayer, action: Action) -> GoalEffects:
+    """Return the effects that a goal would have in the current state, without applying them.
 
-    ``tries`` is the number of goals tried so far. The result is random, but the same in every replay of the episode.
+    Raises GoalRefused if the goal cannot be reached, or its subclass NoneLeft if the map does not have enough of a
+    thing.
     """
-    return random.Random(f"luck/{task_id}/{tries}").random() < chance(effects)
+    if action.name == "equip":
+        return _equip(player, *action.args)
+    find_effects = _gather if action.name in ("mine", "kill") else _make
+    return find_effects(action.name, terrain, player, *action.args)
 
 
-def wait(terrain: Terrain, player: MinecraftPlayer, ticks: int) -> None:
-    """Let time pass. The player stays where it is and looks around at the end."""
-    player.spot = player.spot._replace(tick=player.spot.tick + ticks)
-    player.look(terrain)
+def _gather(
+    verb: str, terrain: Terrain, player: MinecraftPlayer, obj: JsonValue, tool: JsonValue = None
+) -> GoalEffects:
+    item, count = read_object(obj)
+    source = find_source(verb, item)
+    held_tool = _held_tool(player, tool)
+    check_tool(source, held_tool, item)
+    route = trip(terrain, player.spot, player.taken, source, count, game_data.DIGGING.get(held_tool, 0))
+    if route is None:
+        raise NoneLeft(f"there are not {count} {item} left to be found in this world")
+    text = f"mine {count} {source.yielded_item(item)}" + ("" if item in source.gives else f" from {source.name}")
+    if verb == "kill":
+        text = f"kill {count} {source.name}"
+    gains = dict.fromkeys(source.gives, count)
+    return GoalEffects(text, source.name, ceil(route.spot.tick - player.spot.tick), gains, {}, route)
 
 
-def carry_out(terrain: Terrain, player: MinecraftPlayer, effects: GoalEffects) -> None:
-    """Apply the effects of a goal to the player."""
-    spot = effects.trip.spot if effects.trip else player.spot
-    player.spot = spot._replace(tick=player.spot.tick + effects.ticks)
-    player.exchange(effects.losses, effects.gains)
-    if effects.worn and effects.worn not in player.worn:
-        player.worn = (*player.worn, effects.worn)
-    if effects.trip is None:
+def _make(
+    verb: str, terrain: Terrain, player: MinecraftPlayer, obj: JsonValue, materials: JsonValue, tool: JsonValue = None
+) -> GoalEffects:
+    recipe, count = read_recipe(verb, obj, materials)
+    needs = recipe.needs(count)
+    lacking = [f"{n} {name} (you hold {player.held(name)})" for name, n in needs.items() if player.held(name) < n]
+    if lacking:
+        raise GoalRefused(f"not enough material: to {verb} {count} {recipe.output} takes {' and '.join(lacking)}")
+    _check_station(recipe, player, _held_tool(player, tool))
+    gains = {recipe.output: recipe.makes * recipe.times(count)}
+    ticks = SMELTING * recipe.times(count) if verb == "smelt" else CRAFTING[recipe.station]
+    skill = f"{verb} at {recipe.station}" if recipe.station else verb
+    return GoalEffects(f"{verb} {format_counts(gains)} from {format_counts(needs)}", skill, ticks, gains, needs)
+
+
+def _equip(player: MinecraftPlayer, obj: JsonValue) -> GoalEffects:
+    if not isinstance(obj, str):
+        raise GoalRefused(f"equip takes the name of one item, not {obj!r}")
+    check_item(obj)
+    if not game_data.wearable(obj):
+        raise GoalRefused(f"{obj} cannot be equipped")
+    if not player.held(obj):
+        raise GoalRefused(f"you hold no {obj}")
+    return GoalEffects(f"equip the {obj}", "equip", EQUIPPING_TICKS, worn=obj)
+
+
+def read_object(obj: JsonValue) -> tuple[str, int]:
+    """Return the item and the count that a goal names. Raises GoalRefused if it does not name exactly one item."""
+    counts = read_counts(obj, "what is wanted")
+    if len(counts) != 1:
+        raise GoalRefused(f"a goal names one kind of thing, not {len(counts)}: {obj!r}")
+    item, count = next(iter(counts.items()))
+    check_item(item)
+    return item, count
+
+
+def read_counts(value: JsonValue, subject: str) -> dict[str, int]:
+    """Return an argument of a goal that maps names to counts, such as ``{"log": 3}``.
+
+    Raises GoalRefused if it is not a dict, or if a count is not a whole number from 1 to the capacity of an inventory.
+    ``subject`` names the argument in the message.
+    """
+    if not isinstance(value, dict):
+        raise GoalRefused(f'{subject} must be written like {{"log": 3}}, not {value!r}')
+    counts: dict[str, int] = {}
+    for name, count in value.items():
+        if isinstance(count, bool) or not isinstance(count, int) or not 1 <= count <= MAX_COUNT:
+            raise GoalRefused(f"{subject} must be counted in whole numbers from 1 to {MAX_COUNT}; {name} has {count!r}")
+        counts[name] = count
+    return counts
+
+
+def check_item(item: str) -> None:
+    """Raise GoalRefused if a name is not that of an item. The message suggests the most similar name."""
+    if item not in game_data.ITEMS and item in game_data.SOURCES:
+        raise GoalRefused(f"a {item} is no item: ask for what it gives, {' or '.join(game_data.SOURCES[item].gives)}")
+    if item not in game_data.ITEMS:
+        similar = get_close_matches(item, sorted(game_data.ITEMS), 1)
+        raise GoalRefused(f"unknown item: there is no {item}" + (f"; there is {similar[0]}" if similar else ""))
+
+
+def find_source(verb: str, item: str) -> Source:
+    """Return the source to which a goal of mining or killing refers. Raises GoalRefused if there is none."""
+    source = game_data.source_of(item)
+    if source is not None and source.verb == verb:
+        return source
+    if item in game_data.SOURCES and game_data.SOURCES[item].verb == verb:
+        raise GoalRefused(f"{item} gives another item: ask for {' or '.join(game_data.SOURCES[item].gives)}")
+    cannot = "mined" if verb == "mine" else "had by killing"
+    raise GoalRefused(f"{item} cannot be {cannot}{_describe_alternative(item)}")
+
+
+def _describe_alternative(item: str) -> str:
+    """Return the end of a message that says how an item is obtained instead, or "" if it cannot be obtained."""
+    if source := game_data.source_of(item):
+        return ": it is mined" if source.verb == "mine" else f": it comes from killing a {source.name}"
+    verbs = dict.fromkeys(_PAST_TENSE[recipe.verb] for recipe in game_data.RECIPES.get(item, ()))
+    return f": it is {' or '.join(verbs)}" if verbs else ""
+
+
+_PAST_TENSE = {"craft": "crafted", "smelt": "smelted"}
+
+
+def read_recipe(verb: str, obj: JsonValue, materials: JsonValue) -> tuple[Recipe, int]:
+    """Return the recipe that a goal of crafting or smelting follows, and the number of items to make.
+
+    Raises GoalRefused if there is no such recipe, or if the plan states fewer materials than the recipe takes.
+    """
+    item, count = read_object(obj)
+    stated = read_counts(materials, "the materials")
+    recipe = find_recipe(verb, item, stated)
+    needs, times = recipe.needs(count), recipe.times(count)
+    if any(stated[name] < needed for name, needed in needs.items()):
+        raise GoalRefused(
+            f"the recipe takes more: {recipe.makes} {item} takes {format_counts(recipe.ingredients)}, "
+            f"so {count} ({times} times the recipe) takes {format_counts(needs)}, "
+            f"and the plan states {format_counts(stated)}"
+        )
+    return recipe, count
+
+
+def find_recipe(verb: str, item: str, stated: Mapping[str, int]) -> Recipe:
+    """Return the recipe of an item that takes exactly the kinds of materials that the plan states.
+
+    Raises GoalRefused if there is none.
+    """
+    recipes = [recipe for recipe in game_data.RECIPES.get(item, ()) if recipe.verb == verb]
+    if not recipes:
+        raise GoalRefused(f"{item} cannot be {_PAST_TENSE[verb]}{_describe_alternative(item)}")
+    for recipe in recipes:
+        if set(recipe.ingredients) == set(stated):
+            return recipe
+    similar = max(recipes, key=lambda recipe: len(set(recipe.ingredients) & set(stated)))
+    raise GoalRefused(
+        f"the recipe is another: {similar.makes} {item} takes {format_counts(similar.ingredients)}, "
+        f"and the plan states {format_counts(stated)}"
+    )
+
+
+def read_tool(tool: JsonValue) -> str:
+    """Return the tool that the plan names, or "" if it names none. Raises GoalRefused if it is not an item's name."""
+    if tool is None:
+        return ""
+    if not isinstance(tool, str):
+        raise GoalRefused(f"the tool must be a name or None, not {tool!r}")
+    if tool != game_data.STARTING_TOOL:
+        check_item(tool)
+    return tool
+
+
+def _held_tool(player: MinecraftPlayer, tool: JsonValue) -> str:
+    """Return the tool that the plan names, or "" if it names none. Raises GoalRefused if the tool is not held."""
+    named = read_tool(tool)
+    if named not in ("", game_data.STARTING_TOOL) and not player.held(named):
+        raise GoalRefused(f"no tool: you hold no {named}")
+    return named
+
+
+def check_tool(source: Source, tool: str, item: str) -> None:
+    """Raise GoalRefused unless the source can be mined with the tool."""
+    enough = tool == source.tool if not source.tier else game_data.PICKAXES.get(tool, 0) >= source.tier
+    if not source.tool or enough:
         return
-    for number, count in effects.trip.taken.items():
-        player.taken[number] = player.taken.get(number, 0) + count
-    player.look(terrain)
+    needed = source.lowest_tool + (" or better" if source.tier else "")
+    if tool:
+        raise GoalRefused(f"wrong tool: to mine {item} takes {needed}, and the plan uses {tool}")
+    raise GoalRefused(f"no tool: to mine {item} takes {needed}, and the plan uses none")
+
+
+def _check_station(recipe: Recipe, player: MinecraftPlayer, stated: str) -> None:
+    if recipe.station is None or recipe.station == stated:
+        return
+    holding = "" if player.held(recipe.station) else f", and you hold no {recipe.station}"
+    raise GoalRefused(
+        f"no {recipe.station}: to {recipe.verb} {recipe.output} takes {recipe.station} as tool; "
+        f"the plan uses {stated or 'none'}{holding}"
+    )
+
+
+def format_counts(counts: Mapping[str, int]) -> str:
+    """Return counts as the paper writes an inventory: "10 planks, 4 stick"."""
+    return ", ".join(f"{count} {item}" for item, count in counts.items()) or "nothing"

@@ -1,8 +1,9 @@
 """Record the goals from which horizons are learned, on maps that are used for nothing else.
 
-The horizon of a goal is the time that it takes to reach it. Each row of the table has the features that were observed
-before a goal, and the ticks until it was reached. The order of the goals and the routes to them are random.
-``python -m planbook.envs.minecraft.recording`` writes the table that is a part of planbook.
+The horizon of a goal is the time that it takes to reach the goal. Each row of the table has the features that were
+observed before a goal was tried, and the ticks until it was reached. The goals are tried in random order, each by a
+random route.
+``python -m planbook.envs.minecraft.recording`` writes the table that ships with planbook.
 """
 
 import csv
@@ -19,13 +20,13 @@ from planbook.envs.optional import Features
 from planbook.envs.types import Action, Task
 
 SEEDS = range(100_000, 100_150)
-"""Seeds of the maps, on which nothing else is measured."""
+"""The seeds of the maps. Nothing else is measured on these maps."""
 TICKS = 20_000
-"""Length of an episode in ticks. It is long enough that goals far away are reached, too."""
+"""Length of an episode in ticks. It is long enough to reach goals that are far away."""
 FREE_GOALS, MAX_COUNT, P_MAKING = 12, 4, 0.5
-"""For free play: goals per episode, maximum count of a goal, and probability of making an item if this is possible."""
+"""For free play: goals per episode, maximum count of a goal, and the probability of making an item when possible."""
 FREE_ITEM = "diamond"
-"""The object of the task in free play. It is hardly ever obtained, so the episode does not end early."""
+"""The object of the task in free play. It is almost never obtained, so the episode does not end early."""
 HEADER = (
     f"# Goals reached in Minecraft in text ({VERSION}), seeds {SEEDS.start} to {SEEDS.stop - 1}: what was seen before, "
     "and the ticks until each was reached.\n# Made by: python -m planbook.envs.minecraft.recording\n"
@@ -89,7 +90,7 @@ def _possible(environment: Minecraft, goals: Sequence[Action]) -> list[Action]:
 
 
 def _makings(environment: Minecraft) -> list[Action]:
-    """Return goals that make one piece of an item, as far as its ingredients are held, or equip a held item."""
+    """Return goals to make one piece of each item whose ingredients are held, and to equip each held item."""
     recipes = [recipe for alternatives in RECIPES.values() for recipe in alternatives]
     held = set(environment.player.inventory)
     crafted = [making_goal(recipe, 1) for recipe in recipes if held.issuperset(recipe.ingredients)]
@@ -97,7 +98,7 @@ def _makings(environment: Minecraft) -> list[Action]:
 
 
 def _gatherings(environment: Minecraft, rng: random.Random) -> list[Action]:
-    """Return a goal for each source. If a pickaxe is needed, the best one that the player holds is used."""
+    """Return a goal for each source, with the best pickaxe that the player holds if the source needs one."""
     held = [name for name in PICKAXES if name in environment.player.inventory]
     return [
         Action(source.verb, ({source.goal_name: rng.randint(1, MAX_COUNT)}, held[-1] if source.tier and held else None))
@@ -106,7 +107,7 @@ def _gatherings(environment: Minecraft, rng: random.Random) -> list[Action]:
 
 
 def _without_point(value: float | str) -> float | str:
-    """Return the value, but as an int if it is a whole number, so that it is written without a decimal point."""
+    """Return a whole number as an int, so that it is written without a decimal point, and other values unchanged."""
     return int(value) if isinstance(value, float) and value.is_integer() else value
 
 

@@ -1,6 +1,6 @@
 """The tasks: the eight groups of the DEPS paper (tables 9 to 16), and tasks with parallel goals as in its figure 4.
 
-A task of a group names one object to obtain. A task with parallel goals names several items that can be obtained in any
+A task of a group has one object to obtain. A task with parallel goals names several items that can be obtained in any
 order.
 """
 
@@ -25,11 +25,11 @@ ALIASES: Mapping[str, str] = {
     "level": "lever",
     "heavy_weighted_plate": "heavy_weighted_pressure_plate",
 }
-"""Maps a name in the paper's tables that is not an item of Minecraft 1.11.2 to the item that is meant."""
+"""Maps names in the paper's tables that Minecraft 1.11.2 does not have to the items that are meant."""
 NOT_IN_TABLE_21 = frozenset(
     "armor_stand quartz_block stonebrick stone stone_brick_stairs stone_pressure_plate stone_button".split()
 )
-"""Objects of the groups that the paper's table 21 does not list."""
+"""Those objects of the groups that are missing in the paper's table 21."""
 DEFAULT_SEEDS = (0,)
 
 
@@ -77,7 +77,7 @@ GROUPS: Mapping[str, Group] = {
 EQUIP = "MT5_equipment"
 """The group whose objects must be worn."""
 PARALLEL: Mapping[str, int] = {"parallel_2": 2, "parallel_3": 3, "parallel_4": 4}
-"""Maps a type of tasks with parallel goals to the number of goals."""
+"""Maps a type of tasks with parallel goals to the number of their goals."""
 PARALLEL_TICKS = 3000
 """Length in ticks of an episode with parallel goals. It is long enough for any order of the goals.
 
@@ -98,7 +98,7 @@ CANDIDATES: Mapping[str, tuple[str, int]] = {
     "chicken": ("kill", 2),
     "string": ("kill", 2),
 }
-"""Maps an item that a parallel goal may name to the verb of the goal and the maximum count."""
+"""Maps each item that a parallel goal may name to the verb of the goal and the maximum count."""
 TYPES = (*GROUPS, *PARALLEL)
 _TYPE_OF = {item: kind for kind, group in GROUPS.items() for item in group.objects}
 
@@ -106,7 +106,8 @@ _TYPE_OF = {item: kind for kind, group in GROUPS.items() for item in group.objec
 def select(selection: Selection, ticks: int | None) -> list[Task]:
     """Return the selected tasks, one for each object and seed, taken from each type in turn.
 
-    ``ticks`` is the option of this name. Raises BadSelection if the selection names a task or type that does not exist.
+    ``ticks`` is the option with this name. Raises BadSelection if the selection names a task or type that does not
+    exist.
     """
     if selection.ids:
         return [_task_by_id(task_id, ticks) for task_id in selection.ids]
@@ -143,7 +144,7 @@ def _task_by_id(task_id: str, ticks: int | None) -> Task:
 
 
 def single_task(item: str, seed: int) -> Task:
-    """Return the task of an object on the map of a seed."""
+    """Return the task to obtain an object on the map of a seed."""
     kind = _TYPE_OF[item]
     return Task(
         id=f"{kind.partition('_')[0]}/{item}/{seed}",
@@ -173,8 +174,8 @@ def parallel_task(kind: str, seed: int, ticks: int | None) -> Task:
     )
 
 
-def wanted_items(task: Task) -> dict[str, int]:
-    """Return a dict that maps each item to the count that must be held at the end. Equipment must also be worn."""
+def required_items(task: Task) -> dict[str, int]:
+    """Return a dict that maps each required item to the count that must be held. Equipment must also be worn."""
     goals = task.params.get("goals")
     if isinstance(goals, list):
         return {item: int(str(count)) for goal in goals if isinstance(goal, dict) for item, count in goal.items()}
@@ -182,8 +183,8 @@ def wanted_items(task: Task) -> dict[str, int]:
 
 
 def parallel_goals(task: Task) -> list[Action]:
-    """Return the goals of a task with parallel goals, as a plan would write them, in the order of the sentence."""
+    """Return the goals of a task with parallel goals as a plan would write them, in the order of ``task.goal``."""
     return [
         Action(CANDIDATES[item][0], ({item: count}, "stone_pickaxe" if "wooden_pickaxe" in milestones(item) else None))
-        for item, count in wanted_items(task).items()
+        for item, count in required_items(task).items()
     ]

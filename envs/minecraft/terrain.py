@@ -1,7 +1,7 @@
 """The map that belongs to a seed, what is in sight at a place, and how long it takes to travel.
 
-A *site* is a place with some amount of one source: a group of trees, a herd of animals, or an underground vein of ore.
-Lengths are in blocks, and times in ticks. The *spawn*, where the player starts, is in the middle of the map, at (0, 0).
+A *site* is a place with a certain amount of one source: a group of trees, a herd of animals, or an underground vein of
+ore. Lengths are in blocks, and times are in ticks. The player starts in the middle of the map, the *spawn*, at (0, 0).
 """
 
 import random
@@ -41,9 +41,9 @@ GUARANTEED: Mapping[str, int] = {
     "reeds": 6,
     "pumpkin": 4,
 }
-"""Maps a source to the amount at a permanent site, which every map has, so that no task depends on luck alone.
+"""Maps a source to the amount at a permanent site that every map has, so that no task depends on luck alone.
 
-These sites are on meadows, a few places that are not far from the spawn.
+These sites are on meadows, of which each map has a few not far from the spawn.
 """
 MEADOW_COUNT, MEADOW_DISTANCE, SPREAD = 3, (90, 140), 8
 """The number of meadows, the range of their distance from the spawn, and how far a site may be from its meadow."""
@@ -59,7 +59,7 @@ HERD_GONE_AT = (300, 3000)
 
 @dataclass(frozen=True, slots=True)
 class Location:
-    """A site of a source. A herd wanders off in one direction, and leaves the map after a while."""
+    """A site of a source. A herd moves in one direction, and leaves the map after a while."""
 
     source: str
     x: float
@@ -67,7 +67,7 @@ class Location:
     depth: int
     """The depth under the surface; 0 on the surface."""
     amount: int
-    """The number of things at the start of an episode."""
+    """The number of trees, animals or blocks at the start of an episode."""
     dx: float = 0.0
     """How far a herd moves along the x axis in one tick."""
     dy: float = 0.0
@@ -80,19 +80,19 @@ class Location:
     """The number of blocks of soil above a vein, which are dug by hand."""
 
     def position_at(self, tick: float) -> tuple[float, float]:
-        """Return the position at a time. A herd stops after ``WANDERING_TICKS``."""
+        """Return the position at a time. A herd stops moving after ``WANDERING_TICKS``."""
         moved = min(tick, WANDERING_TICKS)
         return self.x + self.dx * moved, self.y + self.dy * moved
 
 
 WANDERING_TICKS = 3000
-"""The tick until which herds move."""
+"""The tick at which herds stop moving."""
 PACE = 0.025
 """The maximum speed of a herd along each axis, in blocks per tick."""
 
 
 Regions = tuple[tuple[float, float, str], ...]
-"""For each region the position (x, y) of its centre, and its biome."""
+"""The position (x, y) of each region's centre, and the region's biome."""
 SIGHT, VEIN_SIGHT = 48, 7
 """How far the player sees on the surface and under the ground, in blocks."""
 
@@ -107,7 +107,7 @@ class Terrain:
     """Maps a source to its sites."""
 
     def biome(self, x: float, y: float) -> str:
-        """Return the biome at a position. It is the biome of the nearest region."""
+        """Return the biome at a position, which is that of the nearest region."""
         return _region(x, y, self.regions)[2]
 
     def soil(self, x: float, y: float) -> int:
@@ -138,12 +138,12 @@ def _number_site(site: Location, number: int, regions: Regions) -> Location:
 
 
 def _region(x: float, y: float, regions: Regions) -> tuple[float, float, str]:
-    """Return the region to which a position belongs. It is the one with the nearest centre."""
+    """Return the region to which a position belongs, which is the one with the nearest centre."""
     return min(regions, key=lambda region: (region[0] - x) ** 2 + (region[1] - y) ** 2)
 
 
 def _site_positions(regions: Regions, rng: random.Random) -> Iterator[tuple[str, float, float]]:
-    """Yield the source and the position of each site, without those of GUARANTEED."""
+    """Yield the source and the position of each site, except for the additional sites of GUARANTEED."""
     for x, y, name in regions:
         for source, count in BIOMES[name].sites.items():
             for _ in range(count):
@@ -156,7 +156,7 @@ def _site_positions(regions: Regions, rng: random.Random) -> Iterator[tuple[str,
 def _position_near(x: float, y: float, regions: Regions, rng: random.Random) -> tuple[float, float]:
     """Return a random position in the region around a point.
 
-    If four attempts do not yield one, return a position near the point, in whatever region it is.
+    If four attempts do not find one, return a position near the point, whatever its region.
     """
     for _ in range(4):
         px, py = x + rng.uniform(-60, 60), y + rng.uniform(-60, 60)
@@ -166,8 +166,7 @@ def _position_near(x: float, y: float, regions: Regions, rng: random.Random) -> 
 
 
 def _site(source: str, x: float, y: float, rng: random.Random) -> Location:
-    kind = SOURCES[source]
-    depth, amount = rng.randint(*kind.depth), rng.randint(*kind.amount)
+    depth, amount = rng.randint(*SOURCES[source].depth), rng.randint(*SOURCES[source].amount)
     return _with_movement(Location(source, x, y, depth, amount), HERD_GONE_AT, rng)
 
 
@@ -177,7 +176,7 @@ def _close_site(source: str, rng: random.Random) -> Location:
 
 
 def _with_movement(site: Location, gone_at: tuple[int, int], rng: random.Random) -> Location:
-    """Return the site. If it is a herd, it gets a random movement, and leaves at a tick in the range ``gone_at``."""
+    """Return the site. A herd gets a random movement, and a random tick in the range ``gone_at`` at which it leaves."""
     if site.source not in ANIMALS:
         return site
     dx, dy = rng.uniform(-PACE, PACE), rng.uniform(-PACE, PACE)
@@ -203,7 +202,7 @@ CLIMB = 8
 SOIL = 10
 """Ticks that it takes to dig one block of soil by hand."""
 TUNNEL = 2
-"""The number of blocks of stone to dig for each block of a tunnel's length."""
+"""The number of blocks of stone that are dug for each block of a tunnel's length."""
 
 
 class Spot(NamedTuple):
@@ -217,7 +216,7 @@ class Spot(NamedTuple):
 
 @dataclass
 class Trip:
-    """The result of a trip on which something is gathered."""
+    """The result of a trip on which a source is gathered."""
 
     spot: Spot
     """The place and time at the end."""
@@ -228,8 +227,8 @@ class Trip:
 def trip(terrain: Terrain, start: Spot, taken: Mapping[int, int], source: Source, units: int, dig: int) -> Trip | None:
     """Return a trip that gathers ``units`` from sites of a source, or None if the map does not have enough.
 
-    It goes from site to site, always to the one that can be reached fastest. ``taken`` maps the number of a site to the
-    amount that was taken from it before. ``dig`` is the number of ticks for a block of stone, or 0 without a pickaxe.
+    The trip always continues to the site that can be reached fastest. ``taken`` maps the number of a site to the amount
+    that was taken from it before. ``dig`` is the number of ticks that a block of stone takes, or 0 without a pickaxe.
     """
     work = source.work * dig if source.tool == "pickaxe" else source.work
     result = Trip(start)
@@ -247,13 +246,13 @@ def trip(terrain: Terrain, start: Spot, taken: Mapping[int, int], source: Source
 
 
 NO_SITE = -1
-"""Stands for the number of a site, for sources that are everywhere."""
+"""The site number of sources that are everywhere."""
 
 
 def _nearest(
     terrain: Terrain, so_far: Trip, taken: Mapping[int, int], source: Source, dig: int
 ) -> tuple[Spot, int, int] | None:
-    """Find the site of a source that is reached fastest and not exhausted.
+    """Find the site of a source that can be reached fastest and is not exhausted.
 
     Return the spot of the player on arrival, the site's number, and the amount that remains there.
     """
@@ -272,9 +271,9 @@ def _nearest(
 
 
 def _to_layer(terrain: Terrain, spot: Spot, source: Source) -> Spot:
-    """Return the spot at the end of the way to a source that is everywhere.
+    """Return the spot of the player at a source that is everywhere.
 
-    The way leads down to the stone or, for dirt, up to the surface.
+    The player digs down to the stone or, for dirt, climbs up to the surface.
     """
     if source is STONE:
         depth = max(spot.depth, terrain.soil(spot.x, spot.y))
@@ -283,24 +282,24 @@ def _to_layer(terrain: Terrain, spot: Spot, source: Source) -> Spot:
 
 
 def fastest_route(spot: Spot, site: Location, dig: int) -> Spot:
-    """Return the spot of the player after the fastest way to a site.
+    """Return the spot of the player after the fastest route to a site.
 
-    The way leads over the surface or, if the player and the site are both underground, possibly through the stone.
+    The route goes over the surface. If the player and the site are both underground, it may go through the stone.
     """
-    over = _surface_route(spot, site, dig)
+    surface_end = _surface_route(spot, site, dig)
     if not spot.depth or not site.depth or not dig:
-        return over
-    across = sqrt((site.x - spot.x) ** 2 + (site.y - spot.y) ** 2)
-    down = site.depth - spot.depth
-    dug = int(across) * TUNNEL + max(down, 0)
-    tick = spot.tick + dug * dig + across * WALK + max(-down, 0) * CLIMB
-    return min(over, Spot(site.x, site.y, site.depth, tick), key=lambda end: end.tick)
+        return surface_end
+    distance = sqrt((site.x - spot.x) ** 2 + (site.y - spot.y) ** 2)
+    descent = site.depth - spot.depth
+    dug_blocks = int(distance) * TUNNEL + max(descent, 0)
+    tick = spot.tick + dug_blocks * dig + distance * WALK + max(-descent, 0) * CLIMB
+    return min(surface_end, Spot(site.x, site.y, site.depth, tick), key=lambda end: end.tick)
 
 
 def _surface_route(spot: Spot, site: Location, dig: int) -> Spot:
-    """Return the spot of the player after the way over the surface.
+    """Return the spot of the player after the route over the surface.
 
-    A herd is met where it will be when the player arrives.
+    It ends where a herd will be when the player arrives.
     """
     tick = spot.tick + spot.depth * CLIMB
     x, y = site.x, site.y
@@ -314,13 +313,13 @@ def _surface_route(spot: Spot, site: Location, dig: int) -> Spot:
 
 
 WORDS = ((8, "next to you"), (24, "near"), (SIGHT, "far"))
-"""The words for distances, each after the maximum distance in blocks for which it is used."""
+"""The words for distances, each with the maximum distance in blocks for which it is used."""
 Sight = dict[str, tuple[float, float, float]]
 """Maps a source to the distance and the position of its nearest site."""
 
 
 def seen_words(sight: Sight) -> dict[str, str]:
-    """Return a dict that maps the sources in sight, the nearest first, to their distance as a word."""
+    """Return a dict that maps each source in sight, the nearest first, to a word for its distance."""
     return {name: distance_word(sight[name][0]) for name in sorted(sight, key=lambda name: (sight[name][0], name))}
 
 
@@ -333,7 +332,7 @@ def visible(terrain: Terrain, spot: Spot, taken: Mapping[int, int]) -> Sight:
     """Return the nearest site of each source that is in sight. Underground, only close veins are seen."""
     x, y, depth, tick = spot
     reach = VEIN_SIGHT if depth else SIGHT
-    squares: dict[str, tuple[float, float, float]] = {}
+    nearest: dict[str, tuple[float, float, float]] = {}
     for site in terrain.sites:
         if bool(site.depth) != bool(depth):
             continue
@@ -341,6 +340,6 @@ def visible(terrain: Terrain, spot: Spot, taken: Mapping[int, int]) -> Sight:
         square = (position[0] - x) ** 2 + (position[1] - y) ** 2 + (site.depth - depth) ** 2
         if square > reach * reach or tick > site.gone_at or site.amount <= taken.get(site.number, 0):
             continue
-        if site.source not in squares or square < squares[site.source][0]:
-            squares[site.source] = square, *position
-    return {source: (sqrt(square), site_x, site_y) for source, (square, site_x, site_y) in squares.items()}
+        if site.source not in nearest or square < nearest[site.source][0]:
+            nearest[site.source] = square, *position
+    return {source: (sqrt(square), site_x, site_y) for source, (square, site_x, site_y) in nearest.items()}

@@ -1,17 +1,31 @@
-"""Products, customers' wishes, and our own catalogue of 1,200 products and 546 wishes.
+"""Products and customers' wishes: our own catalogue, and the products in the user's files.
 
-The catalogue is generated from ``kinds.json`` with fixed seeds. Each kind of product, such as body lotion, has ten
-families of three similar products. The second product of a family differs from the first in one attribute. The third
-one costs more and lacks one value of each option.
+Our catalogue has 1,200 products and 546 wishes. It is generated from ``kinds.json`` with fixed seeds. Each kind of
+product, such as body lotion, has ten families of three similar products. The second product of a family differs from
+the first in one attribute. The third costs more and lacks one value of each option.
+
+The user's files have WebShop's format:
+
+- ``items`` is a list of products, like WebShop's ``items_shuffle.json``.
+- ``attributes`` maps the id of a product to its attributes, like ``items_ins_v2.json``.
+- ``goals`` maps the id of a product to the wishes that people wrote for it, like ``items_human_ins.json``.
+
+Without goals, wishes are generated like WebShop's synthetic ones: an instruction in the file of attributes becomes one
+wish for each combination of options. If a product has a price range, its price is drawn from the range, as in WebShop.
+The product's id is the seed, so that prices are the same in every run.
 """
 
+import itertools
 import json
 import random
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 from typing import Any
+
+from planbook.envs.errors import BadSelection
 
 
 @dataclass(frozen=True)
@@ -25,7 +39,7 @@ class Product:
     query: str
     """The words by which products of this kind are found, such as ``body lotion``."""
     path: str
-    """The position of this kind in the shop, such as ``Beauty & Personal Care › Skin Care › Body Lotion``."""
+    """The place of this kind in the shop, such as ``Beauty & Personal Care › Skin Care › Body Lotion``."""
     description: str
     bullets: tuple[str, ...]
     attributes: tuple[str, ...]
@@ -33,12 +47,12 @@ class Product:
     """Maps the name of an option to a dict that maps each of its values to the surcharge on ``price``."""
     price: float
     price_shown: tuple[float, float] | None = None
-    """The price range that the page shows; None if it follows from the options."""
+    """The price range that the page shows, or None if the options determine it."""
     rating: str = "N.A."
     reviews: tuple[str, ...] = ()
 
     def price_of(self, chosen: Mapping[str, str]) -> float:
-        """Return the price with the chosen options. An option that is not chosen has its first value."""
+        """Return the price with the chosen options. An option without a choice has its first value."""
         extras = (values.get(chosen.get(name, next(iter(values))), 0.0) for name, values in self.options.items())
         return round(self.price + sum(extras), 2)
 
@@ -54,17 +68,17 @@ class Product:
 
 @dataclass(frozen=True)
 class Wish:
-    """A customer's wish: the sentence for the agent, and the criteria by which the purchase is judged."""
+    """A customer's wish: the sentence that the agent reads, and the criteria by which a purchase is judged."""
 
     sentence: str
     product: str
-    """The id of a product that fulfils the wish. Its kind is the kind that the customer wants."""
+    """The id of a product that fulfils the wish. The customer wants a product of the same kind."""
     attributes: tuple[str, ...]
     """The attributes that the product must have."""
     values: tuple[str, ...]
-    """The values of options that must be chosen."""
+    """The values that must be chosen for options of the product."""
     price_below: float | None = None
-    """The upper limit of the price, if the sentence names one."""
+    """The upper limit of the price, or None if the sentence names none."""
 
 
 @dataclass(frozen=True)
@@ -74,7 +88,7 @@ class Shop:
     products: Mapping[str, Product]
     """Maps the id of a product to the product."""
     wishes: Sequence[Wish]
-    """The wishes. A split of the tasks is a range of these."""
+    """The wishes in random order. Each split of the tasks is a range of them."""
 
 
 def format_price(amount: float) -> str:
@@ -88,16 +102,18 @@ def price_clause(upper: float | None) -> str:
 
 
 KINDS = Path(__file__).with_name("kinds.json")
+Entry = Mapping[str, Any]
+"""An object of ``kinds.json``, or an entry of one of the user's files."""
 
 
 @cache
-def _data() -> Mapping[str, Any]:
-    data: Mapping[str, Any] = json.loads(KINDS.read_text(encoding="utf-8"))
+def _data() -> Entry:
+    data: Entry = json.loads(KINDS.read_text(encoding="utf-8"))
     return data
 
 
 def random_brand(rng: random.Random) -> str:
-    """Return a random maker and product line, such as ``Fenmere Juniper``."""
+    """Return a random brand: a maker and a product line, such as ``Fenmere Juniper``."""
     names = _data()["names"]
     return f"{rng.choice(names['begins'])}{rng.choice(names['ends'])} {rng.choice(names['lines'])}"
 
@@ -108,7 +124,7 @@ def title_case(text: str) -> str:
 
 
 def random_phrase(purpose: str, rng: random.Random) -> str:
-    """Return a random phrase with placeholders. ``purpose`` says what for, such as ``review``."""
+    """Return a random phrase with placeholders. ``purpose`` is the text that it is for, such as ``review``."""
     return str(rng.choice(_data()["phrases"][purpose]))
 
 
@@ -116,11 +132,9 @@ SHUFFLE_SEED = 233
 """WebShop's seed for shuffling its goals."""
 FAMILIES, WISHES = 10, 546
 P_OPTION = 0.6
-"""Probability that a wish names a certain option. About one in five wishes names no option, as in WebShop."""
+"""The probability with which a wish names each option. About one in five wishes names none, as in WebShop."""
 PRICE_LIMITS = tuple(10.0 * ten for ten in range(1, 100))
 """The upper limits of prices that sentences name: 10, 20, ... 990 dollars."""
-Data = Mapping[str, Any]
-"""An object of ``kinds.json``."""
 
 
 @cache
@@ -140,14 +154,14 @@ def own_shop() -> Shop:
 def upper_price(price: float, rng: random.Random) -> float | None:
     """Return a random upper limit for a price, chosen as in WebShop, or None.
 
-    Two limits are drawn from the next four multiples of ten above the price, and the greater one is returned. If the
-    price is too high for this, there is no limit.
+    Two limits are drawn from the four multiples of ten that follow the price, and the greater one is returned. If the
+    price is too high to draw two, there is no limit.
     """
     above = [limit for limit in PRICE_LIMITS if limit > price][:4]
     return max(rng.sample(above, 2)) if len(above) >= 2 else None
 
 
-def _family(category: str, path: str, kind: Data, axes: Mapping[str, Sequence[str]], number: int) -> Iterator[Product]:
+def _family(category: str, path: str, kind: Entry, axes: Mapping[str, Sequence[str]], number: int) -> Iterator[Product]:
     rng = random.Random(f"{category}/{kind['noun']}/{number}")
     noun, attributes = kind["noun"], rng.sample(kind["attributes"], 5)
     least, most = kind["price"]
@@ -176,9 +190,9 @@ def _new_id(rng: random.Random) -> str:
 
 
 def _values(axis: Sequence[str], least: float, rng: random.Random) -> dict[str, float]:
-    """Return three to five values of an option, each mapped to its surcharge on the price.
+    """Return a dict that maps three to five values of an option to their surcharges on the price.
 
-    ``axis`` has all values that such an option can have, and ``least`` is the lowest price of the kind.
+    ``axis`` lists all values that such an option can have. ``least`` is the lowest price of the kind of product.
     """
     indexes = sorted(rng.sample(range(len(axis)), rng.randint(3, min(5, len(axis)))))
     return {axis[index]: rng.choice((0.0, 0.0, round(least * rng.uniform(0.1, 0.6), 2))) for index in indexes}
@@ -187,7 +201,7 @@ def _values(axis: Sequence[str], least: float, rng: random.Random) -> dict[str, 
 def _with_texts(product: Product, rng: random.Random) -> Product:
     """Return the product with its texts.
 
-    The title names one of its attributes, the description two, and the bullets all of them.
+    The title names one of its attributes, the description two, and the bullets all.
     """
     noun, attributes = product.query, rng.sample(product.attributes, len(product.attributes))
     first, second = attributes[:2]
@@ -202,7 +216,7 @@ def _with_texts(product: Product, rng: random.Random) -> Product:
 
 
 def _wishes(products: Sequence[Product]) -> Sequence[Wish]:
-    """Return wishes for random products, in random order like WebShop's goals."""
+    """Return wishes for random products in random order, like WebShop's goals."""
     wishes = [_wish(product, random.Random(f"wish/{product.id}")) for product in products]
     random.Random(SHUFFLE_SEED).shuffle(wishes)
     return wishes[:WISHES]
@@ -229,3 +243,115 @@ def _sentence(noun: str, attributes: Sequence[str], options: Mapping[str, str], 
         given=", and ".join(f"{name}: {value}" for name, value in options.items()),
         values=", ".join(options.values()),
     )
+
+
+DEFAULT_PRICE = 100.0
+"""The price, in dollars, of a product whose entry has no price."""
+MAX_ID_LENGTH = 10
+"""Products with ids that are longer than this are left out."""
+_AMOUNT = re.compile(r"\$\s*([\d,]+(?:\.\d+)?)")
+
+
+@cache
+def load_shop(items: str, attributes: str, goals: str) -> Shop:
+    """Return the shop that the files describe. They are read once per process.
+
+    Raises BadSelection if a file cannot be read or does not have WebShop's format.
+    """
+    attribute_table, goal_table = _table(attributes), _table(goals) if goals else None
+    products: dict[str, Product] = {}
+    try:
+        for entry in _read(items, list):
+            id = str(entry["asin"]).upper()
+            if id != "NAN" and len(id) <= MAX_ID_LENGTH and id not in products:
+                products[id] = _product(id, entry, attribute_table.get(id, {}))
+        wishes = [wish for product in products.values() for wish in _file_wishes(product, attribute_table, goal_table)]
+    except (KeyError, TypeError, ValueError, AttributeError) as error:
+        files = ", ".join(filter(None, (items, attributes, goals)))
+        raise BadSelection(f"shopping: {files}: not in WebShop's format: {type(error).__name__}: {error}") from error
+    random.Random(SHUFFLE_SEED).shuffle(wishes)
+    if not wishes:
+        raise BadSelection(
+            f"shopping: {items} has products, but there are no goals: name a file of goals "
+            "(-o goals=items_human_ins.json), or of attributes with instructions (-o attributes=items_ins_v2.json)"
+        )
+    return Shop(products, wishes)
+
+
+def _read(file: str, expected: type) -> Any:
+    try:
+        content = json.loads(Path(file).read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise BadSelection(f"shopping: {file} cannot be read: {error}") from error
+    if not isinstance(content, expected):
+        raise BadSelection(f"shopping: {file} is not a {'list of products' if expected is list else 'table by id'}")
+    return content
+
+
+def _table(file: str) -> Entry:
+    return {id.upper(): entry for id, entry in _read(file, dict).items()} if file else {}
+
+
+def _product(id: str, entry: Entry, attributes: Entry) -> Product:
+    bullets = entry.get("small_description") or []
+    least, most = _prices(entry.get("pricing"))
+    price = random.Random(f"price/{id}").uniform(least, most) if most > least else least
+    return Product(
+        id=id,
+        title=str(entry["name"]),
+        category=str(entry["category"]),
+        query=str(entry["query"]).lower().strip(),
+        path=str(entry["product_category"]),
+        description=str(entry.get("full_description") or ""),
+        bullets=tuple(map(str, bullets if isinstance(bullets, list) else [bullets])),
+        attributes=tuple(map(str, attributes.get("attributes", ()))),
+        options=dict(_options(entry.get("customization_options") or {})),
+        price=price,
+        price_shown=(least, most),
+        rating=str(entry.get("average_rating") or "N.A."),
+    )
+
+
+def _prices(entry: object) -> tuple[float, float]:
+    amounts = entry if isinstance(entry, list) else _AMOUNT.findall(str(entry or ""))
+    prices = sorted(float(str(amount).replace(",", "")) for amount in amounts[:2])
+    return (prices[0], prices[-1]) if prices else (DEFAULT_PRICE, DEFAULT_PRICE)
+
+
+def _options(entry: Entry) -> Iterator[tuple[str, Mapping[str, float]]]:
+    """Yield the name of each option, with a dict that maps its values to a surcharge of 0.
+
+    As in WebShop, names and values are in lower case, and ``a/b`` in a value becomes ``a | b``.
+    """
+    for name, contents in entry.items():
+        values = [str(content["value"]).strip().replace("/", " | ").lower() for content in contents or ()]
+        if values:
+            yield name.lower(), dict.fromkeys(values, 0.0)
+
+
+def _file_wishes(product: Product, attributes: Entry, goals: Entry | None) -> Iterator[Wish]:
+    if goals is not None:
+        for entry in goals.get(product.id, ()):
+            values = entry["instruction_options"]
+            values = list(values.values()) if isinstance(values, dict) else values
+            yield from _file_wish(
+                product, str(entry["instruction"]).strip("."), entry["instruction_attributes"], values
+            )
+        return
+    entry = attributes.get(product.id, {})
+    if not entry.get("instruction"):
+        return
+    names = sorted(product.options)
+    for values in itertools.product(*(product.options[name] for name in names)):
+        options = ", and ".join(f"{name}: {value}" for name, value in zip(names, values, strict=True))
+        sentence = f"{entry['instruction']} with {options}" if options else str(entry["instruction"])
+        yield from _file_wish(product, sentence, entry["instruction_attributes"], list(values))
+
+
+def _file_wish(product: Product, sentence: str, attributes: list[str], values: list[str]) -> Iterator[Wish]:
+    """Yield the wish if it has attributes. WebShop, too, leaves out wishes without attributes."""
+    if attributes:
+        upper = upper_price(product.price, random.Random(f"bound/{product.id}/{sentence}"))
+        yield Wish(
+            sentence + price_clause(upper), product.id, tuple(map(str, attributes)), tuple(map(str, values)), upper
+        )

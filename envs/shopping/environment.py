@@ -12,11 +12,9 @@ from planbook.envs.base import Environment, action, query
 from planbook.envs.errors import BadSelection
 from planbook.envs.resources import files_digest
 from planbook.envs.selection import chosen_split, find_task, interleave
-from planbook.envs.shopping import pages
-from planbook.envs.shopping.catalogue import KINDS, Shop, Wish, own_shop
-from planbook.envs.shopping.pages import ShopPages, ShopState, clean
-from planbook.envs.shopping.product_files import load_shop
-from planbook.envs.shopping.webshop import ProductSearch, reward
+from planbook.envs.shopping import webshop
+from planbook.envs.shopping.catalogue import KINDS, Shop, Wish, load_shop, own_shop
+from planbook.envs.shopping.webshop import ProductSearch, ShopPages, ShopState, clean, reward
 from planbook.envs.types import Action, EnvironmentOptions, Observation, Selection, Task, Verdict
 
 
@@ -36,12 +34,12 @@ class ShoppingOptions(EnvironmentOptions):
 
 
 SPLITS = {"test": (0, 100), "dev": (500, 540), "full": (0, 500), "example": (540, 546)}
-"""Maps a split to its range of wishes. "full" has WebShop's 500, of which ADaPT and AgentKit used the first 100."""
+"""Maps a split to its range of wishes. ADaPT and AgentKit used the first 100 of the 500 wishes in "full"."""
 TYPES = ("beauty", "garden", "grocery", "electronics", "fashion")
 
 
 def get_shop(options: ShoppingOptions) -> Shop:
-    """Return the shop that the options name. Raises BadSelection for files that cannot be read."""
+    """Return the shop that the options define. Raises BadSelection if one of their files cannot be read."""
     return load_shop(options.items, options.attributes, options.goals) if options.items else own_shop()
 
 
@@ -62,7 +60,7 @@ def _tasks(split: str, shop: Shop) -> Sequence[Task]:
 
 
 def _task(split: str, number: int, shop: Shop) -> Task:
-    """Return the task of a wish. It does not contain the product and the criteria, which only the judge may know."""
+    """Return the task of a wish. It contains neither the product nor the criteria, which only the judge may know."""
     wish = shop.wishes[number]
     return Task(
         id=f"{split}/{number}",
@@ -102,7 +100,7 @@ class Shopping(Environment):
     types = TYPES
     splits = tuple(SPLITS)
     action_limit = 250
-    """Enough to look at every result of a search, with its options and attributes."""
+    """This is enough to look at every result of a search, with its options and attributes."""
     handoff = "note"
     naive = """agent.search(task.goal)
 agent.click(agent.results()[0]["id"])
@@ -141,8 +139,8 @@ agent.click("Buy Now")
     @classmethod
     def checksums(cls, tasks: Sequence[Task], options: BaseModel | None = None) -> Mapping[str, str]:
         """Return the digest of the product files, or of the file from which our catalogue is generated."""
-        read = ShoppingOptions.read(options)
-        files = [Path(name) for name in (read.items, read.attributes, read.goals) if name]
+        chosen = ShoppingOptions.read(options)
+        files = [Path(name) for name in (chosen.items, chosen.attributes, chosen.goals) if name]
         return {"products": files_digest(files or [KINDS])}
 
     def versions(self) -> Mapping[str, str]:
@@ -173,7 +171,7 @@ agent.click("Buy Now")
         return observation.text.partition("\n")[0]
 
     def verdict(self) -> Verdict:
-        """Return whether the purchase gets the full reward. The score is the reward."""
+        """Return solved if the purchase gets the full reward. The score is the reward."""
         score = self._reward()
         return Verdict(score == 1.0, score)
 
@@ -188,7 +186,7 @@ agent.click("Buy Now")
 
     def possible_actions(self) -> list[Action]:
         """Return all clicks that are possible. On the search page, return a search for the words of the goal."""
-        if self._state.page == pages.SEARCH and self._wish is not None:
+        if self._state.page == webshop.SEARCH and self._wish is not None:
             return [Action("search", (self._wish.sentence,))]
         return [Action("click", (button,)) for button in self._pages.buttons(self._state)]
 
@@ -197,19 +195,19 @@ agent.click("Buy Now")
     @action("agent.search('paraben free body lotion') -> \"Results for 'paraben free body lotion': 1 to 10 of 50 ...\"")
     def search(self, keywords: str) -> Observation:
         """Search for products by words. Works only on the search page."""
-        if self._state.page != pages.SEARCH:
-            return Observation.refused(f"there is no search box on this page; click '{pages.BACK}' first")
+        if self._state.page != webshop.SEARCH:
+            return Observation.refused(f"there is no search box on this page; click '{webshop.BACK}' first")
         if not keywords.strip():
             return Observation.refused("name what to search for")
         index = search_index(self.options.items, self.options.attributes, self.options.goals)
-        return self._go(ShopState(pages.RESULTS, keywords, index.results(keywords)))
+        return self._go(ShopState(webshop.RESULTS, keywords, index.results(keywords)))
 
     @action("agent.click('Next >') -> \"Results for 'paraben free body lotion': 11 to 20 of 50 ...\"")
     def click(self, target: str) -> Observation:
         """Click a button, a product's id or an option's value, given as the text in its square brackets."""
-        wanted = clean(target.strip().removeprefix("[").removesuffix("]")).lower()
+        label = clean(target.strip().removeprefix("[").removesuffix("]")).lower()
         for button in self._pages.buttons(self._state):
-            if button.lower() == wanted:
+            if button.lower() == label:
                 return self._press(button)
         buttons = ", ".join(f"[{button}]" for button in self._pages.buttons(self._state)) or "nothing; search first"
         return Observation.refused(f"there is no [{clean(target)}] on this page; what can be clicked: {buttons}")
@@ -222,7 +220,7 @@ agent.click("Buy Now")
     @query("agent.results() -> [{'id': 'B07XQ2M4TD', 'title': 'Fenmere Grove Body Lotion', 'price': [9.5, 12.0]}, ...]")
     def results(self) -> list[JsonValue]:
         """On a page of results, return its products, each with its lowest and highest price; otherwise, []."""
-        if self._state.page != pages.RESULTS:
+        if self._state.page != webshop.RESULTS:
             return []
         products = [self._shop.products[id] for id in self._pages.ids_on_page(self._state)]
         return [{"id": item.id, "title": clean(item.title), "price": list(item.price_range({}))} for item in products]
@@ -236,33 +234,33 @@ agent.click("Buy Now")
     def price(self) -> list[float]:
         """On a product's own page, return its lowest and highest price with the selected options; otherwise, []."""
         state = self._state
-        return list(self._shop.products[state.product].price_range(state.chosen)) if state.page == pages.ITEM else []
+        return list(self._shop.products[state.product].price_range(state.chosen)) if state.page == webshop.ITEM else []
 
     def _press(self, button: str) -> Observation:
         state = self._state
-        if button in state.results and state.page == pages.RESULTS:
-            return self._go(replace(state, page=pages.ITEM, product=button, chosen={}))
-        if button == pages.BACK:
+        if button in state.results and state.page == webshop.RESULTS:
+            return self._go(replace(state, page=webshop.ITEM, product=button, chosen={}))
+        if button == webshop.BACK:
             return self._go(ShopState())
-        if button in (pages.NEXT, pages.PREV) and state.page == pages.RESULTS:
-            return self._go(replace(state, number=state.number + (1 if button == pages.NEXT else -1)))
-        if button == pages.PREV and state.page == pages.ITEM:
-            return self._go(replace(state, page=pages.RESULTS, product="", chosen={}))
-        if button == pages.PREV:
-            return self._go(replace(state, page=pages.ITEM))
-        if button in pages.SUB_PAGES:
-            return self._go(replace(state, page=pages.SUB_PAGES[button]))
-        return self._go(replace(state, page=pages.DONE)) if button == pages.BUY else self._select(button)
+        if button in (webshop.NEXT, webshop.PREV) and state.page == webshop.RESULTS:
+            return self._go(replace(state, number=state.number + (1 if button == webshop.NEXT else -1)))
+        if button == webshop.PREV and state.page == webshop.ITEM:
+            return self._go(replace(state, page=webshop.RESULTS, product="", chosen={}))
+        if button == webshop.PREV:
+            return self._go(replace(state, page=webshop.ITEM))
+        if button in webshop.SUB_PAGES:
+            return self._go(replace(state, page=webshop.SUB_PAGES[button]))
+        return self._go(replace(state, page=webshop.DONE)) if button == webshop.BUY else self._select(button)
 
     def _select(self, value: str) -> Observation:
-        """Choose a value of an option. If several options have this value, the last of them is meant, as in WebShop."""
+        """Choose a value of an option. If several options have this value, choose it for the last, as in WebShop."""
         options = self._shop.products[self._state.product].options
-        name, real = [(name, real) for name, values in options.items() for real in values if clean(real) == value][-1]
-        return self._go(replace(self._state, chosen={**self._state.chosen, name: real}))
+        name, choice = [(name, raw) for name, values in options.items() for raw in values if clean(raw) == value][-1]
+        return self._go(replace(self._state, chosen={**self._state.chosen, name: choice}))
 
     def _go(self, state: ShopState) -> Observation:
         self._state = state
-        return Observation(self._pages.text(state), terminated=state.page == pages.DONE)
+        return Observation(self._pages.text(state), terminated=state.page == webshop.DONE)
 
     @property
     def _shop(self) -> Shop:
@@ -274,7 +272,7 @@ agent.click("Buy Now")
 
     def _reward(self) -> float:
         state, products = self._state, self._shop.products
-        if state.page != pages.DONE or self._wish is None:
+        if state.page != webshop.DONE or self._wish is None:
             return 0.0
         return reward(products[state.product], state.chosen, self._wish, products[self._wish.product])
 

@@ -1,29 +1,180 @@
-"""WebShop's search and reward, as in section 3.2 of its paper, or as in its code where the two differ.
+"""WebShop's pages as text, and its search and reward: section 3.2 of its paper, or its code where the two differ.
+
+Buttons are in square brackets. In the texts of products, square brackets are replaced with round ones, and line ends
+with spaces, so that no product can forge a button.
+
+The search is BM25 over the text that WebShop indexes: title, description, first bullet and options. WebShop uses
+Lucene. Here, words are normalised in a simpler way: they are put in lower case, and the s of a plural is removed.
 
     reward = r_type * (attributes hit + options hit + price kept) / (attributes + options + 1)
 
-The reward differs from the original in one thing: the factor ``r_type`` compares the nouns in titles. WebShop finds
-these with spaCy's large English model. Here, every word of a title counts as a noun unless ``NOT_NOUNS`` lists it.
-Nearly every word of a title begins with a capital letter like a name, so the model treats most of them as nouns, too.
-For two products of the same kind (with the same query, or with two steps of the path in common), the nouns make no
-difference if the titles share a tenth of them.
-
-The search is BM25 over the text that WebShop indexes: title, description, first bullet and options. WebShop uses
-Lucene. Here, words are normalised in a simpler way: they are in lower case, and the s of a plural is removed.
+The reward differs from the original in one respect. Its factor ``r_type`` compares the nouns in titles, which WebShop
+finds with spaCy's large English model. Here, every word of a title counts as a noun unless ``NOT_NOUNS`` lists it.
+Nearly every word of a title begins with a capital letter, like a name, so the model takes most of them for nouns, too.
+For two products of the same kind (with the same query, or with two steps of the path in common), the nouns do not
+matter if the titles share a tenth of them.
 """
 
 import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import lru_cache
 
-from planbook.envs.shopping.catalogue import Product, Wish
+from planbook.envs.shopping.catalogue import Product, Shop, Wish, format_price
 from planbook.envs.text_matching import BM25, token_set_ratio
+
+SEARCH, RESULTS, ITEM, DONE = "search", "results", "item", "done"
+SUB_PAGES = {"Description": "description", "Features": "features", "Reviews": "reviews", "Attributes": "attributes"}
+"""Maps a button of a product's page to the page that it opens."""
+NEXT, PREV, BACK, BUY = "Next >", "< Prev", "Back to Search", "Buy Now"
+_BUTTONS = frozenset(button.lower() for button in (PREV, BACK, BUY, *SUB_PAGES))
+"""The labels of the buttons of a product's page, except for its options, in lower case."""
+
+
+@dataclass(frozen=True)
+class ShopState:
+    """The state of an episode: the page that the customer sees, and what was searched and chosen."""
+
+    page: str = SEARCH
+    keywords: str = ""
+    """The words of the last search."""
+    results: tuple[str, ...] = ()
+    """The ids of the products that the last search found."""
+    number: int = 1
+    """The number of the current page of results. The first page has the number 1."""
+    product: str = ""
+    """The id of the current product, or ""."""
+    chosen: Mapping[str, str] = field(default_factory=dict)
+    """Maps the name of an option to the chosen value."""
+
+
+@lru_cache(maxsize=20_000)
+def clean(text: str) -> str:
+    """Return a product's text as pages show it: on one line, and with round instead of square brackets."""
+    shown = " ".join(text.split()).replace("[", "(").replace("]", ")")
+    return shown if shown.isprintable() else "".join(filter(str.isprintable, shown))
+
+
+class ShopPages:
+    """The text and the buttons of each page."""
+
+    def __init__(self, shop: Shop, results_per_page: int) -> None:
+        self._shop, self._results_per_page = shop, results_per_page
+
+    def ids_on_page(self, state: ShopState) -> tuple[str, ...]:
+        """Return the ids of the products that a page of results shows."""
+        return state.results[(state.number - 1) * self._results_per_page : state.number * self._results_per_page]
+
+    def buttons(self, state: ShopState) -> list[str]:
+        """Return the labels that can be clicked, in the order of the page."""
+        if state.page == RESULTS:
+            return [*self._navigation(state), *self.ids_on_page(state)]
+        if state.page == ITEM:
+            values = [value for values in self.options(state).values() for value in values]
+            return list(dict.fromkeys([BACK, PREV, *values, *SUB_PAGES, BUY]))
+        return [BACK, PREV] if state.page in SUB_PAGES.values() else []
+
+    def options(self, state: ShopState) -> dict[str, list[str]]:
+        """Return a dict that maps the current product's options to their values, or {} on other pages.
+
+        A value with the same label as one of the shop's buttons is left out, since a click would mean the button.
+        """
+        if state.page != ITEM:
+            return {}
+        options = self._product(state).options
+        shown = {clean(name): [clean(value) for value in values] for name, values in options.items()}
+        return {name: [value for value in values if value.lower() not in _BUTTONS] for name, values in shown.items()}
+
+    def text(self, state: ShopState) -> str:
+        """Return the page as text."""
+        if state.page == SEARCH:
+            return "The search page. There is a search box here, and nothing to click."
+        if state.page == RESULTS:
+            return "\n".join(self._results(state))
+        if state.page == ITEM:
+            return "\n".join(self._item(state))
+        if state.page == DONE:
+            return f"You have bought {self._purchase(state)}. The shopping is over."
+        return "\n".join(self._sub_page(state))
+
+    def summary(self, state: ShopState) -> str:
+        """Return a sentence that says on which page the customer is."""
+        if state.page == RESULTS:
+            return f"You are on page {state.number} of the results for '{clean(state.keywords)}'."
+        if state.page == SEARCH:
+            return "You are on the search page."
+        if state.page == DONE:
+            return f"You have bought {self._purchase(state)}."
+        selected = f"; selected: {_format_selection(state)}" if state.chosen else ""
+        return f"You are on the {state.page} page of {self._heading(state)}{selected}."
+
+    def _navigation(self, state: ShopState) -> list[str]:
+        more = state.number * self._results_per_page < len(state.results)
+        return [BACK, *([PREV] if state.number > 1 else []), *([NEXT] if more else [])]
+
+    def _results(self, state: ShopState) -> Sequence[str]:
+        ids, first = self.ids_on_page(state), (state.number - 1) * self._results_per_page + 1
+        content = f"{first} to {first + len(ids) - 1} of {len(state.results)}" if ids else "none"
+        products = [self._shop.products[id] for id in ids]
+        lines = [f"[{product.id}] {clean(product.title)}, {_format_price_range(product, {})}" for product in products]
+        buttons = " ".join(f"[{button}]" for button in self._navigation(state))
+        return [f"Results for '{clean(state.keywords)}': {content}", buttons, *lines]
+
+    def _item(self, state: ShopState) -> Sequence[str]:
+        product, buttons = self._product(state), " ".join(f"[{button}]" for button in SUB_PAGES)
+        options = [f"{name}: {' '.join(f'[{v}]' for v in values)}" for name, values in self.options(state).items()]
+        return [
+            f"The page of {self._heading(state)}",
+            f"[{BACK}] [{PREV}]",
+            f"Price: {_format_price_range(product, state.chosen)}",
+            f"Rating: {clean(product.rating)}",
+            *options,
+            f"Selected: {_format_selection(state) or 'nothing'}",
+            f"{buttons} [{BUY}]",
+        ]
+
+    def _sub_page(self, state: ShopState) -> Sequence[str]:
+        product = self._product(state)
+        content = {
+            "description": [clean(product.description)],
+            "features": [f"- {clean(bullet)}" for bullet in product.bullets],
+            "reviews": [f"- {clean(review)}" for review in product.reviews],
+            "attributes": [
+                *(f"- {clean(attribute)}" for attribute in product.attributes),
+                f"category: {clean(product.category)}",
+                f"found by: {clean(product.query)}",
+                f"kind: {clean(product.path)}",
+            ],
+        }[state.page]
+        lines = list(filter(None, content)) or ["There are none."]
+        return [f"The {state.page} page of {self._heading(state)}", f"[{BACK}] [{PREV}]", *lines]
+
+    def _product(self, state: ShopState) -> Product:
+        return self._shop.products[state.product]
+
+    def _heading(self, state: ShopState) -> str:
+        return f"{state.product}: {clean(self._product(state).title)}"
+
+    def _purchase(self, state: ShopState) -> str:
+        chosen = f" with {_format_selection(state)}" if state.chosen else ""
+        return f"{self._heading(state)}{chosen}, for {format_price(self._product(state).price_of(state.chosen))}"
+
+
+def _format_selection(state: ShopState) -> str:
+    return ", ".join(f"{clean(name)} = {clean(value)}" for name, value in state.chosen.items())
+
+
+def _format_price_range(product: Product, chosen: Mapping[str, str]) -> str:
+    least, most = product.price_range(chosen)
+    return format_price(least) if least == most else f"{format_price(least)} to {format_price(most)}"
+
 
 MAX_RESULTS = 50
 """Maximum number of results of a search."""
 _WORD = re.compile(r"[a-z0-9]+(?:\.[0-9]+)?")
 _STOP = frozenset("a an and are as at be but by for if in into is it no not of on or such that the their then".split())
 _DIGITS = 6
-"""Number of decimal digits to which scores are rounded. Products with equal scores stay in their original order."""
+"""Number of decimal digits to which scores are rounded. Products whose rounded scores are equal keep their order."""
 
 
 def words(text: str) -> list[str]:
@@ -47,9 +198,10 @@ class ProductSearch:
 
     def results(self, keywords: str) -> tuple[str, ...]:
         """Return the ids of up to MAX_RESULTS products that contain a word of ``keywords``, the best match first."""
-        scores = [round(score, _DIGITS) for score in self._index.scores(sorted(set(words(keywords))))]
-        order = sorted(range(len(scores)), key=lambda index: -scores[index])[:MAX_RESULTS]
-        return tuple(self._ids[index] for index in order if scores[index] > 0)
+        scores = self._index.scores(sorted(set(words(keywords))))
+        least = min(sorted(scores)[-MAX_RESULTS:], default=0.0) - 10**-_DIGITS  # lower scores are not among the best
+        best = [(-round(score, _DIGITS), index) for index, score in enumerate(scores) if score >= least]
+        return tuple(self._ids[index] for score, index in sorted(best)[:MAX_RESULTS] if score < 0)
 
 
 HIT = 85
@@ -63,7 +215,7 @@ COLORS = tuple(
     "rust sand sapphire seashell silver skull slate steel stone stonewash sunflower tan taupe teal tiger turquoise "
     "violet walnut wheat white wine yellow".split()
 )
-"""Names of colours. A value of an option that contains some of these counts as the first of them in this list."""
+"""Names of colours. An option's value that contains some of them counts as the one that comes first in this list."""
 NOT_NOUNS = frozenset(
     "a about above after all also an and any anti are as at be best better big both by can classic compatible cordless "
     "custom cute deep double dual durable each easy eco elegant extra fast fine for free fresh friendly from full good "
@@ -76,32 +228,32 @@ NOT_NOUNS = frozenset(
 _TITLE_WORD = re.compile(r"[^\W\d_]+(?:['’-][^\W\d_]+)*")
 
 
-def reward(product: Product, chosen: Mapping[str, str], wish: Wish, wanted: Product) -> float:
+def reward(product: Product, chosen: Mapping[str, str], wish: Wish, target: Product) -> float:
     """Return the reward of a purchase, from 0 to 1.
 
-    ``product`` was bought with the options ``chosen``, and ``wanted`` is the product of the wish.
+    ``product`` was bought with the options ``chosen``. ``target`` is the product that belongs to the wish.
     """
     attributes = sum(has_attribute(product, attribute) for attribute in wish.attributes)
     options = count_option_hits(chosen.values(), wish.values)
     price = wish.price_below is None or product.price_of(chosen) <= wish.price_below
-    hits, wanted_hits = attributes + options + price, len(wish.attributes) + len(wish.values) + 1
-    return kind_factor(product, wanted) * hits / wanted_hits
+    hits, criteria = attributes + options + price, len(wish.attributes) + len(wish.values) + 1
+    return kind_factor(product, target) * hits / criteria
 
 
-def kind_factor(product: Product, wanted: Product) -> float:
-    """Return ``r_type``: 1 if the products are of the same kind, or less, depending on their titles."""
-    shared = title_score(product.title, wanted.title)
+def kind_factor(product: Product, target: Product) -> float:
+    """Return ``r_type``: 1 if the products are of the same kind, otherwise a number that depends on their titles."""
+    shared = title_score(product.title, target.title)
     if shared == 0.0:
         return 0.0
     if shared < 0.1:
         return 0.1
-    same_path = len(_steps(product.path) & _steps(wanted.path)) >= 2
-    return 1.0 if product.query == wanted.query or same_path or shared > 0.2 else 0.5
+    same_path = len(_steps(product.path) & _steps(target.path)) >= 2
+    return 1.0 if product.query == target.query or same_path or shared > 0.2 else 0.5
 
 
-def title_score(title: str, wanted: str) -> float:
-    """Return the share of the wanted title's nouns that ``title`` has, or 0.2 if the wanted title has no nouns."""
-    nouns = _nouns(wanted)
+def title_score(title: str, target: str) -> float:
+    """Return the share of the target title's nouns that ``title`` has, or 0.2 if the target has no nouns."""
+    nouns = _nouns(target)
     return len(set(nouns) & set(_nouns(title))) / len(nouns) if nouns else 0.2
 
 
@@ -113,14 +265,14 @@ def has_attribute(product: Product, attribute: str) -> bool:
     return any(attribute in text.lower() for text in texts)
 
 
-def count_option_hits(chosen: Iterable[str], wanted: Collection[str]) -> int:
-    """Return the number of wanted values for which the same or a similar value was chosen, for whatever option."""
+def count_option_hits(chosen: Iterable[str], expected: Collection[str]) -> int:
+    """Return for how many expected values the same or a similar value was chosen, for whichever option."""
     colors = [_plain_color(value) for value in chosen]
-    return sum(any(_texts_match(color, _plain_color(value)) for color in colors) for value in wanted)
+    return sum(any(_texts_match(color, _plain_color(value)) for color in colors) for value in expected)
 
 
-def _texts_match(text: str, wanted: str) -> bool:
-    return token_set_ratio(text, wanted) > HIT
+def _texts_match(text: str, expected: str) -> bool:
+    return token_set_ratio(text, expected) > HIT
 
 
 def _plain_color(value: str) -> str:

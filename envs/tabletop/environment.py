@@ -1,23 +1,38 @@
-"""The tabletop environment of the DEPS paper (appendix A.2) in text. Its only action moves a thing to a place."""
+"""The tabletop environment of the DEPS paper (appendix A.2) in text. Its only action moves a thing to a place.
 
-from collections.abc import Collection, Sequence
+Planners may use the goals, among which the method DEPS chooses, and the preconditions of moves, with which a dry run
+checks a plan before it is carried out.
+"""
+
+from collections.abc import Collection, Hashable, Iterator, Mapping, Sequence
+from itertools import combinations, islice
 from typing import Any
 
 from pydantic import BaseModel
 
 from planbook.envs.base import Environment, action, query
 from planbook.envs.errors import BadSelection
-from planbook.envs.preconditions import Preconditions
+from planbook.envs.optional import Features, Goals
+from planbook.envs.preconditions import UNKNOWN, ArgValue, Change, Contract, Fact, Need, Preconditions
 from planbook.envs.selection import chosen_split, chosen_types, interleave, read_seeded_id
-from planbook.envs.tabletop.planning import TabletopGoals, preconditions
-from planbook.envs.tabletop.scenes import GOALS, SCENES, TableScene, done_share, make_scene
-from planbook.envs.tabletop.table import CONTAINERS, SEPARATOR, SIZES, Supports, Table
-from planbook.envs.types import Observation, Selection, Task, Verdict
+from planbook.envs.tabletop.table import (
+    ACCEPTED_KINDS,
+    CONTAINERS,
+    GOALS,
+    SCENES,
+    SEPARATOR,
+    SIZES,
+    Table,
+    TableScene,
+    done_share,
+    make_scene,
+)
+from planbook.envs.types import Action, Observation, Selection, Task, Verdict
 
 DEFAULT_SEEDS = range(5)
 """The paper plays each type of task five times."""
 DEV_SEEDS = 10_000
-"""In the split ``dev``, this number is added to the seeds, so that no task is in both splits."""
+"""This number is added to the seeds in the split ``dev``, so that no task is in both splits."""
 
 
 class Tabletop(Environment):
@@ -46,7 +61,7 @@ class Tabletop(Environment):
 
     @classmethod
     def tasks(cls, selection: Selection, options: BaseModel | None = None) -> Sequence[Task]:
-        """Return one task for each selected type and seed. In the split ``dev``, DEV_SEEDS is added to the seeds."""
+        """Return a task for each selected type and seed. In the split ``dev``, DEV_SEEDS is added to the seeds."""
         if selection.ids:
             return [cls._task(*read_seeded_id(task_id, cls.types, cls.name)) for task_id in selection.ids]
         offset = DEV_SEEDS if chosen_split(selection, cls.splits, cls.name) == "dev" else 0
@@ -68,7 +83,7 @@ class Tabletop(Environment):
 
     @classmethod
     def preconditions(cls, task: Task, options: BaseModel | None = None) -> Preconditions:
-        """Return the preconditions of moves in the task's scene, which are the rules of the table."""
+        """Return the preconditions of moves in the task's scene. They are the rules of the table."""
         return preconditions(make_scene(task.type, task.seed))
 
     def begin(self, task: Task) -> Observation:
@@ -84,7 +99,7 @@ class Tabletop(Environment):
         return f"You see a table with spot_1 to spot_12, and {places}."
 
     @property
-    def goals(self) -> TabletopGoals:
+    def goals(self) -> "TabletopGoals":
         """The goals for DEPS. Each is one move."""
         return TabletopGoals(self)
 
@@ -138,7 +153,7 @@ class Tabletop(Environment):
         return {**details, "carries": carried, "position": position}
 
     def _where(self, name: str) -> str:
-        supports: Supports = self.table.layout[name]
+        supports = self.table.layout[name]
         inside = self.table.things[supports[0]].kind in CONTAINERS
         return f"{'in' if inside else 'on'} {SEPARATOR.join(supports)}"
 
@@ -148,7 +163,7 @@ class Tabletop(Environment):
         return f"On the table: {'; '.join(lying)}."
 
     def verdict(self) -> Verdict:
-        """Return solved if every thing of the task is in place. The score is the share of placements that are done."""
+        """Return solved if every thing of the task is in place. The score is the share of things in place."""
         share = done_share(self._scene, self.table) if self.task else 0.0
         return Verdict(share == 1.0, share)
 
@@ -157,3 +172,116 @@ class Tabletop(Environment):
 
     def _load(self, native: Any) -> None:
         self.table.layout = native
+
+
+MAX_GOALS = 2_000
+"""Maximum number of moves among which the replacement of an invalid line of a plan is chosen."""
+
+
+class TabletopGoals(Goals):
+    """The goals on the table. Each is one move. If two goals need the same place, only one of them can be reached."""
+
+    environment: Tabletop
+
+    @property
+    def _table(self) -> Table:
+        return self.environment.table
+
+    def refusal(self, goal: Action) -> str:
+        """Return the reason why the move would be refused now, or ""."""
+        return self._table.refusal(*goal.args)
+
+    def is_open(self, goal: Action) -> bool:
+        """Return whether the move is possible now. The agent sees everything that this depends on."""
+        return not self.refusal(goal)
+
+    def materials(self, goal: Action) -> Mapping[str, int]:
+        """Return the moved thing and its target. A box does not count as a material, since it takes several things."""
+        moved, supports = str(goal.args[0]), self._supports(goal)
+        places = [] if not supports or self._kind(supports[0]) == "box" else [SEPARATOR.join(supports)]
+        return dict.fromkeys((moved, *places), 1)
+
+    def routes(self, goal: Action) -> Sequence[Action]:
+        """Return the goal and, if its target is a spot, the same move to every other free spot."""
+        thing, target = goal.args
+        if self._kind(target) != "spot":
+            return (goal,)
+        others = [spot for spot in self._table.free_spots() if spot != target]
+        return (goal, *(Action(goal.name, (thing, spot)) for spot in others))
+
+    def known(self) -> Sequence[Action]:
+        """Return up to MAX_GOALS moves: of each thing to every place or thing that accepts its kind.
+
+        If there are bases, these include the moves of each block onto two other blocks.
+        """
+        return list(islice(self._moves(), MAX_GOALS))
+
+    def _moves(self) -> Iterator[Action]:
+        things = self._table.things
+        bases = [name for name, thing in things.items() if thing.kind == "base"]
+        blocks = [name for name, thing in things.items() if thing.kind == "block"] if bases else []
+        for moved in self._table.layout:
+            targets = [name for name, thing in things.items() if things[moved].kind in ACCEPTED_KINDS[thing.kind]]
+            yield from (Action("pick_place", (moved, name)) for name in targets if name != moved)
+            for pair in combinations(blocks, 2):
+                if moved in blocks and moved not in pair:
+                    yield Action("pick_place", (moved, SEPARATOR.join(pair)))
+
+    def features(self, goal: Action) -> Features:
+        """Return the kinds of the thing and its target, the target's level, and the number of things in the way."""
+        supports = self._supports(goal)
+        levels = [self._table.position(name)[2] for name in supports]
+        return {
+            "kind": self._kind(goal.args[0]),
+            "target": self._kind(supports[0]) if supports else "",
+            "level": float(max(levels, default=0)),
+            "in the way": float(self._in_the_way(goal)),
+        }
+
+    def horizon(self, goal: Action) -> float:
+        """Return the number of moves that the goal takes: one, and one more for each thing in the way."""
+        return 1.0 + self._in_the_way(goal)
+
+    def _kind(self, name: object) -> str:
+        thing = self._table.things.get(name) if isinstance(name, str) else None
+        return thing.kind if thing else ""
+
+    def _supports(self, goal: Action) -> tuple[str, ...]:
+        target = goal.args[1]
+        names = self._table.supports(target) if isinstance(target, str) else ()
+        return tuple(name for name in names if name in self._table.things)
+
+    def _in_the_way(self, goal: Action) -> int:
+        """Return how many things lie on the moved thing and on the target, unless the target is a box or two blocks."""
+        supports = self._supports(goal)
+        single = supports if len(supports) == 1 and self._kind(supports[0]) != "box" else ()
+        moved = goal.args[0]
+        roots = [name for name in (moved, *single) if isinstance(name, str) and name in self._table.things]
+        things: set[str] = set()
+        while roots:
+            above = set(self._table.things_on(roots.pop())) - things - {str(moved)}
+            things |= above
+            roots += above
+        return len(things)
+
+
+LAYOUT = Fact("what lies where")
+"""The only fact. Its value is a tuple of the items of ``Table.layout``."""
+
+
+def preconditions(scene: TableScene) -> Preconditions:
+    """Return the preconditions of a scene's moves."""
+
+    def pick_place(thing: ArgValue, target: ArgValue) -> Contract:
+        if thing is UNKNOWN or target is UNKNOWN:
+            return Contract(changes=[Change(LAYOUT, UNKNOWN)])
+
+        def move(layout: tuple[tuple[str, tuple[str, ...]], ...]) -> Hashable:
+            table = Table(scene.things, dict(layout))
+            table.move(thing, target)
+            return tuple(table.layout.items())
+
+        need = Need(LAYOUT, lambda now: Table(scene.things, dict(now)).refusal(thing, target))
+        return Contract([need], [Change(LAYOUT, move)], sure=True)
+
+    return Preconditions({"pick_place": pick_place}, start={LAYOUT: tuple(scene.layout.items())})

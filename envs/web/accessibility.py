@@ -1,4 +1,4 @@
-"""Build the accessibility tree of a page, with the position of each node, and quote page texts safely.
+"""Build the accessibility tree of a page, which says where each node is, and quote the page's texts safely.
 
 A *backend id* is the browser's number for a DOM node. A page may contain frames, each with its own document.
 """
@@ -11,16 +11,16 @@ from typing import Any, NamedTuple
 from pydantic import JsonValue
 
 MAX_NAME = 200
-"""Maximum number of characters of a name that are shown."""
+"""Maximum number of characters that are shown of a name."""
 
 
 def one_line(text: str) -> str:
     """Return the text on one line, without invisible characters."""
-    return " ".join(visible(text).split())
+    return " ".join(strip_invisible(text).split())
 
 
-def visible(text: str) -> str:
-    """Return the text without invisible characters and marks of the writing direction, but with its white space."""
+def strip_invisible(text: str) -> str:
+    """Return the text without invisible characters, such as direction marks, but with its white space."""
     if text.isascii() and text.isprintable():
         return text
     invisible = ("Cf", "Cc", "Co", "Cs")
@@ -28,9 +28,9 @@ def visible(text: str) -> str:
 
 
 def quote(text: str, limit: int = MAX_NAME) -> str:
-    """Return the text in quotes on one line, cut to ``limit`` characters.
+    """Return the text in quotes, on one line and cut to ``limit`` characters.
 
-    A page can therefore not imitate the lines that the environment itself writes.
+    So no page can imitate the lines that the environment itself writes.
     """
     line = one_line(text)
     return repr(line if len(line) <= limit else f"{line[:limit].rstrip()}... (+{len(line) - limit} characters)")
@@ -40,7 +40,7 @@ Snapshot = Mapping[str, Any]
 """The answer to DevTools' ``DOMSnapshot.captureSnapshot``."""
 
 STYLES = ("overflow-x", "overflow-y", "position")
-"""The CSS properties that a snapshot includes, in this order."""
+"""The CSS properties that a snapshot lists for each element, in this order."""
 
 
 class Rect(NamedTuple):
@@ -70,11 +70,11 @@ UNBOUNDED = Rect(float("-inf"), float("-inf"), float("inf"), float("inf"))
 
 
 class PageLayout:
-    """The position of each element in the tab's window, and the frames of the page."""
+    """The positions of a page's elements in the tab's window, and the page's frames."""
 
     def __init__(self, snapshot: Snapshot) -> None:
         self.boxes: dict[int, Rect] = {}
-        """Maps the backend id of an element to its rectangle, clipped to its visible part."""
+        """Maps the backend id of an element to the rectangle of its visible part."""
         self.owners: dict[int, str] = {}
         """Maps the backend id of a frame element, such as ``<iframe>``, to the id of the frame inside."""
         self.frames: list[str] = []
@@ -88,8 +88,8 @@ class PageLayout:
     def _add_document(self, number: int, x: float, y: float, clip: Rect) -> list[tuple[int, float, float, Rect]]:
         """Add the boxes of one document, and return the documents in its frames.
 
-        The document's upper left corner is at (x, y), and ``clip`` is the visible part of its frame. A document is
-        returned as the arguments for the next call.
+        The document's upper left corner is at (x, y), and ``clip`` is the visible part of its frame. Each document is
+        returned as the arguments of the call that adds it.
         """
         document = self._documents[number]
         nodes, layout = document["nodes"], document["layout"]
@@ -107,8 +107,8 @@ class PageLayout:
             box = Rect(left + x, top + y, left + width + x, top + height + y)
             self.boxes[backends[index]] = visible_box = box.intersection(outer_clip)
             scrolls = any(self._style(styles, axis) not in ("visible", "") for axis in (0, 1))
-            root = parents[index] < 0 or parents[parents[index]] < 0 or parents[parents[parents[index]]] < 0
-            clips[index] = visible_box if scrolls and not root else outer_clip
+            is_root = parents[index] < 0 or parents[parents[index]] < 0 or parents[parents[parents[index]]] < 0
+            clips[index] = visible_box if scrolls and not is_root else outer_clip
             if index in inner:
                 self.owners[backends[index]] = self._strings[self._documents[inner[index]]["frameId"]]
                 frames.append((inner[index], box.left, box.top, visible_box))
@@ -116,7 +116,7 @@ class PageLayout:
 
     @staticmethod
     def _clip_around(index: int, parents: Sequence[int], clips: Mapping[int, Rect], clip: Rect) -> Rect:
-        """Return the rectangle that clips a node. It is taken from the nearest ancestor that has a layout."""
+        """Return the rectangle that clips a node: that of the nearest ancestor with a layout, or else ``clip``."""
         parent = parents[index]
         while parent >= 0:
             if parent in clips:
@@ -134,24 +134,24 @@ AXNode = Mapping[str, Any]
 SHOWN = ("checked", "pressed", "expanded", "selected", "disabled", "required", "readonly", "level", "focused")
 """Properties of a node that are shown, in this order."""
 SHOWN_IF_FALSE = ("checked", "pressed", "expanded")
-"""Properties that are shown even if false."""
+"""Properties that are shown even if they are false."""
 INLINE = ("InlineTextBox", "LineBreak")
 """Roles of nodes that only repeat a part of their parent's text."""
 INSIGNIFICANT = ("generic", "none", "LabelText", "LayoutTable", "LayoutTableRow", "LayoutTableCell", "Section", "form",
                  "rowgroup", "Legend", "ListMarker")  # fmt: skip
-"""Roles without meaning. A node with such a role is replaced by its children, unless it has a name or the focus."""
+"""Roles that say nothing. A node with such a role is replaced by its children, unless it has a name or the focus."""
 SEPARATORS = ("|", "•", "·")
-"""Texts that only separate other texts. They are left out."""
+"""Texts that only separate other texts, and are therefore left out."""
 CONTAINERS = ("row", "cell", "gridcell", "listitem")
-"""Roles of nodes whose name may repeat their content."""
+"""Roles of nodes whose names may repeat their content."""
 ROLES = {"StaticText": "text", "RootWebArea": "page", "Iframe": "iframe", "MenuListPopup": "popup"}
 """Maps a role of the browser to the name that we show, where it is not simply the role in lower case."""
 ATOMIC = ("link", "button", "tab", "menuitem", "option", "checkbox", "radio", "switch", "treeitem", "image", "textbox",
           "searchbox", "spinbutton", "slider", "combobox", "progressbar", "meter", "menuitemcheckbox", "menuitemradio",
           "date", "inputtime", "datetime", "colorwell")  # fmt: skip
-"""Roles of nodes whose name includes all the text inside them."""
+"""Roles of nodes whose names include all the text inside them."""
 COMPOSITE_FIELDS = ("date", "inputtime", "datetime", "colorwell", "spinbutton", "slider")
-"""Roles of fields that consist of several parts in the browser, but that are filled in as one field."""
+"""Roles of fields that have several parts in the browser, but are filled in as a whole."""
 INTERACTIVE = (*(role for role in ATOMIC if role not in ("image", "progressbar", "meter")), "listbox")
 """Roles of elements that can be clicked or filled in."""
 
@@ -191,13 +191,13 @@ class AccessibilityNode:
     @property
     def is_wrapper(self) -> bool:
         """True if the node has one child and adds nothing to it."""
-        bare = self.role in ("cell", "gridcell", "listitem") and not (self.name or self.properties)
-        return bare and len(self.children) == 1
+        adds_nothing = self.role in ("cell", "gridcell", "listitem") and not (self.name or self.properties)
+        return adds_nothing and len(self.children) == 1
 
     def text(self) -> str:
-        """Return the node's name, or the text inside it if it has no name.
+        """Return the node's name or, if it has none, the text inside it.
 
-        This uses a loop rather than recursion, since pages may be nested deeply.
+        This is a loop instead of a recursion, since pages may be nested deeply.
         """
         names: list[str] = []
         pending = [self]
@@ -212,15 +212,15 @@ class AccessibilityNode:
 
 @dataclass(frozen=True)
 class AccessibilityTree:
-    """Builds our nodes from those of the browser. See ``PageLayout`` for ``owners`` and ``boxes``."""
+    """Builds our nodes from the browser's. ``owners`` and ``boxes`` are those of a ``PageLayout``."""
 
     frames: Mapping[str, Sequence[AXNode]]
-    """Maps the id of a frame to the browser's nodes."""
+    """Maps the id of a frame to the browser's nodes in it."""
     owners: Mapping[int, str]
     boxes: Mapping[int, Rect]
 
     def root(self, frame: str) -> AccessibilityNode:
-        """Return the page in a frame, including the pages of its inner frames. Repeated texts are removed."""
+        """Return the page in a frame, with the pages in its inner frames and without repeated texts."""
         raw = self.frames.get(frame, ())
         by_id = {node["nodeId"]: node for node in raw}
         nodes = self._build(raw[0], by_id, frame) if raw else []
@@ -230,19 +230,19 @@ class AccessibilityTree:
         return root
 
     def _build(self, first: AXNode, by_id: Mapping[str, AXNode], frame: str) -> list[AccessibilityNode]:
-        """Return the node, or the nodes that replace it. A loop rather than recursion, since pages may be deep."""
+        """Return the node, or the nodes that replace it. This is a loop, since pages may be nested deeply."""
         result: list[AccessibilityNode] = []
         pending: list[tuple[AXNode, list[AccessibilityNode]]] = [(first, result)]
         while pending:
-            raw, into = pending.pop()
+            raw, siblings = pending.pop()
             role = raw.get("role", {}).get("value", "")
             if role in INLINE:
                 continue
-            children = into
+            children = siblings
             if not raw.get("ignored"):
                 node = self._node(raw, role, frame)
                 if not _is_replaced(node, role):
-                    into.append(node)
+                    siblings.append(node)
                     children = node.children
                     if inner := self.owners.get(node.backend):
                         node.children.extend(self.root(inner).children)
@@ -261,7 +261,7 @@ class AccessibilityTree:
             name=one_line(str(raw.get("name", {}).get("value", ""))),
             backend=backend,
             frame=frame,
-            value=visible(str(value)),
+            value=strip_invisible(str(value)),
             link=str(values.get("url", "")) if role == "link" else "",
             properties=shown,
             box=self.boxes.get(backend),
@@ -275,7 +275,7 @@ def _is_shown(role: str, name: str, value: JsonValue) -> bool:
 
 
 def _is_replaced(node: AccessibilityNode, role: str) -> bool:
-    """Return True if the node is to be replaced by its children. ``role`` is the browser's name of the role."""
+    """Return True if the node has to be replaced by its children. ``role`` is the browser's name for its role."""
     if node.role == "text":
         return node.name in ("", *SEPARATORS)
     if role == "ListMarker":
@@ -296,9 +296,9 @@ def _fold(root: AccessibilityNode) -> None:
 
 
 def _fold_atomic(node: AccessibilityNode) -> None:
-    """Keep only the interactive nodes inside an atomic node.
+    """Remove all nodes inside an atomic node except the interactive ones.
 
-    If the node has neither a name nor a value, texts and images are kept, too.
+    If the atomic node has neither a name nor a value, texts and images are kept, too.
     """
     if node.role in COMPOSITE_FIELDS:
         node.children = []

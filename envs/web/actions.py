@@ -1,4 +1,4 @@
-"""The actions of the web environment, and the list of those that are possible on the current page."""
+"""The actions of the web environment, and which of them are possible on the current page."""
 
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -12,12 +12,11 @@ from planbook.envs.types import Action, Observation, Verdict
 from planbook.envs.web.accessibility import INTERACTIVE, AccessibilityNode, quote
 from planbook.envs.web.context import Context
 from planbook.envs.web.page import ElementRef
-from planbook.envs.web.tab import WebTab
-from planbook.envs.web.tabs import Browsing
+from planbook.envs.web.tabs import Browsing, TabAction, WebTab
 
 FILLED_IN = ("textbox", "searchbox", "spinbutton", "slider", "combobox", "listbox", "date", "inputtime", "datetime",
              "colorwell")  # fmt: skip
-"""Roles of form fields, which a click alone does not change."""
+"""Roles of form fields. A click alone does not change such a field."""
 
 
 def _node_actions(node: AccessibilityNode, browsing: Browsing) -> list[Action]:
@@ -148,28 +147,28 @@ class WebActions(Environment):
             return []
         on_elements = [action for node in page.root.walk() if node.visible for action in _node_actions(node, browsing)]
         trail = browsing.tab.trail(page.trail)
-        others = {
+        page_actions = {
             Action("scroll", ("down", 0)): page.pixels_below > 0,
             Action("scroll", ("up", 0)): page.pixels_above > 0,
             Action("go_back"): trail.index > 0,
             Action("go_forward"): trail.index + 1 < len(trail.urls),
         }
-        return [*on_elements, *(action for action, possible in others.items() if possible)]
+        return [*on_elements, *(action for action, possible in page_actions.items() if possible)]
 
     def _act_on(self, element: int, act: Callable[[WebTab, ElementRef, str], str]) -> Observation:
         browsing = self._open_browsing()
 
-        def move(tab: WebTab) -> str:
+        def act_if_present(tab: WebTab) -> str:
             ref = browsing.element_ref(element)
             return ref if isinstance(ref, str) else act(tab, ref, browsing.name(element, ref))
 
-        return self._do(move)
+        return self._do(act_if_present)
 
-    def _do(self, move: Callable[[WebTab], str]) -> Observation:
+    def _do(self, tab_action: TabAction) -> Observation:
         browsing = self._open_browsing()
         self._verdict = None
         with self._dropping_if_broken():
-            return browsing.do(move)
+            return browsing.do(tab_action)
 
     @contextmanager
     def _dropping_if_broken(self) -> Iterator[None]:
@@ -198,9 +197,9 @@ class WebActions(Environment):
 
 
 def _refusal_text(answer: Mapping[str, Any], name: str) -> str:
-    """Return the reason why nothing was done to an element, or "" if the action was done.
+    """Return the reason why an action did nothing to an element, or "" if it was done.
 
-    ``answer`` comes from our script in the page, and ``name`` describes the element.
+    ``answer`` is that of our script in the page, and ``name`` describes the element.
     """
     if "refused" not in answer:
         return ""

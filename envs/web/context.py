@@ -1,7 +1,7 @@
 """A browser context: a group of tabs with their own cookies and storage, and the browser's events about these tabs.
 
-An event arrives while the connection waits for an answer or listens. What the agent should know about it is collected
-as ``News``, which the next observation reports.
+Events arrive while the connection waits for an answer or listens. ``News`` collects what the agent should know about
+them, and the next observation reports it.
 """
 
 import time
@@ -16,53 +16,141 @@ from planbook.envs.browser import chromium
 from planbook.envs.browser.devtools import Answer, Command, CommandRefused, Connection, Event, NoAnswer
 from planbook.envs.errors import EnvironmentBroken
 from planbook.envs.web.accessibility import quote
-from planbook.envs.web.addresses import BLANK, AddressPolicy
-from planbook.envs.web.traffic import Params, Traffic
+from planbook.envs.web.sites import BLANK, AddressPolicy
 
 VIEW: Mapping[str, JsonValue] = {"width": 1280, "height": 720, "deviceScaleFactor": 1, "mobile": False}
-"""The window of every tab, in pixels."""
-MAX_TABS = 8
-"""Maximum number of open tabs, without hidden ones."""
-MAX_DIALOGS = 3
-"""Maximum number of dialogs that an observation reports."""
+"""The size of every tab's window, in pixels."""
+MAX_TABS, MAX_DIALOGS = 8, 3
+"""Maximum numbers of open tabs, not counting hidden ones, and of dialogs that an observation reports."""
 DIALOG_ANSWERS: Mapping[str, tuple[bool, str]] = {
     "alert": (True, "it was closed"),
     "confirm": (True, "it was answered with OK"),
     "prompt": (False, "it was cancelled"),
     "beforeunload": (True, "the page was left"),
 }
-"""Maps a kind of dialog to our answer: whether it is accepted, and the text that reports this to the agent."""
+"""Maps a kind of dialog to whether we accept it, and to the words that report this to the agent."""
+AWAITED = ("Document", "Stylesheet", "Script", "XHR", "Fetch")
+"""Types of requests for which we wait, since they may change a page. Images and fonts cannot."""
+HARMLESS = ("GET", "HEAD", "OPTIONS")
+"""Request methods that by definition do not change data on the server."""
+NAVIGATION_START_SECONDS = 1.0
+"""Seconds within which an expected navigation has to begin. After that, it is no longer expected."""
+QUIET_SECONDS = 0.03
+"""Seconds without events after which a page without pending requests counts as settled."""
+MAX_BUSY_SECONDS = 1.5
+"""Seconds after which a page that still sends requests, but does not navigate, is read in its current state."""
+Params = Mapping[str, Any]
+"""The parameters of an event."""
 
 
 @dataclass
 class TabTarget:
-    """One tab of the browser, which DevTools calls a target."""
+    """One tab of the browser, which DevTools calls a target, with its pending requests and loading frames.
+
+    The tab counts as settled once nothing is pending that may still change its page.
+    """
 
     id: str
+    """The id of the target. The tab's own frame has the same id."""
     session: str
     """The id by which commands for this tab are addressed."""
-    traffic: Traffic
     hidden: bool = False
-    """True if the agent must not notice the tab: nothing is reported about it."""
+    """True if nothing about the tab is reported, since the agent must not notice it."""
     refused: bool = False
     """True if one of its navigations was refused."""
     gone: bool = False
     """True if the tab can no longer be used: it crashed, was closed, or did not answer."""
     closed: bool = False
     """True if its page or the browser closed it."""
+    requests: dict[str, str] = field(default_factory=dict)
+    """Maps the id of a pending request to its address."""
+    loading: set[str] = field(default_factory=set)
+    """The ids of the frames that are loading a document."""
+    document: str = ""
+    """The loader id of the current document, which identifies it."""
+    lasting: bool = False
+    """True if a request may have changed a server's data. Whoever reads this value resets it."""
+    failed: str = ""
+    """The reason why a page did not load and the browser shows its own error page; "" if it does not."""
+    _failure: str = ""
+    """The browser's name for the error of the last document that did not load."""
+    _expected_until: float = 0.0
+    """The time until which a navigation is expected to begin."""
 
     def check(self) -> None:
         """Raise TabGone if the tab can no longer be used."""
         if self.gone:
             raise TabGone("a page closed it" if self.closed else "the page crashed")
 
+    @property
+    def busy(self) -> bool:
+        """True if a pending request or navigation may change the page."""
+        return bool(self.requests or self.loading) or time.monotonic() < self._expected_until
+
+    @property
+    def navigating(self) -> bool:
+        """True if the tab's own frame is loading a document, or is expected to do so soon."""
+        return self.id in self.loading or time.monotonic() < self._expected_until
+
+    def stop_waiting(self) -> None:
+        """Stop waiting for pending requests and navigations."""
+        self.requests.clear()
+        self.loading.clear()
+        self._expected_until = 0.0
+
+    def expect_navigation(self) -> None:
+        """Expect a navigation to begin within NAVIGATION_START_SECONDS."""
+        self._expected_until = time.monotonic() + NAVIGATION_START_SECONDS
+
+    def handle(self, method: str, params: Params) -> None:
+        """Handle one event of the tab. ``method`` is the name of the event."""
+        match method:
+            case "Network.requestWillBeSent":
+                self._add_request(params)
+            case "Network.responseReceived":
+                if params.get("type") == "Fetch":  # it counts as finished only after a script has read its body
+                    self.requests.pop(params["requestId"], None)
+            case "Network.loadingFinished" | "Network.loadingFailed":
+                self.requests.pop(params["requestId"], None)
+                if params.get("type") == "Document":  # only a failure has a type
+                    self._failure = str(params.get("errorText", "")).removeprefix("net::ERR_")
+            case "Page.frameRequestedNavigation":
+                if params.get("disposition") == "currentTab" and params["frameId"] == self.id:
+                    self.expect_navigation()
+            case "Page.frameStartedLoading":
+                self._expected_until = 0.0
+                self.loading.add(params["frameId"])
+            case "Page.frameStoppedLoading" | "Page.frameDetached":
+                self._expected_until = 0.0
+                self.loading.discard(params["frameId"])
+            case "Inspector.targetCrashed":
+                self.gone = True
+            case "Page.navigatedWithinDocument":
+                self._expected_until = 0.0
+            case "Page.frameNavigated":
+                if params["frame"]["id"] == self.id:
+                    self._change_document(params["frame"])
+
+    def _add_request(self, params: Params) -> None:
+        kind, request = params.get("type"), params["request"]
+        if request["method"] not in HARMLESS and kind not in ("CSPViolationReport", "Preflight"):
+            self.lasting = True
+        if kind in AWAITED:
+            self.requests[params["requestId"]] = request["url"]
+
+    def _change_document(self, frame: Params) -> None:
+        self.document = frame["loaderId"]
+        missing = frame.get("unreachableUrl", "")
+        self.failed = f"{quote(missing)} could not be loaded ({self._failure})" if missing else ""
+        self.requests = {number: url for number, url in self.requests.items() if number == self.document}
+
 
 @dataclass
 class News:
-    """What happened since the last observation and has to be reported."""
+    """What has happened since the last observation and must be reported."""
 
     sentences: dict[str, int] = field(default_factory=dict)
-    """Maps each sentence to report to the number of times that its event occurred."""
+    """Maps each sentence to the number of times that its event occurred."""
     refused: list[str] = field(default_factory=list)
     """A sentence for each refused navigation, with the reason."""
     dialogs: int = 0
@@ -77,12 +165,6 @@ class News:
         return [f"{sentence} ({times} times)" if times > 1 else sentence for sentence, times in self.sentences.items()]
 
 
-QUIET_SECONDS = 0.03
-"""Seconds without events after which a page without pending requests counts as settled."""
-MAX_BUSY_SECONDS = 1.5
-"""Seconds after which a page that still sends requests, but does not navigate, is read in its current state."""
-
-
 class TabGone(EnvironmentBroken):
     """The tab in which we act crashed, was closed, or no longer answers. The browser itself is alive."""
 
@@ -95,11 +177,11 @@ class Context:
         self.policy, self.patience = policy, patience
         self.news = News()
         self.popups: list[TabTarget] = []
-        """Tabs that pages opened. They wait here until the environment adds them to its own tabs."""
+        """Tabs that pages opened, until the environment adds them to its own tabs."""
         self._targets: dict[str, TabTarget] = {}
         """Maps the session of a tab to the tab."""
         self._pending_popups = 0
-        """Number of tabs that pages opened, but to which we are not connected yet."""
+        """Number of tabs that pages opened and to which we are not connected yet."""
         self.connection = Connection(browser.url, on_event=self._handle)
         created = self.connection.call("Target.createBrowserContext", disposeOnDetach=True, **policy.proxy())
         self._id = str(created["browserContextId"])
@@ -125,12 +207,13 @@ class Context:
         """Open and return an empty tab. Nothing is reported about a ``hidden`` tab."""
         created = self.connection.call("Target.createTarget", url=BLANK, browserContextId=self._id, newWindow=True)
         attached = self.connection.call("Target.attachToTarget", targetId=created["targetId"], flatten=True)
-        target = self._register(str(created["targetId"]), str(attached["sessionId"]), hidden)
+        target = TabTarget(str(created["targetId"]), str(attached["sessionId"]), hidden)
+        self._targets[target.session] = target
         self.call_all(target, self._preparations())
         return target
 
     def drop(self, target: TabTarget) -> None:
-        """Close a tab, also if it crashed or no longer answers."""
+        """Close a tab, even if it crashed or no longer answers."""
         target.gone = True
         self._targets.pop(target.session, None)
         with suppress(CommandRefused):
@@ -149,53 +232,53 @@ class Context:
         target.check()
         try:
             return self.connection.call_all(commands, session=target.session, seconds=self.patience)
+        except CommandRefused as error:
+            if "Session with given id not found" not in str(error):
+                raise
+            target.gone = target.closed = True  # the event that reports this may arrive later
+            raise TabGone("a page closed it") from error
         except NoAnswer as error:
             target.gone = True
             raise TabGone(f"the page did not answer for {self.patience:g} seconds") from error
 
-    def isolated_world(self, target: TabTarget, frame: str) -> int:
-        """Return the id of the JavaScript context of our scripts, which the page's own scripts cannot change."""
-        world = self.call(target, "Page.createIsolatedWorld", frameId=frame, worldName="planbook")
-        return int(world["executionContextId"])
-
     def catch_up(self, target: TabTarget) -> str:
         """Wait until a tab that a page opened has loaded, and return its address.
 
-        The tab began to load before we were connected to it, so its state is asked for first.
+        The tab began to load before we were connected to it, so we first ask for its state.
         """
         tree, state = self.call_all(
             target, [("Page.getFrameTree", {}), ("Runtime.evaluate", {"expression": "document.readyState"})]
         )
-        target.traffic.document = tree["frameTree"]["frame"]["loaderId"]
+        target.document = tree["frameTree"]["frame"]["loaderId"]
         if state["result"].get("value") != "complete":
-            target.traffic.expect_navigation()
-        self.finish_loading(target, target.traffic.document)
+            target.expect_navigation()
+        self.finish_loading(target, target.document)
         return str(self.call(target, "Page.getNavigationHistory")["entries"][-1]["url"])
 
     def start_navigation(self, target: TabTarget, method: str, **parameters: JsonValue) -> None:
-        """Start a navigation with a command; ``finish_loading`` waits for its end."""
-        target.traffic.expect_navigation()
+        """Send a command that starts a navigation. ``finish_loading`` waits for its end."""
+        target.expect_navigation()
         self.connection.post(method, target.session, **parameters)
 
     def finish_loading(self, target: TabTarget, document: str) -> str:
         """Wait until a tab has settled. If its page does not load in time, stop loading.
 
-        Return the reason why the page did not load, or "" if it did or if no page was loading. ``document`` is the
-        document that the tab showed before the action.
+        Return the reason why the page did not load, or "" if it loaded or no page was loading. ``document`` is the
+        document that the tab showed before the navigation.
         """
         if self.settle(target):
-            return self._leave_error_page(target) if target.traffic.failed else ""
-        if target.traffic.document != document or not target.traffic.navigating:
+            return self._leave_error_page(target) if target.failed else ""
+        if target.document != document or not target.navigating:
             self.news.add(f"The page is still loading after {self.patience:g} seconds.")
             return ""
         self.call(target, "Page.stopLoading")
-        target.traffic.stop_waiting()
+        target.stop_waiting()
         self.settle(target)
         return f"the page did not load within {self.patience:g} seconds"
 
     def _leave_error_page(self, target: TabTarget) -> str:
         """Go back from the browser's error page, and return a description of the error."""
-        failed, target.traffic.failed = target.traffic.failed, ""
+        failed, target.failed = target.failed, ""
         history = self.call(target, "Page.getNavigationHistory")
         if history["currentIndex"]:
             previous = history["entries"][history["currentIndex"] - 1]["id"]
@@ -204,24 +287,20 @@ class Context:
         return failed
 
     def settle(self, target: TabTarget) -> bool:
-        """Wait until nothing more happens in a tab. Return False if that takes longer than ``patience``."""
+        """Wait until nothing happens in a tab any more. Return False if that takes longer than ``patience``."""
         start = time.monotonic()
         while (elapsed := time.monotonic() - start) < self.patience:
             target.check()
             received = self.connection.listen(QUIET_SECONDS)
-            if not received and not target.traffic.busy:
+            if not received and not target.busy:
                 return True
-            if elapsed > MAX_BUSY_SECONDS and not target.traffic.navigating:
-                target.traffic.stop_waiting()
+            if elapsed > MAX_BUSY_SECONDS and not target.navigating:
+                target.stop_waiting()
                 return True
         return False
 
-    def _register(self, target_id: str, session: str, hidden: bool = False) -> TabTarget:
-        target = self._targets[session] = TabTarget(target_id, session, Traffic(target_id), hidden)
-        return target
-
     def _preparations(self) -> list[Command]:
-        """Return the commands that every new tab receives. ``Fetch.enable`` makes the browser pause some requests."""
+        """Return the commands that set up a new tab. ``Fetch.enable`` makes the browser pause some requests."""
         private = [{"urlPattern": pattern} for pattern in self.policy.request_patterns()]
         documents = [{"urlPattern": "*", "resourceType": "Document"}]
         return [
@@ -234,14 +313,12 @@ class Context:
             ("Fetch.enable", {"patterns": [*private, *documents]}),
         ]
 
-    # Events.
-
     def _handle(self, event: Event) -> None:
         method, params = event["method"], event["params"]
         if handler := _BROWSER_HANDLERS.get(method):
             handler(self, params)
         elif (target := self._targets.get(event.get("sessionId", ""))) is not None:
-            target.traffic.handle(method, params)
+            target.handle(method, params)
             if handler := _TAB_HANDLERS.get(method):
                 handler(self, target, params)
 
@@ -260,7 +337,7 @@ class Context:
         info = params["targetInfo"]
         if info.get("openerId") and info.get("browserContextId") == self._id:
             self._pending_popups -= 1
-            popup = self._register(info["targetId"], params["sessionId"])
+            popup = self._targets[params["sessionId"]] = TabTarget(info["targetId"], params["sessionId"])
             for method, parameters in self._preparations():
                 self.connection.post(method, popup.session, **parameters)
             self.popups.append(popup)
@@ -275,9 +352,6 @@ class Context:
         name = quote(str(params.get("suggestedFilename", "")), 80)
         self.news.add(f"The page wanted to download the file {name}; nothing is downloaded here.")
 
-    def _on_crashed(self, target: TabTarget, _: Params) -> None:
-        target.gone = True
-
     def _on_dialog(self, target: TabTarget, params: Params) -> None:
         kind = str(params["type"])
         accepted, result = DIALOG_ANSWERS.get(kind, (False, "it was closed"))
@@ -286,8 +360,8 @@ class Context:
             return
         self.news.dialogs += 1
         if self.news.dialogs <= MAX_DIALOGS:
-            event = f" said {quote(str(params['message']), 300)}" if params["message"] else " came up"
-            self.news.add(f"A dialog ({kind}){event}; {result}.")
+            report = f" said {quote(str(params['message']), 300)}" if params["message"] else " came up"
+            self.news.add(f"A dialog ({kind}){report}; {result}.")
         elif self.news.dialogs == MAX_DIALOGS + 1:
             self.news.add("More dialogs came up and were answered.")
 
@@ -305,7 +379,7 @@ class Context:
             self.connection.post("Fetch.continueRequest", target.session, requestId=request)
         elif params.get("resourceType") == "Document":
             self.connection.post("Fetch.fulfillRequest", target.session, requestId=request, responseCode=204)
-            if params["frameId"] == target.traffic.frame and not target.hidden:
+            if params["frameId"] == target.id and not target.hidden:
                 target.refused = True
                 self.news.refused.append(f"{quote(url)} was not opened: {self.policy.refusal(url)}")
         else:
@@ -319,7 +393,6 @@ _BROWSER_HANDLERS: Mapping[str, Any] = {
     "Browser.downloadWillBegin": Context._on_download,
 }
 _TAB_HANDLERS: Mapping[str, Any] = {
-    "Inspector.targetCrashed": Context._on_crashed,
     "Page.javascriptDialogOpening": Context._on_dialog,
     "Page.fileChooserOpened": Context._on_file_chooser,
     "Fetch.requestPaused": Context._on_paused,

@@ -15,16 +15,15 @@ from planbook.envs.selection import chosen_split, filter_tasks
 from planbook.envs.types import EnvironmentOptions, Observation, Requirement, Selection, Task, Verdict
 from planbook.envs.web import page, sites
 from planbook.envs.web.actions import WebActions
-from planbook.envs.web.addresses import AddressPolicy, SiteNames, host_of, is_private
 from planbook.envs.web.context import Context
 from planbook.envs.web.judging import EpisodeEnd, judge, page_text
-from planbook.envs.web.sites import TracSite
-from planbook.envs.web.tab import WebTab
-from planbook.envs.web.tabs import REFUSED, Browsing
+from planbook.envs.web.sites import AddressPolicy, SiteNames, TracSite, host_of, is_private
+from planbook.envs.web.tabs import REFUSED, Browsing, WebTab
 from planbook.envs.web.tasks import (
     SHIPPED,
     SPLITS,
     Address,
+    SiteAddress,
     WebTask,
     judgeable,
     load_tasks,
@@ -35,7 +34,7 @@ from planbook.envs.web.tasks import (
 from planbook.envs.web.webarena import log_in, read_login
 
 OWN = "own"
-"""Id and type of a task that the user gives with the options ``start`` and ``goal``."""
+"""The id and type of a task that the user defines with the options ``start`` and ``goal``."""
 
 
 class WebOptions(EnvironmentOptions):
@@ -47,7 +46,7 @@ class WebOptions(EnvironmentOptions):
     tasks: Path | None = Field(
         default=None, description="A task file in our format or in WebArena's, or null for the shipped tasks."
     )
-    sites: dict[str, Address] = Field(
+    sites: dict[str, SiteAddress] = Field(
         default_factory=dict, description="Maps the names in braces in a task file to addresses (http://...)."
     )
     start: Address | None = Field(
@@ -84,7 +83,7 @@ class WebOptions(EnvironmentOptions):
 
 
 def judgeable_tasks(options: BaseModel | None, ids: tuple[str, ...] = ()) -> list[WebTask]:
-    """Return the tasks that the options name and that can be judged. Raises BadSelection if one of ``ids`` cannot."""
+    """Return those tasks of the options that can be judged. Raises BadSelection if one of ``ids`` cannot be."""
     return judgeable(all_tasks(options), ids)
 
 
@@ -93,15 +92,15 @@ def all_tasks(options: BaseModel | None) -> list[WebTask]:
 
     Raises BadSelection if the task file cannot be read.
     """
-    read = WebOptions.read(options)
-    if read.start is not None:
-        goal = read.goal or f"look around at {read.start}"
-        return [WebTask(id=OWN, type=OWN, kind="look_up", goal=goal, start=read.start)]
-    return load_tasks(read.tasks, read.sites, read.logins)
+    chosen = WebOptions.read(options)
+    if chosen.start is not None:
+        goal = chosen.goal or f"look around at {chosen.start}"
+        return [WebTask(id=OWN, type=OWN, kind="look_up", goal=goal, start=chosen.start)]
+    return load_tasks(chosen.tasks, chosen.sites, chosen.logins)
 
 
 def address_policy(options: WebOptions, task: WebTask) -> AddressPolicy:
-    """Return the address policy for a task with real addresses (``tasks.with_site_addresses``)."""
+    """Return which addresses a task may visit. The task must have real addresses (``tasks.with_site_addresses``)."""
     starts = [task.start, *task.more_tabs]
     hosts = dict.fromkeys(filter(None, (host_of(url)[1] for url in [*starts, *options.sites.values()])))
     public = not options.allowed and not any(is_private(host_of(url)[0]) for url in starts)
@@ -200,15 +199,15 @@ class Web(WebActions):
         for url in (task.start, *task.more_tabs):
             if browsing.page:
                 browsing.open_tab()
-            first = browsing.do(partial(WebTab.load, url=url))
-            if not first.accepted:
+            observation = browsing.do(partial(WebTab.load, url=url))
+            if not observation.accepted:
                 self._drop()
-                reason = first.text.partition("\n")[0].removeprefix(REFUSED)
+                reason = observation.text.partition("\n")[0].removeprefix(REFUSED)
                 raise EnvironmentBroken(f"the start {url} of the task {task.id} cannot be opened: {reason}")
         if task.more_tabs:
             browsing.switch(0)
-            first = browsing.do(lambda _: "")
-        return first
+            observation = browsing.do(lambda _: "")
+        return observation
 
     def close(self) -> None:
         """Close the tabs and release the site. The browser stays open for other episodes until the process ends."""
@@ -261,8 +260,8 @@ class Web(WebActions):
     @classmethod
     def checksums(cls, tasks: Sequence[Task], options: BaseModel | None = None) -> Mapping[str, str]:
         """Return the digests of the task file, and of our site if a task uses it."""
-        read, ids = WebOptions.read(options), {task.id for task in tasks}
-        digests = {} if read.start is not None else {"list of tasks": file_digest(read.tasks or SHIPPED)}
+        chosen, ids = WebOptions.read(options), {task.id for task in tasks}
+        digests = {} if chosen.start is not None else {"list of tasks": file_digest(chosen.tasks or SHIPPED)}
         used_sites = {task.site for task in judgeable_tasks(options) if task.site and task.id in ids}
         return digests | {f"the site {name}": sites.checksum() for name in sorted(used_sites)}
 
@@ -279,4 +278,4 @@ class Web(WebActions):
         self._notes, self._answer, self._verdict = list(notes), None, None
         browsing = self._open_browsing()
         with self._dropping_if_broken():
-            return browsing.load(saved)
+            return browsing.restore(saved)

@@ -1,7 +1,7 @@
 """Judge an episode: compare the answer, pages and stored data with the checks of the task.
 
-The score is the mean of the checks' scores, and a task is solved if all of them are 1. In addition, nothing else may
-change on our own site: only the values that a server check names may, and none if the task has no such check.
+The score is the mean of the checks' scores, and a task is solved if each of them is 1. On our own site, only the values
+that a server check names may change; if the task has no server check, nothing may change there.
 """
 
 import json
@@ -9,104 +9,29 @@ import re
 import unicodedata
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
+from urllib.parse import parse_qsl, unquote, urlsplit
 
 from planbook.envs.errors import EnvironmentBroken
 from planbook.envs.types import Verdict
-from planbook.envs.web import addresses, tasks
+from planbook.envs.web import sites, tasks
 from planbook.envs.web.context import TabGone
-from planbook.envs.web.tab import WebTab
-from planbook.envs.web.tabs import Browsing
+from planbook.envs.web.tabs import Browsing, WebTab
 from planbook.envs.web.tasks import WebTask
-
-OR = " |OR| "
-"""Separates the alternatives in one value, as in WebArena's files."""
-QUOTES = "\"'`“”‘’„«»"
-
-
-def normalize_spaces(text: str) -> str:
-    """Return the text in the Unicode form NFKC, with single spaces and without spaces around it."""
-    return " ".join(unicodedata.normalize("NFKC", text).split())
-
-
-def normalize(text: str) -> str:
-    """Return the text in lower case, with single spaces and without quotation marks around it."""
-    text = normalize_spaces(text).casefold()
-    while len(text) > 1 and text[0] in QUOTES and text[-1] in QUOTES:
-        text = text[1:-1].strip()
-    return text
-
-
-def exact(answer: str, values: Sequence[str]) -> bool:
-    """Return True if the answer is one of the values, or one of their alternatives."""
-    return normalize(answer) in {normalize(alternative) for value in values for alternative in value.split(OR)}
-
-
-def must_include(answer: str, values: Sequence[str]) -> bool:
-    """Return True if every value, or one of its alternatives, occurs in the answer.
-
-    A value of a single character must occur as a whole word.
-    """
-    text = normalize(answer)
-    return all(any(_occurs(normalize(alternative), text) for alternative in value.split(OR)) for value in values)
-
-
-def same_lines(text: str, gold: str) -> bool:
-    """Return True if two texts have the same lines. The number of spaces around and between words does not matter."""
-    return [*map(normalize_spaces, text.strip().splitlines())] == [*map(normalize_spaces, gold.strip().splitlines())]
-
-
-def contains_all(text: str, values: Sequence[str]) -> bool:
-    """Return True if all values occur in the text literally, except for their white space."""
-    return all(normalize_spaces(value) in normalize_spaces(text) for value in values)
-
-
-def numbers(answer: str, values: Sequence[str]) -> bool:
-    """Return True if the numbers in the answer are exactly the values.
-
-    ``#12`` counts as 12, ``1,200`` as 1200 and ``4.50`` as 4.5.
-    """
-    return set(map(_number, tasks.NUMBER.findall(answer))) == set(map(_number, values))
-
-
-def items(answer: str, values: Sequence[str]) -> bool:
-    """Return True if the answer lists exactly the values. A final full stop is ignored."""
-    parts = re.split(r"[,;\n]|\band\b", answer.strip().removesuffix("."))
-    return {normalize(part) for part in parts if part.strip()} == {normalize(value) for value in values}
-
-
-def says_impossible(answer: str) -> bool:
-    """Return True if the answer begins with N/A. A reason may follow."""
-    return re.match(r"n/?a\b", normalize(answer)) is not None
-
-
-def _occurs(value: str, text: str) -> bool:
-    if len(value) > 1:
-        return value in text
-    return re.search(rf"(?<![\w.]){re.escape(value)}(?!\.?\w)", text) is not None
-
-
-def _number(text: str) -> float:
-    return float(text.replace(",", ""))
-
-
-ANSWERS: Mapping[str, Callable[[str, Sequence[str]], bool]] = {
-    compare.__name__: compare for compare in (exact, must_include, numbers, items)
-}
-"""Maps a value of ``AnswerCheck.how`` to the function that compares an answer with the values of the check."""
 
 
 @dataclass(frozen=True)
 class EpisodeEnd:
-    """The facts at the end of an episode that checks use."""
+    """The facts about the end of an episode that the checks use."""
 
     answer: str | None
     """The argument of the agent's action ``stop``, or None if the episode ended without it."""
     url: str
     """The address of the current tab."""
     page_text: Callable[[str, str, str], str]
-    """Returns the text of a page, given an address, a selector and a script (see ``page_text``)."""
+    """Returns the text of a page, given the page's address, a selector and a script (see ``page_text``)."""
     changes: Callable[[], Mapping[str, str | None]] | None = None
-    """Returns the changes on our own site. None if the task is about another site."""
+    """Returns the changes on our own site; None if the task does not use that site."""
 
 
 def judge(task: WebTask, facts: EpisodeEnd) -> Verdict:
@@ -135,7 +60,7 @@ def _score(check: tasks.Check, facts: EpisodeEnd) -> float:
         case tasks.UnachievableCheck():
             return float(facts.answer is not None and says_impossible(facts.answer))
         case tasks.UrlCheck():
-            return float(addresses.MATCHES[check.how](facts.url, check.any_of))
+            return float(ADDRESS_COMPARISONS[check.how](facts.url, check.any_of))
         case tasks.PageCheck():
             return _score_page(check, facts)
         case tasks.ServerCheck():
@@ -171,6 +96,143 @@ def _matches(value: str | None, expected: str | tasks.Text | None) -> bool:
     return contains_all(value, expected.must_include) and not excluded
 
 
+OR = " |OR| "
+"""Separates the alternatives in one value, as in WebArena's files."""
+QUOTES = "\"'`“”‘’„«»"
+
+
+def normalize_spaces(text: str) -> str:
+    """Return the text in the Unicode form NFKC, with single spaces and without spaces around it."""
+    return " ".join(unicodedata.normalize("NFKC", text).split())
+
+
+def normalize(text: str) -> str:
+    """Return the text in lower case, with single spaces and without quotation marks around it."""
+    text = normalize_spaces(text).casefold()
+    while len(text) > 1 and text[0] in QUOTES and text[-1] in QUOTES:
+        text = text[1:-1].strip()
+    return text
+
+
+def exact(answer: str, values: Sequence[str]) -> bool:
+    """Return True if the answer is one of the values, or one of their alternatives."""
+    return normalize(answer) in {normalize(alternative) for value in values for alternative in value.split(OR)}
+
+
+def must_include(answer: str, values: Sequence[str]) -> bool:
+    """Return True if every value, or one of its alternatives, occurs in the answer.
+
+    A value of a single character must occur as a whole word.
+    """
+    text = normalize(answer)
+    return all(any(_occurs(normalize(alternative), text) for alternative in value.split(OR)) for value in values)
+
+
+def same_lines(text: str, expected: str) -> bool:
+    """Return True if two texts have the same lines. The number of spaces around and between words does not matter."""
+    lines, expected_lines = (list(map(normalize_spaces, part.strip().splitlines())) for part in (text, expected))
+    return lines == expected_lines
+
+
+def contains_all(text: str, values: Sequence[str]) -> bool:
+    """Return True if all values occur in the text. Only their white space may differ."""
+    return all(normalize_spaces(value) in normalize_spaces(text) for value in values)
+
+
+def numbers(answer: str, values: Sequence[str]) -> bool:
+    """Return True if the numbers in the answer are exactly the values, in any order.
+
+    ``#12`` counts as 12, ``1,200`` as 1200 and ``4.50`` as 4.5.
+    """
+    return set(map(_number, tasks.NUMBER.findall(answer))) == set(map(_number, values))
+
+
+def items(answer: str, values: Sequence[str]) -> bool:
+    """Return True if the parts of the answer are exactly the values, in any order. A final full stop is ignored."""
+    parts = re.split(r"[,;\n]|\band\b", answer.strip().removesuffix("."))
+    return {normalize(part) for part in parts if part.strip()} == {normalize(value) for value in values}
+
+
+def says_impossible(answer: str) -> bool:
+    """Return True if the answer begins with N/A. A reason may follow."""
+    return re.match(r"n/?a\b", normalize(answer)) is not None
+
+
+def _occurs(value: str, text: str) -> bool:
+    if len(value) > 1:
+        return value in text
+    return re.search(rf"(?<![\w.]){re.escape(value)}(?!\.?\w)", text) is not None
+
+
+def _number(text: str) -> float:
+    return float(text.replace(",", ""))
+
+
+ANSWERS: Mapping[str, Callable[[str, Sequence[str]], bool]] = {
+    compare.__name__: compare for compare in (exact, must_include, numbers, items)
+}
+"""Maps a value of ``AnswerCheck.how`` to the function that compares an answer with the values of the check."""
+
+
+class ComparableAddress(NamedTuple):
+    """An address in a form for comparison.
+
+    It has no scheme, fragment, final slash or default port, and its query is decoded and sorted.
+    """
+
+    host: str
+    path: str
+    query: tuple[tuple[str, str], ...]
+
+
+def comparable(url: str) -> ComparableAddress:
+    """Return the address in a form for comparison, which does not distinguish http and https."""
+    try:
+        parts = urlsplit(url.strip())
+        host, port = (parts.hostname or "").removesuffix("."), parts.port
+    except ValueError:  # a malformed address is equal only to itself
+        return ComparableAddress("", url.strip(), ())
+    if port is not None and port != sites.PORTS.get(parts.scheme):
+        host += f":{port}"
+    path = unquote(parts.path).rstrip("/")
+    return ComparableAddress(host, path, tuple(sorted(parse_qsl(parts.query, keep_blank_values=True))))
+
+
+def equal(url: str, any_of: Sequence[str]) -> bool:
+    """Return True if the address is equal to one of ``any_of``."""
+    return comparable(url) in set(map(comparable, any_of))
+
+
+def including(url: str, any_of: Sequence[str]) -> bool:
+    """Return True if the page is that of one of ``any_of``, and the query has all parameters and values of that one."""
+    return any(_includes(comparable(url), expected) for expected in map(comparable, any_of))
+
+
+def within(url: str, any_of: Sequence[str]) -> bool:
+    """Return True if the address passes WebArena's check "GOLD in PRED".
+
+    The host and path of one of ``any_of`` must occur in the address. For each parameter in the queries of ``any_of``,
+    the address must have one of the values that the parameter has there.
+    """
+    reached, expected = comparable(url), list(map(comparable, any_of))
+    parameters = {pair for gold in expected for pair in gold.query}
+    return any(gold.host + gold.path in reached.host + reached.path for gold in expected) and all(
+        any(pair in reached.query for pair in parameters if pair[0] == name) for name, _ in parameters
+    )
+
+
+def _includes(reached: ComparableAddress, expected: ComparableAddress) -> bool:
+    return reached[:2] == expected[:2] and all(
+        reached.query.count(pair) >= expected.query.count(pair) for pair in expected.query
+    )
+
+
+ADDRESS_COMPARISONS: Mapping[str, Callable[[str, Sequence[str]], bool]] = {
+    compare.__name__: compare for compare in (equal, including, within)
+}
+"""Maps a value of ``UrlCheck.how`` to the function that compares the final address with the expected ones."""
+
+
 WHOLE_PAGE = "document.body?.innerText"
 """A JavaScript expression for the text of a page."""
 
@@ -178,9 +240,9 @@ WHOLE_PAGE = "document.body?.innerText"
 def page_text(browsing: Browsing, url: str, selector: str, script: str) -> str:
     """Return a text from a page in the agent's browser, without affecting the episode.
 
-    ``script`` is a JavaScript expression whose value is returned. Otherwise it is the text of the first element that
-    the CSS selector matches, or the text of the whole page if the selector is empty. The text is empty if the page
-    cannot be loaded or nothing matches. A page other than the current one is loaded in a hidden tab.
+    It is the value of ``script``, a JavaScript expression. Without a script, it is the text of the first element that
+    the CSS selector matches, or of the whole page if the selector is empty, too. It is empty if the page cannot be
+    loaded or nothing matches. A page other than the current one is loaded in a hidden tab.
 
     Raises EnvironmentBroken if the selector is not valid CSS.
     """

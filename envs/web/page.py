@@ -7,23 +7,23 @@ from dataclasses import dataclass
 from functools import cached_property
 from itertools import count
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from pydantic import JsonValue
 
 from planbook.envs.browser.devtools import Answer, CommandRefused
 from planbook.envs.web import accessibility
 from planbook.envs.web.accessibility import AccessibilityNode, Rect, quote
-from planbook.envs.web.addresses import BLANK
 from planbook.envs.web.context import VIEW, Context, TabGone, TabTarget
+from planbook.envs.web.sites import BLANK
 
 WINDOW = Rect(0, 0, float(str(VIEW["width"])), float(str(VIEW["height"])))
 PAGE = f"({Path(__file__).with_name('page.js').read_text(encoding='utf-8').strip()})"
-"""The functions of page.js, as one expression."""
+"""A JavaScript expression for the object with the functions of ``page.js``."""
 MAX_READS = 4
 """Maximum number of attempts to read a page that changes while it is read."""
 LARGE_PAGE = 8_000
-"""Number of elements above which only the visible part of a page is read."""
+"""A page with more elements than this is large: only its visible part is read."""
 MAX_NODES = 1_500
 """Maximum number of visible nodes that are read from a large page."""
 
@@ -35,12 +35,12 @@ class Trail:
     urls: list[str]
     index: int
 
-
-def trail_of(history: Answer) -> Trail:
-    """Return the history of a tab from the browser's answer, without the empty page with which every tab begins."""
-    urls, index = [entry["url"] for entry in history["entries"]], history["currentIndex"]
-    blank = len(urls) > 1 and urls[0] == BLANK
-    return Trail(urls[blank:], max(0, index - blank))
+    @classmethod
+    def from_history(cls, history: Answer) -> "Trail":
+        """Return the history that the browser reports, without the empty page with which every tab begins."""
+        urls, index = [entry["url"] for entry in history["entries"]], history["currentIndex"]
+        starts_blank = len(urls) > 1 and urls[0] == BLANK
+        return cls(urls[starts_blank:], max(0, index - starts_blank))
 
 
 @dataclass
@@ -71,18 +71,18 @@ def read(context: Context, target: TabTarget) -> Page:
     """Return the tab's current page.
 
     Reading takes several commands. If the tab begins to navigate between two of them, the address and the elements
-    could belong to different pages. Therefore the page is read again after the tab has settled.
+    could belong to different pages. In this case, the page is read again after the tab has settled.
 
     Raises TabGone if the tab cannot be read, or EnvironmentBroken if the browser is gone.
     """
-    traffic, page = target.traffic, None
+    page = None
     for _ in range(MAX_READS):
-        document, navigating = traffic.document, traffic.navigating
+        document, navigating = target.document, target.navigating
         try:
             page = _read(context, target)
         except CommandRefused:  # a frame disappeared while the page was read
             page = None
-        if page is not None and traffic.document == document and (navigating or not traffic.navigating):
+        if page is not None and target.document == document and (navigating or not target.navigating):
             return page
         context.settle(target)
     if page is None:
@@ -107,7 +107,7 @@ def _read(context: Context, target: TabTarget) -> Page:
     below = max(0, round(content["height"] - view["pageY"] - view["clientHeight"]))
     mark_visible(root)
     number_duplicates(root)
-    return Page(entry["url"], entry["title"], target.traffic.document, trail_of(history), root, above, below, large)
+    return Page(entry["url"], entry["title"], target.document, Trail.from_history(history), root, above, below, large)
 
 
 def _read_everything(context: Context, target: TabTarget) -> AccessibilityNode:
@@ -116,13 +116,19 @@ def _read_everything(context: Context, target: TabTarget) -> AccessibilityNode:
     commands = [("Accessibility.getFullAXTree", {"frameId": frame}) for frame in layout.frames]
     answers = context.call_all(target, commands)
     frames = {frame: answer["nodes"] for frame, answer in zip(layout.frames, answers, strict=True)}
-    return accessibility.AccessibilityTree(frames, layout.owners, layout.boxes).root(target.traffic.frame)
+    return accessibility.AccessibilityTree(frames, layout.owners, layout.boxes).root(target.id)
+
+
+def isolated_world(context: Context, target: TabTarget, frame: str) -> int:
+    """Return the id of a JavaScript context for our scripts, which the page's own scripts cannot change."""
+    world = context.call(target, "Page.createIsolatedWorld", frameId=frame, worldName="planbook")
+    return int(world["executionContextId"])
 
 
 def _read_visible_part(context: Context, target: TabTarget) -> AccessibilityNode:
-    """Return the visible part of a large page. A script lists the nodes in view, and each of them is read."""
-    frame = target.traffic.frame
-    world = context.isolated_world(target, frame)
+    """Return the visible part of a large page. A script lists the nodes in view, and only these are read."""
+    frame = target.id
+    world = isolated_world(context, target, frame)
     view = context.call(target, "Runtime.evaluate", expression=f"{PAGE}.inView({MAX_NODES})", contextId=world)
     view_id = view["result"]["objectId"]
     properties = context.call(target, "Runtime.getProperties", objectId=view_id, ownProperties=True)["result"]
@@ -169,22 +175,49 @@ def number_duplicates(root: AccessibilityNode) -> None:
 
 
 Signature = tuple[str, str, str, int]
-"""Recognises an element when its page is loaded again.
+"""What an element is recognised by when its page is loaded again.
 
-It consists of the address, the role, the name, and the index among the nodes with this role and name.
+It consists of the page's address, the role, the name, and the index among the nodes with this role and name.
 """
 
 
 class ElementRef(NamedTuple):
-    """A reference to an element of a document that a tab has loaded: the ids of the document, frame and DOM node."""
+    """A reference to an element of a loaded document: the ids of the document, the frame and the DOM node."""
 
     document: str
     frame: str
     backend: int
 
 
+def call_script(
+    context: Context, target: TabTarget, ref: ElementRef | None, function: str, *arguments: JsonValue
+) -> dict[str, Any]:
+    """Call one of our functions in ``page.js`` on an element, or on null if ``ref`` is None. Return its answer."""
+    try:
+        world = isolated_world(context, target, ref.frame if ref else target.id)
+        receiver: dict[str, JsonValue] = {"executionContextId": world}
+        if ref:
+            node = context.call(target, "DOM.resolveNode", backendNodeId=ref.backend, executionContextId=world)
+            receiver = {"objectId": node["object"]["objectId"]}
+    except CommandRefused:
+        return {"refused": "is no longer on the page"}
+    element = "this" if ref else "null"
+    answer = context.call(
+        target,
+        "Runtime.callFunctionOn",
+        functionDeclaration=f"function (...args) {{ return {PAGE}.{function}({element}, ...args); }}",
+        arguments=[{"value": argument} for argument in arguments],
+        returnByValue=True,
+        **receiver,
+    )
+    if problem := answer.get("exceptionDetails"):
+        reason = str(problem.get("exception", {}).get("description", problem.get("text")))
+        raise CommandRefused(f"a script of planbook failed in the page: {reason}")
+    return dict(answer["result"].get("value") or {})
+
+
 class ElementNumbers:
-    """The numbers by which the agent names elements in one episode.
+    """The numbers by which the agent refers to elements in one episode.
 
     An element keeps its number when its page is loaded again. Two elements that exist at the same time never have the
     same number.
@@ -194,7 +227,7 @@ class ElementNumbers:
         self._next = count(1)
         self._numbers: dict[tuple[str, int], int] = {}
         self.refs: dict[int, ElementRef] = {}
-        """Maps each number that was given to the last known reference to its element."""
+        """Maps each number to the latest reference to its element."""
         self._by_signature: dict[Signature, int] = {}
 
     def number(self, page: Page, node: AccessibilityNode, is_open_elsewhere: Callable[[str], bool]) -> int:
@@ -223,29 +256,29 @@ MAX_TEXT = 1_000
 MAX_OPTIONS = 40
 """Maximum number of a select box's options that are shown."""
 TEXTS = ("text", "paragraph", "listitem", "cell", "gridcell", "blockquote", "code", "definition", "term")
-"""Roles of nodes whose name is a text, for which MAX_TEXT applies."""
+"""Roles of nodes whose names are texts, so that MAX_TEXT limits them instead of MAX_NAME."""
 MAX_CHANGE = 600
-"""Maximum number of characters that describe the change of a page in the feedback on one action."""
+"""Maximum number of characters in which the feedback on an action describes how the page changed."""
 INDENT = "  "
 ADDRESS, TITLE, TABS, IN_VIEW = "Address: ", "Title: ", "Tabs: ", "In view ("
-"""Prefixes of the lines of an observation that do not come from the page."""
+"""How the lines of an observation begin that describe the tab and not the page's content."""
 
-Number = Callable[[AccessibilityNode], int]
+Numbering = Callable[[AccessibilityNode], int]
 """A function that returns the number of a node."""
 
 
-def observation_text(page: Page, tabs: Sequence[str], number: Number, limit: int) -> str:
+def render_page(page: Page, tabs: Sequence[str], number: Numbering, limit: int) -> str:
     """Return the page as the agent sees it.
 
-    The text contains the tabs if there are several, the address, the title, and the visible nodes. The lines of the
-    nodes together have up to ``limit`` characters.
+    The text contains the tabs (if there are several), the address, the title, and the visible nodes. The lines of the
+    nodes have at most ``limit`` characters in total.
     """
     head = [f"{TABS}{', '.join(tabs)}"] if len(tabs) > 1 else []
     head += [f"{ADDRESS}{quote(page.url, 500)[1:-1]}", f"{TITLE}{quote(page.title)}"]
     return "\n".join([*head, *_page_lines(page, number, limit)])
 
 
-def _page_lines(page: Page, number: Number, limit: int) -> list[str]:
+def _page_lines(page: Page, number: Numbering, limit: int) -> list[str]:
     """Return a line that says how much of the page is out of view, followed by the lines of the visible nodes."""
     above, below = page.pixels_above, page.pixels_below
     extent = f"{above} px above, {below} px below" if above or below else "all of it"
@@ -266,7 +299,7 @@ def _page_lines(page: Page, number: Number, limit: int) -> list[str]:
     return lines
 
 
-def _lines(root: AccessibilityNode, number: Number) -> Iterator[str]:
+def _lines(root: AccessibilityNode, number: Numbering) -> Iterator[str]:
     pending = [(node, 0) for node in reversed(root.children) if node.visible]
     while pending:
         node, depth = pending.pop()
@@ -300,7 +333,7 @@ def _format_options(options: Sequence[str]) -> str:
 
 
 def describe(node: AccessibilityNode, number: int) -> dict[str, JsonValue]:
-    """Return the description of a node that the agent's query ``find`` returns."""
+    """Return a node as the agent's query ``find`` describes it."""
     return {
         "id": number,
         "role": node.role,
@@ -314,7 +347,7 @@ def describe(node: AccessibilityNode, number: int) -> dict[str, JsonValue]:
 
 
 def describe_change(before: str, after: str) -> str:
-    """Return a short description of the difference between two observations, given as texts."""
+    """Return a short description of how an observation differs from the one before."""
     (old_head, old), (head, new) = _split_head(before), _split_head(after)
     if _after_prefix(head, ADDRESS) != _after_prefix(old_head, ADDRESS):
         return "; ".join([*_news(head), f"now at {_after_prefix(head, ADDRESS)}, {_after_prefix(head, TITLE)}"])
@@ -335,7 +368,7 @@ def _after_prefix(head: Sequence[str], prefix: str) -> str:
 
 
 def _news(head: Sequence[str]) -> list[str]:
-    """Return the lines that report what happened."""
+    """Return those lines of a head that report what happened."""
     return [line.rstrip(".") for line in head if not line.startswith((ADDRESS, TITLE, TABS))]
 
 

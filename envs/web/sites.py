@@ -1,9 +1,11 @@
-"""Our own site for tasks that change data on a server: the issue tracker Trac 1.6, served on this machine.
+"""The sites of an episode: which addresses may be visited, the sites' short names, and our own site.
 
-Its content is Tidemark, a fictional software project in the folder ``trac_project``. A *Trac environment* is Trac's
-word for a folder with a project's database and settings. Every server has its own copy of one environment, the seed.
+Our own site is the issue tracker Trac 1.6, served on this machine, for tasks that change data on a server. Its content
+is Tidemark, a fictional software project in the folder ``trac_project``. A *Trac environment* is Trac's word for a
+folder with a project's database and settings. Every server has its own copy of one environment, the seed.
 """
 
+import ipaddress
 import os
 import select
 import shutil
@@ -13,14 +15,138 @@ import sys
 import tempfile
 import threading
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from fnmatch import fnmatchcase
 from itertools import count
 from pathlib import Path
 from typing import IO
+from urllib.parse import urljoin, urlsplit
+
+from pydantic import JsonValue
 
 from planbook.envs.errors import EnvironmentBroken
 from planbook.envs.resources import PackageData, folder_digest, texts_digest
 from planbook.envs.types import Requirement
+
+SCHEMES = ("http", "https")
+BLANK = "about:blank"
+LOCAL_SCHEMES = ("about", "blob", "data")
+"""Schemes that a page may always use for its frames and pictures, since they cause no requests to a server."""
+PORTS = {"http": 80, "https": 443}
+PRIVATE_HOSTS = (*(f"{digit}*" for digit in range(10)), "[*", "localhost*", "*.local*", "*.internal*")
+PRIVATE = tuple(f"*://{host}" for host in PRIVATE_HOSTS)
+"""URL patterns for the browser that match at least every address of this machine and its network.
+
+They also match some public addresses, so ``is_private`` has to decide about each request that they catch.
+"""
+DEAD_PROXY = "http://127.0.0.1:1"
+"""The address of a proxy that does not exist. The browser directs requests to it that must not be sent."""
+
+
+def host_of(url: str) -> tuple[str, str]:
+    """Return the host of an address, and the host with its port. Both are "" if there is no valid host."""
+    try:
+        parts = urlsplit(url)
+        host, port = parts.hostname or "", parts.port or PORTS.get(parts.scheme)
+    except ValueError:
+        return "", ""
+    return host, host and f"{host}:{port}"
+
+
+def is_private(host: str) -> bool:
+    """Return True if the host is this machine or belongs to its private network."""
+    host = host.rstrip(".")
+    if host == "localhost" or host.endswith((".localhost", ".local", ".internal")):
+        return True
+    try:
+        address = ipaddress.ip_address(host)
+    except ValueError:
+        return False
+    return not address.is_global
+
+
+@dataclass(frozen=True)
+class AddressPolicy:
+    """The rule for which addresses may be opened.
+
+    Hosts that match a pattern are allowed. If ``public`` is true, every host on the internet is allowed, too. A pattern
+    with a port (``127.0.0.1:8000``) allows only that port.
+    """
+
+    patterns: Sequence[str]
+    public: bool = False
+
+    def refusal(self, url: str) -> str:
+        """Return the reason why the address may not be opened, or "" if it may."""
+        if url == BLANK:
+            return ""
+        scheme, colon, _ = url.partition(":")
+        if not colon:
+            return "an address begins with http://, https://, or / for the same site"
+        if scheme.lower() not in SCHEMES:
+            return f"{scheme[:20]!r} addresses cannot be opened, only http and https"
+        host, host_and_port = host_of(url)
+        if not host:
+            return "the address is not well-formed"
+        if self._matches(host, host_and_port) or (self.public and not is_private(host)):
+            return ""
+        return f"{host_and_port[:100]} may not be visited here; allowed: {self}"
+
+    def allows_request(self, url: str) -> bool:
+        """Return True if a page may request the address."""
+        return url.partition(":")[0] in LOCAL_SCHEMES or not self.refusal(url)
+
+    def request_patterns(self) -> Sequence[str]:
+        """Return URL patterns of the requests that must be checked, in addition to those for documents."""
+        return PRIVATE if self.public else ()
+
+    def proxy(self) -> Mapping[str, JsonValue]:
+        """Return proxy settings that block all forbidden hosts, or {} if the policy is ``public``."""
+        direct = ";".join(["<-loopback>", *(pattern.removesuffix(":*") for pattern in self.patterns)])
+        return {} if self.public else {"proxyServer": DEAD_PROXY, "proxyBypassList": direct}
+
+    def _matches(self, host: str, host_and_port: str) -> bool:
+        return any(fnmatchcase(host_and_port if ":" in pattern else host, pattern.lower()) for pattern in self.patterns)
+
+    def __str__(self) -> str:
+        hosts = ", ".join(self.patterns)
+        return (f"the internet and {hosts}" if hosts else "the internet") if self.public else hosts or "nothing"
+
+
+@dataclass(frozen=True)
+class SiteNames:
+    """Short names of sites. ``http://trac/wiki`` stands for a page of a server that we run on a local port.
+
+    The agent sees only short names, since the port differs between runs.
+    """
+
+    sites: Mapping[str, str] = field(default_factory=dict)
+    """Maps a name to a base address, without a trailing slash."""
+
+    def shorten(self, text: str) -> str:
+        """Return the text with every site's address replaced by its name."""
+        for name, base in self.sites.items():
+            text = text.replace(base, f"http://{name}")
+        return text
+
+    def shorten_values(self, description: Mapping[str, JsonValue]) -> dict[str, JsonValue]:
+        """Return a copy of the dict in which the strings contain names of sites instead of addresses."""
+        return {key: self.shorten(value) if isinstance(value, str) else value for key, value in description.items()}
+
+    def resolve(self, url: str, base: str) -> str:
+        """Return the real address for a short one, or for a path such as ``/wiki`` on the site of ``base``.
+
+        Other addresses are returned unchanged.
+        """
+        if url.startswith("/"):
+            return urljoin(base, url)
+        for name, site in self.sites.items():
+            short = f"http://{name}"
+            if url == short or url.startswith((f"{short}/", f"{short}?", f"{short}#")):
+                return site + url[len(short) :]
+        return url
+
 
 TICKET_FIELDS = (*"type component severity priority owner reporter cc version milestone status".split(),
           "resolution", "summary", "keywords", "description")  # fmt: skip
@@ -31,7 +157,7 @@ TABLES = {
     "version": ("name", "time", "description"),
     "report": ("id", "title", "description", "query"),
 }
-"""Maps a table to its columns. The first one identifies a row."""
+"""Maps a table to its columns, of which the first identifies a row."""
 STATE_QUERIES = (
     *(f"'ticket/' || id || '/{field}', {field} FROM ticket" for field in TICKET_FIELDS),
     "'ticket/' || ticket || '/' || name, value FROM ticket_custom",
@@ -46,9 +172,9 @@ STATE_QUERIES = (
     "('name', 'email', 'tz', 'language', 'dateinfo', 'default_format')",
     "'attachment/' || type || '/' || id || '/' || filename, 'there' FROM attachment",
 )  # fmt: skip
-"""Queries that return pairs of a key such as ``ticket/12/status`` and a value; see ``read_state``.
+"""SQL queries without the word SELECT. They return pairs of a key, such as ``ticket/12/status``, and a value.
 
-Only those preferences are read that users set themselves, since Trac also stores their last searches.
+Of the preferences, only those that users set themselves are read, since Trac also stores their last searches there.
 """
 
 
@@ -70,10 +196,10 @@ def _to_text(value: str | int) -> str:
     return datetime.fromtimestamp(value // 1_000_000, UTC).date().isoformat() if isinstance(value, int) else value
 
 
-PROJECT = Path(__file__).with_name("trac_project")
+PROJECT, PROGRAM = Path(__file__).with_name("trac_project"), Path(__file__).with_name("trac_process.py")
 DATABASE = Path("db", "trac.db")
 TIMEOUT = 60
-"""Seconds until a silent server counts as dead. It usually answers within a second, but a machine may stall."""
+"""Seconds after which a silent server counts as dead. It usually answers within one, but the machine may stall."""
 
 
 PACKAGE = PackageData("trac", "browser", prefixes=("setuptools", "trac"))
@@ -92,7 +218,7 @@ def checksum() -> str:
 class TracSite:
     """A server with its own Trac environment. ``close`` returns it to the pool.
 
-    It stops by itself when its standard input closes: when this process ends.
+    The server ends when its standard input closes, which happens when this process ends.
     """
 
     def __init__(self, seed: Path, folder: Path) -> None:
@@ -105,11 +231,11 @@ class TracSite:
 
     def _start(self) -> None:
         with (self.folder / "log" / "server.log").open("w", encoding="utf-8") as log:
-            self.server = _run("trac_server.py", self.folder, self.seed / DATABASE, errors=log)
+            self.server = _run("serve", self.folder, self.seed / DATABASE, errors=log)
         self.url = f"http://127.0.0.1:{self._read_answer()}"
 
     def reset(self) -> None:
-        """Restore the original content. If the server has ended, start it again."""
+        """Restore the original content. If the server is not running, start it again."""
         if self.server.poll() is not None:
             self._start()
         assert self.server.stdin is not None
@@ -146,10 +272,10 @@ class TracSite:
         return answer
 
 
-def _run(script: str, *arguments: Path, errors: IO[str] | int = subprocess.STDOUT) -> "subprocess.Popen[str]":
-    """Start a script of this folder in a new process, without our folders in its import path."""
+def _run(command: str, *arguments: Path, errors: IO[str] | int = subprocess.STDOUT) -> "subprocess.Popen[str]":
+    """Start ``trac_process.py`` with a command in a new process, without our folders in its import path."""
     return subprocess.Popen(
-        [sys.executable, "-P", "-s", str(Path(__file__).with_name(script)), *map(str, arguments)],
+        [sys.executable, "-P", "-s", str(PROGRAM), command, *map(str, arguments)],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=errors,
@@ -160,7 +286,7 @@ def _run(script: str, *arguments: Path, errors: IO[str] | int = subprocess.STDOU
 
 
 class _TracPool:
-    """The servers of this process."""
+    """The servers that this process has started."""
 
     def __init__(self) -> None:
         self.owner = os.getpid()
@@ -193,8 +319,8 @@ def take_trac() -> TracSite:
 
 
 def _build(folder: Path) -> None:
-    """Create the Trac environment that every server copies. This is done in a separate process."""
-    process = _run("trac_seed.py", folder)
+    """Create the Trac environment that every server copies, in a separate process."""
+    process = _run("create", folder)
     output, _ = process.communicate(timeout=120)
     if process.returncode:
         last_line = output.strip().rpartition("\n")[2]

@@ -1,31 +1,158 @@
-"""The tabs of an episode: open, restore and replace tabs, act in the current one, and observe it.
+"""The tabs of an episode. ``WebTab`` navigates one tab and uses its mouse and keyboard; ``Browsing`` has all tabs.
 
-An element has a number, by which the agent names it, and an ``ElementRef``, by which the browser finds it.
+The agent refers to an element by a number. The browser finds it by an ``ElementRef``.
 """
 
 from collections.abc import Callable
 from contextlib import suppress
+from dataclasses import dataclass, field
+from typing import Any
 
 from pydantic import JsonValue
 
+from planbook.envs.browser import devtools
+from planbook.envs.browser.devtools import Answer, Command
 from planbook.envs.types import Observation
 from planbook.envs.web.accessibility import AccessibilityNode, quote
-from planbook.envs.web.addresses import BLANK, SiteNames
-from planbook.envs.web.context import MAX_TABS, Context, News, TabGone
-from planbook.envs.web.page import ElementNumbers, ElementRef, Page, Trail, describe, observation_text, read
-from planbook.envs.web.tab import WebTab
+from planbook.envs.web.context import MAX_TABS, Context, News, TabGone, TabTarget
+from planbook.envs.web.page import ElementNumbers, ElementRef, Page, Trail, call_script, describe, read, render_page
+from planbook.envs.web.sites import BLANK, SiteNames
+
+MAX_TYPED = 100
+"""Maximum number of characters that are typed key by key. A longer text is inserted by one command."""
+
+
+@dataclass
+class WebTab:
+    """A tab of the environment.
+
+    A restored tab is a new tab of the browser, whose history is empty. Its earlier history is kept here.
+    """
+
+    context: Context
+    target: TabTarget
+    earlier_urls: list[str] = field(default_factory=list)
+    """Addresses that precede those of the browser's history."""
+    later_urls: list[str] = field(default_factory=list)
+    """Addresses that follow those of the browser's history."""
+
+    # Navigating.
+
+    def load(self, url: str) -> str:
+        """Start navigating to an address. Return the reason if it may not be opened, or ""."""
+        if reason := self.context.policy.refusal(url):
+            return reason
+        self.context.start_navigation(self.target, "Page.navigate", url=url)
+        return ""
+
+    def fetch(self, url: str) -> str:
+        """Navigate to an address and wait for its page. Return the reason if it did not load, or ""."""
+        document = self.target.document
+        return self.load(url) or self.context.finish_loading(self.target, document)
+
+    def trail(self, browser_trail: Trail | None = None) -> Trail:
+        """Return the tab's complete history. If the browser's part of it is not given, it is read from the browser."""
+        browser_trail = browser_trail or Trail.from_history(self._history())
+        later = self.later_urls if len(browser_trail.urls) == 1 else []  # a new navigation removes the forward history
+        return Trail([*self.earlier_urls, *browser_trail.urls, *later], len(self.earlier_urls) + browser_trail.index)
+
+    def step(self, delta: int) -> bool:
+        """Go one page back (-1) or forward (1) in the browser's history. Return False if there is no such page."""
+        history = self._history()
+        browser_trail, index = Trail.from_history(history), history["currentIndex"] + delta
+        if exists := 0 <= browser_trail.index + delta < len(browser_trail.urls):
+            entry = history["entries"][index]
+            self.context.start_navigation(self.target, "Page.navigateToHistoryEntry", entryId=entry["id"])
+        return exists
+
+    def _history(self) -> Answer:
+        return self.context.call(self.target, "Page.getNavigationHistory")
+
+    def scroll_position(self) -> tuple[float, float]:
+        """Return the scroll position (x, y) of the page in pixels."""
+        viewport = self.context.call(self.target, "Page.getLayoutMetrics")["cssVisualViewport"]
+        return float(viewport["pageX"]), float(viewport["pageY"])
+
+    def scroll_to(self, x: float, y: float) -> None:
+        """Scroll the page to a position, or as close to it as the page allows."""
+        self.value(f"scrollTo({{left: {x}, top: {y}, behavior: 'instant'}})")
+        self.context.settle(self.target)
+
+    # Mouse and keyboard.
+
+    def click(self, ref: ElementRef) -> dict[str, Any]:
+        """Click on the visible part of an element.
+
+        Like ``type``, ``scroll`` and ``ask``, it returns an answer with the key ``refused`` if nothing could be done.
+        The value is the reason, without the subject of the sentence ("is hidden").
+        """
+        point = self.ask(ref, "aim")
+        if "refused" not in point:
+            self.context.call_all(self.target, devtools.click_commands(point["x"], point["y"]))
+        return point
+
+    def type(self, ref: ElementRef, text: str, enter: bool) -> dict[str, Any]:
+        """Replace the content of a field with a text."""
+        form_field = self.ask(ref, "field")
+        if "refused" in form_field:
+            return form_field
+        if "\n" in text and not form_field["lines"]:
+            return {"refused": "is a field of one line, and the text has several"}
+        if form_field["way"] == "set":
+            answer = self.ask(ref, "set", text)
+            if "refused" in answer:
+                return {"refused": f"{answer['refused']} ({_FORMATS.get(form_field['type'], 'a number')})"}
+        else:
+            point = self.click(ref)
+            content = point if "refused" in point else self.ask(ref, "selectContent")
+            if "refused" in content:
+                return content
+            delete = list(devtools.KEYS["delete"].commands()) if content["full"] else []
+            insert: Command = ("Input.insertText", {"text": text})
+            typed = list(devtools.typing_commands(text)) if len(text) <= MAX_TYPED else [insert]
+            self.context.call_all(self.target, [*delete, *typed])
+        if enter and not form_field["area"]:
+            self.context.call_all(self.target, list(devtools.KEYS["enter"].commands()))
+        return {}
+
+    def scroll(self, sign: int, ref: ElementRef | None) -> dict[str, Any]:
+        """Scroll the part of the page that contains the element, or the whole page, down (1) or up (-1)."""
+        return self.ask(ref, "scroll", sign)
+
+    def ask(self, ref: ElementRef | None, function: str, *arguments: JsonValue) -> dict[str, Any]:
+        """Call one of our functions in ``page.js`` on an element, or on null, and return its answer."""
+        return call_script(self.context, self.target, ref, function, *arguments)
+
+    def value(self, expression: str) -> Any:
+        """Return the value of a JavaScript expression in the page, or None if it raises an error."""
+        answer = self.context.call(
+            self.target, "Runtime.evaluate", expression=expression, returnByValue=True, awaitPromise=True
+        )
+        return None if "exceptionDetails" in answer else answer["result"].get("value")
+
+
+_FORMATS = {
+    "date": "a date is written 2024-05-31",
+    "time": "a time is written 17:05",
+    "datetime-local": "it is written 2024-05-31T17:05",
+    "month": "a month is written 2024-05",
+    "week": "a week is written 2024-W22",
+    "color": "a colour is written #1a2b3c",
+}
+"""Maps the type of an input field to a hint about the form of its values."""
+
 
 SavedTabs = tuple[list[tuple[Trail, tuple[float, float]]], int]
 """A copy of the tabs: the history and the scroll position of each tab, and the index of the current one."""
 
 REFUSED = "Nothing happens: "
-"""The beginning of an observation if an action was refused."""
+"""The beginning of an observation after an action that was refused."""
 TabAction = Callable[[WebTab], str]
-"""A function that acts in a tab. It returns the reason if nothing was done, or ""."""
+"""A function that acts in a tab. It returns the reason why nothing was done, or ""."""
 
 
 class Browsing:
-    """The tabs of an episode, in their own browser context, and the page that was observed last."""
+    """The tabs of an episode, which have their own browser context, and the page that was observed last."""
 
     def __init__(self, context: Context, names: SiteNames, characters: int) -> None:
         """Open one empty tab. An observation shows at most ``characters`` of a page."""
@@ -45,7 +172,7 @@ class Browsing:
         return self.tabs[self.current]
 
     def step(self, tab: WebTab, delta: int) -> str:
-        """Go one page back (-1) or forward (1) in a tab. Return the reason if this is not possible, or ""."""
+        """Go one page back (-1) or forward (1) in a tab. Return the reason why this is impossible, or ""."""
         trail = tab.trail()
         index = trail.index + delta
         if not 0 <= index < len(trail.urls):
@@ -55,10 +182,7 @@ class Browsing:
         return ""
 
     def open_tab(self) -> str:
-        """Open an empty tab after the other ones, and make it the current tab.
-
-        Return the reason if this is not possible, or "".
-        """
+        """Open an empty tab after the others and make it current. Return the reason why this is impossible, or ""."""
         if len(self.tabs) >= MAX_TABS:
             return "there are as many tabs as there can be"
         self.tabs.append(WebTab(self.context, self.context.open()))
@@ -80,7 +204,7 @@ class Browsing:
     # Restoring.
 
     def save(self) -> SavedTabs:
-        """Return a copy of the tabs."""
+        """Return what ``restore`` needs to open the same tabs again."""
         return [self._position(tab) for tab in self.tabs], self.current
 
     @staticmethod
@@ -90,8 +214,8 @@ class Browsing:
         except TabGone:
             return Trail([BLANK], 0), (0, 0)
 
-    def load(self, saved: SavedTabs) -> Observation:
-        """Restore the tabs of a copy, and return the observation.
+    def restore(self, saved: SavedTabs) -> Observation:
+        """Restore tabs that were saved, and return the observation.
 
         Each page is loaded again, so it is shown in its current state.
         """
@@ -107,7 +231,7 @@ class Browsing:
         return self.do(lambda _: "")
 
     def _reopen(self, tab: WebTab, trail: Trail, scroll: tuple[float, float] = (0, 0)) -> None:
-        """Replace the browser's tab with a new one, and load the current page of a history there."""
+        """Replace the browser's tab with a new one, and load the current page of ``trail`` there."""
         old, tab.target = tab.target, self.context.open()
         later = [url for url in trail.urls[trail.index + 1 :] if url != BLANK]
         tab.earlier_urls, tab.later_urls = trail.urls[: trail.index], later
@@ -123,8 +247,6 @@ class Browsing:
         if reason:
             self.context.news.add(f"{quote(trail.urls[trail.index])} could not be loaded again: {reason}.")
 
-    # Popups and lost tabs.
-
     def replace_lost(self, tab: WebTab, reason: str) -> None:
         """Replace an unusable tab with an empty one that can go back to its earlier pages.
 
@@ -133,9 +255,9 @@ class Browsing:
         old, last = tab.target, self.page
         if old.closed and len(self.tabs) > 1:
             return
-        is_lost = last is None or old.traffic.document == last.document
+        shows_last_page = last is None or old.document == last.document
         trail = tab.trail(last.trail) if last else Trail([], 0)
-        tab.earlier_urls, tab.later_urls = trail.urls[: trail.index + (not is_lost)], []
+        tab.earlier_urls, tab.later_urls = trail.urls[: trail.index + (not shows_last_page)], []
         tab.target = self.context.open()
         if not old.closed:
             self.context.drop(old)
@@ -163,18 +285,17 @@ class Browsing:
     def remove_closed(self) -> None:
         """Remove the tabs that their own pages or the browser closed."""
         current = self.tab
-        open_ones = [tab for tab in self.tabs if not tab.target.closed]
-        if open_ones and len(open_ones) < len(self.tabs):
+        open_tabs = [tab for tab in self.tabs if not tab.target.closed]
+        if open_tabs and len(open_tabs) < len(self.tabs):
             self.context.news.add("A tab was closed by its page.")
-            self.tabs = open_ones
+            self.tabs = open_tabs
             self.current = self.tabs.index(current) if current in self.tabs else len(self.tabs) - 1
 
     def pop_lasting(self) -> bool:
-        """Return True if servers may have stored something since this method was called last."""
-        traffics = [tab.target.traffic for tab in self.tabs]
-        lasting = any(traffic.lasting for traffic in traffics)
-        for traffic in traffics:
-            traffic.lasting = False
+        """Return True if servers may have stored something since the last call of this method."""
+        lasting = any(tab.target.lasting for tab in self.tabs)
+        for tab in self.tabs:
+            tab.target.lasting = False
         return lasting
 
     @property
@@ -182,23 +303,21 @@ class Browsing:
         """The address of the current tab."""
         return self.page.url if self.page else ""
 
-    # Acting.
-
-    def do(self, move: TabAction) -> Observation:
+    def do(self, tab_action: TabAction) -> Observation:
         """Act in the current tab, wait until it settles, and return its observation."""
-        tab, document = self.tab, self.tab.target.traffic.document
-        tab.target.traffic.stop_waiting()  # do not wait again for requests that timed out during the last action
+        tab, document = self.tab, self.tab.target.document
+        tab.target.stop_waiting()  # do not wait again for requests that timed out during the last action
         try:
-            refusal = move(tab) or self.context.finish_loading(tab.target, document)
+            refusal = tab_action(tab) or self.context.finish_loading(tab.target, document)
         except TabGone as gone:
             refusal = ""
             self.replace_lost(tab, str(gone))
         self.take_popups()
         self.remove_closed()
-        same_document = tab is self.tab and tab.target.traffic.document == document
+        same_document = tab is self.tab and tab.target.document == document
         return self._observe(refusal, same_document)
 
-    # Elements.
+    # Elements and observations.
 
     def number(self, node: AccessibilityNode) -> int:
         """Return the number of a node of the current page."""
@@ -206,24 +325,24 @@ class Browsing:
         return self._numbers.number(self.page, node, self._is_open_elsewhere)
 
     def element_ref(self, number: int) -> ElementRef | str:
-        """Return the reference to the element with that number, or the reason if it is not in the current tab."""
+        """Return the reference to an element, or the reason why the element is not in the current tab."""
         ref = self._numbers.refs.get(number)
         if ref is None:
             return f"there is no element [{number}]"
-        if ref.document == self.tab.target.traffic.document:
+        if ref.document == self.tab.target.document:
             return ref
         location = "in another tab" if self._is_open_elsewhere(ref.document) else "on a page that was left"
         return f"the element [{number}] is {location}"
 
     def name(self, number: int, ref: ElementRef) -> str:
-        """Return the last known description of the element, such as ``[3] button 'Ok'``."""
+        """Return the last known number, role and name of an element, such as ``[3] button 'Ok'``."""
         node = self.page.by_backend.get(ref.backend) if self.page else None
         return f"[{number}] {node.role} {quote(node.text(), 80)}" if node else f"[{number}]"
 
     def find(self, role: str, name: str) -> list[JsonValue]:
-        """Return descriptions of the page's elements that have the role, and whose name or text contains ``name``.
+        """Describe those elements of the page that have the role, and whose name or text contains ``name``.
 
-        Both arguments are in lower case. An empty one matches every element.
+        Both arguments are in lower case. An empty argument matches every element.
         """
         nodes = list(self.page.root.walk())[1:] if self.page else []
         matches = [node for node in nodes if role in ("", node.role) and name in node.text().lower()]
@@ -231,19 +350,17 @@ class Browsing:
 
     def _is_open_elsewhere(self, document: str) -> bool:
         """Return True if a tab other than the current one shows the document."""
-        return any(tab.target.traffic.document == document for tab in self.tabs if tab is not self.tab)
-
-    # Observing.
+        return any(tab.target.document == document for tab in self.tabs if tab is not self.tab)
 
     def last_observation(self) -> Observation:
-        """Return the page that was observed last, without a report of what happened."""
-        return Observation(self.names.shorten(self._page(self.page)) if self.page else "")
+        """Return the page that was observed last, without news."""
+        return Observation(self.names.shorten(self._page_text(self.page)) if self.page else "")
 
     def _observe(self, refusal: str, same_document: bool) -> Observation:
         """Read the current tab and return the observation.
 
-        ``same_document`` is True if the action did not change the document. Then a navigation that was refused
-        counts as the reason why nothing happened.
+        ``same_document`` is True if the tab still shows the same document. Then a refused navigation counts as the
+        reason why nothing happened.
         """
         try:
             page = read(self.context, self.tab.target)
@@ -257,9 +374,9 @@ class Browsing:
         if news.refused and same_document and not refusal:
             refusal = news.refused.pop(0)
         lines = [f"{REFUSED}{refusal}."] if refusal else []
-        text = "\n".join([*lines, *(f"{reason}." for reason in news.refused), *news.lines(), self._page(page)])
+        text = "\n".join([*lines, *(f"{reason}." for reason in news.refused), *news.lines(), self._page_text(page)])
         return Observation(self.names.shorten(text), accepted=not refusal, lasting=self.pop_lasting())
 
-    def _page(self, page: Page) -> str:
+    def _page_text(self, page: Page) -> str:
         tabs = [f"{n} (current)" if tab is self.tab else str(n) for n, tab in enumerate(self.tabs, 1)]
-        return observation_text(page, tabs, self.number, self._characters)
+        return render_page(page, tabs, self.number, self._characters)

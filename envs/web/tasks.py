@@ -11,6 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import cache, partial
 from pathlib import Path
 from typing import Annotated, Literal
+from urllib.parse import urljoin
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, JsonValue, ValidationError, model_validator
 
@@ -28,8 +29,20 @@ def _web_address(text: str) -> str:
     return text
 
 
+def _site_address(text: str) -> str:
+    if re.search(r"[{}]", text):
+        raise ValueError(f"{text!r} is not the address of a site: it must not contain braces")
+    return _web_address(text)
+
+
+def _expected_address(text: str) -> str:
+    return text if text.startswith("/") else _web_address(text)
+
+
 Address = Annotated[str, AfterValidator(_web_address)]
 """An address, or the name of a site in braces followed by a path."""
+SiteAddress = Annotated[str, AfterValidator(_site_address)]
+"""An address without names of sites, which replaces the name of a site."""
 
 
 class _FrozenModel(BaseModel):
@@ -39,7 +52,7 @@ class _FrozenModel(BaseModel):
 class AnswerCheck(_FrozenModel):
     """Checks the answer that the agent passed to ``stop``.
 
-    Case, quotation marks around the answer and extra white space do not matter. ``how`` is one of
+    Case, extra white space, and quotation marks around the answer do not matter. ``how`` is one of
 
     - ``exact``: the answer must be one of the values.
     - ``must_include``: every value must occur in the answer. A value may consist of alternatives, ``a |OR| b``.
@@ -62,24 +75,31 @@ class AnswerCheck(_FrozenModel):
 class UrlCheck(_FrozenModel):
     """Checks the address at the end of the episode. Different forms of the same address count as equal.
 
-    ``how`` is one of
+    An address that begins with / belongs to the site where the task starts. ``how`` is one of
 
     - ``equal``: the page and the query must be those of one of ``any_of``.
     - ``including``: the page must be that of one of ``any_of``, and the query must have all parameters of that
       address, with their values.
-    - ``within``: WebArena's "GOLD in PRED". Host and path of one of ``any_of`` must occur in the final address. For
-      each parameter in their queries, the final address must have a value that one of them has.
+    - ``within``: WebArena's "GOLD in PRED". The host and path of one of ``any_of`` must occur in the final address. For
+      each parameter in the queries of ``any_of``, the final address must have one of the values that it has there.
     """
 
     kind: Literal["url"] = "url"
     how: Literal["equal", "including", "within"] = "equal"
     any_of: tuple[str, ...] = Field(min_length=1)
 
+    @model_validator(mode="after")
+    def _has_addresses(self) -> "UrlCheck":
+        if self.how != "within":
+            tuple(map(_expected_address, self.any_of))
+        return self
+
 
 class PageCheck(_FrozenModel):
     """Checks texts that must or must not be on the page at ``url``.
 
-    If ``url`` is "last", this is the page at the end of the episode. ``selector`` (CSS) or ``script`` (a JavaScript
+    If ``url`` is "last", this is the page at the end of the episode. A ``url`` that begins with / belongs to the site
+    where the task starts. ``selector`` (CSS) or ``script`` (a JavaScript
     expression, as in WebArena's files) selects a part of the page. Without them, the text of the whole page is
     compared. If ``exact`` is given, the text must be one of its values. A value may consist of alternatives,
     ``a |OR| b``.
@@ -97,11 +117,13 @@ class PageCheck(_FrozenModel):
     def _has_texts(self) -> "PageCheck":
         if not (self.exact or self.must_include or self.must_exclude):
             raise ValueError("a page check needs exact, must_include or must_exclude")
+        if self.url != "last":
+            _expected_address(self.url)
         return self
 
 
 class Text(_FrozenModel):
-    """Texts that a value must or must not contain, for a value whose exact wording does not matter."""
+    """Texts that a value must contain or must not contain, if its exact wording does not matter."""
 
     must_include: tuple[str, ...] = ()
     must_exclude: tuple[str, ...] = ()
@@ -128,9 +150,9 @@ Check = AnswerCheck | UrlCheck | PageCheck | ServerCheck | UnachievableCheck
 
 
 SHIPPED = Path(__file__).with_name("trac.json")
-"""The task file that is a part of planbook."""
+"""The task file that ships with planbook."""
 KINDS = ("look_up", "navigate", "edit", "backtrack", "loop", "unachievable")
-"""The abilities that tasks require. Each is a split, too. In ``backtrack`` tasks, the obvious path is wrong."""
+"""What tasks demand of the agent. Each kind is also a split. In ``backtrack`` tasks, the obvious path is wrong."""
 SPLITS = ("all", *KINDS)
 
 
@@ -145,14 +167,14 @@ class WebTask(BaseModel):
     goal: str
     start: Address
     more_tabs: tuple[Address, ...] = ()
-    """Addresses that are opened in further tabs, after ``start``."""
+    """Addresses that are opened in additional tabs, after ``start``."""
     site: Literal["", "trac"] = ""
-    """The site, if any, that we run ourselves and reset for the task."""
+    """Our own site if the task uses it, or "". It is reset before the task begins."""
     params: dict[str, JsonValue] = Field(default_factory=dict)
     """The content of the goal as data. It contains nothing that the agent has to find out."""
     checks: tuple[Annotated[Check, Field(discriminator="kind")], ...] = ()
     unjudged: str = ""
-    """The reason why the checks cannot be made here, if there is one. Such a task is left out."""
+    """The reason why the task cannot be judged here, or "". A task with a reason is left out."""
     login: Path | None = None
     """The login file for the browser (``planbook.envs.web.webarena``)."""
 
@@ -166,11 +188,11 @@ class WebTask(BaseModel):
 def load_tasks(
     path: Path | None = None, sites: Mapping[str, str] | None = None, logins: Path | None = None
 ) -> list[WebTask]:
-    """Return the tasks of a file in the file's order. By default, it is the file that is a part of planbook.
+    """Return the tasks of a file in the file's order, by default those of the file that ships with planbook.
 
     The other arguments are for WebArena's files. ``sites`` maps the name of a site to the address that replaces its
-    placeholder. ``logins`` is the folder of the logins that tasks name. Raises BadSelection if the file cannot be read
-    or is not a task file.
+    placeholder. ``logins`` is the folder with the login files that tasks name. Raises BadSelection if the file cannot
+    be read or is not a task file.
     """
     if path is None:
         return list(_shipped())
@@ -197,14 +219,14 @@ def _shipped() -> tuple[WebTask, ...]:
 
 
 def types_of(tasks: Sequence[WebTask]) -> tuple[str, ...]:
-    """Return the types of the tasks, in their order."""
+    """Return the types of the tasks, in the order in which they first occur."""
     return tuple(dict.fromkeys(task.type for task in tasks))
 
 
 def _task(entry: webarena.Entry, location: str, convert: Callable[[webarena.Entry, str], webarena.Entry]) -> WebTask:
     """Return the task of an entry in a task file. Raises BadSelection if the entry is not a task.
 
-    ``location`` names the entry in messages. ``convert`` is applied to entries in WebArena's form.
+    ``location`` says in messages where the entry is. ``convert`` is applied to entries in WebArena's form.
     """
     try:
         return WebTask.model_validate(convert(entry, location) if {"intent", "eval"} <= entry.keys() else entry)
@@ -213,12 +235,12 @@ def _task(entry: webarena.Entry, location: str, convert: Callable[[webarena.Entr
 
 
 def to_task(task: WebTask) -> Task:
-    """Return the task in the form that all environments share, without its start address and checks."""
+    """Return the task in the form that all environments share, which has neither a start address nor checks."""
     return Task(id=task.id, env="web", split=task.kind, type=task.type, goal=task.goal, params=task.params)
 
 
 def judgeable(tasks: Sequence[WebTask], ids: Sequence[str] = ()) -> list[WebTask]:
-    """Return the tasks that can be judged here. Raises BadSelection if ``ids`` names one that cannot."""
+    """Return the tasks that can be judged here. Raises BadSelection if ``ids`` names one that cannot be."""
     for task in tasks:
         if task.unjudged and task.id in ids:
             raise BadSelection(f"web cannot judge the task {task.id!r}: {task.unjudged}")
@@ -228,21 +250,29 @@ def judgeable(tasks: Sequence[WebTask], ids: Sequence[str] = ()) -> list[WebTask
 def with_site_addresses(task: WebTask, sites: Mapping[str, str]) -> WebTask:
     """Return a copy of the task in which names of sites in braces are replaced with the sites' addresses.
 
-    Raises BadSelection if the address of a site is unknown.
+    In checks, an address that begins with / becomes one on the site where the task starts. Raises BadSelection if the
+    address of a site is unknown.
     """
 
     def fill_in(text: str) -> str:
         return re.sub(r"\{(\w+)\}", lambda match: _address(match[1], task.id, sites), text)
 
+    start = fill_in(task.start)
+
+    def resolve(text: str) -> str:
+        url = fill_in(text)
+        return urljoin(start, url) if url.startswith("/") else url
+
     checks: list[Check] = []
     for check in task.checks:
         if isinstance(check, UrlCheck):
-            check = check.model_copy(update={"any_of": tuple(map(fill_in, check.any_of))})
+            complete = fill_in if check.how == "within" else resolve
+            check = check.model_copy(update={"any_of": tuple(map(complete, check.any_of))})
         elif isinstance(check, PageCheck):
-            check = check.model_copy(update={"url": fill_in(check.url)})
+            check = check.model_copy(update={"url": resolve(check.url)})
         checks.append(check)
     tabs = tuple(map(fill_in, task.more_tabs))
-    return task.model_copy(update={"start": fill_in(task.start), "more_tabs": tabs, "checks": tuple(checks)})
+    return task.model_copy(update={"start": start, "more_tabs": tabs, "checks": tuple(checks)})
 
 
 def _address(name: str, task_id: str, sites: Mapping[str, str]) -> str:

@@ -1,17 +1,17 @@
-"""The task files of the WebArena benchmark (Zhou et al., 2024), and the logins of its tasks.
+"""Task files of the WebArena benchmark (Zhou et al., 2024), and the logins that its tasks need.
 
 A task file is a list of objects with ``intent``, ``start_url`` and ``eval``. A login is a file with cookies and local
 storage, which Playwright calls a storage state. WebArena's ``auto_login.py`` writes one for each site.
 
 Users run the six sites of the published tasks themselves. The addresses of these sites replace placeholders such as
-``__SHOPPING__`` and ``__REDDIT__``. If the original check of a task cannot be made here, the task is left out and never
-counts as solved, and its field ``unjudged`` gives the reason. This applies to
+``__SHOPPING__`` and ``__REDDIT__``. A task that cannot be judged here is left out, and its field ``unjudged`` gives the
+reason. These are
 
 - tasks with ``fuzzy_match``, which a language model judges in the original.
-- tasks with ``func:`` in addresses and locators: Python functions of the original that query its sites.
+- tasks with ``func:`` in addresses and locators, which stands for Python functions of the original.
 - tasks that begin logged in (``storage_state``), unless the folder ``logins`` has the file that they name.
 
-If "N/A" is expected, the answer must begin with it. The original also accepts a reason alone if its model considers it
+If "N/A" is expected, the answer must begin with it. The original also accepts a bare reason that its model considers
 equivalent. Prompts, actions and waiting times are those of our environment, not those of WebArena.
 """
 
@@ -25,7 +25,7 @@ from pydantic import BaseModel, ConfigDict, Field, JsonValue, ValidationError
 
 from planbook.envs.errors import BadSelection, EnvironmentBroken, validation_faults
 from planbook.envs.web.context import Context
-from planbook.envs.web.tab import WebTab
+from planbook.envs.web.tabs import WebTab
 
 SITES = {
     "__SHOPPING_ADMIN__": "shopping_admin",
@@ -73,7 +73,7 @@ class _WebArenaTask(BaseModel):
 
 
 def convert_task(entry: Entry, location: str, sites: Mapping[str, str], logins: Path | None = None) -> Entry:
-    """Return a task of WebArena in the form of ``WebTask``. ``location`` names the entry in messages.
+    """Return a task of WebArena in the form of ``WebTask``. ``location`` says in messages where the entry is.
 
     Raises BadSelection if the entry is not in WebArena's form, or if the address of its site is unknown.
     """
@@ -121,7 +121,7 @@ def _with_sites(text: str, location: str, sites: Mapping[str, str]) -> str:
 
 
 def _kind(evaluation: _Eval) -> str:
-    """Return the kind of a task. It is derived from the checks, since the files do not name it."""
+    """Return the kind of a task, which is derived from its checks, since WebArena's files do not name it."""
     if "program_html" in evaluation.eval_types:
         return "edit"
     if "url_match" in evaluation.eval_types:
@@ -153,7 +153,7 @@ def _answer_checks(evaluation: _Eval) -> list[JsonValue]:
 
 
 _ANSWER_COMPARISONS = {"exact_match": "exact", "must_include": "must_include"}
-"""Maps WebArena's name for a comparison to that of ``AnswerCheck.how``."""
+"""Maps WebArena's name for a comparison to ours, a value of ``AnswerCheck.how``."""
 
 
 def _url_checks(evaluation: _Eval) -> list[JsonValue]:
@@ -179,7 +179,7 @@ def _page_check(target: _PageTarget) -> JsonValue:
 def _script(target: _PageTarget) -> str:
     """Return a JavaScript expression for the text that a locator finds.
 
-    It first runs the actions that prepare the page. Errors in these are ignored.
+    The expression first runs the actions that prepare the page, and ignores their errors.
     """
     locator = target.locator.strip()
     if locator and not re.match(r"(\[\.\.\.)?document\.", locator):
@@ -210,11 +210,11 @@ class _Cookie(BaseModel):
     secure: bool = False
     same_site: Annotated[Literal["Strict", "Lax", "None"] | None, Field(alias="sameSite")] = None
 
-    def parameter(self) -> dict[str, JsonValue]:
+    def to_devtools(self) -> dict[str, JsonValue]:
         """Return the cookie in the form that DevTools expects.
 
-        A cookie without ``expires`` lasts as long as the browser context. For a cookie without ``sameSite``, Playwright
-        writes "None". Chromium would silently drop such a cookie unless it is ``secure``, so the value is left out.
+        A cookie without ``expires`` lasts as long as the browser context. If a cookie has no ``sameSite``, Playwright
+        writes "None". Unless the cookie is ``secure``, Chromium would silently drop it, so the value is left out.
         """
         omitted = {"expires"} if self.expires <= 0 else set()
         if self.same_site == "None" and not self.secure:
@@ -252,7 +252,7 @@ def read_login(path: Path) -> Login:
 
 def log_in(context: Context, login: Login) -> None:
     """Set the login's cookies and local storage. Raises EnvironmentBroken if a site does not open."""
-    context.set_cookies([cookie.parameter() for cookie in login.cookies])
+    context.set_cookies([cookie.to_devtools() for cookie in login.cookies])
     for origin in login.origins:
         tab = WebTab(context, context.open(hidden=True))
         if reason := tab.fetch(origin.origin):

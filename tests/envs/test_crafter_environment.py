@@ -10,10 +10,8 @@ import pytest
 
 from planbook.envs import Action, BadSelection, Selection, Snapshot
 from planbook.envs.crafter import Crafter
-from planbook.envs.crafter.actions import Direction, Placeable, Tool, all_actions
 from planbook.envs.crafter.environment import SURVIVE, make_task
-from planbook.envs.crafter.rules import VITALS, rules
-from planbook.envs.crafter.view import STEPS
+from planbook.envs.crafter.rules import STEPS, VITALS, Direction, Placeable, Tool, all_actions, rules
 from tests.envs.crafter_games import random_actions, started
 
 NORTH = Action("move", ("north",))

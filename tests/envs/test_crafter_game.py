@@ -10,9 +10,8 @@ from hypothesis import strategies as st
 
 from planbook.envs import Action, Snapshot
 from planbook.envs.crafter import Crafter
-from planbook.envs.crafter.actions import CrafterAction, all_actions
 from planbook.envs.crafter.environment import ACHIEVEMENTS
-from planbook.envs.crafter.rules import rules
+from planbook.envs.crafter.rules import CrafterAction, all_actions, rules
 from tests.envs.crafter_games import OriginalCrafter, assert_same_game, random_actions, started
 
 

@@ -6,7 +6,7 @@ import pytest
 
 from planbook.envs import BadSelection, Selection
 from planbook.envs.minecraft import Minecraft, MinecraftOptions
-from planbook.envs.minecraft.tasks import ALIASES, CANDIDATES, GROUPS, parallel_goals, wanted_items
+from planbook.envs.minecraft.tasks import ALIASES, CANDIDATES, GROUPS, parallel_goals, required_items
 from tests.minecraft_plans import start_task
 
 
@@ -57,7 +57,7 @@ def test_a_type_of_another_split_is_refused() -> None:
 
 def test_parallel_tasks_draw_from_all_candidates() -> None:
     tasks = Minecraft.select(Selection(split="parallel", seeds=tuple(range(40))))
-    assert {item for task in tasks for item in wanted_items(task)} == set(CANDIDATES)
+    assert {item for task in tasks for item in required_items(task)} == set(CANDIDATES)
 
 
 def test_a_parallel_task_is_solved_when_all_its_items_are_held() -> None:
@@ -66,7 +66,7 @@ def test_a_parallel_task_is_solved_when_all_its_items_are_held() -> None:
     first, second, third = parallel_goals(environment.task)
     assert not environment.act(third).terminated
     assert environment.verdict().score == pytest.approx(1 / 3)
-    assert environment.milestones() == list(wanted_items(environment.task))[2:]
+    assert environment.milestones() == list(required_items(environment.task))[2:]
     assert not environment.act(first).terminated
     assert environment.act(second).terminated
     assert environment.verdict().solved

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from planbook.envs import Action, EpisodeEnded, Selection
 from planbook.envs.shopping import Shopping
-from planbook.envs.shopping.pages import BACK, BUY, NEXT, PREV, SUB_PAGES
+from planbook.envs.shopping.webshop import BACK, BUY, NEXT, PREV, SUB_PAGES
 from tests.envs.playing import do, started
 
 

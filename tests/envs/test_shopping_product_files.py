@@ -11,9 +11,9 @@ from pydantic import ValidationError
 
 from planbook.envs import Action, BadSelection, Selection
 from planbook.envs.shopping import Shopping
+from planbook.envs.shopping.catalogue import load_shop
 from planbook.envs.shopping.environment import ShoppingOptions
-from planbook.envs.shopping.pages import clean
-from planbook.envs.shopping.product_files import load_shop
+from planbook.envs.shopping.webshop import clean
 
 ITEMS: list[dict[str, Any]] = [
     {

@@ -9,9 +9,8 @@ from hypothesis import strategies as st
 
 from planbook.envs import Action, BadSelection, Selection, Task
 from planbook.envs.tabletop import Tabletop
-from planbook.envs.tabletop.planning import MAX_GOALS
-from planbook.envs.tabletop.scenes import make_scene
-from planbook.envs.tabletop.table import SHAPES
+from planbook.envs.tabletop.environment import MAX_GOALS
+from planbook.envs.tabletop.table import SHAPES, make_scene
 from tests.envs.playing import started
 
 SCENES = tuple(product(Tabletop.types, range(60)))

@@ -8,8 +8,19 @@ from hypothesis import strategies as st
 
 from planbook.envs import Action, EpisodeEnded
 from planbook.envs.tabletop import Tabletop
-from planbook.envs.tabletop.scenes import done_share, make_scene
-from planbook.envs.tabletop.table import ACCEPTED_KINDS, CONTAINERS, MOVABLE, Table, block, ring, row, shape, spots
+from planbook.envs.tabletop.table import (
+    ACCEPTED_KINDS,
+    CONTAINERS,
+    MOVABLE,
+    Table,
+    block,
+    done_share,
+    make_scene,
+    ring,
+    row,
+    shape,
+    spots,
+)
 from tests.envs.playing import started
 
 Move = tuple[int, int, int]

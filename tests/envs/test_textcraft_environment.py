@@ -4,7 +4,7 @@ import pytest
 
 from planbook.envs import Action, EpisodeEnded, Observation, Selection
 from planbook.envs.textcraft import Textcraft
-from planbook.envs.textcraft.planning import MAX_GOALS
+from planbook.envs.textcraft.environment import MAX_GOALS
 from tests.envs.playing import do, started
 
 HOPPER_MINECART = "test/1"

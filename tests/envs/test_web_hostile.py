@@ -1,10 +1,15 @@
 """If a page misbehaves, the environment reports this and continues."""
 
+import time
 from collections.abc import Iterator
 
 import pytest
 
+from planbook.envs.browser import chromium
+from planbook.envs.browser.devtools import Connection
 from planbook.envs.web import Web
+from planbook.envs.web.context import Context, TabGone
+from planbook.envs.web.sites import AddressPolicy
 from tests.webserver import Pages, act, click, open_page, serving
 
 pytestmark = pytest.mark.browser
@@ -76,6 +81,19 @@ def test_surplus_dialogs_and_requests_for_files_are_reported(web: Web) -> None:
 def test_a_tab_closed_by_its_opener_is_not_reported_as_crashed(web: Web) -> None:
     act(web, "goto", "/links")
     assert "crashed" not in click(web, "brief").text
+
+
+def test_a_tab_that_was_closed_a_moment_ago_is_gone() -> None:
+    browser = chromium.shared()
+    context, other = Context(browser, AddressPolicy(()), patience=10), Connection(browser.url)
+    target = context.open()
+    other.call("Target.closeTarget", targetId=target.id)
+    while any(info["targetId"] == target.id for info in other.call("Target.getTargets")["targetInfos"]):
+        time.sleep(0.01)
+    with pytest.raises(TabGone, match="a page closed it"):
+        context.call(target, "Page.getFrameTree")
+    context.close()
+    other.close()
 
 
 @pytest.mark.deep

@@ -8,6 +8,7 @@ import pytest
 from pydantic import JsonValue
 
 from planbook.envs.errors import BadSelection
+from planbook.envs.web.judging import EpisodeEnd, judge
 from planbook.envs.web.tasks import (
     AnswerCheck,
     PageCheck,
@@ -162,6 +163,15 @@ def test_site_names_in_our_format_are_replaced_by_addresses(tmp_path: Path) -> N
         with_site_addresses(found, {"trac": "http://127.0.0.1"})
 
 
+def test_a_relative_address_in_a_check_is_one_on_the_site_of_the_start(tmp_path: Path) -> None:
+    checks: JsonValue = [{"kind": "url", "any_of": ["/b?x=1"]}, {"kind": "page", "url": "/c", "exact": ["done"]}]
+    (found,) = read(tmp_path, OURS | {"start": "{shop}/a/z", "checks": checks})
+    task = with_site_addresses(found, {"shop": "http://shop.example/"})
+    texts = {"http://shop.example/c": "done"}
+    end = EpisodeEnd(None, "http://shop.example/b?x=1", lambda url, selector, script: texts.get(url, ""))
+    assert judge(task, end).solved
+
+
 @pytest.mark.parametrize(
     ("text", "message"),
     [
@@ -175,6 +185,8 @@ def test_site_names_in_our_format_are_replaced_by_addresses(tmp_path: Path) -> N
         (json.dumps([OURS | {"checks": [{"kind": "server", "changes": {"a": "b"}}]}]), 'add "site": "trac"'),
         (json.dumps([OURS | {"start": "shop.example/a"}]), "start: 'shop.example/a' is not an address: begin with"),
         (json.dumps([OURS | {"more_tabs": ["http://"]}]), "more_tabs.0: 'http://' is not an address"),
+        (json.dumps([OURS | {"checks": [{"kind": "url", "any_of": ["wiki"]}]}]), "checks.0.*'wiki' is not an address"),
+        (json.dumps([OURS | {"checks": [{"kind": "page", "url": "b", "exact": ["x"]}]}]), "'b' is not an address"),
         (json.dumps([{"intent": "x", "eval": {}}]), "not in WebArena's format"),
     ],
 )

@@ -39,6 +39,7 @@ class Between(Toy):
         ("goal=look", "--option: a goal needs an address to start from: --option start=http://"),
         ("allowed=host", """it takes [text, ...], so write --option 'allowed=["ONE", "TWO"]'"""),
         ("sites=host", """it takes {text: text, ...}, so write --option 'sites={"NAME": "VALUE"}'"""),
+        ('sites={"shop": "{x}"}', "sites.shop: '{x}' is not the address of a site: it must not contain braces"),
         ("start=host", "start: 'host' is not an address: begin with http://HOST"),
         ("patience=long", 'patience: "long" does not fit; it takes number above 0 to 120'),
         ("nothing=1", "nothing: there is no such option"),

@@ -1,20 +1,51 @@
-"""Create the Trac environment that every server copies. This file runs as a process: ``trac_seed.py ENVIRONMENT``.
+"""Create or serve one Trac environment: a folder with a project's database and settings.
 
-A Trac environment is a folder with a project's database and settings. The content is in ``trac_project/``, and
-everything else is Trac's default. All times are fictional and fixed.
+``sites`` runs this file as a process, and it imports nothing of planbook:
+
+- ``trac_process.py create FOLDER`` creates the environment that every server copies. Its content is in
+  ``trac_project/``, and everything else is Trac's default. All times are fictional and fixed.
+- ``trac_process.py serve FOLDER SEEDED_DATABASE`` serves an environment on this machine.
+
+The server is that of ``tracd -s``, with four differences:
+
+- Everyone is logged in as the same user.
+- The clock is fictional.
+- The line ``reset`` on standard input restores the seeded database without a restart.
+- When standard input closes, because its owner has ended for any reason, the process ends. It then also removes the
+  folder with all Trac environments of its owner.
 """
 
+import itertools
 import json
+import os
+import shutil
 import sqlite3
 import sys
-from datetime import UTC, datetime
+import threading
+from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
 for _other in ("babel", "multipart") if sys.version_info < (3, 13) else ("babel",):  # Trac fails if it can import these
     sys.modules[_other] = None  # type: ignore[assignment]
+USER = "robin"
+NOW = datetime(2031, 3, 17, 9, 0, tzinfo=UTC)
+"""The time at the start of an episode. With each call of ``now``, one second passes."""
+_seconds = itertools.count()
 
-from trac.env import Environment  # noqa: E402
+
+def now(zone: Any = None) -> datetime:
+    """Return the fictional time, which advances so that two changes to one ticket have different times."""
+    return (NOW + timedelta(seconds=next(_seconds))).astimezone(zone or UTC)
+
+
+import trac.util.datefmt  # noqa: E402
+
+trac.util.datefmt.datetime_now = now  # must happen before the modules below import the name
+from trac.env import Environment, open_environment  # noqa: E402
+from trac.web.main import dispatch_request  # noqa: E402
+from trac.web.standalone import TracHTTPServer  # noqa: E402
 
 PROJECT = Path(__file__).with_name("trac_project")
 OPTIONS = (
@@ -46,11 +77,11 @@ REPORT = """SELECT p.value AS __color__, t.id AS ticket, t.summary, t.component,
   FROM ticket t LEFT JOIN enum p ON p.name = t.priority AND p.type = 'priority'
   WHERE {condition} ORDER BY t.id"""
 FIELDS = "type component priority owner reporter version milestone status resolution summary description keywords"
-"""The fields of a ticket that are set."""
+"""The fields of a ticket that the project's files set."""
 
 
 def read_objects(name: str) -> list[dict[str, Any]]:
-    """Return the objects in a file of the project, which has one JSON object per line."""
+    """Return the JSON objects in a file of the project, one for each line."""
     return [json.loads(line) for line in (PROJECT / name).read_text(encoding="utf-8").split("\n") if line]
 
 
@@ -117,7 +148,7 @@ def fill_ticket(database: sqlite3.Connection, ticket: dict[str, Any]) -> None:
         database.executemany("INSERT INTO ticket_change VALUES (?, ?, ?, ?, ?, ?)", rows)
 
 
-def main(folder: Path) -> None:
+def create(folder: Path) -> None:
     """Create the Trac environment in a folder that does not exist yet."""
     Environment(str(folder), create=True, options=OPTIONS).shutdown()
     with sqlite3.connect(folder / "db" / "trac.db") as database:
@@ -129,5 +160,38 @@ def main(folder: Path) -> None:
     database.close()
 
 
+def reset(seeded: Path, database: Path) -> None:
+    """Replace the content of the served database with that of the seeded one.
+
+    SQLite itself copies it, so that open connections see the new content. Trac's caches notice the change, since the
+    database contains their generation numbers.
+    """
+    global _seconds
+    with sqlite3.connect(seeded) as source, sqlite3.connect(database, timeout=10) as target:
+        source.backup(target)
+    source.close()
+    target.close()
+    _seconds = itertools.count()
+
+
+def serve(folder: Path, seeded: Path) -> None:
+    """Serve until standard input closes. Print the port when ready, and a line after each reset."""
+    open_environment(str(folder), use_cache=True)  # if it is damaged, fail here rather than on every page
+
+    def answer(environ: dict[str, Any], start_response: Callable[..., Any]) -> Any:
+        return dispatch_request(environ | {"REMOTE_USER": USER, "trac.env_path": str(folder)}, start_response)
+
+    server = TracHTTPServer(("127.0.0.1", 0), answer, None, None, use_http_11=True)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    print(server.server_port, flush=True)
+    for line in sys.stdin:
+        if line.strip() == "reset":
+            reset(seeded, folder / "db" / "trac.db")
+            print("done", flush=True)
+    shutil.rmtree(folder.parent, ignore_errors=True)
+    os._exit(0)
+
+
 if __name__ == "__main__":
-    main(Path(sys.argv[1]))
+    command, *paths = sys.argv[1:]
+    (create if command == "create" else serve)(*map(Path, paths))
