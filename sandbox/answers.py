@@ -24,11 +24,11 @@ from typing import Any, Literal
 from pydantic import JsonValue
 from pydantic_core import PydanticSerializationError, from_json, to_json, to_jsonable_python
 
-from planbook.sandbox.errors import BadAnswer, BadFunction, SandboxError
 from planbook.sandbox.functions import FunctionSpec, check_name
 from planbook.sandbox.policy.compiler import CompileContext, Compiled, CompileRequest, precompile
 from planbook.sandbox.protocol import MAX_FROM_HOST, HostileFrame
 from planbook.sandbox.suggest import Guesser
+from planbook.sandbox.types import BadAnswer, BadFunction, SandboxError
 
 # The source code of the standard library. The host sends it, since workers cannot read files.
 

@@ -17,11 +17,10 @@ from pydantic import JsonValue, TypeAdapter, ValidationError
 from pydantic_core import from_json, to_json
 
 from planbook.sandbox.answers import PlanView
-from planbook.sandbox.errors import RebuildDiverged
 from planbook.sandbox.policy.rules import MAX_SOURCE
 from planbook.sandbox.process import SLICE_SECONDS, WorkerProcess
 from planbook.sandbox.protocol import MAX_CALLERS, MAX_DEPTH, MAX_FAULT_TEXT, MAX_FAULTS, MAX_MODULE, HostileFrame
-from planbook.sandbox.types import MAX_KEPT, MAX_REQUEST_BYTES, Fault, FaultKind, LimitReached, Limits
+from planbook.sandbox.types import MAX_KEPT, MAX_REQUEST_BYTES, Fault, FaultKind, LimitReached, Limits, RebuildDiverged
 
 # Shapes of messages.
 

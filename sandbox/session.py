@@ -23,10 +23,21 @@ from planbook.sandbox.conversation import (
     RunningCell,
     read_faults,
 )
-from planbook.sandbox.errors import RebuildDiverged, SandboxClosed, SessionBusy, WorkersKilled
 from planbook.sandbox.process import MAX_CRASHES, MAX_KILLS, WorkerLosses, WorkerProcess
 from planbook.sandbox.protocol import ChannelClosed, FrameTooLong, HostileFrame
-from planbook.sandbox.types import MAX_KEPT, CellResult, Fault, FaultKind, LimitReached, Limits, limit_fault
+from planbook.sandbox.types import (
+    MAX_KEPT,
+    CellResult,
+    Fault,
+    FaultKind,
+    LimitReached,
+    Limits,
+    RebuildDiverged,
+    SandboxClosed,
+    SessionBusy,
+    WorkersKilled,
+    limit_fault,
+)
 
 # Running cells again.
 
@@ -112,7 +123,7 @@ class Session:
         names are lost, but its calls have taken effect. ``name`` names the cell's file in tracebacks.
 
         Raises RebuildDiverged if the worker had to be replaced and its state could not be restored, BadAnswer if a
-        result cannot be sent to the plan, and the errors in ``planbook.sandbox.errors`` about workers and sessions. If
+        result cannot be sent to the plan, and the errors in ``planbook.sandbox.types`` about workers and sessions. If
         a host function raises a SandboxError, or a BaseException such as KeyboardInterrupt, that exception passes
         through and ends the worker.
         """
