@@ -9,7 +9,7 @@ may change, so they become unknown. If the code may also act, the walk is *blind
 about the environment, and reports only calls whose arguments can never be right.
 
 - ``walk`` holds the state and merges branches.
-- ``expressions``, ``calls``, ``loops`` and ``statements`` each follow one part of the language.
+- ``expressions``, ``calls`` and ``statements`` each follow one part of the language.
 - ``values`` defines the values that a dry run computes with.
 - ``effects`` finds facts about code without following it.
 """

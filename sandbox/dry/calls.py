@@ -1,6 +1,7 @@
 """Follow calls in a dry run: calls of the session's functions, the plan's own functions, methods and built-ins.
 
-A call that cannot be followed has the value UNKNOWN. Its arguments *escape*: they may change, so they become unknown.
+A call that cannot be followed has the value UNKNOWN. Its arguments *escape*: they may change, so they become unknown. A
+comprehension is followed like a call of a function.
 """
 
 import ast
@@ -31,6 +32,10 @@ from planbook.sandbox.dry.walk import CallVisits, PathEnded
 
 MAX_CALL_DEPTH = 8
 """Maximum nesting of calls of plan functions. Deeper calls are not followed."""
+Comprehension = ast.ListComp | ast.SetComp | ast.DictComp | ast.GeneratorExp
+_RESULT = ".result"
+"""Variable that holds the list which a list comprehension builds. No plan can use this name."""
+_NO_PARAMETERS = ast.arguments([], [], None, [], [], None, [])
 
 
 class CallArguments(NamedTuple):
@@ -173,6 +178,40 @@ class Calls(Expressions):
         if sum(isinstance(inner, ast.FunctionDef | ast.Lambda) for inner in ast.walk(function.node)) == 1:
             del self.state.frames[frame]
         return value
+
+    # Comprehensions.
+
+    def visit_ListComp(self, node: ast.ListComp) -> Value:
+        append = ast.Call(ast.Attribute(ast.Name(_RESULT, ast.Load()), "append"), [node.elt], [])
+        return self._comprehension(node, [ast.Expr(append)], self.new_container([]))
+
+    def visit_SetComp(self, node: ast.SetComp | ast.DictComp) -> Value:
+        parts = [node.elt] if isinstance(node, ast.SetComp) else [node.key, node.value]
+        return self._comprehension(node, [ast.Expr(ast.Set(parts))])
+
+    visit_DictComp = visit_SetComp
+
+    def visit_GeneratorExp(self, node: ast.GeneratorExp) -> Value:
+        """Follow a generator expression if its items are read immediately, though perhaps not all of them.
+
+        The items of any other generator may be read at any time.
+        """
+        if id(node) in self.consumed_ids:
+            stop = ast.If(ast.Constant(...), [ast.Return(None)], [])
+            return self._comprehension(node, [ast.Expr(ast.Set([node.elt])), stop])
+        self.expose(node)
+        return UNKNOWN
+
+    def _comprehension(self, node: Comprehension, body: list[ast.stmt], result: Value = UNKNOWN) -> Value:
+        """Follow a comprehension as a function with nested loops, to which it is equivalent, and return ``result``."""
+        self.step()
+        for part in reversed(node.generators):
+            for test in reversed(part.ifs):
+                body = [ast.If(test, body, [])]
+            body = [ast.For(part.target, part.iter, body, [])]
+        function = ast.FunctionDef(name="", args=_NO_PARAMETERS, body=body, decorator_list=[])
+        self.enter(DefinedFunction(function, self.frame), {_RESULT: result}, is_comprehension=True)
+        return result
 
     # Methods and Python's functions.
 
