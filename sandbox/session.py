@@ -69,11 +69,11 @@ def _run_again(
         ends = [conversation.run(start) for start in cell.starts]
     except LimitReached as reached:
         fault = limit_fault(reached.name, replay_limits)
-        raise RebuildDiverged(f"{title}: in the second run it did not finish: {fault.message}") from reached
+        raise RebuildDiverged(f"{title}: when it ran again it did not finish: {fault.message}") from reached
     except (FrameTooLong, HostileFrame) as error:
-        raise RebuildDiverged(f"{title}: in the second run it ended its worker: {error}") from error
+        raise RebuildDiverged(f"{title}: when it ran again it ended its worker: {error}") from error
     except ChannelClosed as error:
-        raise ChannelClosed(f"{title}: in the second run it ended its worker: {error}") from error
+        raise ChannelClosed(f"{title}: when it ran again it ended its worker: {error}") from error
     recorded.check_ends(ends, cell.ends)
 
 

@@ -14,6 +14,7 @@ from typing import NamedTuple
 from planbook.sandbox.dry import effects
 from planbook.sandbox.dry.expressions import Expressions
 from planbook.sandbox.dry.values import (
+    FAILURES,
     FUNCTIONS,
     UNKNOWN,
     BuiltinFunction,
@@ -117,8 +118,8 @@ class Calls(Expressions):
 
     def _record_visit(self, node: ast.Call, impossible: Impossible | None) -> None:
         key = (*map(id, self.call_chain), id(node))
-        callers = tuple(ast.unparse(call.func) for call in self.call_chain)
-        visits = self.visits.setdefault(key, CallVisits(impossible, node, self._plan_line(node), callers))
+        caller = self.call_chain[-1] if self.call_chain else None
+        visits = self.visits.setdefault(key, CallVisits(impossible, node, self._plan_line(node), caller))
         if impossible is None:
             visits.impossible = None
 
@@ -144,7 +145,7 @@ class Calls(Expressions):
 
     def _only_reads(self, function: DefinedFunction, values: dict[str, Value]) -> bool:
         """Return whether a call need not be followed, because it only computes something from an unknown argument."""
-        names = self.names_in(function.node) - values.keys()
+        names = self.facts(function.node).names - values.keys()
         if UNKNOWN not in values.values() or names & self.acting_names:
             return False
         read = (self.look_up(name, function.frame) for name in names)
@@ -175,7 +176,7 @@ class Calls(Expressions):
             self.frame = outer_frame
             paths = self.returns.pop()
         value = self.merge_paths(paths)
-        if sum(isinstance(inner, ast.FunctionDef | ast.Lambda) for inner in ast.walk(function.node)) == 1:
+        if not self.facts(function.node).nests:
             del self.state.frames[frame]
         return value
 
@@ -269,7 +270,10 @@ class Calls(Expressions):
         if content is None or method is None or named:
             raise NotKnown
         changed = copy(content)
-        value = compute(method, self, changed, *args)
+        try:
+            value = method(self, changed, *args)
+        except FAILURES as error:
+            raise NotKnown from error
         self.set_content(container.number, changed)
         return value
 
@@ -318,7 +322,7 @@ def _is_data(value: Value) -> bool:
 
 def _bind_arguments(walk: Calls, function: DefinedFunction, arguments: CallArguments) -> dict[str, Value] | None:
     """Return a dict that maps parameters to values, or None if they do not fit or the function is not followed."""
-    if not arguments.is_complete or not effects.is_simple(function.node):
+    if not arguments.is_complete or function.node.args.posonlyargs or not walk.facts(function.node).is_simple:
         return None
     signature = function.node.args
     positional = [parameter.arg for parameter in signature.args]

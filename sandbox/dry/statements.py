@@ -13,8 +13,17 @@ from functools import partial
 
 from planbook.sandbox.dry import effects
 from planbook.sandbox.dry.calls import Calls
-from planbook.sandbox.dry.values import UNKNOWN, Container, DefinedFunction, UnknownType, Value, same
-from planbook.sandbox.dry.walk import LoopExits, NotFollowed, PathEnded, WalkState, merge_states
+from planbook.sandbox.dry.values import (
+    UNKNOWN,
+    Container,
+    DefinedFunction,
+    UnknownType,
+    Value,
+    WalkState,
+    merge_states,
+    same,
+)
+from planbook.sandbox.dry.walk import LoopExits, NotFollowed, PathEnded
 
 MAX_ITERATIONS = 300
 """Maximum number of iterations of a loop that are followed one by one."""
@@ -190,15 +199,18 @@ class DryWalk(Calls):
 
     def visit_Return(self, node: ast.Return) -> None:
         value = self.evaluate(node.value) if node.value else None
-        self.returns[-1].append((self.state, value))
+        if self.returns:  # else it is outside of all functions, which the static check reports
+            self.returns[-1].append((self.state, value))
         raise PathEnded
 
     def visit_Break(self, node: ast.Break) -> None:
-        self.loops[-1].breaks.append(self.state)
+        if self.loops:
+            self.loops[-1].breaks.append(self.state)
         raise PathEnded
 
     def visit_Continue(self, node: ast.Continue) -> None:
-        self.loops[-1].continues.append(self.state)
+        if self.loops:
+            self.loops[-1].continues.append(self.state)
         raise PathEnded
 
     def visit_Try(self, node: ast.Try) -> None:

@@ -51,6 +51,34 @@ PLANS = {
         "x = 'a' * 18_000\ny = 'b' + 'a' * 9_000\nfor n in range(300):\n    for m in range(30):\n        x.rfind(y)"
     ),
     "a text that is replaced": "x = 'a' * 18_000\ny = 'b' * 18_000\nagent.open(x.replace('a', y, 99_999))",
+    "functions that call each other": (
+        "".join(f"def f{n}(): f{n + 1}()\n" for n in range(4_000)) + "def f4000(): agent.open('box_1')\nf0()"
+    ),
+    "a long function that returns early": (
+        f"def f():\n    if agent.holding: return\n    x = [{'a < b, ' * 6_000}]\n" + "f()\n" * 4_000
+    ),
+    "functions inside functions": (
+        "".join(f"{' ' * depth}def f{depth}():\n" for depth in range(90))
+        + f"{' ' * 91}x = [{', '.join(f'a{n}' for n in range(9_000))}]"
+    ),
+    "names at branches": (
+        "".join(f"a{n} = 1\n" for n in range(2_400)) + "x = agent.open('box_1')\n" + "if x: y = 1\n" * 2_400
+    ),
+    "lists at branches": (
+        "".join(f"a{n} = []\n" for n in range(2_400)) + "x = agent.open('box_1')\n" + "if x: y = 1\n" * 2_400
+    ),
+    "lists at statements that are not followed": (
+        "".join(f"a{n} = []\n" for n in range(2_400)) + "match a0:\n    case 1 | 2: pass\n" * 1_200
+    ),
+    "a list that is passed with a star": "def f(*a): pass\nx = [1] * 1_900\n" + "f(*x)\n" * 4_500,
+    "a list that grows": "x = []\n" + "x.append(1)\n" * 4_900,
+    "pairs of a long list": "x = [1] * 1_900\n" + "for n, a in enumerate(x): pass\n" * 3_000,
+    "long values in a loop": f"for n in range(300):\n    x = [{'n < 1, ' * 12_000}]",
+    "a long name of a caller": (
+        f"def f(): agent.put('a')\nfor n in range(300):\n    (f if {'1 and ' * 8_000}1 else f)()"
+    ),
+    "functions that escape": f"def g(): return [{', '.join(f'a{n}' for n in range(6_000))}]\n" + "h(g)\n" * 4_000,
+    "attributes of attributes": "h(agent.open)\n" + f"x = a{'.open' * 110}\n" * 170,
 }
 PARAMETERS = ",".join(f"p{number}" for number in range(12_000))
 CODES = {
