@@ -44,9 +44,9 @@ class DryRun:
     because no path reached them, or because they are made by code that cannot be followed, such as a method, ``map`` or
     ``getattr``.
 
-    ``followed`` is False if the dry run gave up, so that nothing is reported. It gives up if a plan has too many paths,
-    is nested too deeply, may bind names that it does not mention (``globals()``, a star import), or has a ``with`` or
-    ``match`` statement that contains ``return``, ``break`` or ``continue``.
+    ``followed`` is False if the dry run gave up, so that nothing is reported. It gives up if a plan is too large, takes
+    too many steps, is nested too deeply, may bind names that it does not mention (``globals()``, a star import), or has
+    a ``with`` or ``match`` statement that contains ``return``, ``break`` or ``continue``.
     """
 
     faults: tuple[Fault, ...]

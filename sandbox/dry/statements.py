@@ -199,18 +199,15 @@ class DryWalk(Calls):
 
     def visit_Return(self, node: ast.Return) -> None:
         value = self.evaluate(node.value) if node.value else None
-        if self.returns:  # else it is outside of all functions, which the static check reports
-            self.returns[-1].append((self.state, value))
+        self.returns[-1].append((self.state, value))
         raise PathEnded
 
     def visit_Break(self, node: ast.Break) -> None:
-        if self.loops:
-            self.loops[-1].breaks.append(self.state)
+        self.loops[-1].breaks.append(self.state)
         raise PathEnded
 
     def visit_Continue(self, node: ast.Continue) -> None:
-        if self.loops:
-            self.loops[-1].continues.append(self.state)
+        self.loops[-1].continues.append(self.state)
         raise PathEnded
 
     def visit_Try(self, node: ast.Try) -> None:

@@ -91,11 +91,12 @@ class BaseWalk(ast.NodeVisitor):
     """Maps each frame to the frame around it."""
     comprehension_frames: set[int] = field(default_factory=set)
     """Frames of comprehensions. A name that ``:=`` assigns in one of them belongs to the frame around it."""
-    loops: list[LoopExits] = field(default_factory=list)
+    loops: list[LoopExits] = field(default_factory=lambda: [LoopExits()])
+    """The loops around the current statement. The first item is for exits outside of loops, which the check reports."""
     endless: dict[int, ast.While] = field(default_factory=dict)
     """Maps node ids to the endless loops that some path reached."""
-    returns: list[list[tuple[WalkState, Value]]] = field(default_factory=list)
-    """For each function that was entered, the states at its ends, each with the returned value."""
+    returns: list[list[tuple[WalkState, Value]]] = field(default_factory=lambda: [[]])
+    """For the module and each function that was entered, the states at its ends, each with the returned value."""
     call_chain: list[ast.Call] = field(default_factory=list)
     """Calls of plan functions that led to the current statement, outermost first."""
     entered_functions: list[ast.AST] = field(default_factory=list)

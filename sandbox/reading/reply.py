@@ -303,13 +303,6 @@ def _looks_like_code(line: str) -> bool:
     return _LOOKS_LIKE_CODE.match(line) is not None
 
 
-def _without_blank_end(span: range, lines: list[str]) -> range:
-    end = span.stop
-    while not lines[end - 1].strip():
-        end -= 1
-    return range(span.start, end)
-
-
 def _runs(lines: list[str]) -> list[range]:
     """Return the runs of statements that can be parsed. Each run begins and ends with one that does something."""
     runs: list[range] = []
@@ -321,7 +314,10 @@ def _runs(lines: list[str]) -> list[range]:
             if start is None:
                 start = span.start
                 runs.append(span)
-            runs[-1] = _without_blank_end(range(start, span.stop), lines)
+            end = span.stop
+            while not lines[end - 1].strip():
+                end -= 1
+            runs[-1] = range(start, end)
     return runs
 
 

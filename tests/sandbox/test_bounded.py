@@ -13,7 +13,7 @@ from planbook.envs.toy import Toy
 from planbook.planner.models.tokens import estimate_tokens
 from planbook.sandbox import bound_names, check, closest, read_reply
 from planbook.sandbox.answers import Answers, function_specs
-from planbook.sandbox.policy.compiler import NO_CONTEXT, CompileRequest, precompile
+from planbook.sandbox.policy.compiler import NO_CONTEXT, precompile
 from tests.dry_plans import dry_run_of
 from tests.sandbox.fuzz.size import MEGABYTES, READERS, SECONDS, megabytes_of, seconds_of
 
@@ -183,14 +183,14 @@ def test_too_many_names_and_scopes_are_refused_quickly(part: str) -> None:
     source = f"def f():\n    {names}=0\n    " + ",".join([part] * (45_000 // len(part)))
     bounded(lambda: check(source, {}))
     assert {fault.message for fault in check(source, {})} == {"too many names and functions in one piece of code"}
-    assert [fault.type for fault in precompile(CompileRequest(source, "plan", True)).faults] == ["syntax"]
+    assert [fault.type for fault in precompile(source, "plan", True).faults] == ["syntax"]
 
 
 def test_constant_texts_are_counted_at_their_compiled_size() -> None:
     """Each text takes 16 kB when it is compiled; all of them take 56 MB."""
     plan = "\n".join(f"x = '{chr(0x1F600 + n % 70)}{chr(0x1F600 + n // 70)}' * 8 * 250" for n in range(3_500))
-    bounded(lambda: precompile(CompileRequest(plan, "plan", True)))
-    assert [fault.type for fault in precompile(CompileRequest(plan, "plan", True)).faults] == ["too-large"]
+    bounded(lambda: precompile(plan, "plan", True))
+    assert [fault.type for fault in precompile(plan, "plan", True).faults] == ["too-large"]
 
 
 def test_the_cache_of_compiled_code_is_bounded() -> None:
@@ -198,7 +198,7 @@ def test_the_cache_of_compiled_code_is_bounded() -> None:
     tracemalloc.start()
     for number in range(120):
         source = f"x = {number}\n" + "".join(f"x = '{part:05d}' * 480\n" for part in range(200))
-        assert precompile(CompileRequest(source, "plan", True)).code
+        assert precompile(source, "plan", True).code
     kept = tracemalloc.get_traced_memory()[0]
     tracemalloc.stop()
     assert kept < 30 << 20
@@ -212,12 +212,12 @@ def test_cells_share_the_cached_names_of_their_session() -> None:
         "global " + ",".join(f"a{n:x}" for n in range(17_000)),
         *(f"x{number} = 1" for number in range(300)),
     ):
-        context = precompile(CompileRequest(source, "plan", True, False, context)).context
+        context = precompile(source, "plan", True, False, context).context
     assert len(context.names) == 17_300
     kept = tracemalloc.get_traced_memory()[0]
     tracemalloc.stop()
     assert kept < 30 << 20
-    assert precompile(CompileRequest("x1 = 2", "plan", True, False, context)).context.names is context.names
+    assert precompile("x1 = 2", "plan", True, False, context).context.names is context.names
 
 
 KEPT: dict[str, Callable[[str], object]] = {
