@@ -7,10 +7,10 @@ code that is run as a unit. The modules, in the order of their use:
   use, and ``dry`` finds actions that cannot succeed, without executing any.
 - ``host`` starts the sandbox and opens a ``session``. ``functions`` describes the functions that plans may call.
 - ``conversation`` exchanges the messages of one cell with the worker. ``answers`` carries out the worker's requests.
-  ``types`` defines limits, faults and results.
+  ``types`` defines limits, faults, results and exceptions.
 - ``protocol`` defines the frames on the wire. ``process`` starts and ends the worker processes, and ``worker`` is the
   code that runs in them. They are the security boundary (``THREAT_MODEL.md``).
-- ``caching`` limits the memory of caches, ``suggest`` corrects misspelt names, and ``errors`` lists the exceptions.
+- ``caching`` limits the memory of caches, and ``suggest`` corrects misspelt names.
 
 Other packages import only what this module exports.
 """
@@ -27,17 +27,6 @@ if TYPE_CHECKING:
     from planbook.sandbox.caching import cached_up_to
     from planbook.sandbox.checks import check, check_part, check_procedure
     from planbook.sandbox.dry import UNKNOWN, DryRun, Impossible, dry_run
-    from planbook.sandbox.errors import (
-        BadAnswer,
-        BadFunction,
-        MissingMechanism,
-        RebuildDiverged,
-        SandboxClosed,
-        SandboxError,
-        SessionBusy,
-        WorkerFailed,
-        WorkersKilled,
-    )
     from planbook.sandbox.host import Mechanism, Sandbox
     from planbook.sandbox.policy.compiler import code_lines, parse_source
     from planbook.sandbox.policy.rules import MAX_SOURCE, PRELOADED, REFUSED_BUILTINS
@@ -59,7 +48,21 @@ if TYPE_CHECKING:
     from planbook.sandbox.reading.syntax import parse
     from planbook.sandbox.session import GrowingCell, Session
     from planbook.sandbox.suggest import closest, did_you_mean, nearest_names
-    from planbook.sandbox.types import CellResult, Fault, FaultKind, Limits
+    from planbook.sandbox.types import (
+        BadAnswer,
+        BadFunction,
+        CellResult,
+        Fault,
+        FaultKind,
+        Limits,
+        MissingMechanism,
+        RebuildDiverged,
+        SandboxClosed,
+        SandboxError,
+        SessionBusy,
+        WorkerFailed,
+        WorkersKilled,
+    )
 else:
     __getattr__ = lazy_getattr(__name__)
 

@@ -24,11 +24,11 @@ from typing import Any, Literal
 from pydantic import JsonValue
 from pydantic_core import PydanticSerializationError, from_json, to_json, to_jsonable_python
 
-from planbook.sandbox.errors import BadAnswer, BadFunction, SandboxError
 from planbook.sandbox.functions import FunctionSpec, check_name
-from planbook.sandbox.policy.compiler import CompileContext, Compiled, CompileRequest, precompile
+from planbook.sandbox.policy.compiler import CompileContext, Compiled, precompile
 from planbook.sandbox.protocol import MAX_FROM_HOST, HostileFrame
 from planbook.sandbox.suggest import Guesser
+from planbook.sandbox.types import BadAnswer, BadFunction, SandboxError
 
 # The source code of the standard library. The host sends it, since workers cannot read files.
 
@@ -191,7 +191,7 @@ class Answers:
     def compile(self, source: str, file: str, kind: Kind) -> Compiled:
         """Compile a cell or the next part of one. The result contains either the compiled code or the faults."""
         context = self._context if self._last_file == file else self._context._replace(flags=0)
-        return precompile(CompileRequest(source, file, self._guarded, kind == "part", context))
+        return precompile(source, file, self._guarded, kind == "part", context)
 
     def answer(self, message: list[Any]) -> bytes:
         """Carry out a request and return the answer.

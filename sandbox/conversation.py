@@ -17,11 +17,10 @@ from pydantic import JsonValue, TypeAdapter, ValidationError
 from pydantic_core import from_json, to_json
 
 from planbook.sandbox.answers import PlanView
-from planbook.sandbox.errors import RebuildDiverged
 from planbook.sandbox.policy.rules import MAX_SOURCE
 from planbook.sandbox.process import SLICE_SECONDS, WorkerProcess
 from planbook.sandbox.protocol import MAX_CALLERS, MAX_DEPTH, MAX_FAULT_TEXT, MAX_FAULTS, MAX_MODULE, HostileFrame
-from planbook.sandbox.types import MAX_KEPT, MAX_REQUEST_BYTES, Fault, FaultKind, LimitReached, Limits
+from planbook.sandbox.types import MAX_KEPT, MAX_REQUEST_BYTES, Fault, FaultKind, LimitReached, Limits, RebuildDiverged
 
 # Shapes of messages.
 
@@ -206,7 +205,7 @@ class RecordedAnswers:
         if self._next == len(self.exchanges):
             if self._complete:
                 request = _excerpt(payload.decode(), 0)
-                raise RebuildDiverged(f"{self._title}: in the second run it made one more call: {request}")
+                raise RebuildDiverged(f"{self._title}: when it ran again it made one more call: {request}")
             return None
         expected = self.exchanges[self._next]
         self._next += 1
@@ -221,18 +220,18 @@ class RecordedAnswers:
         """
         if self._next < len(self.exchanges):
             missing = _excerpt(self.exchanges[self._next].request.decode(), 0)
-            raise RebuildDiverged(f"{self._title}: in the second run it ended before call {self._next + 1}, {missing}")
+            raise RebuildDiverged(f"{self._title}: when it ran again it ended before call {self._next + 1}, {missing}")
         for first, second in zip(expected, ends, strict=False):
             self._compare("printed", first.printed, second.printed)
             self._compare("ended with", first.payload.decode(), second.payload.decode())
 
     def _compare(self, verb: str, old: str, new: str) -> None:
-        """Raise RebuildDiverged if the text of the first run, ``old``, differs from that of the second run, ``new``."""
+        """Raise RebuildDiverged if the text of the first run, ``old``, differs from that of the new run, ``new``."""
         if old != new:
             pairs = enumerate(zip(old, new, strict=False))
             index = next((index for index, (left, right) in pairs if left != right), min(len(old), len(new)))
             first, second = _excerpt(old, index), _excerpt(new, index)
-            raise RebuildDiverged(f"{self._title}: {verb} {first}, but in the second run {second}")
+            raise RebuildDiverged(f"{self._title}: {verb} {first}, but when it ran again {second}")
 
 
 def _excerpt(text: str, index: int) -> str:

@@ -13,9 +13,9 @@ from weakref import WeakKeyDictionary
 from pydantic import JsonValue, TypeAdapter, ValidationError
 from pydantic_core import to_json
 
-from planbook.sandbox.errors import BadFunction
 from planbook.sandbox.protocol import MAX_DEPTH, MAX_STRING
 from planbook.sandbox.suggest import Guess, closest
+from planbook.sandbox.types import BadFunction
 
 Function = Callable[..., object]
 MAX_INT = 1 << 63

@@ -16,11 +16,10 @@ from pydantic import JsonValue
 
 from planbook.sandbox.answers import Answers, AttributeReader, function_specs, open_message
 from planbook.sandbox.conversation import parse_message
-from planbook.sandbox.errors import MissingMechanism, SandboxClosed, WorkerFailed
 from planbook.sandbox.process import READY_WORKERS, WorkerProcess, Zygote
 from planbook.sandbox.protocol import ChannelClosed, FrameTooLong, HostileFrame
 from planbook.sandbox.session import Session
-from planbook.sandbox.types import Limits
+from planbook.sandbox.types import Limits, MissingMechanism, SandboxClosed, WorkerFailed
 
 # Mechanisms of the kernel.
 

@@ -23,7 +23,6 @@ from math import ceil, inf
 from pathlib import Path
 from typing import Any
 
-from planbook.sandbox.errors import WorkerFailed
 from planbook.sandbox.protocol import (
     CPU_LIMIT_REQUEST,
     FIRST_CPU_SECONDS,
@@ -33,7 +32,7 @@ from planbook.sandbox.protocol import (
     Channel,
     ChannelClosed,
 )
-from planbook.sandbox.types import Limits
+from planbook.sandbox.types import Limits, WorkerFailed
 
 # Workers that crash or are killed.
 

@@ -23,10 +23,21 @@ from planbook.sandbox.conversation import (
     RunningCell,
     read_faults,
 )
-from planbook.sandbox.errors import RebuildDiverged, SandboxClosed, SessionBusy, WorkersKilled
 from planbook.sandbox.process import MAX_CRASHES, MAX_KILLS, WorkerLosses, WorkerProcess
 from planbook.sandbox.protocol import ChannelClosed, FrameTooLong, HostileFrame
-from planbook.sandbox.types import MAX_KEPT, CellResult, Fault, FaultKind, LimitReached, Limits, limit_fault
+from planbook.sandbox.types import (
+    MAX_KEPT,
+    CellResult,
+    Fault,
+    FaultKind,
+    LimitReached,
+    Limits,
+    RebuildDiverged,
+    SandboxClosed,
+    SessionBusy,
+    WorkersKilled,
+    limit_fault,
+)
 
 # Running cells again.
 
@@ -58,11 +69,11 @@ def _run_again(
         ends = [conversation.run(start) for start in cell.starts]
     except LimitReached as reached:
         fault = limit_fault(reached.name, replay_limits)
-        raise RebuildDiverged(f"{title}: in the second run it did not finish: {fault.message}") from reached
+        raise RebuildDiverged(f"{title}: when it ran again it did not finish: {fault.message}") from reached
     except (FrameTooLong, HostileFrame) as error:
-        raise RebuildDiverged(f"{title}: in the second run it ended its worker: {error}") from error
+        raise RebuildDiverged(f"{title}: when it ran again it ended its worker: {error}") from error
     except ChannelClosed as error:
-        raise ChannelClosed(f"{title}: in the second run it ended its worker: {error}") from error
+        raise ChannelClosed(f"{title}: when it ran again it ended its worker: {error}") from error
     recorded.check_ends(ends, cell.ends)
 
 
@@ -112,7 +123,7 @@ class Session:
         names are lost, but its calls have taken effect. ``name`` names the cell's file in tracebacks.
 
         Raises RebuildDiverged if the worker had to be replaced and its state could not be restored, BadAnswer if a
-        result cannot be sent to the plan, and the errors in ``planbook.sandbox.errors`` about workers and sessions. If
+        result cannot be sent to the plan, and the errors in ``planbook.sandbox.types`` about workers and sessions. If
         a host function raises a SandboxError, or a BaseException such as KeyboardInterrupt, that exception passes
         through and ends the worker.
         """

@@ -1,4 +1,8 @@
-"""Limits, faults and results of cells. A cell is a piece of plan code that is run as a unit, in a worker process."""
+"""Limits, faults and results of cells, and the exceptions that the sandbox raises in the host.
+
+A cell is a piece of plan code that is run as a unit, in a worker process. It is called growing while it is run in
+parts. The host is the process that opens sessions. Faults of plans are not raised: the result of a cell contains them.
+"""
 
 from dataclasses import dataclass
 from enum import StrEnum
@@ -174,3 +178,42 @@ def limit_fault(name: str, limits: Limits, detail: str = "") -> Fault:
     message = MESSAGES[name].format_map(limits.model_dump())
     message += f" ({detail[:MAX_DETAIL]})" if detail else ""
     return Fault(FaultKind.LIMIT, name, message, hint=HINTS.get(name, ""))
+
+
+# Exceptions.
+
+
+class SandboxError(Exception):
+    """Base of this package's errors. If a host function raises one, it passes through ``Session.run``."""
+
+
+class BadFunction(SandboxError):
+    """A function, value or attribute that cannot be offered to a plan; the message says which and why."""
+
+
+class BadAnswer(SandboxError):
+    """A host function or an attribute returned something that is not JSON, or too much of it."""
+
+
+class MissingMechanism(SandboxError):
+    """The kernel does not grant a security mechanism that the sandbox requires."""
+
+
+class WorkerFailed(SandboxError):
+    """The worker's processes cannot be started, or do not behave as they should on this machine."""
+
+
+class WorkersKilled(SandboxError):
+    """The workers of one cell were repeatedly killed from outside, without progress. No plan can cause this."""
+
+
+class RebuildDiverged(SandboxError):
+    """A cell that was run again in a new worker differed from its first run in its calls, its output or its value."""
+
+
+class SessionBusy(SandboxError):
+    """A session was used while one of its cells was running or growing, or a growing cell was used after its end."""
+
+
+class SandboxClosed(SandboxError):
+    """The session or its sandbox is closed."""

@@ -6,56 +6,28 @@ policy (``planbook.sandbox.policy``).
 
 - ``api`` describes the functions and names that plans may use, and collects the faults.
 - ``calls`` checks how a plan uses the session's functions and objects.
-- ``names`` checks everything else: undefined names, unreachable statements, and plans that do nothing.
+- This module checks everything else: undefined names, unreachable statements, and plans that do nothing.
 
-A *cell* is a piece of plan code that runs as a unit. A *procedure* is a file that defines ``solve(agent, task)``.
+A *cell* is a piece of plan code that runs as a unit. A *procedure* is a file that defines ``solve(agent, task)``. The
+*order* of a binding or use is its time in the walk of ``planbook.sandbox.reading.scopes``.
 """
 
 import ast
-from collections.abc import Callable, Iterable, Mapping
+import builtins
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TypedDict, Unpack
 
 from planbook.sandbox.caching import cached_up_to
 from planbook.sandbox.checks.api import Api, Report
 from planbook.sandbox.checks.calls import ApiUsage
-from planbook.sandbox.checks.names import check_does_something, check_flow, check_names
 from planbook.sandbox.policy.compiler import faults_of, find_problems
 from planbook.sandbox.policy.rules import NAME_HINTS, SYNTAX
-from planbook.sandbox.reading.scopes import NameScope, ScopeKind, scopes_of
+from planbook.sandbox.reading.definitions import ANY_NAME
+from planbook.sandbox.reading.growing import acts, does_nothing
+from planbook.sandbox.reading.scopes import ANY_TIME, Binding, Guard, NameScope, ScopeKind, Scopes, Use, scopes_of
 from planbook.sandbox.reading.syntax import compile_error, parse, too_deep
+from planbook.sandbox.suggest import Guess
 from planbook.sandbox.types import Fault
-
-# Procedures.
-
-SOLVE = "solve"
-PARAMETERS = ["agent", "task"]
-
-
-def check_solve(tree: ast.Module, usage: ApiUsage, report: Report) -> None:
-    """Report a missing ``solve``, a ``solve`` with wrong parameters, and actions outside functions."""
-    definitions = [node for node in tree.body if isinstance(node, ast.FunctionDef) and node.name == SOLVE]
-    if not definitions:
-        hint = "define it at the top level of the file; helpers and constants may stand beside it"
-        report.add(None, "procedure", "a procedure must define solve(agent, task)", hint)
-    for node in definitions:
-        args = node.args
-        names = [argument.arg for argument in (*args.posonlyargs, *args.args)]
-        if names != PARAMETERS or args.vararg or args.kwarg or args.kwonlyargs:
-            message = "solve must have exactly the parameters agent and task"
-            report.add(node, "procedure", message, "def solve(agent, task):")
-    for call, scope in usage.scopes.calls:
-        if not _in_function(scope) and usage.path_of(call.func, scope) in usage.api.functions_by_name:
-            message = "a procedure acts inside solve and its helpers only"
-            report.add(call, "procedure", message, "move the call into solve")
-
-
-def _in_function(scope: NameScope | None) -> bool:
-    while scope is not None and scope.kind is not ScopeKind.FUNCTION:
-        scope = scope.parent
-    return scope is not None
-
-
-# Plans.
 
 __all__ = ["check", "check_part", "check_procedure"]
 
@@ -151,3 +123,164 @@ def _merge(report: Report, refused: tuple[Fault, ...]) -> tuple[Fault, ...]:
     others = (fault for fault in report.faults if (fault.line, fault.column) not in positions)
     report.faults = [*refused, *others]
     return report.sorted_faults()
+
+
+# Names.
+
+BUILTINS = frozenset(dir(builtins)) - {"copyright", "credits", "license"}
+"""Python's built-ins, including those that are not available in plans: the language policy reports these."""
+
+
+def check_names(scopes: Scopes, api: Api, report: Report) -> None:
+    """Report every use of a name that certainly has no value when it is read."""
+    session_names, any_name = api.roots | api.names, scopes.star_import or ANY_NAME in api.names
+    known, bound_before = session_names | BUILTINS, session_names | (BUILTINS - NAME_HINTS.keys())
+    for use in scopes.uses:
+        if report.is_full:
+            return
+        name = use.node.id
+        if use.in_annotation or (name.startswith("__") and name.endswith("__")):
+            continue  # names in annotations may be undefined; the language policy checks special names
+        scope, deferred = scopes.find(name, use.scope)
+        if not api.is_whole_plan and (deferred or use.guard is not Guard.NONE or scope is scopes.module):
+            continue
+        if scope is None:
+            if name not in known and use.guard is not Guard.NAME_ERROR and not any_name:
+                hint = _hint(name, use, scopes, api, report.guess)
+                report.add(use.node, "unknown-name", f"{name} is not defined", hint)
+        elif not deferred and not (scope.kind is ScopeKind.MODULE and name in bound_before):
+            _check_order(use, scope, report)
+
+
+def _check_order(use: Use, scope: NameScope, report: Report) -> None:
+    name, bindings = use.node.id, scope.bindings[use.node.id]
+    first = bindings[0]
+    if ANY_TIME < first.order < use.order and first.end_order is None and name not in scope.deletions:
+        return  # the most frequent case: the first binding precedes the use
+    if scope.kind is ScopeKind.CLASS or any(b.order == ANY_TIME and _may_precede(b, use) for b in bindings):
+        return
+    if all(binding.end_order is not None for binding in bindings):
+        if not any(binding.order < use.order < (binding.end_order or 0) for binding in bindings):
+            hint = f"keep it under another name inside the except block: problem = {name}"
+            report.add(use.node, "unbound-name", f"{name} exists only inside its except block", hint)
+    elif use.guard is Guard.NONE and not any(_may_precede(binding, use) for binding in bindings):
+        report.add(use.node, "unbound-name", f"{name} is read before it gets a value", _order_hint(name, scope))
+    elif _is_deleted(use, scope):
+        report.add(use.node, "unbound-name", f"{name} was deleted", "delete it later, or not at all")
+
+
+def _may_precede(binding: Binding, use: Use) -> bool:
+    order = binding.text_order if binding.order == ANY_TIME else binding.order
+    return order < use.order or bool(set(binding.loops) & set(use.loops))
+
+
+def _is_deleted(use: Use, scope: NameScope) -> bool:
+    """Return whether a ``del`` in an enclosing block comes between the last binding and the use."""
+    last = max((b.order for b in scope.bindings[use.node.id] if b.order < use.order), default=0)
+    deletions = scope.deletions.get(use.node.id, ())
+    return any(last < order < use.order and block in use.blocks for order, block in deletions)
+
+
+def _order_hint(name: str, scope: NameScope) -> str:
+    if scope.kind is ScopeKind.FUNCTION:
+        return (
+            f"a function that assigns {name} has a {name} of its own: give it a value first, or declare global {name}"
+        )
+    return f"move the line that gives {name} its value above this one"
+
+
+def _hint(name: str, use: Use, scopes: Scopes, api: Api, guess: Guess) -> str:
+    """Return a hint for an undefined name: a member of an object, a visible name, or quotes around a text."""
+    members = {path.rpartition(".")[2]: path for path in (*api.functions_by_name, *api.attributes) if "." in path}
+    if name in members:
+        return f"did you mean {members[name]}?"
+    visible = set(api.roots | api.names)
+    scope: NameScope | None = use.scope
+    while scope is not None:
+        visible |= scope.bindings.keys()
+        scope = scope.parent
+    if near := guess(name, visible) or guess(name, BUILTINS):
+        return f"did you mean {near}?"
+    if near := guess(name, members):
+        return f"did you mean {members[near]}?"
+    if name in scopes.local_names:
+        return f"{name} is local to a function: let the function return it"
+    return f'define it first; if it is meant as text, write "{name}"'
+
+
+# Statements.
+
+_EXITS = {ast.Return: "return", ast.Raise: "raise", ast.Break: "break", ast.Continue: "continue"}
+_MISPLACED = {
+    ast.Return: ("'return' outside function", "a plan is not a function: put the lines into a def and call it"),
+    ast.Break: ("'break' outside loop", "break works inside a for or while only"),
+    ast.Continue: ("'continue' outside loop", "continue works inside a for or while only"),
+}
+_DEFINES = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
+
+
+def check_flow(scopes: Scopes, report: Report) -> None:
+    """Report code that is unreachable, and ``return``, ``break`` and ``continue`` where Python does not allow them."""
+    for node in scopes.misplaced:
+        report.add(node, "syntax", *_MISPLACED[type(node)])
+    for block in scopes.blocks:
+        _check_block(block, report)
+
+
+def _check_block(block: Sequence[ast.stmt], report: Report) -> None:
+    for number, statement in enumerate(block[:-1]):
+        if word := _EXITS.get(type(statement)):
+            dead = next(
+                (later for later in block[number + 1 :] if not does_nothing(later) and not _is_yield(later)), None
+            )
+            if dead is not None:
+                hint = f"move it above the {word} in line {statement.lineno}, or leave it out"
+                report.add(dead, "unreachable", f"this never runs: it follows {word}", hint)
+            return
+
+
+def check_does_something(tree: ast.Module, report: Report, *, allow_definitions_only: bool) -> None:
+    """Report a plan without statements and, unless ``allow_definitions_only``, a plan that only defines functions."""
+    statements = [statement for statement in tree.body if not does_nothing(statement)]
+    if not statements:
+        report.add(None, "empty", "the plan does nothing", "write the actions to take")
+        return
+    defined = [statement.name for statement in statements if isinstance(statement, _DEFINES)]
+    if defined and not allow_definitions_only and not any(map(acts, statements)):
+        message = f"the plan defines {', '.join(defined)} and calls nothing, so nothing happens"
+        report.add(statements[-1], "only-definitions", message, f"call {defined[-1]}(...) at the end of the plan")
+
+
+def _is_yield(statement: ast.stmt) -> bool:
+    """Return whether a statement is a ``yield``. After a ``return`` it still makes the function a generator."""
+    return isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Yield | ast.YieldFrom)
+
+
+# Procedures.
+
+SOLVE = "solve"
+PARAMETERS = ["agent", "task"]
+
+
+def check_solve(tree: ast.Module, usage: ApiUsage, report: Report) -> None:
+    """Report a missing ``solve``, a ``solve`` with wrong parameters, and actions outside functions."""
+    definitions = [node for node in tree.body if isinstance(node, ast.FunctionDef) and node.name == SOLVE]
+    if not definitions:
+        hint = "define it at the top level of the file; helpers and constants may stand beside it"
+        report.add(None, "procedure", "a procedure must define solve(agent, task)", hint)
+    for node in definitions:
+        args = node.args
+        names = [argument.arg for argument in (*args.posonlyargs, *args.args)]
+        if names != PARAMETERS or args.vararg or args.kwarg or args.kwonlyargs:
+            message = "solve must have exactly the parameters agent and task"
+            report.add(node, "procedure", message, "def solve(agent, task):")
+    for call, scope in usage.scopes.calls:
+        if not _in_function(scope) and usage.path_of(call.func, scope) in usage.api.functions_by_name:
+            message = "a procedure acts inside solve and its helpers only"
+            report.add(call, "procedure", message, "move the call into solve")
+
+
+def _in_function(scope: NameScope | None) -> bool:
+    while scope is not None and scope.kind is not ScopeKind.FUNCTION:
+        scope = scope.parent
+    return scope is not None

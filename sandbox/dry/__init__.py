@@ -8,9 +8,9 @@ Some code cannot be followed, such as a call to an unknown function. Values that
 may change, so they become unknown. If the code may also act, the walk is *blind* from then on: it knows nothing more
 about the environment, and reports only calls whose arguments can never be right.
 
-- ``walk`` holds the state and merges branches.
-- ``expressions``, ``calls``, ``loops`` and ``statements`` each follow one part of the language.
-- ``values`` defines the values that a dry run computes with.
+- ``walk`` is the walk, without the parts of the language.
+- ``expressions``, ``calls`` and ``statements`` each follow one part of the language.
+- ``values`` defines the values that a dry run computes with, and the state at one point of a plan.
 - ``effects`` finds facts about code without following it.
 """
 
@@ -22,10 +22,10 @@ from types import MappingProxyType
 
 from planbook.sandbox.dry import effects
 from planbook.sandbox.dry.statements import DryWalk
-from planbook.sandbox.dry.values import UNKNOWN, HostRef, Impossible, KnownObject, SessionKnowledge
-from planbook.sandbox.dry.walk import MODULE, CallVisits, NotFollowed, PathEnded, WalkState
+from planbook.sandbox.dry.values import UNKNOWN, HostRef, Impossible, KnownObject, SessionKnowledge, WalkState
+from planbook.sandbox.dry.walk import MODULE, CallVisits, NotFollowed, PathEnded
 from planbook.sandbox.policy.compiler import code_lines, shown_line
-from planbook.sandbox.reading.syntax import parse
+from planbook.sandbox.reading.syntax import parse_only
 from planbook.sandbox.types import Fault, FaultKind
 
 __all__ = ["CANNOT_SUCCEED", "ENDLESS", "UNKNOWN", "DryRun", "Impossible", "SessionKnowledge", "dry_run"]
@@ -44,9 +44,9 @@ class DryRun:
     because no path reached them, or because they are made by code that cannot be followed, such as a method, ``map`` or
     ``getattr``.
 
-    ``followed`` is False if the dry run gave up, so that nothing is reported. It gives up if a plan has too many paths,
-    is nested too deeply, may bind names that it does not mention (``globals()``, a star import), or has a ``with`` or
-    ``match`` statement that contains ``return``, ``break`` or ``continue``.
+    ``followed`` is False if the dry run gave up, so that nothing is reported. It gives up if a plan is too large, takes
+    too many steps, is nested too deeply, may bind names that it does not mention (``globals()``, a star import), or has
+    a ``with`` or ``match`` statement that contains ``return``, ``break`` or ``continue``.
     """
 
     faults: tuple[Fault, ...]
@@ -82,12 +82,12 @@ def dry_run(
         return DryRun((), len(followed), followed=False)
     lines = code_lines(code)
     impossible = [visits for visits in walk.visits.values() if visits.impossible is not None]
-    loops = [_endless_fault(node, lines) for node in ast.walk(walk.plan) if id(node) in walk.endless]
+    loops = [_endless_fault(node, lines) for node in walk.plan_nodes if id(node) in walk.endless]
     ordered = sorted(
         dict.fromkeys([*(_call_fault(visits, lines) for visits in impossible), *loops]),
         key=lambda fault: (fault.line or 0, fault.column or 0),
     )
-    all_sites = set(effects.call_sites(walk.plan, walk.functions, walk.roots, walk.escaped_paths))
+    all_sites = set(effects.call_sites(walk.plan_nodes, walk.functions, walk.roots, walk.escaped_paths))
     return DryRun(tuple(ordered), len(followed), len(all_sites - followed))
 
 
@@ -102,11 +102,11 @@ def follow(
 ) -> DryWalk:
     """Follow a plan and return the walk, which knows the calls that it visited and whether it was completed."""
     helper_trees, earlier_trees, trees = (
-        [tree for tree in map(parse, codes) if isinstance(tree, ast.Module)] for codes in (helpers, earlier, [code])
+        [tree for tree in map(parse_only, codes) if isinstance(tree, ast.Module)]
+        for codes in (helpers, earlier, [code])
     )
-    all_trees = [*helper_trees, *earlier_trees, *trees]
+    all_trees = [*helper_trees, *earlier_trees, *(trees or [ast.Module([], [])])]
     walk = DryWalk(WalkState(knowledge), frozenset(functions), frozenset(attributes), all_trees)
-    walk.is_complete = not effects.binds_unmentioned_names(all_trees)
     try:
         with suppress(PathEnded):
             _bind_values(walk, values)
@@ -139,16 +139,17 @@ def _assume_earlier_ran(walk: DryWalk, helpers: list[ast.Module], trees: list[as
     knowledge = walk.state.knowledge
     walk.assume_any_effects(trees)
     walk.state.knowledge = knowledge
-    keeps = effects.keeps_functions(trees, walk.roots, walk.acting_names)
+    nodes = [node for tree in trees for node in ast.walk(tree)]
+    keeps = effects.keeps_functions(nodes, walk.roots, walk.acting_names)
     if keeps:
         for name in effects.bound_names(trees):
             walk.assign(name, HostRef(name), MODULE)
     kept = [effects.names_in(node) for tree in helpers for node in tree.body if not effects.is_constant(node)]
     walk.blind = (
         walk.blind
-        or any(isinstance(node, ast.ClassDef) for tree in trees for node in ast.walk(tree))
+        or any(isinstance(node, ast.ClassDef) for node in nodes)
         or any(names & walk.acting_names or (names and keeps) for names in kept)
-        or bool(effects.rebound_names(helpers))
+        or bool(effects.rebound_names(node for tree in helpers for node in ast.walk(tree)))
         or (keeps and any(effects.names_in(tree) & values or effects.sets_attributes(tree) for tree in trees))
     )
 
@@ -164,7 +165,7 @@ def _call_fault(visits: CallVisits, lines: list[str]) -> Fault:
     assert visits.impossible is not None
     action, reason, causes = visits.impossible.action, visits.impossible.reason, visits.impossible.cause_lines
     since = f" since line{'s' if len(causes) > 1 else ''} {' and '.join(map(str, causes))}" if causes else ""
-    caller = f", called in {visits.callers[-1]}()," if visits.callers else ""
+    caller = f", called in {ast.unparse(visits.caller.func)}()," if visits.caller else ""
     column = visits.node.col_offset if visits.node.lineno == visits.line else None
     message = f"{action}{caller} cannot succeed: {reason}{since}"
     return Fault(FaultKind.CHECK, CANNOT_SUCCEED, message, visits.line or None, column, shown_line(lines, visits.line))

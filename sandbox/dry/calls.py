@@ -1,6 +1,7 @@
 """Follow calls in a dry run: calls of the session's functions, the plan's own functions, methods and built-ins.
 
-A call that cannot be followed has the value UNKNOWN. Its arguments *escape*: they may change, so they become unknown.
+A call that cannot be followed has the value UNKNOWN. Its arguments *escape*: they may change, so they become unknown. A
+comprehension is followed like a call of a function.
 """
 
 import ast
@@ -13,6 +14,7 @@ from typing import NamedTuple
 from planbook.sandbox.dry import effects
 from planbook.sandbox.dry.expressions import Expressions
 from planbook.sandbox.dry.values import (
+    FAILURES,
     FUNCTIONS,
     UNKNOWN,
     BuiltinFunction,
@@ -31,6 +33,10 @@ from planbook.sandbox.dry.walk import CallVisits, PathEnded
 
 MAX_CALL_DEPTH = 8
 """Maximum nesting of calls of plan functions. Deeper calls are not followed."""
+Comprehension = ast.ListComp | ast.SetComp | ast.DictComp | ast.GeneratorExp
+_RESULT = ".result"
+"""Variable that holds the list which a list comprehension builds. No plan can use this name."""
+_NO_PARAMETERS = ast.arguments([], [], None, [], [], None, [])
 
 
 class CallArguments(NamedTuple):
@@ -112,8 +118,8 @@ class Calls(Expressions):
 
     def _record_visit(self, node: ast.Call, impossible: Impossible | None) -> None:
         key = (*map(id, self.call_chain), id(node))
-        callers = tuple(ast.unparse(call.func) for call in self.call_chain)
-        visits = self.visits.setdefault(key, CallVisits(impossible, node, self._plan_line(node), callers))
+        caller = self.call_chain[-1] if self.call_chain else None
+        visits = self.visits.setdefault(key, CallVisits(impossible, node, self._plan_line(node), caller))
         if impossible is None:
             visits.impossible = None
 
@@ -139,7 +145,7 @@ class Calls(Expressions):
 
     def _only_reads(self, function: DefinedFunction, values: dict[str, Value]) -> bool:
         """Return whether a call need not be followed, because it only computes something from an unknown argument."""
-        names = self.names_in(function.node) - values.keys()
+        names = self.facts(function.node).names - values.keys()
         if UNKNOWN not in values.values() or names & self.acting_names:
             return False
         read = (self.look_up(name, function.frame) for name in names)
@@ -170,9 +176,43 @@ class Calls(Expressions):
             self.frame = outer_frame
             paths = self.returns.pop()
         value = self.merge_paths(paths)
-        if sum(isinstance(inner, ast.FunctionDef | ast.Lambda) for inner in ast.walk(function.node)) == 1:
+        if not self.facts(function.node).nests:
             del self.state.frames[frame]
         return value
+
+    # Comprehensions.
+
+    def visit_ListComp(self, node: ast.ListComp) -> Value:
+        append = ast.Call(ast.Attribute(ast.Name(_RESULT, ast.Load()), "append"), [node.elt], [])
+        return self._comprehension(node, [ast.Expr(append)], self.new_container([]))
+
+    def visit_SetComp(self, node: ast.SetComp | ast.DictComp) -> Value:
+        parts = [node.elt] if isinstance(node, ast.SetComp) else [node.key, node.value]
+        return self._comprehension(node, [ast.Expr(ast.Set(parts))])
+
+    visit_DictComp = visit_SetComp
+
+    def visit_GeneratorExp(self, node: ast.GeneratorExp) -> Value:
+        """Follow a generator expression if its items are read immediately, though perhaps not all of them.
+
+        The items of any other generator may be read at any time.
+        """
+        if id(node) in self.consumed_ids:
+            stop = ast.If(ast.Constant(...), [ast.Return(None)], [])
+            return self._comprehension(node, [ast.Expr(ast.Set([node.elt])), stop])
+        self.expose(node)
+        return UNKNOWN
+
+    def _comprehension(self, node: Comprehension, body: list[ast.stmt], result: Value = UNKNOWN) -> Value:
+        """Follow a comprehension as a function with nested loops, to which it is equivalent, and return ``result``."""
+        self.step()
+        for part in reversed(node.generators):
+            for test in reversed(part.ifs):
+                body = [ast.If(test, body, [])]
+            body = [ast.For(part.target, part.iter, body, [])]
+        function = ast.FunctionDef(name="", args=_NO_PARAMETERS, body=body, decorator_list=[])
+        self.enter(DefinedFunction(function, self.frame), {_RESULT: result}, is_comprehension=True)
+        return result
 
     # Methods and Python's functions.
 
@@ -230,7 +270,10 @@ class Calls(Expressions):
         if content is None or method is None or named:
             raise NotKnown
         changed = copy(content)
-        value = compute(method, self, changed, *args)
+        try:
+            value = method(self, changed, *args)
+        except FAILURES as error:
+            raise NotKnown from error
         self.set_content(container.number, changed)
         return value
 
@@ -279,7 +322,7 @@ def _is_data(value: Value) -> bool:
 
 def _bind_arguments(walk: Calls, function: DefinedFunction, arguments: CallArguments) -> dict[str, Value] | None:
     """Return a dict that maps parameters to values, or None if they do not fit or the function is not followed."""
-    if not arguments.is_complete or not effects.is_simple(function.node):
+    if not arguments.is_complete or function.node.args.posonlyargs or not walk.facts(function.node).is_simple:
         return None
     signature = function.node.args
     positional = [parameter.arg for parameter in signature.args]

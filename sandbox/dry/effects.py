@@ -1,18 +1,20 @@
 """Facts about code that need no dry run: the names that it binds and reads, and its calls that may act.
 
 ``roots`` are the names through which plan code reaches the session, such as ``agent``. Code *acts* if it calls one of
-the session's functions.
+the session's functions. Except in ``bound_names``, ``nodes`` are all nodes of some code, and not only the outermost.
 """
 
 import ast
+from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Set
+from dataclasses import dataclass
 
 _NAMED_NODES = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef | ast.ExceptHandler | ast.MatchAs | ast.MatchStar
 
 
 def bound_names(nodes: Iterable[ast.AST]) -> set[str]:
     """Return every name that the code may bind, or that it declares as global or nonlocal. A star import adds ``*``."""
-    return {name for node in _walk_all(nodes) for name in _bound_by(node)}
+    return {name for node in nodes for inner in ast.walk(node) for name in _bound_by(inner)}
 
 
 def _bound_by(node: ast.AST) -> list[str]:
@@ -35,7 +37,7 @@ def names_in(node: ast.AST) -> set[str]:
 def rebound_names(nodes: Iterable[ast.AST]) -> set[str]:
     """Return the names that functions and generators may bind outside themselves, or that ``finally`` blocks bind."""
     names = set[str]()
-    for node in _walk_all(nodes):
+    for node in nodes:
         if isinstance(node, ast.Global | ast.Nonlocal):
             names |= {*node.names}
         elif isinstance(node, ast.Try):
@@ -64,40 +66,63 @@ def parameters(node: ast.FunctionDef | ast.Lambda) -> list[str]:
     return [arg.arg for arg in (*args.posonlyargs, *args.args, *args.kwonlyargs, args.vararg, args.kwarg) if arg]
 
 
-def is_simple(node: ast.FunctionDef | ast.Lambda) -> bool:
-    """Return whether a dry run can follow calls of a function.
+@dataclass(frozen=True, slots=True)
+class CodeFacts:
+    """Facts about a function, class or generator expression.
 
-    The function must not be a generator, bind names outside itself, or have positional-only parameters.
+    ``names`` has the names that it reads, binds or deletes. It ``rebinds`` if it may bind names outside itself, and
+    ``nests`` if it contains another function. It ``is_simple`` if a dry run can follow its calls: it is no generator,
+    and declares no name as global or nonlocal.
     """
-    refused = ast.Yield | ast.YieldFrom | ast.Global | ast.Nonlocal
-    return not node.args.posonlyargs and not any(isinstance(inner, refused) for inner in ast.walk(node))
+
+    names: set[str]
+    rebinds: bool
+    nests: bool
+    is_simple: bool
+
+    @classmethod
+    def of(cls, node: ast.AST) -> "CodeFacts":
+        """Find the facts about a node."""
+        parts, refused = [*ast.walk(node)], ast.Yield | ast.YieldFrom | ast.Global | ast.Nonlocal
+        nests = any(isinstance(part, ast.FunctionDef | ast.Lambda) for part in parts[1:])
+        is_simple = not any(isinstance(part, refused) for part in parts)
+        return cls(names_in(node), bool(rebound_names(parts)), nests, is_simple)
 
 
-def acting_names(trees: Iterable[ast.AST], roots: Collection[str]) -> frozenset[str]:
+def acting_names(nodes: Iterable[ast.AST], roots: Collection[str]) -> frozenset[str]:
     """Return ``roots``, and the names of all functions that may act because they use one of these names."""
-    functions = [node for node in _walk_all(trees) if isinstance(node, ast.FunctionDef)]
-    acting = set(roots)
-    while added := {node.name for node in functions if node.name not in acting and acting & names_in(node)}:
-        acting |= added
-    return frozenset(acting)
+    functions_around: dict[ast.AST, ast.FunctionDef | None] = {}
+    users = defaultdict[str, list[ast.FunctionDef | None]](list)
+    for node in nodes:  # outer nodes come first
+        function = node if isinstance(node, ast.FunctionDef) else functions_around.get(node)
+        functions_around.update(dict.fromkeys(ast.iter_child_nodes(node), function))
+        if isinstance(node, ast.Name):
+            users[node.id].append(function)
+    acting, pending = set[ast.FunctionDef](), list(roots)
+    while pending:
+        for function in users.pop(pending.pop(), ()):
+            while function is not None and function not in acting:
+                acting.add(function)
+                pending.append(function.name)
+                function = functions_around.get(function)
+    return frozenset((*roots, *(function.name for function in acting)))
 
 
-def binds_unmentioned_names(trees: Iterable[ast.AST]) -> bool:
+def binds_unmentioned_names(nodes: Iterable[ast.AST]) -> bool:
     """Return whether the code may bind names that it does not mention, as a star import or ``globals()`` can."""
     return any(
         (isinstance(node, ast.alias) and node.name == "*")
         or (isinstance(node, ast.Name) and node.id in ("globals", "locals", "vars"))
-        for node in _walk_all(trees)
+        for node in nodes
     )
 
 
-def keeps_functions(trees: Iterable[ast.AST], roots: Collection[str], acting: Collection[str]) -> bool:
+def keeps_functions(nodes: Collection[ast.AST], roots: Collection[str], acting: Collection[str]) -> bool:
     """Return whether the code may leave values behind that act when they are called, read or iterated over.
 
     Code leaves only data behind if it defines no function, and uses the session only to call its functions. Other
     functions that act may return functions and generators. ``acting`` has the names from ``acting_names``.
     """
-    nodes = list(_walk_all(trees))
     called = [node.func for node in nodes if isinstance(node, ast.Call)]
     bases = {id(function.value if isinstance(function, ast.Attribute) else function) for function in called}
     return any(
@@ -107,16 +132,14 @@ def keeps_functions(trees: Iterable[ast.AST], roots: Collection[str], acting: Co
     )
 
 
-def _walk_all(nodes: Iterable[ast.AST]) -> Iterator[ast.AST]:
-    return (inner for node in nodes for inner in ast.walk(node))
-
-
 # Call sites.
 
 _METHODS = frozenset(name for kind in (str, list, dict, set, tuple) for name in dir(kind))
 
 
-def call_sites(tree: ast.AST, functions: Collection[str], roots: Set[str], escaped: Collection[str]) -> Iterator[int]:
+def call_sites(
+    nodes: Collection[ast.AST], functions: Collection[str], roots: Set[str], escaped: Collection[str]
+) -> Iterator[int]:
     """Yield the ids of the nodes that call one of the session's functions, or pass it to code that may call it.
 
     ``escaped`` has the dotted names of the functions that code outside the dry run may hold. A call of any method that
@@ -124,9 +147,9 @@ def call_sites(tree: ast.AST, functions: Collection[str], roots: Set[str], escap
     define a method of that name, too, the call counts only if the expression before the dot uses a name in ``roots``.
     """
     names = {name.rpartition(".")[2] for name in functions}
-    unique = names - _METHODS - {node.name for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)}
-    called = {id(node.func) for node in ast.walk(tree) if isinstance(node, ast.Call)}
-    for node in ast.walk(tree):
+    unique = names - _METHODS - {node.name for node in nodes if isinstance(node, ast.FunctionDef)}
+    called = {id(node.func) for node in nodes if isinstance(node, ast.Call)}
+    for node in nodes:
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
             attribute = node.func.attr
             is_site = attribute in unique or (attribute in names and bool(names_in(node.func.value) & roots))
@@ -134,6 +157,15 @@ def call_sites(tree: ast.AST, functions: Collection[str], roots: Set[str], escap
             by_name = node.func.id == "getattr" and bool(node.args and names_in(node.args[0]) & roots)
             is_site = by_name or node.func.id in functions
         else:
-            is_site = isinstance(node, ast.Attribute) and id(node) not in called and ast.unparse(node) in escaped
+            is_site = isinstance(node, ast.Attribute) and id(node) not in called and _dotted_name(node) in escaped
         if is_site:
             yield id(node)
+
+
+def _dotted_name(node: ast.expr) -> str:
+    """Return a name or dotted name with at most four parts, or "" for any other expression."""
+    parts = list[str]()
+    while isinstance(node, ast.Attribute) and len(parts) < 3:
+        parts.insert(0, node.attr)
+        node = node.value
+    return ".".join([node.id, *parts]) if isinstance(node, ast.Name) else ""

@@ -80,6 +80,7 @@ class Expressions(BaseWalk):
 
     def evaluate(self, node: ast.expr) -> Value:
         """Return the value of an expression. Raises PathEnded if no path yields a value."""
+        self._steps += 0.1
         return self.visit(node)
 
     def visit_parts(self, node: ast.AST) -> Value:
@@ -142,6 +143,7 @@ class Expressions(BaseWalk):
                 values = None
             else:
                 values.extend(items)
+                self._steps += len(items) / 100
         return values
 
     def visit_Dict(self, node: ast.Dict) -> Value:

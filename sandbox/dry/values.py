@@ -1,4 +1,4 @@
-"""The values that a dry run computes with, its knowledge about the environment, and operations on values.
+"""The values and the state of a dry run, its knowledge about the environment, and operations on values.
 
 Known values are None, numbers, strings, bytes, tuples of values, and instances of the classes below. Everything else is
 UNKNOWN. An operation is computed only if it is cheap, has no effect, and gives the same result in the sandbox.
@@ -7,10 +7,10 @@ UNKNOWN. An operation is computed only if it is cheap, has no effect, and gives 
 import ast
 import builtins
 import operator
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
-from typing import Any, Protocol, Self
+from typing import Any, Protocol, Self, TypeVar
 
 Value = object
 """Any value of a dry run."""
@@ -195,7 +195,7 @@ FUNCTIONS: Mapping[str, Callable[..., object]] = {
     for name in "abs all any bool float int len list max min round sorted str sum tuple".split()
 }
 """Built-in functions whose results a dry run computes. None of them returns an iterator."""
-_FAILURES = (TypeError, ValueError, ArithmeticError, LookupError, AttributeError, RecursionError)
+FAILURES = (TypeError, ValueError, ArithmeticError, LookupError, AttributeError, RecursionError)
 
 
 def compute(function: Callable[..., object], *args: Plain, **named: Plain) -> Plain:
@@ -204,7 +204,7 @@ def compute(function: Callable[..., object], *args: Plain, **named: Plain) -> Pl
         _size(argument)
     try:
         result = function(*args, **named)
-    except _FAILURES as error:
+    except FAILURES as error:
         raise NotKnown from error
     _size(result)
     return result
@@ -245,3 +245,109 @@ def _size(value: Value) -> int:
         if items > MAX_ITEMS or chars > MAX_CHARS:
             raise NotKnown
     return items + chars
+
+
+# The state.
+
+K = TypeVar("K", int, str)
+
+
+@dataclass
+class WalkState:
+    """The state at one point of a path through the plan. Forked states share the contents of lists and dicts.
+
+    ``frames`` maps the number of a frame to its variables, ``heap`` the number of a list or dict to its content. If the
+    content is known, no unknown value refers to the list or dict: a value must escape before unknown code can reach it.
+    """
+
+    knowledge: SessionKnowledge
+    frames: dict[int, dict[str, Value]] = field(default_factory=dict)
+    heap: dict[int, Content] = field(default_factory=dict)
+    escaped: list[Value] = field(default_factory=list)
+    """Plan functions and session objects that have escaped and may now be called by unknown code."""
+
+    @property
+    def size(self) -> int:
+        """The number of variables, lists and dicts."""
+        return len(self.heap) + sum(map(len, self.frames.values()))
+
+    def copy(self) -> "WalkState":
+        """Return an independent copy of the state."""
+        frames = {number: dict(names) for number, names in self.frames.items()}
+        return WalkState(self.knowledge, frames, dict(self.heap), list(self.escaped))
+
+    def adds_to(self, other: "WalkState") -> bool:
+        """Return whether anything that existed in an earlier state is different in this one."""
+        pairs = [(names, self.frames[number]) for number, names in other.frames.items()]
+        return (
+            self.knowledge != other.knowledge
+            or any(ours.keys() != names.keys() for names, ours in pairs)
+            or any(not same(value, ours[name]) for names, ours in pairs for name, value in names.items())
+            or any(not same(content, self.heap.get(number)) for number, content in other.heap.items())
+        )
+
+    def escape(self, value: Value) -> None:
+        """Stop following a value: from now on it may change or be called at any time."""
+        if isinstance(value, (HostRef, DefinedFunction)):
+            self.escaped.append(value)
+        for item in self._forget_content(value):
+            self.escape(item)
+
+    def _forget_content(self, value: Value) -> Iterable[Value]:
+        """Return the values that a value refers to. If it is a list or dict, its content becomes unknown."""
+        if isinstance(value, Container):
+            content, self.heap[value.number] = self.heap.get(value.number), None
+            return values_in(content)
+        if isinstance(value, LazyItems):
+            return value.args
+        return value.fields.values() if isinstance(value, KnownObject) else value if isinstance(value, tuple) else ()
+
+
+def merge_states(first: WalkState, second: WalkState) -> WalkState:
+    """Merge two states, either of which may be the actual one.
+
+    A name that is bound in only one of them keeps its value, since reading it in the other raises an error. But if the
+    name hides a built-in, its value becomes unknown.
+    """
+    state = WalkState(first.knowledge.merged_with(second.knowledge), {}, {}, [*first.escaped, *second.escaped])
+    state.heap = second.heap | first.heap
+    for number in _differing(first.heap, second.heap):
+        if number in first.heap and number in second.heap:
+            _merge_content(state, number, first.heap[number], second.heap[number])
+    for number in first.frames.keys() | second.frames.keys():
+        ours, theirs = first.frames.get(number, {}), second.frames.get(number, {})
+        state.frames[number] = theirs | ours
+        for name in _differing(ours, theirs):
+            default = UNKNOWN if hasattr(builtins, name) else ours.get(name, theirs.get(name))
+            state.frames[number][name] = merge_values(state, ours.get(name, default), theirs.get(name, default))
+    return state
+
+
+def _differing(first: dict[K, Value] | dict[K, Content], second: dict[K, Value] | dict[K, Content]) -> list[K]:
+    """Return the sorted keys whose values are not the same objects. Most are, since forked states share them."""
+    return sorted(
+        key for key, value in (first | second).items() if first.get(key, second) is not second.get(key, first)
+    )
+
+
+def merge_values(state: WalkState, first: Value, second: Value) -> Value:
+    """Return the value if both are the same, else UNKNOWN. Tuples of equal length are merged item by item."""
+    if same(first, second):
+        return first
+    if isinstance(first, tuple) and isinstance(second, tuple) and len(first) == len(second):
+        return tuple(merge_values(state, *pair) for pair in zip(first, second, strict=True))
+    state.escape(first)
+    state.escape(second)
+    return UNKNOWN
+
+
+def _merge_content(state: WalkState, number: int, first: Content, second: Content) -> None:
+    if same(first, second):
+        return
+    if isinstance(first, list) and isinstance(second, list) and len(first) == len(second):
+        merged = [merge_values(state, *pair) for pair in zip(first, second, strict=True)]
+        state.heap[number] = merged if state.heap[number] is not None else None
+        return
+    for content in (first, second):
+        state.heap[number] = content
+        state.escape(Container(number))

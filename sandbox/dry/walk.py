@@ -1,4 +1,4 @@
-"""The state of a dry run, and the base class of the walk over a plan's syntax tree.
+"""The base class of a dry run's walk over a plan's syntax tree: branches, escaped values, names, lists and dicts.
 
 The walk *follows* code that it can evaluate. Values that other code gets hold of *escape*: they may change, so they
 become unknown. If such code may also act, the walk is *blind* from then on. A *frame* holds the local variables of one
@@ -6,7 +6,6 @@ call, or those of the module.
 """
 
 import ast
-import builtins
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import InitVar, dataclass, field
@@ -22,110 +21,19 @@ from planbook.sandbox.dry.values import (
     DefinedFunction,
     HostRef,
     Impossible,
-    KnownObject,
     LazyItems,
-    SessionKnowledge,
     UnknownType,
     Value,
-    same,
-    values_in,
+    WalkState,
+    merge_states,
+    merge_values,
 )
-
-# State.
-
-
-@dataclass
-class WalkState:
-    """The state at one point of a path through the plan. Forked states share the contents of lists and dicts.
-
-    ``frames`` maps the number of a frame to its variables, ``heap`` the number of a list or dict to its content. If the
-    content is known, no unknown value refers to the list or dict: a value must escape before unknown code can reach it.
-    """
-
-    knowledge: SessionKnowledge
-    frames: dict[int, dict[str, Value]] = field(default_factory=dict)
-    heap: dict[int, Content] = field(default_factory=dict)
-    escaped: list[Value] = field(default_factory=list)
-    """Plan functions and session objects that have escaped and may now be called by unknown code."""
-
-    def copy(self) -> "WalkState":
-        """Return an independent copy of the state."""
-        frames = {number: dict(names) for number, names in self.frames.items()}
-        return WalkState(self.knowledge, frames, dict(self.heap), list(self.escaped))
-
-    def adds_to(self, other: "WalkState") -> bool:
-        """Return whether anything that existed in an earlier state is different in this one."""
-        return (
-            self.knowledge != other.knowledge
-            or any(not same(sorted(other.frames[n].items()), sorted(self.frames[n].items())) for n in other.frames)
-            or any(not same(content, self.heap.get(number)) for number, content in other.heap.items())
-        )
-
-    def escape(self, value: Value) -> None:
-        """Stop following a value: from now on it may change or be called at any time."""
-        if isinstance(value, (HostRef, DefinedFunction)):
-            self.escaped.append(value)
-        for item in self._forget_content(value):
-            self.escape(item)
-
-    def _forget_content(self, value: Value) -> Iterable[Value]:
-        """Return the values that a value refers to. If it is a list or dict, its content becomes unknown."""
-        if isinstance(value, Container):
-            content, self.heap[value.number] = self.heap.get(value.number), None
-            return values_in(content)
-        if isinstance(value, LazyItems):
-            return value.args
-        return value.fields.values() if isinstance(value, KnownObject) else value if isinstance(value, tuple) else ()
-
-
-def merge_states(first: WalkState, second: WalkState) -> WalkState:
-    """Merge two states, either of which may be the actual one.
-
-    A name that is bound in only one of them keeps its value, since reading it in the other raises an error. But if the
-    name hides a built-in, its value becomes unknown.
-    """
-    state = WalkState(first.knowledge.merged_with(second.knowledge), {}, {}, [*first.escaped, *second.escaped])
-    state.heap = second.heap | first.heap
-    for number in sorted(first.heap.keys() & second.heap.keys()):
-        _merge_content(state, number, first.heap[number], second.heap[number])
-    for number in first.frames.keys() | second.frames.keys():
-        ours, theirs = first.frames.get(number, {}), second.frames.get(number, {})
-        state.frames[number] = {}
-        for name in sorted(ours.keys() | theirs.keys()):
-            default = UNKNOWN if hasattr(builtins, name) else ours.get(name, theirs.get(name))
-            state.frames[number][name] = merge_values(state, ours.get(name, default), theirs.get(name, default))
-    return state
-
-
-def merge_values(state: WalkState, first: Value, second: Value) -> Value:
-    """Return the value if both are the same, else UNKNOWN. Tuples of equal length are merged item by item."""
-    if same(first, second):
-        return first
-    if isinstance(first, tuple) and isinstance(second, tuple) and len(first) == len(second):
-        return tuple(merge_values(state, *pair) for pair in zip(first, second, strict=True))
-    state.escape(first)
-    state.escape(second)
-    return UNKNOWN
-
-
-def _merge_content(state: WalkState, number: int, first: Content, second: Content) -> None:
-    if same(first, second):
-        return
-    if isinstance(first, list) and isinstance(second, list) and len(first) == len(second):
-        merged = [merge_values(state, *pair) for pair in zip(first, second, strict=True)]
-        state.heap[number] = merged if state.heap[number] is not None else None
-        return
-    for content in (first, second):
-        state.heap[number] = content
-        state.escape(Container(number))
-
-
-# The walk.
+from planbook.sandbox.policy.rules import MAX_NODES
 
 MODULE = 0
 """Number of the frame of the plan's module."""
 MAX_STEPS = 20_000
-"""Maximum number of steps of a walk. A statement, a call, and copying 100 items each count as one step."""
+"""Maximum number of steps of a walk. A statement, a call, ten expressions, and copying 100 items are one step each."""
 
 
 class NotFollowed(Exception):
@@ -152,7 +60,8 @@ class CallVisits:
     """The reason why the call cannot succeed, or None if it may have succeeded on at least one visit."""
     node: ast.Call
     line: int
-    callers: tuple[str, ...]
+    caller: ast.Call | None
+    """The call in the plan or a helper that entered the innermost of these functions, or None if there is none."""
 
 
 @dataclass(eq=False)
@@ -182,31 +91,34 @@ class BaseWalk(ast.NodeVisitor):
     """Maps each frame to the frame around it."""
     comprehension_frames: set[int] = field(default_factory=set)
     """Frames of comprehensions. A name that ``:=`` assigns in one of them belongs to the frame around it."""
-    loops: list[LoopExits] = field(default_factory=list)
+    loops: list[LoopExits] = field(default_factory=lambda: [LoopExits()])
+    """The loops around the current statement. The first item is for exits outside of loops, which the check reports."""
     endless: dict[int, ast.While] = field(default_factory=dict)
     """Maps node ids to the endless loops that some path reached."""
-    returns: list[list[tuple[WalkState, Value]]] = field(default_factory=list)
-    """For each function that was entered, the states at its ends, each with the returned value."""
+    returns: list[list[tuple[WalkState, Value]]] = field(default_factory=lambda: [[]])
+    """For the module and each function that was entered, the states at its ends, each with the returned value."""
     call_chain: list[ast.Call] = field(default_factory=list)
     """Calls of plan functions that led to the current statement, outermost first."""
     entered_functions: list[ast.AST] = field(default_factory=list)
     """The functions that the calls in ``call_chain`` entered."""
     _last_number: int = 0
-    _steps: int = 0
-    _names: dict[int, set[str]] = field(default_factory=dict)
+    _steps: float = 0
+    _facts: dict[int, effects.CodeFacts] = field(default_factory=dict)
 
     def __post_init__(self, trees: Sequence[ast.Module]) -> None:
         self.state.frames[MODULE] = {}
         self.roots = frozenset(name.partition(".")[0] for name in (*self.functions, *self.attributes))
         """Names through which plans reach the session, such as ``agent``."""
-        self.acting_names = effects.acting_names(trees, self.roots)
+        self.plan, nodes = trees[-1], [node for tree in trees for node in ast.walk(tree)]
+        self.plan_nodes = nodes[-sum(1 for _ in ast.walk(self.plan)) :]
+        self.acting_names = effects.acting_names(nodes, self.roots)
         """``roots``, and names of functions that may act."""
-        self.may_catch_errors = any(isinstance(node, ast.Try) for tree in trees for node in ast.walk(tree))
+        self.may_catch_errors = any(isinstance(node, ast.Try) for node in nodes)
         """True if an error may end a loop without ending the plan."""
-        self.rebound_names = frozenset(effects.rebound_names(trees))
+        self.is_complete = len(nodes) <= MAX_NODES and not effects.binds_unmentioned_names(nodes)
+        self.rebound_names = frozenset(effects.rebound_names(nodes))
         """Names that a function or generator may bind outside itself, or that a ``finally`` block binds."""
-        self.plan = trees[-1]
-        self.plan_calls = frozenset(id(node) for node in ast.walk(self.plan) if isinstance(node, ast.Call))
+        self.plan_calls = frozenset(id(node) for node in self.plan_nodes if isinstance(node, ast.Call))
         """Ids of the call nodes in the plan itself. All other calls are in helpers or earlier cells."""
 
     def step(self, copied: int = 0) -> None:
@@ -217,7 +129,7 @@ class BaseWalk(ast.NodeVisitor):
 
     def fork(self) -> WalkState:
         """Return a copy of the current state."""
-        self.step(len(self.state.heap))
+        self.step(self.state.size)
         return self.state.copy()
 
     def follow_branches(self, *branches: Callable[[], Value]) -> Value:
@@ -239,7 +151,7 @@ class BaseWalk(ast.NodeVisitor):
             raise PathEnded
         self.state, value = paths[0]
         for state, other in paths[1:]:
-            self.step(len(state.heap))
+            self.step(state.size)
             self.state = merge_states(self.state, state)
             value = merge_values(self.state, value, other)
             self.process_escaped()
@@ -273,10 +185,11 @@ class BaseWalk(ast.NodeVisitor):
         self.process_escaped()
 
     def _expose(self, node: ast.AST, parameters: Iterable[str] = ()) -> None:
-        names = self.names_in(node) - {*parameters}
-        self.step(len(names))
+        facts = self.facts(node)
+        names = facts.names - {*parameters}
+        self.step(len(names) + len(self.state.frames))
         self.exposed_names |= names
-        self.blind = self.blind or bool(effects.rebound_names([node]))
+        self.blind = self.blind or facts.rebinds
         for name in names & self.roots:
             self.state.escape(HostRef(name))
         for frame in self.state.frames.values():
@@ -286,6 +199,7 @@ class BaseWalk(ast.NodeVisitor):
     def assume_any_effects(self, nodes: Sequence[ast.AST]) -> None:
         """Assume that any part of this code may have run any number of times."""
         names = effects.bound_names(nodes)
+        self.step(len(self.rebound_names) + self.state.size)
         for frame in self.state.frames.values():
             for name in (names | self.rebound_names) & frame.keys():
                 self.state.escape(frame[name])
@@ -293,18 +207,18 @@ class BaseWalk(ast.NodeVisitor):
         for name in names:
             self.assign(name, UNKNOWN, self.frame)
             self.assign(name, UNKNOWN, self.walrus_frame())
-        for number in list(self.state.heap):
+        for number in [number for number, content in self.state.heap.items() if content is not None]:
             self.state.escape(Container(number))
         self.state.knowledge = self.state.knowledge.after_unknown_actions()
         self.process_escaped()
 
     # Names and containers.
 
-    def names_in(self, node: ast.AST) -> set[str]:
-        """Return every name that a function or generator expression reads, binds or deletes."""
-        if id(node) not in self._names:
-            self._names[id(node)] = effects.names_in(node)
-        return self._names[id(node)]
+    def facts(self, node: ast.AST) -> effects.CodeFacts:
+        """Return the facts about a function, class or generator expression. They are computed only once."""
+        if id(node) not in self._facts:
+            self._facts[id(node)] = effects.CodeFacts.of(node)
+        return self._facts[id(node)]
 
     def open_frame(self, parent: int) -> int:
         """Open a frame inside the frame ``parent``, and return its number."""
@@ -371,7 +285,9 @@ class BaseWalk(ast.NodeVisitor):
         if isinstance(value, str | tuple):
             return tuple(value)
         if isinstance(value, LazyItems):
-            return self._lazy_items(value)
+            items = self._lazy_items(value)
+            self._steps += len(items or ()) / 100
+            return items
         content = self.content(value)
         return None if content is None else tuple(content)
 

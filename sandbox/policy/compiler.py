@@ -308,18 +308,8 @@ MAX_TEXT = 300
 """Maximum number of characters of a fault's message."""
 
 
-class CompileRequest(NamedTuple):
-    """A cell, or a part of one, that is to be compiled. ``guarded`` is True if the policy applies to it."""
-
-    source: str
-    file: str
-    guarded: bool
-    is_part: bool = False
-    context: CompileContext = NO_CONTEXT
-
-
 class Compiled(NamedTuple):
-    """The result of a request. ``code`` has the code objects of a CompiledCell, marshalled and in base64.
+    """The result for a worker. ``code`` has the code objects of a CompiledCell, marshalled and in base64.
 
     If there are ``faults``, ``code`` is empty.
     """
@@ -329,9 +319,10 @@ class Compiled(NamedTuple):
     faults: tuple[Fault, ...] = ()
 
 
-def compile_request(request: CompileRequest) -> Compiled:
-    """Return the compiled cell, or its faults. Never raises."""
-    source, file, guarded, is_part, context = request
+def compile_for_worker(
+    source: str, file: str, guarded: bool, is_part: bool = False, context: CompileContext = NO_CONTEXT
+) -> Compiled:
+    """Return the compiled cell, or a part of one, or its faults. Never raises. If ``guarded``, the policy applies."""
     try:
         cell = compile_cell(source, file, context, is_part=is_part, guarded=guarded)
     except PolicyRefused as refused:
@@ -344,8 +335,8 @@ def compile_request(request: CompileRequest) -> Compiled:
     return Compiled(b64encode(code).decode(), cell.context)
 
 
-precompile = cached_up_to(MAX_CACHED)(compile_request)
-"""``compile_request`` with a cache, since the same procedure may run in thousands of sessions."""
+precompile = cached_up_to(MAX_CACHED)(compile_for_worker)
+"""``compile_for_worker`` with a cache, since the same procedure may run in thousands of sessions."""
 
 
 def faults_of(source: str, problems: Sequence[Fault]) -> tuple[Fault, ...]:

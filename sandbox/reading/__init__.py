@@ -1,9 +1,8 @@
 """Find and analyse the code in a model's reply.
 
 - ``reply`` finds the plan in a complete reply. Models usually write code between Markdown fences.
-- ``unfenced`` finds code in a reply that has no fences.
 - ``growing`` finds statements in a reply that is still being written.
-- ``syntax`` parses code and explains syntax errors.
+- ``syntax`` parses code, explains syntax errors, and finds the intact statements of broken code.
 - ``definitions`` lists and extracts functions and classes, and lists the steps of a plan.
 - ``scopes`` finds out where each name is bound.
 """

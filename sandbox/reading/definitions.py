@@ -13,8 +13,7 @@ from itertools import pairwise
 from planbook.sandbox.caching import cached_up_to
 from planbook.sandbox.policy.compiler import code_lines
 from planbook.sandbox.reading.scopes import Scopes, scopes_of
-from planbook.sandbox.reading.syntax import parse_only
-from planbook.sandbox.reading.unfenced import whole_statements
+from planbook.sandbox.reading.syntax import parse_only, whole_statements
 
 _STEP = re.compile(r"#++\s*+\[Step\s*+([\w.-]*+)\s*+\]", re.IGNORECASE)
 _TEXT = re.compile(

@@ -12,9 +12,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from types import UnionType
 
-from planbook.sandbox.reading.reply import MAX_BLOCKS, OPENING, PYTHON, closing_of, language_of, margin_of
+from planbook.sandbox.reading.reply import MAX_BLOCKS, OPENING, PYTHON, ProseScanner, closing_of, language_of, margin_of
 from planbook.sandbox.reading.syntax import MAX_LINES, parse_only
-from planbook.sandbox.reading.unfenced import ProseScanner
 
 # Statements of code.
 

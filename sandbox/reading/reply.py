@@ -1,7 +1,8 @@
 """Find the code of a plan in a model's reply.
 
 The plan consists of the fenced blocks of Python in the reply, joined in order. A block is left out if a later block
-revises it, that is, if the later block defines a function, class or ``[Step n]`` with the same name.
+revises it, that is, if the later block defines a function, class or ``[Step n]`` with the same name. In a reply without
+fences, the plan consists of the lines that can be parsed as Python and that do something.
 """
 
 import ast
@@ -10,20 +11,14 @@ from dataclasses import dataclass, replace
 
 from planbook.sandbox.policy.compiler import code_lines
 from planbook.sandbox.reading.definitions import step_numbers
-from planbook.sandbox.reading.syntax import compile_error, parse, parse_only
-from planbook.sandbox.reading.unfenced import ProseScanner, find_code
+from planbook.sandbox.reading.syntax import MAX_PARSED, OPEN_STRING, compile_error, parse, parse_only, split_statements
 from planbook.sandbox.types import Fault, FaultKind
 
-# Fenced blocks, as Markdown defines them and as models write them.
+# Replies.
 
-OPENING = re.compile(r"^([ \t]*(?:>[ \t]?)*)(`{3,}+|~{3,}+)[ \t]*+([^`]*+)$")
-"""Matches a line that opens a block. Its groups are the indentation, the fence and the info string."""
-PYTHON = frozenset({"python", "python3", "py", "py3", "python-repl", "ipython", "ipython3"})
-MAX_BLOCKS = 200
-_LATER_CLOSINGS = 20
-"""Maximum number of later fences that are tried as the end of a block. A string in the block may contain fences."""
-_MAX_FAILED = 150_000
-"""Maximum number of characters of one reply that are parsed without success to find the ends of blocks."""
+MAX_REPLY_CHARS = 1_000_000
+
+_ONE_BLOCK = "put the whole plan into one block that begins with ```python and ends with ```"
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,87 +34,6 @@ class FencedBlock:
     opening: int
     closing: int
     closed: bool
-
-
-def fenced_blocks(lines: list[str]) -> list[FencedBlock]:
-    """Return the blocks in order, at most MAX_BLOCKS. A last block that no fence closes ends with the text."""
-    blocks: list[FencedBlock] = []
-    prose, number, budget = ProseScanner(), 0, _MAX_FAILED
-    while number < len(lines) and len(blocks) < MAX_BLOCKS:
-        opening = OPENING.match(lines[number])
-        if opening and not prose.ends_in_string():  # an example in a docstring is not a plan
-            block, budget = _block(lines, budget, number, *opening.groups())
-            blocks.append(block)
-            number = blocks[-1].closing
-            prose.clear()
-        else:
-            prose.add(lines[number])
-        number += 1
-    return blocks
-
-
-def language_of(info: str) -> str:
-    """Return the language that an info string names, in lower case, or "" if it names none."""
-    words = re.sub(r"[{}.,:]", " ", info).split()
-    return words[0].lower() if words else ""
-
-
-def closing_of(fence: str) -> re.Pattern[str]:
-    """Return a pattern that matches a line which closes a block with this opening fence."""
-    return re.compile(rf"^[ \t]*(?:>[ \t]?)*{fence[0]}{{{len(fence)},}}[ \t]*$")
-
-
-def margin_of(line: str) -> str:
-    """Return the indentation of a line."""
-    return line[: len(line) - len(line.lstrip(" \t"))]
-
-
-def _block(lines: list[str], budget: int, start: int, indent: str, fence: str, info: str) -> tuple[FencedBlock, int]:
-    """Return the block that opens at a line, and the rest of ``budget``: how many characters may be parsed in vain.
-
-    The block ends at the first fence up to which its code can be parsed, since earlier fences may be inside a string.
-    If there is no such fence, the block ends at the first fence.
-    """
-    language = language_of(info)
-    closings = _closings(lines, start, fence, stop_at_opening=language not in PYTHON)
-    for closing in closings if len(closings) > 1 else ():  # a single fence is the end in any case
-        code = _dedent(indent, lines[start + 1 : closing])
-        if isinstance(parse_only(code), ast.Module):
-            return FencedBlock(language, code, start, closing, closed=True), budget
-        if (budget := budget - len(code)) < 0:
-            break
-    end = closings[0] if closings else len(lines)
-    code = _dedent(indent, lines[start + 1 : end])
-    return FencedBlock(language, code, start, end, closed=bool(closings)), budget
-
-
-def _closings(lines: list[str], opening: int, fence: str, *, stop_at_opening: bool) -> list[int]:
-    """Return the numbers of the lines that may close the fence, up to the next line that opens a Python block."""
-    closing = closing_of(fence)
-    closings: list[int] = []
-    for number in range(opening + 1, len(lines)):
-        if closing.match(lines[number]):
-            closings.append(number)
-            if stop_at_opening or len(closings) > _LATER_CLOSINGS:
-                break
-        elif closings and (match := OPENING.match(lines[number])) and match[3].strip().lower() in PYTHON:
-            break
-    return closings
-
-
-def _dedent(indent: str, lines: list[str]) -> str:
-    """Return the lines, joined, without the indentation of the fence and without the indentation of the first line."""
-    lines = [line.removeprefix(indent) if indent else line for line in lines]
-    first = next((line for line in lines if line.strip()), "")
-    margin = margin_of(first)
-    return "\n".join(line.removeprefix(margin) for line in lines) if margin else "\n".join(lines)
-
-
-# Replies.
-
-MAX_REPLY_CHARS = 1_000_000
-
-_ONE_BLOCK = "put the whole plan into one block that begins with ```python and ends with ```"
 
 
 @dataclass(frozen=True, slots=True)
@@ -217,3 +131,201 @@ def _defined_names(code: str) -> set[str]:
     body = tree.body if isinstance(tree, ast.Module) else []
     defined = {node.name for node in body if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef)}
     return defined | {f"[Step {number}]" for number in step_numbers(code) if number}
+
+
+# Fenced blocks, as Markdown defines them and as models write them.
+
+OPENING = re.compile(r"^([ \t]*(?:>[ \t]?)*)(`{3,}+|~{3,}+)[ \t]*+([^`]*+)$")
+"""Matches a line that opens a block. Its groups are the indentation, the fence and the info string."""
+PYTHON = frozenset({"python", "python3", "py", "py3", "python-repl", "ipython", "ipython3"})
+MAX_BLOCKS = 200
+_LATER_CLOSINGS = 20
+"""Maximum number of later fences that are tried as the end of a block. A string in the block may contain fences."""
+_TRIPLE = re.compile(r"\"\"\"|'''")
+_MAX_FAILED = 150_000
+"""Maximum number of characters of one reply that are parsed without success to find the ends of blocks."""
+
+
+def fenced_blocks(lines: list[str]) -> list[FencedBlock]:
+    """Return the blocks in order, at most MAX_BLOCKS. A last block that no fence closes ends with the text."""
+    blocks: list[FencedBlock] = []
+    prose, number, budget = ProseScanner(), 0, _MAX_FAILED
+    while number < len(lines) and len(blocks) < MAX_BLOCKS:
+        opening = OPENING.match(lines[number])
+        if opening and not prose.ends_in_string():  # an example in a docstring is not a plan
+            block, budget = _block(lines, budget, number, *opening.groups())
+            blocks.append(block)
+            number = blocks[-1].closing
+            prose.clear()
+        else:
+            prose.add(lines[number])
+        number += 1
+    return blocks
+
+
+def language_of(info: str) -> str:
+    """Return the language that an info string names, in lower case, or "" if it names none."""
+    words = re.sub(r"[{}.,:]", " ", info).split()
+    return words[0].lower() if words else ""
+
+
+def closing_of(fence: str) -> re.Pattern[str]:
+    """Return a pattern that matches a line which closes a block with this opening fence."""
+    return re.compile(rf"^[ \t]*(?:>[ \t]?)*{fence[0]}{{{len(fence)},}}[ \t]*$")
+
+
+def margin_of(line: str) -> str:
+    """Return the indentation of a line."""
+    return line[: len(line) - len(line.lstrip(" \t"))]
+
+
+def _block(lines: list[str], budget: int, start: int, indent: str, fence: str, info: str) -> tuple[FencedBlock, int]:
+    """Return the block that opens at a line, and the rest of ``budget``: how many characters may be parsed in vain.
+
+    The block ends at the first fence up to which its code can be parsed, since earlier fences may be inside a string.
+    If there is no such fence, the block ends at the first fence.
+    """
+    language = language_of(info)
+    closings = _closings(lines, start, fence, stop_at_opening=language not in PYTHON)
+    for closing in closings if len(closings) > 1 else ():  # a single fence is the end in any case
+        code = _dedent(indent, lines[start + 1 : closing])
+        if isinstance(parse_only(code), ast.Module):
+            return FencedBlock(language, code, start, closing, closed=True), budget
+        if (budget := budget - len(code)) < 0:
+            break
+    end = closings[0] if closings else len(lines)
+    code = _dedent(indent, lines[start + 1 : end])
+    return FencedBlock(language, code, start, end, closed=bool(closings)), budget
+
+
+def _closings(lines: list[str], opening: int, fence: str, *, stop_at_opening: bool) -> list[int]:
+    """Return the numbers of the lines that may close the fence, up to the next line that opens a Python block."""
+    closing = closing_of(fence)
+    closings: list[int] = []
+    for number in range(opening + 1, len(lines)):
+        if closing.match(lines[number]):
+            closings.append(number)
+            if stop_at_opening or len(closings) > _LATER_CLOSINGS:
+                break
+        elif closings and (match := OPENING.match(lines[number])) and match[3].strip().lower() in PYTHON:
+            break
+    return closings
+
+
+def _dedent(indent: str, lines: list[str]) -> str:
+    """Return the lines, joined, without the indentation of the fence and without the indentation of the first line."""
+    lines = [line.removeprefix(indent) if indent else line for line in lines]
+    first = next((line for line in lines if line.strip()), "")
+    margin = margin_of(first)
+    return "\n".join(line.removeprefix(margin) for line in lines) if margin else "\n".join(lines)
+
+
+class ProseScanner:
+    """Reads the lines of a text outside its fenced blocks, to detect a triple-quoted string that is not closed yet."""
+
+    def __init__(self) -> None:
+        self._lines: list[str] = []
+        self._remaining = MAX_PARSED
+        self._ends_in_string = self._needs_check = False
+
+    def add(self, line: str) -> None:
+        """Add the next line."""
+        self._lines.append(line)
+        self._needs_check = self._needs_check or _TRIPLE.search(line) is not None
+
+    def clear(self) -> None:
+        """Forget all lines, after a fenced block."""
+        self._lines.clear()
+        self._ends_in_string = self._needs_check = False
+
+    def ends_in_string(self) -> bool:
+        """Return whether the text ends inside a triple-quoted string, or if that would take too long to find out."""
+        if self._needs_check:
+            self._ends_in_string, self._needs_check = self._find_open_string(), False
+        return self._ends_in_string
+
+    def _find_open_string(self) -> bool:
+        for span, _, cost, problem in split_statements(self._lines):
+            if self._remaining <= 0:
+                break
+            self._remaining -= cost
+            if OPEN_STRING in problem and OPEN_STRING in self._problem(span.start):
+                return True
+        return self._remaining <= 0
+
+    def _problem(self, start: int) -> str:
+        code = "\n".join(self._lines[start:])
+        self._remaining -= len(code)
+        tree = parse_only(code)
+        return "" if isinstance(tree, ast.Module) else tree
+
+
+# Replies without fences.
+
+_MAX_EXAMINED = 300
+"""Maximum number of characters of a line that are examined: half at its beginning and half at its end."""
+_INVISIBLE = re.compile("[\u00ad\u200b-\u200f\u2060-\u2064\ufeff]")
+"""Invisible characters that Python refuses in names."""
+_LOOKS_LIKE_CODE = re.compile(
+    r"""\s*(?:
+        (?:def|class)\s+\w+.*:\s*$ | (?:if|elif|for|while|with|try|else|except|finally)\b.*:\s*$
+      | (?:from\s+[\w.]+\s+)?import\s+\w+ | @\w+
+      | (?:return|assert|raise)\s+(?:[\w.]+[\[(=!<>.]\S*$ | [\w.]++[\[(=!<>.\s]*\s\S*$)
+      | (?:return|raise|yield)\s+(?:["'\[({].*|[\d.]+)\s*$ | (?:return|raise|pass|break|continue)\s*$
+      | [\w.]+(?:\[.*\])?\s*[-+*/|&]?=\s*\S | [\w.]+\(.*
+    )""",
+    re.VERBOSE,
+)
+_ACTS = (
+    ast.Assign | ast.AugAssign | ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef | ast.Import | ast.ImportFrom
+    | ast.For | ast.While | ast.If | ast.With | ast.Try | ast.Match
+)  # fmt: skip
+
+
+def find_code(lines: list[str]) -> range | None:
+    """Return the longest run of lines that can be parsed and that do something, or None.
+
+    Lines count from 0. If other lines look like code, too, the range includes them and all lines in between. This
+    keeps one half of a plan from running alone if the other half has an error.
+    """
+    best = max(_runs(lines), key=len, default=None)
+    suspects = [number for number, line in enumerate(lines) if _looks_like_code(line) and not (best and number in best)]
+    if not suspects:
+        return best
+    ends = [best.start, best.stop - 1] if best else []
+    return range(min([*suspects, *ends]), max([*suspects, *ends]) + 1)
+
+
+def _looks_like_code(line: str) -> bool:
+    line = _INVISIBLE.sub("", line)
+    if len(line) > _MAX_EXAMINED:
+        line = line[: _MAX_EXAMINED // 2] + line[-_MAX_EXAMINED // 2 :]
+    return _LOOKS_LIKE_CODE.match(line) is not None
+
+
+def _runs(lines: list[str]) -> list[range]:
+    """Return the runs of statements that can be parsed. Each run begins and ends with one that does something."""
+    runs: list[range] = []
+    start: int | None = None
+    for span, tree, _, _ in split_statements(lines):
+        if tree is None:
+            start = None
+        elif any(map(_does_something, tree.body)):
+            if start is None:
+                start = span.start
+                runs.append(span)
+            end = span.stop
+            while not lines[end - 1].strip():
+                end -= 1
+            runs[-1] = range(start, end)
+    return runs
+
+
+def _does_something(statement: ast.stmt) -> bool:
+    """Return whether a statement does something. Prose such as "Done" or "Answer: 42" is parsed, but does nothing."""
+    match statement:
+        case ast.Expr(value=value) | ast.Raise(exc=value):
+            return isinstance(value, ast.Call)
+        case ast.Assert(test=value):
+            return not isinstance(value, ast.Name)
+    return isinstance(statement, _ACTS)

@@ -1,7 +1,11 @@
-"""Parse code, and explain syntax errors. CPython's parser finds the errors, and tree-sitter helps to explain them."""
+"""Parse code, explain syntax errors, and find the intact statements of broken code.
+
+CPython's parser finds the errors, and tree-sitter helps to explain them.
+"""
 
 import ast
-from collections.abc import Iterator
+import re
+from collections.abc import Iterator, Sequence
 
 import tree_sitter_python
 from tree_sitter import Language, Node, Parser
@@ -10,24 +14,11 @@ from planbook.sandbox.policy.compiler import code_lines, compile_tree, parse_sou
 from planbook.sandbox.policy.rules import MAX_SOURCE, syntax_hint
 from planbook.sandbox.types import Fault, FaultKind
 
+# Parsing.
+
 FILENAME = "<plan>"
 MAX_LINES = 5_000
 """Maximum number of lines and semicolons. CPython takes seconds to compile tens of thousands of statements."""
-
-MAX_EXPLAINED = 4_000
-"""Maximum number of characters that tree-sitter parses to explain an error."""
-LANGUAGE = Language(tree_sitter_python.language())
-
-_HINTS_BY_CHARACTER = {
-    **dict.fromkeys("‘’‚‛′´", "write a plain quote: '"),
-    **dict.fromkeys("“”„‟″«»", 'write a plain quote: "'),
-    **dict.fromkeys("，；：（）【】。、", "write the plain ASCII sign"),
-    **dict.fromkeys("–—−", "write a plain minus: -"),
-    "…": "write three dots, or the real code: nothing fills in what is left out",
-    "`": "backquotes stand around the code, not in it",
-    "\N{NO-BREAK SPACE}": "write a plain space",
-}
-_GENERAL_HINT = "explanations belong outside the code, or behind a #"
 UNREADABLE = (SyntaxError, ValueError, RecursionError, MemoryError)
 """Errors that CPython raises for code that it cannot parse or compile."""
 
@@ -74,6 +65,23 @@ def compile_error(code: str, tree: ast.Module) -> Fault | None:
 def too_deep(code: str) -> Fault:
     """Return the fault of code that is nested too deeply for the parser."""
     return _fault(code, "the code is nested too deeply to be read", None, "use a list or a dict with a loop")
+
+
+# Explaining.
+
+MAX_EXPLAINED = 4_000
+"""Maximum number of characters that tree-sitter parses to explain an error."""
+LANGUAGE = Language(tree_sitter_python.language())
+_HINTS_BY_CHARACTER = {
+    **dict.fromkeys("‘’‚‛′´", "write a plain quote: '"),
+    **dict.fromkeys("“”„‟″«»", 'write a plain quote: "'),
+    **dict.fromkeys("，；：（）【】。、", "write the plain ASCII sign"),
+    **dict.fromkeys("–—−", "write a plain minus: -"),
+    "…": "write three dots, or the real code: nothing fills in what is left out",
+    "`": "backquotes stand around the code, not in it",
+    "\N{NO-BREAK SPACE}": "write a plain space",
+}
+_GENERAL_HINT = "explanations belong outside the code, or behind a #"
 
 
 def _nodes(code: str) -> Iterator[Node]:
@@ -145,3 +153,71 @@ def _unreadable(code: str) -> Fault:
                 message = f"the character U+{ord(character):04X} is not allowed in code"
                 return _fault(code, message, number, "leave it out, or write it as an escape in a string", column)
     return _fault(code, "Python cannot read this code", None, _GENERAL_HINT)
+
+
+# The statements of code that may be broken.
+
+MAX_PARSED = 200_000
+"""Maximum number of characters of one text that are parsed, counted each time. All text after that counts as prose."""
+_MIN_COST = 100
+"""Minimum number of characters that each parse counts for."""
+_MAX_STATEMENT_LINES = 60
+_CONTINUES = re.compile(r"(?:else|elif|except|finally)\b|[)\]}]")
+OPEN_STRING = "unterminated triple-quoted"
+"""A part of CPython's message about a triple-quoted string that is not closed."""
+_OPEN_ENDED = ("was never closed", OPEN_STRING, "expected an indented block", "expected 'except'")
+
+
+def whole_statements(lines: Sequence[str]) -> list[ast.stmt]:
+    """Return the intact statements of broken code. Their line numbers are those in the whole code."""
+    pieces = [(span, tree.body) for span, tree, _, _ in split_statements(lines) if tree]
+    return [ast.increment_lineno(statement, span.start) for span, body in pieces for statement in body]
+
+
+def split_statements(lines: Sequence[str]) -> Iterator[tuple[range, ast.Module | None, int, str]]:
+    """Yield each statement: its line range, its tree, the number of characters parsed, and the parser's message.
+
+    The tree is None for lines that are not Python.
+    """
+    number, remaining = 0, MAX_PARSED
+    while number < len(lines) and remaining > 0:
+        if not lines[number].strip():
+            number += 1
+            continue
+        tree, end, cost, problem = _statement_from(lines, number)
+        remaining -= cost
+        yield range(number, end), tree, cost, problem
+        number = end
+
+
+def _statement_from(lines: Sequence[str], start: int) -> tuple[ast.Module | None, int, int, str]:
+    """Parse the statement that starts at a line.
+
+    Return its tree, the number of the line after it, the number of characters parsed, and the parser's message. The
+    tree is None if no statement starts there.
+    """
+    end, cost = _next_start(lines, start), 0
+    while True:
+        code = "\n".join(lines[start:end])
+        tree = parse_only(code)
+        cost += max(len(code), _MIN_COST)
+        if isinstance(tree, ast.Module):
+            return tree, end, cost, ""
+        open_ended = any(message in tree for message in _OPEN_ENDED)
+        if end >= len(lines) or end - start > _MAX_STATEMENT_LINES or not open_ended or cost > MAX_PARSED:
+            return None, _next_start(lines, start), cost, tree
+        end = _next_start(lines, end)
+
+
+def _next_start(lines: Sequence[str], start: int) -> int:
+    """Return the number of the next line that may begin a statement.
+
+    Such a line is not blank, not indented, does not continue a statement, and is not below a decorator.
+    """
+    for number in range(start + 1, len(lines)):
+        line = lines[number]
+        if line.strip() and line[0] not in " \t" and not _CONTINUES.match(line):
+            if not lines[start].startswith("@"):
+                return number
+            start = number
+    return len(lines)

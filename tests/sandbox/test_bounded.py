@@ -13,7 +13,7 @@ from planbook.envs.toy import Toy
 from planbook.planner.models.types import estimate_tokens
 from planbook.sandbox import bound_names, check, closest, read_reply
 from planbook.sandbox.answers import Answers, function_specs
-from planbook.sandbox.policy.compiler import NO_CONTEXT, CompileRequest, precompile
+from planbook.sandbox.policy.compiler import NO_CONTEXT, precompile
 from tests.dry_plans import dry_run_of
 from tests.sandbox.fuzz.size import MEGABYTES, READERS, SECONDS, megabytes_of, seconds_of
 
@@ -51,6 +51,34 @@ PLANS = {
         "x = 'a' * 18_000\ny = 'b' + 'a' * 9_000\nfor n in range(300):\n    for m in range(30):\n        x.rfind(y)"
     ),
     "a text that is replaced": "x = 'a' * 18_000\ny = 'b' * 18_000\nagent.open(x.replace('a', y, 99_999))",
+    "functions that call each other": (
+        "".join(f"def f{n}(): f{n + 1}()\n" for n in range(4_000)) + "def f4000(): agent.open('box_1')\nf0()"
+    ),
+    "a long function that returns early": (
+        f"def f():\n    if agent.holding: return\n    x = [{'a < b, ' * 6_000}]\n" + "f()\n" * 4_000
+    ),
+    "functions inside functions": (
+        "".join(f"{' ' * depth}def f{depth}():\n" for depth in range(90))
+        + f"{' ' * 91}x = [{', '.join(f'a{n}' for n in range(9_000))}]"
+    ),
+    "names at branches": (
+        "".join(f"a{n} = 1\n" for n in range(2_400)) + "x = agent.open('box_1')\n" + "if x: y = 1\n" * 2_400
+    ),
+    "lists at branches": (
+        "".join(f"a{n} = []\n" for n in range(2_400)) + "x = agent.open('box_1')\n" + "if x: y = 1\n" * 2_400
+    ),
+    "lists at statements that are not followed": (
+        "".join(f"a{n} = []\n" for n in range(2_400)) + "match a0:\n    case 1 | 2: pass\n" * 1_200
+    ),
+    "a list that is passed with a star": "def f(*a): pass\nx = [1] * 1_900\n" + "f(*x)\n" * 4_500,
+    "a list that grows": "x = []\n" + "x.append(1)\n" * 4_900,
+    "pairs of a long list": "x = [1] * 1_900\n" + "for n, a in enumerate(x): pass\n" * 3_000,
+    "long values in a loop": f"for n in range(300):\n    x = [{'n < 1, ' * 12_000}]",
+    "a long name of a caller": (
+        f"def f(): agent.put('a')\nfor n in range(300):\n    (f if {'1 and ' * 8_000}1 else f)()"
+    ),
+    "functions that escape": f"def g(): return [{', '.join(f'a{n}' for n in range(6_000))}]\n" + "h(g)\n" * 4_000,
+    "attributes of attributes": "h(agent.open)\n" + f"x = a{'.open' * 110}\n" * 170,
 }
 PARAMETERS = ",".join(f"p{number}" for number in range(12_000))
 CODES = {
@@ -155,14 +183,14 @@ def test_too_many_names_and_scopes_are_refused_quickly(part: str) -> None:
     source = f"def f():\n    {names}=0\n    " + ",".join([part] * (45_000 // len(part)))
     bounded(lambda: check(source, {}))
     assert {fault.message for fault in check(source, {})} == {"too many names and functions in one piece of code"}
-    assert [fault.type for fault in precompile(CompileRequest(source, "plan", True)).faults] == ["syntax"]
+    assert [fault.type for fault in precompile(source, "plan", True).faults] == ["syntax"]
 
 
 def test_constant_texts_are_counted_at_their_compiled_size() -> None:
     """Each text takes 16 kB when it is compiled; all of them take 56 MB."""
     plan = "\n".join(f"x = '{chr(0x1F600 + n % 70)}{chr(0x1F600 + n // 70)}' * 8 * 250" for n in range(3_500))
-    bounded(lambda: precompile(CompileRequest(plan, "plan", True)))
-    assert [fault.type for fault in precompile(CompileRequest(plan, "plan", True)).faults] == ["too-large"]
+    bounded(lambda: precompile(plan, "plan", True))
+    assert [fault.type for fault in precompile(plan, "plan", True).faults] == ["too-large"]
 
 
 def test_the_cache_of_compiled_code_is_bounded() -> None:
@@ -170,7 +198,7 @@ def test_the_cache_of_compiled_code_is_bounded() -> None:
     tracemalloc.start()
     for number in range(120):
         source = f"x = {number}\n" + "".join(f"x = '{part:05d}' * 480\n" for part in range(200))
-        assert precompile(CompileRequest(source, "plan", True)).code
+        assert precompile(source, "plan", True).code
     kept = tracemalloc.get_traced_memory()[0]
     tracemalloc.stop()
     assert kept < 30 << 20
@@ -184,12 +212,12 @@ def test_cells_share_the_cached_names_of_their_session() -> None:
         "global " + ",".join(f"a{n:x}" for n in range(17_000)),
         *(f"x{number} = 1" for number in range(300)),
     ):
-        context = precompile(CompileRequest(source, "plan", True, False, context)).context
+        context = precompile(source, "plan", True, False, context).context
     assert len(context.names) == 17_300
     kept = tracemalloc.get_traced_memory()[0]
     tracemalloc.stop()
     assert kept < 30 << 20
-    assert precompile(CompileRequest("x1 = 2", "plan", True, False, context)).context.names is context.names
+    assert precompile("x1 = 2", "plan", True, False, context).context.names is context.names
 
 
 KEPT: dict[str, Callable[[str], object]] = {

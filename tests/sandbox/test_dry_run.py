@@ -62,6 +62,28 @@ def test_a_call_that_fails_for_several_callers_is_reported_once() -> None:
     assert (run.calls, run.unfollowed) == (1, 0)
 
 
+FAULTY = (
+    "return",
+    "break",
+    "continue",
+    "yield 1",
+    "nonlocal x",
+    "def f(a, a): pass",
+    "for n in x:\n    def f(): break\n    f()",
+)
+"""Plans that ``ast.parse`` accepts and that cannot be compiled."""
+
+
+@pytest.mark.parametrize("plan", FAULTY)
+def test_a_plan_that_cannot_be_compiled_is_followed_up_to_its_fault(plan: str) -> None:
+    assert [fault.line for fault in dry_run(f"agent.put('pen')\n{plan}").faults] == [1]
+
+
+@pytest.mark.parametrize("plan", ["x = (", "", "x" * 100_001])
+def test_code_that_cannot_be_parsed_has_no_calls(plan: str) -> None:
+    assert dry_run(plan) == DryRun((), 0)
+
+
 def test_a_plan_that_is_too_long_to_follow_has_no_faults() -> None:
     loops = "".join(f"{'    ' * depth}for a_{depth} in range(50):\n" for depth in range(4))
     run = dry_run(f"agent.put('pen')\n{loops}{'    ' * 4}agent.open('box_1')\n")

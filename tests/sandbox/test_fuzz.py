@@ -16,7 +16,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from planbook.sandbox import check
-from planbook.sandbox.policy.compiler import MAX_CODE, CompileRequest, compile_request, find_problems
+from planbook.sandbox.policy.compiler import MAX_CODE, compile_for_worker, find_problems
 from planbook.sandbox.policy.transformer import MAX_PROBLEMS
 from tests.sandbox.fuzz import arguments, policy, size, wire
 from tests.sandbox.fuzz.__main__ import TARGETS
@@ -81,8 +81,8 @@ def test_thousands_of_faults_are_found_quickly(source: str) -> None:
 def test_code_that_is_large_once_compiled_is_refused() -> None:
     plan = "\n".join(f"x = '{chr(0x1F600 + n % 70)}{chr(0x1F600 + n // 70)}' * 2000" for n in range(200))
     assert find_problems(plan) == []
-    assert [fault.type for fault in compile_request(CompileRequest(plan, "plan", True)).faults] == ["too-large"]
-    assert 0 < len(compile_request(CompileRequest("x = '\U0001f600' * 2000", "plan", True)).code) < MAX_CODE
+    assert [fault.type for fault in compile_for_worker(plan, "plan", True).faults] == ["too-large"]
+    assert 0 < len(compile_for_worker("x = '\U0001f600' * 2000", "plan", True).code) < MAX_CODE
 
 
 def test_many_generated_programs_pass_the_policy_and_many_do_not() -> None:

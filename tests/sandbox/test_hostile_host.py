@@ -16,7 +16,7 @@ from planbook.sandbox import Sandbox, Session
 from planbook.sandbox.answers import function_specs, open_message
 from planbook.sandbox.conversation import parse_message
 from planbook.sandbox.host import ALL_MECHANISMS
-from planbook.sandbox.policy.compiler import CompileRequest, compile_request
+from planbook.sandbox.policy.compiler import compile_for_worker
 from planbook.sandbox.process import READY_WORKERS, WorkerProcess, Zygote
 from planbook.sandbox.protocol import ChannelClosed, pack
 from tests.sandbox.fuzz.settings import examples
@@ -46,7 +46,7 @@ NONSENSE = [
 
 
 def code_of(plan: str) -> str:
-    return compile_request(CompileRequest(plan, "cell#0", guarded=True)).code
+    return compile_for_worker(plan, "cell#0", guarded=True).code
 
 
 @pytest.fixture(scope="module")

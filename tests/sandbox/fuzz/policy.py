@@ -6,7 +6,7 @@ import time
 from collections.abc import Iterator
 
 from planbook.sandbox import Limits, checks
-from planbook.sandbox.policy.compiler import CompileRequest, PolicyRefused, compile_cell, compile_request, find_problems
+from planbook.sandbox.policy.compiler import PolicyRefused, compile_cell, compile_for_worker, find_problems
 from planbook.sandbox.policy.rules import SYNTAX
 from tests.sandbox.attack_tables import Host
 from tests.sandbox.fuzz.programs import program
@@ -49,7 +49,7 @@ def passes(source: str) -> bool:
     passed = problems == []
     found = _compiles(source)
     assert found == passed or {problem.type for problem in problems} == {SYNTAX}
-    assert (compile_request(CompileRequest(source, "<plan>", True)).faults == ()) == found
+    assert (compile_for_worker(source, "<plan>", True).faults == ()) == found
     faults = checks.check(source, FUNCTIONS, attributes=ATTRIBUTES)
     assert passed or faults
     assert time.monotonic() - started < SLOW

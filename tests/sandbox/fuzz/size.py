@@ -16,7 +16,7 @@ from planbook.sandbox import (
     read_reply,
     statements_of,
 )
-from planbook.sandbox.policy.compiler import CompileRequest, compile_request
+from planbook.sandbox.policy.compiler import compile_for_worker
 from planbook.sandbox.reading.definitions import step_numbers
 from planbook.sandbox.reading.scopes import scopes_of
 from tests.sandbox.fuzz.programs import Choices, part
@@ -160,7 +160,7 @@ READERS: dict[str, Callable[[str], object]] = {
     "check": checked,
     "part": checked_part,
     "procedure": checked_procedure,
-    "precompile": lambda code: compile_request(CompileRequest(code, "plan", guarded=True)),
+    "precompile": lambda code: compile_for_worker(code, "plan", guarded=True),
     "reply": read_reply,
     "fenced reply": lambda code: read_reply(f"```python\n{code}\n```\n"),
     "streamed": streamed,
