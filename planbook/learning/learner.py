@@ -144,8 +144,11 @@ class Learner:
 
     def _episodes_of_type(self, knowledge: Knowledge, kind: str, last: int | None = None) -> list[Trajectory]:
         """Return the episodes of a type that have begun, up to the one with the index ``last``, if it is given."""
-        begun = self._begun(entry for entry in self._entries if last is None or entry.index <= last)
-        episodes = [read_episode(self._run, entry) for entry, task in begun if self._type(knowledge, task) == kind]
+        entries = [entry for entry in self._entries if last is None or entry.index <= last]
+        if not self._finds_types:
+            entries = [entry for entry in entries if entry.task.type == kind]
+        begun = [entry for entry, task in self._begun(entries) if self._type(knowledge, task) == kind]
+        episodes = [read_episode(self._run, entry) for entry in begun]
         return [typed_episode(knowledge, episode) for episode in episodes] if self._finds_types else episodes
 
     def _begun(self, entries: Iterable[Entry]) -> Iterator[tuple[Entry, Task]]:
