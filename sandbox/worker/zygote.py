@@ -25,6 +25,7 @@ import struct
 import sys
 import traceback
 import warnings
+from contextlib import suppress
 from typing import NoReturn
 
 from planbook.sandbox.protocol import CPU_LIMIT_REQUEST
@@ -132,36 +133,31 @@ def _fork_on_request(control: socket.socket, watched_pidfds: list[int], setup: s
             request = b"" if ready in watched_pidfds else control.recv(CPU_LIMIT_REQUEST.size)
             if not request:
                 return
+        if len(request) == CPU_LIMIT_REQUEST.size:
+            _set_cpu_limit(*CPU_LIMIT_REQUEST.unpack(request))
+            continue
         try:
-            if len(request) == CPU_LIMIT_REQUEST.size:
-                _set_cpu_limit(*CPU_LIMIT_REQUEST.unpack(request))
-            else:
-                _fork(control, setup, int.from_bytes(request))
+            _fork(control, setup, int.from_bytes(request))
         except OSError as error:
             if select.select(watched_pidfds, [], [], NAMESPACE_END_SECONDS)[0]:
                 return
             control.send(json.dumps({"failed": f"fork: {error}"}).encode())
-        del request  # before the next one is received, so that it gets the same address
 
 
 def _set_cpu_limit(worker: int, seconds: int) -> None:
-    try:  # ``suppress`` would leave the free memory in another order
+    with suppress(OSError):  # the worker may have ended
         resource.prlimit(worker, resource.RLIMIT_CPU, (seconds, resource.RLIM_INFINITY))
-    except OSError:  # the worker may have ended
-        return
 
 
 def _fork(control: socket.socket, setup: serve.WorkerSetup, memory_mb: int) -> None:
     """Fork a worker and report it to the host. Raises OSError if that fails.
 
     After a fork, both processes must copy each memory page to which they write. ``_socket`` and raw bytes write to
-    fewer pages than ``socket`` and ``json``. The objects that are created here are deleted in the reverse order, so
-    that the zygote's free memory, and with it the addresses of a worker's objects, is the same before every fork.
+    fewer pages than ``socket`` and ``json``.
     """
     host_end, worker_end = _socket.socketpair()
     os.dup2(worker_end.fileno(), CHANNEL)
     worker_end.close()
-    del worker_end
     worker = os.fork()
     if worker == 0:
         _become_worker(setup)
@@ -169,10 +165,9 @@ def _fork(control: socket.socket, setup: serve.WorkerSetup, memory_mb: int) -> N
     pidfd = os.pidfd_open(worker)
     try:
         lockdown.limit_resources(worker, setup.idle_bytes + (memory_mb << 20), isolated=setup.isolated)
-        descriptors = (socket.SOL_SOCKET, socket.SCM_RIGHTS, DESCRIPTORS.pack(host_end.fileno(), pidfd))
-        reports, ancillary = (b'{"pid":%d,"memory_mb":%d}' % (worker, memory_mb),), (descriptors,)
-        control.sendmsg(reports, ancillary)
-        del ancillary, reports, descriptors
+        descriptors = DESCRIPTORS.pack(host_end.fileno(), pidfd)
+        report = b'{"pid":%d,"memory_mb":%d}' % (worker, memory_mb)
+        control.sendmsg([report], [(socket.SOL_SOCKET, socket.SCM_RIGHTS, descriptors)])
     finally:
         os.close(pidfd)
         host_end.close()

@@ -1,6 +1,6 @@
 """Plans see the same time, random numbers and addresses in every worker, on any machine.
 
-A zygote is the process that a sandbox's workers are forked from, so most tests compare two of them.
+A zygote is the process that a sandbox's workers are forked from, so every test compares two of them.
 """
 
 import ctypes
@@ -55,14 +55,6 @@ for name in sorted(dir(module)):
 found
 """
 """Calls everything in a module that needs no argument."""
-OBJECTS = """
-class A: pass
-kinds = ([object() for _ in range(40)], [[n] for n in range(40)], [(n,) * (n % 5) for n in range(100)],
-    [bytes(n) for n in range(600)], [{n: n} for n in range(100)], [{n} for n in range(40)], [n / 7 for n in range(100)])
-objects = [A, A(), lambda: 0, *(each for kind in kinds for each in kind)]
-[str(A()), repr(lambda: 0)]
-"""
-"""Creates objects of many sizes, since each size has memory of its own."""
 YEAR_2001 = 978_307_200
 
 
@@ -103,20 +95,6 @@ def test_addresses_are_the_same_in_every_zygote(zygotes: tuple[Sandbox, Sandbox]
         pytest.skip("the kernel grants no fixed addresses here")
     personality(before)
     check_same(zygotes, PRELUDE, expression)
-
-
-def test_addresses_are_the_same_in_successive_workers_of_a_zygote(zygotes: tuple[Sandbox, Sandbox]) -> None:
-    """Some sessions have another limit on processor time, which the zygote is asked to set."""
-    sandbox, found = zygotes[0], set[str]()
-    for number in range(12):
-        limits = Limits(cpu_seconds=40 if number % 4 == 1 else 10)
-        with sandbox.session({"agent.act": lambda: 1}, limits=limits) as session:
-            found.add(
-                json.dumps(
-                    [session.run("[id(each) for each in objects]" if part else OBJECTS).value for part in (0, 1)]
-                )
-            )
-    assert len(found) == 1
 
 
 @pytest.mark.parametrize("module", sorted(MODULES))
