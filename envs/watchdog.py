@@ -2,8 +2,8 @@
 
 This file also runs as a program: ``watchdog.py MARKER``. The marker is a text that only these processes have on their
 command lines or in their environments, such as the path of a browser's profile. The program's standard input is a pipe
-from planbook. When the pipe closes, for whatever reason, the program kills every process that has the marker. If the
-marker is the path of a folder, the program also removes the folder.
+from planbook. When a byte arrives, or the pipe closes for whatever reason, the program kills every process that has the
+marker. If the marker is the path of a folder, the program also removes the folder.
 """
 
 import os
@@ -22,15 +22,15 @@ class Watchdog:
     """A running watchdog for the processes with a marker. Start it before these processes."""
 
     def __init__(self, marker: str) -> None:
-        self._process = subprocess.Popen(
-            [sys.executable, "-I", "-S", __file__, marker], stdin=subprocess.PIPE, start_new_session=True
-        )
+        command = [sys.executable, "-I", "-S", __file__, marker]
+        # If planbook itself was started with a marker, its watchdogs do not have it, and can end what they watch.
+        env = {name: value for name, value in os.environ.items() if name.startswith("LD_")}
+        self._process = subprocess.Popen(command, stdin=subprocess.PIPE, start_new_session=True, env=env)
 
     def end_processes(self) -> None:
         """Let the watchdog end all processes with the marker, and wait until it has ended itself."""
-        if self._process.stdin:
-            self._process.stdin.close()
-        self._process.wait(timeout=30)
+        if self._process.poll() is None:
+            self._process.communicate(b"\n", timeout=30)  # a fork of planbook may keep the pipe open
 
 
 def processes_naming(text: bytes) -> list[int]:
@@ -60,7 +60,7 @@ def end_all(marker: str) -> None:
         for process in processes:
             try:
                 os.kill(process, signal.SIGKILL)
-            except ProcessLookupError:
+            except (ProcessLookupError, PermissionError):  # Chromium's sandbox may have a process of root
                 continue
         shutil.rmtree(marker, ignore_errors=True)
         if not processes and not Path(marker).exists():
@@ -69,5 +69,5 @@ def end_all(marker: str) -> None:
 
 
 if __name__ == "__main__":
-    sys.stdin.buffer.read()
+    sys.stdin.buffer.read(1)
     end_all(sys.argv[1])

@@ -99,10 +99,9 @@ class PageCheck(_FrozenModel):
     """Checks texts that must or must not be on the page at ``url``.
 
     If ``url`` is "last", this is the page at the end of the episode. A ``url`` that begins with / belongs to the site
-    where the task starts. ``selector`` (CSS) or ``script`` (a JavaScript
-    expression, as in WebArena's files) selects a part of the page. Without them, the text of the whole page is
-    compared. If ``exact`` is given, the text must be one of its values. A value may consist of alternatives,
-    ``a |OR| b``.
+    where the task starts. ``selector`` (CSS) or ``script`` (a JavaScript expression, as in WebArena's files) selects a
+    part of the page. Without them, the text of the whole page is compared. If ``exact`` is given, the text must be one
+    of its values. A value may consist of alternatives, ``a |OR| b``.
     """
 
     kind: Literal["page"] = "page"

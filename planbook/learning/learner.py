@@ -5,7 +5,7 @@ that a run that was stopped or killed can continue. Finished steps are not repea
 and trials that were already recorded are replayed.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import replace
 
 from planbook.config import FOUND, Config
@@ -91,7 +91,7 @@ class Learner:
 
         def make(scope: Scope) -> Body:
             state = self._learn(scope, previous, entry, ending, worker).with_positions_of_changed_procedures(previous)
-            state = self._renew_procedures(scope, state, worker) if self._is_last(entry) else state
+            state = self._renew_procedures(scope, state, entry, worker) if self._is_last(entry) else state
             return state.model_dump(mode="json")
 
         roles = worker.roles.seeded(self._config.seed)
@@ -130,10 +130,12 @@ class Learner:
             state, failure = writer.after_episode(state, self._episodes_of_type(knowledge, kind, entry.index))
         return self._with_rules(scope, state, trajectory, conclusion, failure, worker)
 
-    def _renew_procedures(self, scope: Scope, state: KnowledgeState, worker: EpisodeWorker) -> KnowledgeState:
+    def _renew_procedures(
+        self, scope: Scope, state: KnowledgeState, entry: Entry, worker: EpisodeWorker
+    ) -> KnowledgeState:
         """Rewrite, type by type, the procedures that may benefit from rules that were learned after them."""
         for kind in sorted(state.knowledge.procedures):
-            if played := self._episodes_of_type(state.knowledge, kind):
+            if played := self._episodes_of_type(state.knowledge, kind, entry.index):
                 state = ProcedureWriter(self._run, scope.child("renewal"), worker).renew(state, played)
         return state
 
@@ -142,18 +144,18 @@ class Learner:
         group = group_of(self.learning, entry.task.type)
         return not any(group_of(self.learning, other.task.type) == group for other in self._entries[entry.index + 1 :])
 
-    def _episodes_of_type(self, knowledge: Knowledge, kind: str, last: int | None = None) -> list[Trajectory]:
-        """Return the episodes of a type that have begun, up to the one with the index ``last``, if it is given."""
-        entries = [entry for entry in self._entries if last is None or entry.index <= last]
-        if not self._finds_types:
-            entries = [entry for entry in entries if entry.task.type == kind]
-        begun = [entry for entry, task in self._begun(entries) if self._type(knowledge, task) == kind]
-        episodes = [read_episode(self._run, entry) for entry in begun]
+    def _episodes_of_type(self, knowledge: Knowledge, kind: str, last: int) -> list[Trajectory]:
+        """Return the episodes of a type that have begun, up to the one with the index ``last``."""
+        begun = self._begun(last)
+        episodes = [read_episode(self._run, entry) for entry, task in begun if self._type(knowledge, task) == kind]
         return [typed_episode(knowledge, episode) for episode in episodes] if self._finds_types else episodes
 
-    def _begun(self, entries: Iterable[Entry]) -> Iterator[tuple[Entry, Task]]:
-        """Yield the entries of episodes that have begun, with their tasks: some goals are known only from then on."""
-        for entry in entries:
+    def _begun(self, last: int) -> Iterator[tuple[Entry, Task]]:
+        """Yield the entries of episodes that have begun, with their tasks: some goals are known only from then on.
+
+        The episodes up to ``last`` must have ended. Those that were skipped have not begun.
+        """
+        for entry in self._entries[: last + 1]:
             if event := next(iter(self._run.store.events(last_path(self._run, entry), "task")), None):
                 yield entry, Task.model_validate(event.body["task"])
 
@@ -199,8 +201,7 @@ class Learner:
         settings = builder_settings(self._config)
         if not self.learning.checks:
             return settings
-        entries = (entry for entry in self._entries if entry.index <= index_of(latest.path))
-        episodes = [read_episode(self._run, entry) for entry, _ in self._begun(entries)]
+        episodes = [read_episode(self._run, entry) for entry, _ in self._begun(index_of(latest.path))]
         return replace(settings, verify=lambda text: check_problem(worker.sandbox, text, episodes))
 
     def _consolidate(

@@ -8,7 +8,7 @@ import logging
 import queue
 import threading
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
+from contextlib import contextmanager, nullcontext, suppress
 from typing import Any, Literal
 
 from pydantic import ConfigDict, JsonValue
@@ -96,9 +96,12 @@ class RequestListener:
         self._stop_clock = run.meter.stop_clock if is_played else run.pause
         self._start_clock = run.meter.start_clock if is_played else run.go_on
 
-    def listening(self) -> AbstractContextManager[None]:
-        """Read requests in a background thread until the block ends."""
-        return call_every(POLL_SECONDS, self._handle_requests)
+    @contextmanager
+    def listening(self) -> Iterator[None]:
+        """Read requests in a background thread until the block ends, and once more at its end."""
+        with call_every(POLL_SECONDS, self._handle_requests):
+            yield
+        self._handle_requests()  # workers in other processes may have obeyed a request before this process read it
 
     def _handle_requests(self) -> None:
         with suppress(BadRun):  # if the database is lost, the episodes end at their next event

@@ -213,7 +213,6 @@ def pool_opener(executor: Executor) -> OpenPool:
     """
     if executor != "ray":
         return local_pool
-
     try:
         check_cluster()
     except ImportError as error:

@@ -20,7 +20,7 @@ from planbook.runs import Run, is_claimed
 from planbook.runs.folder import claim_folder
 from planbook.spending import prices_from, spent_so_far
 from planbook.store import Store
-from planbook.workers import Execution, Switches
+from planbook.workers import Execution, Switches, control
 from planbook.workers.driver import create_job
 from planbook.workers.processes import work
 from tests.executing import wait_until
@@ -139,6 +139,19 @@ def test_a_stopped_run_can_be_resumed(tmp_path: Path, capfd: pytest.CaptureFixtu
         pass
     assert codes == [errors.OK], "requests to an earlier invocation are not obeyed"
     assert count(folder, "outcome") == 12
+
+
+@pytest.mark.deep
+def test_a_request_is_named_although_workers_obeyed_it_first(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(control, "POLL_SECONDS", 60)  # in this process only
+    folder = tmp_path / "run"
+    with playing(create_run(folder), executor="processes") as codes:
+        wait_until(lambda: count(folder, "outcome") > 0)
+        request(folder, 0, "stop")
+    assert codes == [errors.INTERRUPTED]
+    assert STOPPED_BY_WATCH in capfd.readouterr().out
 
 
 @pytest.mark.deep
