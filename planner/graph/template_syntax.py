@@ -10,7 +10,7 @@ from planbook.sandbox import closest
 
 MAX_SYNTAX_NODES = 5_000
 """Maximum number of nodes in the syntax tree of one template."""
-MAX_SYNTAX_DEPTH = 150
+MAX_SYNTAX_DEPTH = 200
 """Maximum number of nested levels in the syntax tree of one template."""
 FILTERS = (
     "abs", "capitalize", "count", "d", "default", "dictsort", "first", "float", "int", "items", "join", "last",

@@ -29,11 +29,11 @@ def obtain_and_equip(agent, task):
 
 
 def obtain_in_any_order(agent, task):
-    """Obtain items whose order does not matter, the nearest visible one first.
+    """Obtain items whose order does not matter, always the nearest visible one next.
 
-    type: parallel_2 - Obtain two items whose order does not matter, the nearest visible one first.
-    type: parallel_3 - Obtain three items whose order does not matter, the nearest visible one first.
-    type: parallel_4 - Obtain four items whose order does not matter, the nearest visible one first.
+    type: parallel_2 - Obtain two items whose order does not matter, always the nearest visible one next.
+    type: parallel_3 - Obtain three items whose order does not matter, always the nearest visible one next.
+    type: parallel_4 - Obtain four items whose order does not matter, always the nearest visible one next.
     """
     obtain_all(agent, task.params["goals"])
 
@@ -246,7 +246,7 @@ def farness(seen, item):
 
 
 def obtain_all(agent, goals):
-    """Execute the goals, such as {"wool": 2}, the nearest visible one first."""
+    """Execute the goals, such as {"wool": 2}, always the nearest visible one next."""
     left = [(item, goal[item]) for goal in goals for item in goal]
     while left:
         seen = agent.sees()

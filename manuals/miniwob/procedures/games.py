@@ -112,7 +112,7 @@ def seen(agent):
 
 
 def tic_tac_toe(agent, task):
-    """Play tic-tac-toe as X: search to the end of the game. The opponent often plays at random.
+    """Play tic-tac-toe as X: search to the end of the game. The opponent mostly plays at random.
 
     type: tic-tac-toe
     """

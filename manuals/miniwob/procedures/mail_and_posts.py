@@ -117,7 +117,7 @@ def handle(agent, wanted):
 
 
 def press_on_posts(agent, user, button, amount=None):
-    """Press a button on the first ``amount`` posts of the user, or on all if it is None, then submit."""
+    """Press Reply, Retweet, Like or Share on the first ``amount`` posts of the user, or on all (None), then submit."""
     posts = f"//*[@class='media'][.//*[@class='username'][text()='{user}']]"
     for icon in agent.find(f"{posts}//*[@class='{button.lower()}']")[:amount]:
         agent.click_xpath(icon["xpath"])

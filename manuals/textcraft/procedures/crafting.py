@@ -112,7 +112,7 @@ def craft_target(agent, task):
     # [Step 1] Read the commands and plan backwards from the target. One piece is enough.
     commands, empty = commands_in(task.observation), {"stock": {}, "gets": {}, "crafts": []}
     found = with_item(commands, empty, task.params["target"], 1, [])
-    assert found, f"No command crafts {task.params['target']}."
+    assert found, f"The commands do not lead to {task.params['target']}."
     plan = found[0]
     # [Step 2] Get the raw materials, with one action for each item.
     for name, count in plan["gets"].items():

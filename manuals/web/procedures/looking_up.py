@@ -126,7 +126,7 @@ def uncommented(agent, task):
 
 
 def who_mentions(agent, task):
-    """List the authors of comments on certain tickets that contain certain words.
+    """List who wrote the comments with certain words on certain tickets.
 
     type: who_mentions
     """
