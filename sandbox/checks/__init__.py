@@ -249,7 +249,7 @@ def _check_block(block: Sequence[ast.stmt], report: Report) -> None:
 
 
 def check_does_something(tree: ast.Module, report: Report, *, allow_definitions_only: bool) -> None:
-    """Report a plan that does nothing. Unless ``allow_definitions_only``, also report a plan that only defines functions."""
+    """Report a plan without statements and, if not ``allow_definitions_only``, one that only defines functions."""
     statements = [statement for statement in tree.body if not does_nothing(statement)]
     if not statements:
         report.add(None, "empty", "the plan does nothing", "write the actions to take")

@@ -207,7 +207,7 @@ SYNTAX_HINTS = (
     ("in one piece of code", "write it as shorter, simpler steps"),
     ("from __future__ imports", "move it above everything else, or leave it out"),
 )
-"""Pairs of a text and a hint. The first pair is used whose text occurs in the message of Python's parser or compiler."""
+"""Pairs of a text and a hint. The hint of the first pair is used whose text occurs in the message of CPython."""
 
 STATEMENT_HINTS = {
     "AsyncFunctionDef": ("`async def`", _THREAD),

@@ -78,7 +78,7 @@ class BasePolicy(RestrictingNodeTransformer):
         self.members: list[ast.Attribute] = []
         """Every ``variable.attribute`` in the source. The variable may be a module, which is known only at the end."""
         self._unchecked_blocks = 0
-        """Number of blocks around the node in which any import is allowed: blocks that never run, or catch a failure."""
+        """Number of blocks around the node in which any import is allowed: they never run, or catch its failure."""
 
     def refuse(self, node: ast.AST, fault_type: str, message: str, hint: str) -> None:
         """Record a problem at the position of a node. Raises EnoughProblems if MAX_PROBLEMS are now recorded."""
@@ -128,6 +128,7 @@ class BasePolicy(RestrictingNodeTransformer):
             self.refuse(node, NAME, f"the name `{name}` is not available in plans", attribute_hint(name))
 
     def visit_Name(self, node: ast.Name) -> ast.AST:
+        """Check a variable that the source reads or binds."""
         if not isinstance(node.ctx, ast.Load):
             self.check_name(node, node.id)
         else:
@@ -137,6 +138,7 @@ class BasePolicy(RestrictingNodeTransformer):
         return node
 
     def visit_Global(self, node: ast.Global | ast.Nonlocal) -> ast.AST:
+        """Check the names that a ``global`` or ``nonlocal`` statement declares."""
         for name in node.names:
             self.check_name(node, name)
         return node
@@ -158,7 +160,7 @@ class ImportPolicy(BasePolicy):
     """Checks import statements, and attributes of the imported modules."""
 
     def visit_Try(self, node: ast.Try) -> ast.AST:
-        """Visit a ``try``. If it catches a failing import, its body may import anything: the import fails at run time."""
+        """Visit a ``try``. If it catches failing imports, its body may import anything, and fails only at run time."""
         caught = any(_catches_import(handler.type) for handler in node.handlers)
         self._unchecked_blocks += caught
         node.body = self._visit_all(node.body)
@@ -302,11 +304,13 @@ class PlanPolicy(ImportPolicy):
         return node
 
     def visit_arg(self, node: ast.arg) -> ast.AST:
+        """Check the name and the annotation of a parameter."""
         self.check_name(node, node.arg)
         node.annotation = self._annotation(node.annotation)
         return node
 
     def visit_AnnAssign(self, node: ast.AnnAssign) -> ast.AST:
+        """Check the target, the annotation and the value of an annotated assignment."""
         annotation = self._annotation(node.annotation)
         node.annotation = ast.Constant(None)
         node = self.node_contents_visit(node)
@@ -317,10 +321,7 @@ class PlanPolicy(ImportPolicy):
         self.bound.update(parameter.name for parameter in getattr(node, "type_params", ()))
 
     def _annotation(self, node: ast.expr | None) -> ast.expr | None:
-        """Check an annotation and return it. If it uses an undefined name, return it as a string, which cannot fail.
-
-        Models often forget to import the names that they use in annotations.
-        """
+        """Check an annotation. Return it, as a string if a name in it is undefined: models often forget an import."""
         if node is None:
             return None
         defined = (self.bound, self.modules, self.earlier_names, BUILTINS)

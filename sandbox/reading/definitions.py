@@ -22,13 +22,13 @@ _TEXT = re.compile(
       | (?P<comment>\#[^\n]*)""",
     re.DOTALL | re.VERBOSE,
 )
-"""Matches a string or a comment. One pattern must find both, since a string may contain a ``#`` and a comment quotes."""
+"""Matches a string or a comment. One pattern finds both, since a string may contain a ``#``, and a comment quotes."""
 _BUILTINS = frozenset(dir(builtins))
 _MAX_CACHED = 4 << 20
 """Maximum total number of characters of the cells whose names are cached."""
 MAX_PARTS = 500
-"""If a source has more top-level definitions, imports and constants, nothing is extracted from it. Each of them may need
-all others, so that the time grows with the square of their number.
+"""If code has more top-level definitions, imports and constants, nothing is extracted from it. Each of them may need
+all others, so the time would grow with the square of their number.
 """
 ANY_NAME = "*"
 """Stands for the names of a star import, which cannot be listed."""
