@@ -35,7 +35,7 @@ MAX_CALL_DEPTH = 8
 """Maximum nesting of calls of plan functions. Deeper calls are not followed."""
 Comprehension = ast.ListComp | ast.SetComp | ast.DictComp | ast.GeneratorExp
 _RESULT = ".result"
-"""Name of the variable that holds the list that a list comprehension builds. No plan can use it: it is no identifier."""
+"""Variable in which a list comprehension builds its list. It is not an identifier, so no plan can use the name."""
 _NO_PARAMETERS = ast.arguments([], [], None, [], [], None, [])
 
 
