@@ -59,9 +59,10 @@ class FunctionSpec:
     def check(
         self, args: list[JsonValue], kwargs: dict[str, JsonValue], guess: Guess = closest
     ) -> tuple[Sequence[Any], Mapping[str, Any]]:
-        """Return the checked arguments. Raises TypeError or ValueError, whose message the plan receives.
+        """Return the positional and keyword arguments, checked. If one is wrong, raises TypeError or ValueError.
 
-        If a parameter allows only some strings (``Literal``), ``guess`` finds the one that a misspelt argument means.
+        The plan receives the error. If a parameter allows only some strings (``Literal``), ``guess`` finds the string
+        that a misspelt argument means.
         """
         return self.arguments.check(self.name, args, kwargs, guess)
 

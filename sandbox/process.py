@@ -103,10 +103,11 @@ _TIMEOUT = struct.pack("ll", 0, int(SLICE_SECONDS * 1e6))
 
 
 class WorkerProcess:
-    """The worker of one session. Closes ``sock`` and ``pidfd``. The process ends when this object is garbage-collected.
+    """The worker of one session. The process ends when this object is garbage-collected.
 
-    ``is_orphan`` returns whether the worker's zygote has ended; the kernel has then killed the worker too.
-    ``set_cpu_limit`` takes the worker's pid and the seconds of processor time that the worker may use in total.
+    The object owns ``sock`` and ``pidfd``, and closes them when it ends the process. ``is_orphan`` returns whether the
+    worker's zygote has ended; the kernel has then killed the worker too. ``set_cpu_limit`` takes the worker's pid and
+    the seconds of processor time that the worker may use in total.
     """
 
     def __init__(
@@ -209,8 +210,8 @@ main(control, **config)
 """
 """The first code that the zygote runs.
 
-The zygote's standard input is a socket, through which the configuration arrives. It does not come as arguments, because
-the length of the arguments would affect the memory layout, which must be the same every time. The code imports only the
+The zygote's standard input is a socket, through which it receives its configuration. Command-line arguments are not
+used, since their length would affect the memory layout, which must be the same every time. The code imports only the
 worker's modules, not ``sandbox/__init__`` and what that imports. It disables the hooks with which the standard library
 renews random numbers and locks at a fork, since the hooks take longer than the fork itself and no worker needs them.
 """
@@ -227,8 +228,8 @@ ONE_THREAD = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
 forked safely.
 """
 READ_PERSONALITY, FIXED_ADDRESSES = 0xFFFFFFFF, 0x0040000 | 0x0200000
-"""Arguments of ``personality``. The second one is ADDR_NO_RANDOMIZE with ADDR_COMPAT_LAYOUT. Without the latter, plan
-code runs about 12 % slower.
+"""Arguments of the C function ``personality``. The first reads the current setting. The second is ADDR_NO_RANDOMIZE
+with ADDR_COMPAT_LAYOUT. Without ADDR_COMPAT_LAYOUT, plan code runs about 12 % slower.
 """
 START_SECONDS = 60.0
 ANSWER_SECONDS = 30.0

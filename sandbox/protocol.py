@@ -47,7 +47,7 @@ MAX_FAULTS = 50
 MAX_FAULT_TEXT = 5_000
 """Maximum characters of one string in a fault."""
 FIRST_CHUNK, CHUNK = 1 << 12, 1 << 16
-"""Maximum bytes of the first read of a frame, and of each later read. The first is small, since most frames are."""
+"""Maximum bytes of the first read of a frame, and of each later read. Most frames are short, so the first is small."""
 PREFIX = 4
 """Size in bytes of the length in front of each frame."""
 POLLS = 80 if len(os.sched_getaffinity(0)) > 1 else 0
@@ -56,7 +56,7 @@ is faster than sleeping, since waking a process on another core takes longer tha
 processes may run.
 """
 SLEEPS = 10
-"""Number of receptions without polling after no poll has found data, since the other side is probably busy."""
+"""After no poll has found data, this many reads follow without polling, since the other side is probably busy."""
 MEMORY_BYTES = 4
 """Size in bytes of the host's request to fork a worker, which consists of the worker's memory limit in MB."""
 FIRST_CPU_SECONDS = 12

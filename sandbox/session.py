@@ -123,10 +123,10 @@ class Session:
         reaches a limit, its names are lost, but its calls have taken effect. ``name`` is the name of the cell in
         tracebacks.
 
-        Raises RebuildDiverged if the worker had to be replaced and its state could not be restored, BadAnswer if a
-        result cannot be sent to the plan, and the errors in ``planbook.sandbox.types`` about workers and sessions. If
-        a host function raises a SandboxError, or a BaseException such as KeyboardInterrupt, that exception passes
-        through and ends the worker.
+        Raises RebuildDiverged if the worker had to be replaced and its state could not be restored, BadAnswer if the
+        result of a host function cannot be sent to the plan, and the errors in ``planbook.sandbox.types`` about workers
+        and sessions. If a host function raises a SandboxError, or a BaseException such as KeyboardInterrupt, that
+        exception passes through and ends the worker.
         """
         with self._exclusive():
             self._current = None
@@ -200,7 +200,7 @@ class Session:
             self._busy = False
 
     def _check_code(self, cell: RunningCell, code: str, chars: int, kind: Kind) -> tuple[Fault, ...]:
-        """Return the faults for which the code must not run. ``chars`` is the length of the cell up to its end."""
+        """Return the faults for which the code must not run. ``chars`` is the length of the cell so far."""
         if chars > self._limits.source_chars:
             return (limit_fault("source", self._limits),)
         return self._answers.compile(code, cell.file, kind).faults

@@ -261,7 +261,7 @@ def check_does_something(tree: ast.Module, report: Report, *, allow_definitions_
 
 
 def _is_yield(statement: ast.stmt) -> bool:
-    """Return whether a statement is a ``yield``. Even after a ``return``, it has a use: it makes a generator."""
+    """Return whether a statement is a ``yield``. Even if it never runs, it makes its function a generator."""
     return isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Yield | ast.YieldFrom)
 
 

@@ -42,10 +42,11 @@ class Function:
 
     @classmethod
     def of(cls, name: str, function: Callable[..., object]) -> "Function":
-        """Describe a callable that plans call by the name ``name``. Annotations that are strings are evaluated if
-        possible.
+        """Describe a callable that plans call by the name ``name``.
+
+        If an annotation is a string, it is evaluated if possible.
         """
-        plain = getattr(function, "__func__", function)  # methods are not cached: each access creates a new object
+        plain = getattr(function, "__func__", function)  # for the cache, since each access creates a new method object
         parameters = _parameters if isinstance(plain, Hashable) else _parameters.__wrapped__
         return cls(name, parameters(plain, bound=plain is not function))
 

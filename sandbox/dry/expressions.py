@@ -198,7 +198,7 @@ class Expressions(BaseWalk):
         return UNKNOWN if len(node.ops) > 1 else self._compare(node.ops[0], left, right)
 
     def _evaluate_right_side(self, operation: ast.cmpop, node: ast.expr) -> Value:
-        """Return the right side of a comparison. It escapes if ``in`` may run its code, as that of a generator."""
+        """Return the right side of a comparison. It escapes if it may be a generator, whose code ``in`` would run."""
         value = self.evaluate(node)
         if isinstance(operation, ast.In | ast.NotIn) and isinstance(value, HostRef):
             self.escape(value)

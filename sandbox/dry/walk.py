@@ -2,8 +2,9 @@
 
 The walk *follows* code that it can evaluate. Values that other code gets hold of *escape*: they may change, so they
 become unknown. If such code may also *act*, that is, call the session's functions, the walk is *blind* from then on:
-nothing is known about the environment. A *frame* holds the local variables of one call, or those of the module. A
-*path* is one way through the branches of the plan.
+nothing is known about the environment. Code of the plan is *exposed* if such other code may run it at any time. A
+*frame* holds the local variables of one call, or those of the module. A *path* is one way through the branches of the
+plan.
 """
 
 import ast
@@ -62,7 +63,7 @@ class CallVisits:
     node: ast.Call
     line: int
     caller: ast.Call | None
-    """The innermost of these calls of plan functions, or None if the call is not in a function."""
+    """The innermost of these calls of plan functions, or None if there are none."""
 
 
 @dataclass(eq=False)
@@ -193,7 +194,7 @@ class BaseWalk(ast.NodeVisitor):
                 self._expose(value.node, effects.parameters(value.node))
 
     def expose(self, node: ast.AST) -> None:
-        """Assume that unknown code may run this part of the plan at any time. So what the part can read escapes."""
+        """Assume that unknown code may run this part of the plan at any time. So all values that it can read escape."""
         self._expose(node)
         self.process_escaped()
 

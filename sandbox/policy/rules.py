@@ -207,7 +207,7 @@ SYNTAX_HINTS = (
     ("in one piece of code", "write it as shorter, simpler steps"),
     ("from __future__ imports", "move it above everything else, or leave it out"),
 )
-"""Pairs of a text and a hint. The hint of the first pair is used whose text occurs in the message of CPython."""
+"""Pairs of a text and a hint. A message of CPython gets the hint of the first pair whose text occurs in it."""
 
 STATEMENT_HINTS = {
     "AsyncFunctionDef": ("`async def`", _THREAD),

@@ -78,7 +78,7 @@ class BasePolicy(RestrictingNodeTransformer):
         self.members: list[ast.Attribute] = []
         """Every ``variable.attribute`` in the source. The variable may be a module, which is known only at the end."""
         self._unchecked_blocks = 0
-        """Number of blocks around the node in which any import is allowed: they never run, or catch its failure."""
+        """Number of blocks around the node in which any import is allowed. They never run, or catch its failure."""
 
     def refuse(self, node: ast.AST, fault_type: str, message: str, hint: str) -> None:
         """Record a problem at the position of a node. Raises EnoughProblems if MAX_PROBLEMS are now recorded."""
@@ -160,7 +160,7 @@ class ImportPolicy(BasePolicy):
     """Checks import statements, and attributes of the imported modules."""
 
     def visit_Try(self, node: ast.Try) -> ast.AST:
-        """Visit a ``try``. If it catches failing imports, its body may import anything, and fails only at run time."""
+        """Visit a ``try``. If it catches failing imports, its body may import anything: a wrong import fails later."""
         caught = any(_catches_import(handler.type) for handler in node.handlers)
         self._unchecked_blocks += caught
         node.body = self._visit_all(node.body)

@@ -149,7 +149,7 @@ fences, so the first is not always the end.
 """
 _TRIPLE = re.compile(r"\"\"\"|'''")
 _MAX_FAILED = 150_000
-"""Maximum total of the characters in all failed attempts to find the end of a block of one reply by parsing."""
+"""Maximum number of characters of one reply that are parsed without success in the search for the ends of blocks."""
 
 
 def fenced_blocks(lines: list[str]) -> list[FencedBlock]:
@@ -193,7 +193,7 @@ def _block(lines: list[str], budget: int, start: int, indent: str, fence: str, i
     attempts to parse may still cost.
     """
     language = language_of(info)
-    closings = _closings(lines, start, fence, stop_at_opening=language not in PYTHON)
+    closings = _closings(lines, start, fence, first_only=language not in PYTHON)
     for closing in closings if len(closings) > 1 else ():  # a single fence is the end in any case
         code = _dedent(indent, lines[start + 1 : closing])
         if isinstance(parse_only(code), ast.Module):
@@ -205,17 +205,17 @@ def _block(lines: list[str], budget: int, start: int, indent: str, fence: str, i
     return FencedBlock(language, code, start, end, closed=bool(closings)), budget
 
 
-def _closings(lines: list[str], opening: int, fence: str, *, stop_at_opening: bool) -> list[int]:
+def _closings(lines: list[str], opening: int, fence: str, *, first_only: bool) -> list[int]:
     """Return the numbers of the lines that may close the block that opens at the line ``opening``.
 
-    The search ends at the next line that opens a block of Python, or if ``stop_at_opening``, at the first such number.
+    The search ends at the next line that opens a block of Python. If ``first_only``, return at most one number.
     """
     closing = closing_of(fence)
     closings: list[int] = []
     for number in range(opening + 1, len(lines)):
         if closing.match(lines[number]):
             closings.append(number)
-            if stop_at_opening or len(closings) > _LATER_CLOSINGS:
+            if first_only or len(closings) > _LATER_CLOSINGS:
                 break
         elif closings and (match := OPENING.match(lines[number])) and match[3].strip().lower() in PYTHON:
             break

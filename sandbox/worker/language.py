@@ -162,7 +162,7 @@ class Output(io.TextIOBase):
 
 
 def make_importer() -> Callable[..., object]:
-    """Return the ``__import__`` of plans. Replace ``sys.stdout`` first, since plans get a copy of ``sys``."""
+    """Return the ``__import__`` of plans. Replace ``sys.stdout`` before: plans get a copy of ``sys`` as it is now."""
     parts = {name: _partial_module(name) for name in PARTIAL_MODULES}
 
     def load_for_plan(
@@ -229,7 +229,7 @@ def _guarded(function: Callable[..., Any]) -> Callable[..., Any]:
 def _formatter(method: Any) -> Any:
     """Return a checked version of ``method``, an attribute named ``format`` or ``format_map``.
 
-    If it is the method of a certain string, as in ``"{}".format``, the string is checked as a template immediately. For
+    If it is bound to a string, as in ``"{}".format``, the string is immediately checked as a template. For
     ``str.format``, return a function that checks its first argument when it is called. Other methods are unchanged.
     """
     if method is str.format or method is str.format_map:

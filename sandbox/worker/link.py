@@ -215,7 +215,7 @@ class Link:
             refresh(self.objects, changed)
 
     def set_file(self, file: str | None) -> None:
-        """Set the file name of the cell that runs now, or None if none runs. Without a cell, nothing may be sent."""
+        """Set the file name of the running cell, or None when it has ended. Plan code can then send nothing."""
         self._file = file
 
     def write(self, text: str) -> None:

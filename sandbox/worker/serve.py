@@ -1,6 +1,7 @@
-"""The worker: it opens one session and runs its cells in order until the host hangs up.
+"""The worker: it opens one session and runs its cells in order, until the host closes the channel.
 
-A cell is a piece of plan code that is run as a unit. The zygote is the process that workers are forked from.
+The host is the process that opened the session. A cell is a piece of plan code that is run as a unit. The zygote is the
+process that workers are forked from.
 """
 
 import gc
@@ -37,7 +38,7 @@ REHEARSAL_SETTINGS = {
 PART = "part"
 """The kind of a message that contains a part of a cell. The message that ends the cell is of the kind "run"."""
 PART_END = to_bytes(["end", None, []])
-"""The message that a part has ended without a fault. It has no value."""
+"""The "end" message of a part that ended without a fault. It contains no value, since only a whole cell has one."""
 MAX_VALUE = MAX_FROM_WORKER // 4
 """Maximum bytes of JSON that the value of a cell may take."""
 
