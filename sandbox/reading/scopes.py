@@ -31,7 +31,7 @@ class Guard(Enum):
 
     NONE = 0
     ANY_ERROR = 1
-    """It catches Exception, and so a NameError too, perhaps by accident."""
+    """It is bare, or names Exception or BaseException. So it catches a NameError too, perhaps by accident."""
     NAME_ERROR = 2
     """It names NameError or UnboundLocalError, so it expects that the name may be undefined."""
 
