@@ -142,7 +142,7 @@ MAX_DIGITS = 4_300
 """Maximum digits of an integer: Python refuses to parse longer ones."""
 _LONG_NUMBER = re.compile(rb"\d{%d}" % (MAX_DIGITS + 1))
 Kind = Literal["run", "part"]
-"""The kind of a message that contains code: "part" if more code of the same cell follows, otherwise "run"."""
+"""The kind of a message that contains code: "part" if more of the same cell follows, otherwise "run"."""
 AttributeReader = Callable[[], Mapping[str, JsonValue]]
 """Returns a dict that maps the dotted name of each read-only attribute of the plan's objects to its current value."""
 

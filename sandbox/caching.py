@@ -1,4 +1,4 @@
-"""A cache for functions of plan code. Its size is limited in characters, not in entries, since plans may be long."""
+"""A cache for functions that take plan code. Since plans may be long, it is limited in characters, not in entries."""
 
 from collections.abc import Callable
 from dataclasses import fields, is_dataclass

@@ -200,7 +200,7 @@ class Session:
             self._busy = False
 
     def _check_code(self, cell: RunningCell, code: str, chars: int, kind: Kind) -> tuple[Fault, ...]:
-        """Return the faults for which the code must not run. ``chars`` is the length of the cell so far."""
+        """Return the faults for which the code must not run. ``chars`` is the length of the cell including it."""
         if chars > self._limits.source_chars:
             return (limit_fault("source", self._limits),)
         return self._answers.compile(code, cell.file, kind).faults

@@ -19,8 +19,8 @@ from planbook.sandbox.suggest import closest
 class Limits(BaseModel):
     """Limits on the resources of one cell. The host and the kernel enforce them, if necessary by ending the worker.
 
-    A cell that reaches a limit ends with a fault of the kind LIMIT, and the session continues in a new worker. Raises
-    pydantic's ValidationError for an unknown limit or an impossible value.
+    A cell that reaches a limit ends with a fault of the kind LIMIT, and the session continues. Raises pydantic's
+    ValidationError for an unknown limit or an impossible value.
 
     >>> Limits(wall_seconds=2).memory_mb
     256

@@ -199,7 +199,7 @@ def _order_hint(name: str, scope: NameScope) -> str:
 
 
 def _hint(name: str, use: Use, scopes: Scopes, api: Api, guess: Guess) -> str:
-    """Return a hint for an undefined name. It suggests a member of an object, a visible name, or quotes."""
+    """Return a hint for an undefined name. It suggests a member of an object, a visible name, or quotes around it."""
     members = {path.rpartition(".")[2]: path for path in (*api.functions_by_name, *api.attributes) if "." in path}
     if name in members:
         return f"did you mean {members[name]}?"

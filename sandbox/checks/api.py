@@ -133,7 +133,7 @@ def _parameter(parameter: inspect.Parameter) -> CallParameter:
 
 
 class Report:
-    """Collects the faults of one plan. The checks stop when ``is_full``, so there are few more than MAX_PROBLEMS."""
+    """Collects the faults of one plan. The checks stop when it ``is_full``, soon after MAX_PROBLEMS are reached."""
 
     def __init__(self, code: str) -> None:
         self.lines = code_lines(code)

@@ -16,7 +16,7 @@ from planbook.sandbox.policy.transformer import MAX_PROBLEMS
 from planbook.sandbox.reading.scopes import Binding, NameScope, ScopeKind, Scopes
 from planbook.sandbox.suggest import Guess, closest
 
-# Arguments. Those after a starred argument, as in ``f(*items, x)``, are not checked: their parameters are unknown.
+# Arguments. In ``f(*items, x, n=1)``, ``x`` is not checked: after a starred argument, its parameter is unknown.
 
 _MAX_SOURCE_SHOWN = 60
 _DISPLAY_TYPES: dict[type[ast.expr], type] = {
@@ -272,7 +272,7 @@ class ApiUsage:
 
 
 def _function_of(node: ast.FunctionDef) -> Function:
-    """Describe a function that the plan defines. Its annotations are left out, so they are not checked."""
+    """Describe a function that the plan defines. Arguments are not checked against its annotations."""
     args = node.args
     positional = [*args.posonlyargs, *args.args]
     if len(positional) + len(args.kwonlyargs) > MAX_PARAMETERS:

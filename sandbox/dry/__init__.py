@@ -104,7 +104,7 @@ def follow(
 ) -> DryWalk:
     """Follow a plan, with the arguments of ``dry_run``, and return the walk.
 
-    The walk has the calls that it visited, and ``is_complete`` says whether it gave up.
+    The walk has the calls that it visited, and ``is_complete`` is False if it gave up.
     """
     helper_trees, earlier_trees, trees = (
         [tree for tree in map(parse_only, codes) if isinstance(tree, ast.Module)]

@@ -1,7 +1,7 @@
 """Evaluate expressions in a dry run.
 
 An expression that cannot be evaluated has the value UNKNOWN, and its operands *escape*: they may change, so they become
-unknown. When the walk is *blind*, code that the walk does not see may act at any time. Then the values of the session's
+unknown. When the walk is *blind*, code that is not followed may act at any time. Then the values of the session's
 attributes are unknown.
 """
 
@@ -60,7 +60,7 @@ class Expressions(BaseWalk):
     def flat(self, value: Value) -> Plain:
         """Convert a value as ``plain`` does, but raise NotKnown if it contains lists or dicts.
 
-        ``plain`` copies inner lists and dicts, so a result that contains one of them would not be the same object.
+        ``plain`` copies inner lists and dicts, so a result such as ``max(lists)`` would be a copy of the list.
         """
         plain = self.plain(value)
         if any(map(_holds_container, self.items(value) or ())):

@@ -34,7 +34,7 @@ UNKNOWN = UnknownType.UNKNOWN
 
 @dataclass(frozen=True, slots=True)
 class HostRef:
-    """A reference to an object (``agent``) or function (``agent.go_to``) of the session. Calling it may act.
+    """A reference to an object (``agent``) or function (``agent.go_to``) of the session. Code that gets it may act.
 
     A name that an earlier cell has defined may refer to a function that acts. Its value is then of this class, too.
     """
@@ -74,7 +74,7 @@ def values_in(content: Content) -> list[Value]:
 
 @dataclass(frozen=True, slots=True)
 class LazyItems:
-    """The value of a call such as ``range(3)``, ``zip(a, b)`` or ``d.items()`` that a loop iterates over directly.
+    """The value of a call such as ``range(3)``, ``zip(a, b)`` or ``d.items()`` whose items are read immediately.
 
     ``kind`` is the name of the called function or method. The items are computed again for each iteration, since the
     lists and dicts in ``args`` may change in between.
@@ -295,7 +295,7 @@ class WalkState:
         return WalkState(self.knowledge, frames, dict(self.heap), list(self.escaped))
 
     def differs_from(self, other: "WalkState") -> bool:
-        """Return whether anything that exists in an earlier state is different in this one. New things do not count."""
+        """Return whether anything in an earlier state is different now. New frames, lists and dicts do not count."""
         pairs = [(names, self.frames[number]) for number, names in other.frames.items()]
         return (
             self.knowledge != other.knowledge

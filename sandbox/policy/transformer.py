@@ -160,7 +160,7 @@ class ImportPolicy(BasePolicy):
     """Checks import statements, and attributes of the imported modules."""
 
     def visit_Try(self, node: ast.Try) -> ast.AST:
-        """Visit a ``try``. If it catches failing imports, its body may import anything: a wrong import fails later."""
+        """Visit a ``try``. If it catches failing imports, its body may import anything: errors come at run time."""
         caught = any(_catches_import(handler.type) for handler in node.handlers)
         self._unchecked_blocks += caught
         node.body = self._visit_all(node.body)

@@ -18,7 +18,7 @@ ANY_TIME = NO_BLOCK = -1
 
 
 class ScopeKind(Enum):
-    """The piece of code that a scope belongs to. A lambda is a FUNCTION, a generator expression a COMPREHENSION."""
+    """The kind of code that a scope belongs to. A lambda is a FUNCTION, a generator expression a COMPREHENSION."""
 
     MODULE = auto()
     FUNCTION = auto()
@@ -135,7 +135,7 @@ class Scopes:
 
 
 def scopes_of(tree: ast.AST) -> Scopes:
-    """Walk over a module, statement or expression. Raises RecursionError if it is nested too deeply."""
+    """Return the scopes of a module, statement or expression. Raises RecursionError if it is nested too deeply."""
     walker = _Walker()
     walker.visit(tree)
     return walker.result

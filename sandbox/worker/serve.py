@@ -111,8 +111,8 @@ class CellRunner:
     def run(self, source: str, name: str, compiled: str, *, is_part: bool = False) -> bytes:
         """Run a cell, or the next part of one, and return the "end" message.
 
-        The message is sent by the caller, after this method has returned. Its local variables, which refer to the
-        cell's objects, no longer exist then.
+        The message is sent by the caller, after this method has returned: then the method's local variables,
+        which refer to the cell's objects, no longer exist.
         """
         code, tail = _code(compiled)
         continues = bool(self._cells) and self._cells[-1].is_continued_by(code)
