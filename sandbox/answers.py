@@ -38,10 +38,11 @@ ZONES = "zoneinfo:"
 
 @lru_cache(256)
 def library_source(name: str) -> tuple[str, bool] | None:
-    """Return the source of a module of the standard library, and whether it is a package. None if it does not exist.
+    """Return the source of a module of the standard library, and whether it is a package.
 
-    Modules outside the standard library are never read, and no module is imported. For ``zoneinfo:KEY`` the source is
-    the data of a time zone, with one character for each byte.
+    Return None if the standard library has no such module. Other modules are never read, and no module is imported.
+    For ``zoneinfo:KEY``, such as ``zoneinfo:Asia/Tokyo``, the source is the data of that time zone, with one character
+    for each byte.
     """
     if name.startswith(ZONES):
         return _zone(name.removeprefix(ZONES))
@@ -57,7 +58,7 @@ def library_source(name: str) -> tuple[str, bool] | None:
 
 @cache
 def _zones() -> frozenset[str]:
-    """Return the names of all time zones. They are cached, since Python reads hundreds of files to find them."""
+    """Return the names of all time zones. The result is cached, since Python reads hundreds of files to find them."""
     return frozenset(zoneinfo.available_timezones())
 
 
@@ -73,7 +74,10 @@ def _zone(key: str) -> tuple[str, bool] | None:
 
 
 def function_specs(functions: Mapping[str, Callable[..., object]]) -> dict[str, FunctionSpec]:
-    """Return a dict that maps the name of each function to its spec. Raises BadFunction if plans cannot call one."""
+    """Return a dict that maps the name of each function to its spec.
+
+    Raises BadFunction if plans cannot call one of the functions.
+    """
     if not isinstance(functions, Mapping):
         raise BadFunction(f"functions must be a dict such as {{'agent.open': open_box}}, not {functions!r}")
     return {name: FunctionSpec.of(name, function) for name, function in functions.items()}
@@ -87,7 +91,8 @@ def open_message(
 ) -> bytes:
     """Return the "open" message, which tells a new worker what its session offers to plans.
 
-    Raises BadFunction if plans cannot use a name, if a name is defined twice, or if values are not JSON or too large.
+    ``specs``, ``values`` and ``attributes`` are keyed by the names that plans use. Raises BadFunction if plans cannot
+    use one of these names, if a name is defined twice, or if the values and attributes are not JSON or are too large.
     """
     _check_names(specs, values, attributes)
     settings = {
@@ -134,10 +139,10 @@ SECOND = 1_000_000
 MAX_MESSAGE = 20_000
 """Maximum characters of an exception's message that are sent to the plan."""
 MAX_DIGITS = 4_300
-"""Maximum digits of an integer that Python parses."""
+"""Maximum digits of an integer: Python refuses to parse longer ones."""
 _LONG_NUMBER = re.compile(rb"\d{%d}" % (MAX_DIGITS + 1))
 Kind = Literal["run", "part"]
-"""The kind of a message with code: "part" for a part of a cell that continues, otherwise "run"."""
+"""The kind of a message that contains code: "part" if more of the same cell follows, otherwise "run"."""
 AttributeReader = Callable[[], Mapping[str, JsonValue]]
 """Returns a dict that maps the dotted name of each read-only attribute of the plan's objects to its current value."""
 
@@ -189,15 +194,16 @@ class Answers:
         return _message(kind, source, name, compiled.code, self.take_changes(), self._clock)
 
     def compile(self, source: str, file: str, kind: Kind) -> Compiled:
-        """Compile a cell or the next part of one. The result contains either the compiled code or the faults."""
+        """Compile a cell, or the next part of the cell ``file``. The result has either the compiled code or faults."""
         context = self._context if self._last_file == file else self._context._replace(flags=0)
         return precompile(source, file, self._guarded, kind == "part", context)
 
     def answer(self, message: list[Any]) -> bytes:
         """Carry out a request and return the answer.
 
-        Raises HostileFrame for a call that no honest worker makes, or BadAnswer if the result cannot be sent. If the
-        function raises a SandboxError, or a BaseException such as KeyboardInterrupt, that exception passes through.
+        If the called function raises an exception, the answer is an "error" message. Only a SandboxError, or a
+        BaseException such as KeyboardInterrupt, passes through. Raises HostileFrame for a call that no honest worker
+        makes, or BadAnswer if the result cannot be sent.
         """
         if message[0] == "sleep":
             self._clock += int(message[1] * SECOND)
@@ -227,7 +233,8 @@ class Answers:
     def take_changes(self) -> Mapping[str, JsonValue] | None:
         """Return the attributes that changed since the plan last received them, or None if none did.
 
-        The returned attributes count as received from then on. Raises BadAnswer if an attribute is not JSON.
+        The caller must send the returned attributes to the plan: from now on they count as received. Raises BadAnswer
+        if an attribute is not JSON.
         """
         if self._attributes is None:
             return None
@@ -249,9 +256,10 @@ class Answers:
 
 
 def running_call(thread: Thread) -> str:
-    """Return the call of a host function that a thread is carrying out for a plan, or "" if there is none.
+    """Describe the call of a host function that a thread is carrying out for a plan, or return "" if there is none.
 
-    For example: ``agent.open('box'), called in line 3``. If plans are nested, the innermost call is returned.
+    For example: ``agent.open('box'), called in line 3``. A called function may itself run a plan; then the innermost
+    call is described.
     """
     frame = sys._current_frames().get(thread.ident or 0)
     while frame is not None and frame.f_code is not Answers.answer.__code__:

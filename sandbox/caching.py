@@ -1,4 +1,4 @@
-"""A cache that plans cannot make arbitrarily large: its size is limited in characters, not in entries."""
+"""A cache for functions that take plan code. Since plans may be long, it is limited in characters, not in entries."""
 
 from collections.abc import Callable
 from dataclasses import fields, is_dataclass
@@ -10,13 +10,14 @@ from typing import ParamSpec, TypeVar
 P = ParamSpec("P")
 R = TypeVar("R")
 OVERHEAD = 1_000
-"""Characters counted for each entry in addition to its strings."""
+"""Number of characters that each entry counts for in addition to its strings."""
 
 
 def cached_up_to(max_chars: int) -> Callable[[Callable[P, R]], Callable[P, R]]:
-    """Cache a function's most recently used results, up to ``max_chars`` characters in arguments and results.
+    """Return a decorator that caches the most recently used results of a function.
 
-    Tuples and dataclasses count with their contents. Frozensets count without their strings, most of which are shared.
+    The arguments and results in the cache have at most ``max_chars`` characters together. Tuples and dataclasses count
+    with their contents. A frozenset counts with its own size but without its strings, most of which are shared.
     """
 
     def decorate(function: Callable[P, R]) -> Callable[P, R]:

@@ -1,7 +1,9 @@
-"""The messages of one cell, from "run" to "end", checked for their shape and against the session's limits.
+"""Exchange the messages of one cell with its worker, from "run" to "end", and check every message from the worker.
 
 A cell is a piece of plan code that is run as a unit, and a worker is the process that runs it. Nothing that a worker
-sends is trusted: ``parse_message`` and ``read_faults`` accept only the listed shapes.
+sends is trusted: ``parse_message`` accepts only messages in one of the SHAPES, ``read_faults`` accepts only faults that
+an honest worker can report, and ``Conversation`` enforces the session's limits. ``sandbox/protocol.py`` lists the
+messages.
 """
 
 import re
@@ -40,7 +42,8 @@ FAULTS = TypeAdapter(tuple[Fault, ...])
 def parse_message(payload: bytes) -> list[Any]:
     """Return the message. Raises HostileFrame if it has none of the SHAPES, or if one of its values is out of range.
 
-    Everything is checked here except the arguments of a "call", which the function's spec checks.
+    Two things are checked elsewhere: the arguments of a "call" by the function's spec, and the faults of an "end" by
+    ``read_faults``.
     """
     try:
         message = from_json(payload, allow_inf_nan=False, cache_strings=False)
@@ -73,7 +76,7 @@ def read_faults(reports: list[Any]) -> tuple[Fault, ...]:
 
 
 def _is_within_bounds(value: JsonValue, depth: int = 0) -> bool:
-    """Return whether all numbers are finite (JSON's 1e999 is read as infinity) and the nesting is not too deep."""
+    """Return whether all numbers are finite and the nesting is not too deep. JSON's 1e999 is read as infinity."""
     if isinstance(value, float):
         return isfinite(value)
     if isinstance(value, (list, dict)):
@@ -85,7 +88,8 @@ def _is_within_bounds(value: JsonValue, depth: int = 0) -> bool:
 def _is_plausible(fault: Fault) -> bool:
     """Return whether an honest worker can report this fault.
 
-    A worker does not check plans, knows only its memory limit, and truncates its strings.
+    A worker does not check plans, so it reports no fault of the kind CHECK. The only limit that it knows is that on
+    memory. It truncates long strings.
     """
     if fault.kind is FaultKind.CHECK or (fault.kind is FaultKind.LIMIT and fault.type != "memory"):
         return False
@@ -96,7 +100,7 @@ def _is_plausible(fault: Fault) -> bool:
     return all(len(text) <= MAX_FAULT_TEXT for text in texts) and all(0 <= number <= MAX_SOURCE for number in numbers)
 
 
-# Addresses of objects. They differ between workers and mean nothing to a reader.
+# Addresses of objects in output and values are removed: they may differ between workers and tell a reader nothing.
 
 ADDRESS_MARK = b" at 0x"
 _ADDRESS = re.compile(r" at 0x[0-9a-f]{6,16}(?=>)")
@@ -117,11 +121,13 @@ def _without_addresses(value: Any) -> Any:
 
 T = TypeVar("T", bound=tuple[object, ...])
 RequestHandler = Callable[[list[Any]], bytes]
-"""Carries out a request and returns the message that answers it."""
+"""Carries out a request (a "call", "sleep" or "import" message) and returns the message that answers it."""
 
 
 class Exchange(NamedTuple):
-    """A request and its answer, as they were sent, and the text that was printed since the previous request."""
+    """A request and its answer, as they were sent, and the text that the plan printed between the previous request and
+    this one.
+    """
 
     request: bytes
     answer: bytes
@@ -161,7 +167,7 @@ class FinishedCell:
 
     name: str
     starts: tuple[bytes, ...]
-    """The messages that started it: one for a whole cell, or one for each of its parts."""
+    """The messages that started the cell: one "run" message, or one message for each part of a cell run in parts."""
     exchanges: tuple[Exchange, ...]
     ends: tuple[CellEnd, ...]
     """The end of each part, in the order of ``starts``."""
@@ -170,7 +176,7 @@ class FinishedCell:
     size: int
     """Approximate size in memory, in bytes."""
     seconds: float
-    """Wall clock time of the first run."""
+    """Wall clock time of the first run in seconds, excluding the host's work."""
 
 
 @dataclass
@@ -184,13 +190,16 @@ class RunningCell:
 
 
 CHARS_BEFORE, CHARS_AFTER = 60, 240
-"""Maximum characters that an error quotes before and after the first difference."""
+"""When a cell behaves differently in its second run, the error quotes at most this many characters before and after the
+first difference.
+"""
 
 
 class RecordedAnswers:
-    """The answers that a cell got in its first run, for running it again.
+    """The answers that a cell got in its first run. When the cell runs again, its requests get the same answers.
 
-    If the answers are ``complete``, a request beyond the last one is an error. Otherwise the host carries it out.
+    If the first run came to its end, the answers are ``complete``: another request after the last recorded one is an
+    error. If they are not complete, the host carries out the requests that follow.
     """
 
     def __init__(self, exchanges: Sequence[Exchange] = (), title: str = "", *, complete: bool = False) -> None:
@@ -214,9 +223,9 @@ class RecordedAnswers:
         return expected.answer
 
     def check_ends(self, ends: Sequence[CellEnd], expected: Sequence[CellEnd]) -> None:
-        """Raise RebuildDiverged if a part ended too early, or differently from the first run.
+        """Raise RebuildDiverged if the cell ended before all recorded requests, or if a part ended differently.
 
-        ``expected`` contains the ends of the parts that ended in the first run.
+        ``expected`` contains the ends of the first run, and ``ends`` those of the new run.
         """
         if self._next < len(self.exchanges):
             missing = _excerpt(self.exchanges[self._next].request.decode(), 0)
@@ -241,11 +250,11 @@ def _excerpt(text: str, index: int) -> str:
 
 
 class Conversation:
-    """The exchange of messages for one cell, from "run" or the first "part" to "end".
+    """The exchange of messages for one cell, from the first "run" or "part" to the last "end".
 
-    Keeps the output and the exchanges, however the cell ends. ``answer`` carries out requests that are not in
-    ``recorded``. ``on_wait`` is called regularly while the plan runs. ``max_size`` limits the bytes of memory that are
-    kept for the cell.
+    However the cell ends, the output and the exchanges up to that point remain available. ``answer`` carries out the
+    requests that have no answer in ``recorded``. ``on_wait`` is called regularly while the plan runs. ``max_size`` is
+    the maximum number of bytes that may be kept for running the cell again.
     """
 
     def __init__(
@@ -266,7 +275,7 @@ class Conversation:
         """The line of the plan that made the current call."""
         self._printed: list[str] = []
         self._printed_chars = self._reported = 0
-        """The characters printed so far, and the number of items of ``_printed`` that an exchange or end contains."""
+        """Number of characters printed so far. Number of items of ``_printed`` that are in an exchange or an end."""
         self._slept, self._requests, self._request_bytes = 0.0, 0, 0
         self._started = self._checked_at = monotonic()
         self._paused = 0.0
@@ -286,8 +295,7 @@ class Conversation:
         return (self._ended or monotonic()) - self._started - self._paused
 
     def run(self, start: bytes) -> CellEnd:
-        """Send a "run" or "part" message, handle the worker's messages up to the "end", and return the end.
-
+        """Send ``start``, a "run" or "part" message, handle the worker's messages up to the "end", and return the end.
         Raises LimitReached if the cell reaches a limit, HostileFrame or FrameTooLong if the worker breaks the protocol,
         ChannelClosed if the worker is gone, and whatever ``answer`` and ``on_wait`` raise.
         """
@@ -336,14 +344,14 @@ class Conversation:
             raise LimitReached("cpu")  # infinity means that the worker is gone, which the channel reports
 
     def _print(self, text: str) -> None:
-        if text:  # empty texts do not count towards the limit, so any number of them could pile up
+        if text:  # an empty text is not kept: it adds nothing to the limit, so a plan could send any number of them
             self._printed.append(text)
         self._printed_chars += len(text)
         if self._printed_chars > self._limits.output_chars:
             raise LimitReached("output")
 
     def _count_memory(self, parts: T) -> T:
-        """Count the memory that is needed to keep the parts, and return them. Raises LimitReached if it is too much."""
+        """Add the memory that the parts take to ``size``, and return the parts. Raises LimitReached above the limit."""
         self.size += getsizeof(parts) + sum(map(getsizeof, parts))
         if self.size > self._max_size:
             raise LimitReached("kept")
@@ -356,7 +364,11 @@ class Conversation:
         return new
 
     def _count_request(self, message: list[Any], size: int) -> None:
-        """Count a request. Raises LimitReached if there are too many, or HostileFrame for a negative sleep."""
+        """Count a request of ``size`` bytes.
+
+        Raises LimitReached if the cell makes too many requests, sends too many bytes or sleeps for too long, or
+        HostileFrame for a negative sleep.
+        """
         if self._requests >= self._limits.host_calls:
             raise LimitReached("host_calls")
         self._requests, self._request_bytes = self._requests + 1, self._request_bytes + size

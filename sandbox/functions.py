@@ -1,4 +1,7 @@
-"""Functions that a plan may call: their signatures, and the host's check of the arguments of every call."""
+"""Functions of the host that plans may call: their signatures, and the check of the arguments of every call.
+
+The host is the process that opens sessions. A plan runs in another process, so every argument arrives as JSON.
+"""
 
 import inspect
 import keyword
@@ -21,9 +24,11 @@ Function = Callable[..., object]
 MAX_INT = 1 << 63
 UNCHECKED = {object, Any, inspect.Parameter.empty, JsonValue}
 PLAIN = {str, int, float, bool, None, type(None), *UNCHECKED}
-"""Annotations for which pydantic's strict check of a Python value gives the same result as its strict check of JSON."""
+"""Annotations whose arguments need not be converted back to JSON for the check: for them, pydantic's strict mode gives
+the same result for a Python value as for JSON.
+"""
 EXACT = {str, int, bool}
-"""If the annotation is one of these, a value of exactly this type needs no further check."""
+"""Annotations that a value of exactly the same type satisfies without a further check."""
 MUTABLE = (list, dict, set, bytearray)
 VARIADIC: dict[Any, str] = {inspect.Parameter.VAR_POSITIONAL: "*", inspect.Parameter.VAR_KEYWORD: "**"}
 
@@ -39,7 +44,7 @@ class FunctionSpec:
 
     @classmethod
     def of(cls, name: str, function: Function) -> "FunctionSpec":
-        """Return the spec of a function. If the function has a ``__signature__``, that is its signature.
+        """Return the spec of a function. An attribute ``__signature__`` takes precedence over the real signature.
 
         Raises BadFunction if plans cannot use the name, or if the signature cannot be read or checked.
         """
@@ -54,9 +59,10 @@ class FunctionSpec:
     def check(
         self, args: list[JsonValue], kwargs: dict[str, JsonValue], guess: Guess = closest
     ) -> tuple[Sequence[Any], Mapping[str, Any]]:
-        """Return the checked arguments. Raises TypeError or ValueError with a message for the plan.
+        """Return the positional and keyword arguments, checked. If one is wrong, raises TypeError or ValueError.
 
-        ``guess`` finds the choice that a misspelt argument probably meant.
+        The plan receives the error. If a parameter allows only some strings (``Literal``), ``guess`` finds the string
+        that a misspelt argument means.
         """
         return self.arguments.check(self.name, args, kwargs, guess)
 
@@ -66,7 +72,11 @@ class FunctionSpec:
 
 
 def check_name(name: str, *, max_parts: int = 3) -> None:
-    """Raise BadFunction unless the name is up to ``max_parts`` identifiers, joined by dots, that plans can use."""
+    """Raise BadFunction if plans cannot use the name.
+
+    A name has at most ``max_parts`` parts, joined by dots. Each part is an identifier that is not a keyword and does
+    not begin with an underscore.
+    """
     parts = name.split(".")
     if len(parts) > max_parts or not all(p.isidentifier() and not keyword.iskeyword(p) and p[0] != "_" for p in parts):
         shape = "a name or object.name" if max_parts > 1 else "a plain name"
@@ -86,7 +96,9 @@ def _signature(name: str, function: Function) -> inspect.Signature:
 
 
 _SIGNATURES = WeakKeyDictionary[Function, inspect.Signature](), WeakKeyDictionary[Function, inspect.Signature]()
-"""Caches for the signatures of plain functions and of bound methods. They keep no closure alive."""
+"""Two caches of signatures: for plain functions, and for the functions of bound methods. They hold only weak references
+to the functions, so that they keep no closure alive.
+"""
 
 
 def _inspect(function: Function, *, bound: bool) -> inspect.Signature:
@@ -143,7 +155,9 @@ class ArgumentChecker:
 
 
 _CHECKERS: dict[int, ArgumentChecker] = {}
-"""Maps the id of a signature to its checker, which keeps the signature alive. Hashing the signature would be slower."""
+"""Maps the id of a signature to its checker, since hashing the signature would be slower. The checker keeps the
+signature alive, so no other object can get the same id.
+"""
 MAX_CHECKERS = 1024
 
 
@@ -157,7 +171,7 @@ def _argument_checker(signature: inspect.Signature) -> ArgumentChecker:
 
 
 class ParameterChecker:
-    """Checks the values of one parameter, in pydantic's strict mode."""
+    """Checks the arguments for one parameter in pydantic's strict mode, which converts no strings to numbers."""
 
     def __init__(self, name: str, annotation: Any) -> None:
         self._name = name
@@ -173,7 +187,10 @@ class ParameterChecker:
         self._choices = [choice for choice in choices if isinstance(choice, str)]
 
     def __call__(self, function: str, value: JsonValue, guess: Guess) -> object:
-        """Return the checked value. Raises TypeError or ValueError if it does not fit the annotation."""
+        """Return the checked value. Raises TypeError or ValueError if it is too large or does not fit the annotation.
+
+        ``function`` is the name of the function that the plan called.
+        """
         try:
             check_size(value)
             if self._adapter is None or type(value) is self._exact:
@@ -190,7 +207,10 @@ class ParameterChecker:
             raise ValueError(f"{function}(): argument {self._name!r} {error}") from None
 
     def check_key(self, function: str, key: str) -> str:
-        """Return the name of an argument that ``**`` collects. Raises ValueError if it is too long or not Unicode."""
+        """Return ``key``, the name of an argument that a parameter like ``**options`` collects.
+
+        Raises ValueError if the name is too long or not valid Unicode.
+        """
         try:
             check_size(key)
         except ValueError as error:
@@ -236,7 +256,7 @@ def check_size(value: Any, depth: int = 0) -> None:
 
 
 def _explanation(error: ValidationError) -> tuple[type[Exception], str]:
-    """Return the exception to raise, TypeError or ValueError, and the first few reasons."""
+    """Return the type of the exception to raise, TypeError or ValueError, and the first three reasons as text."""
     problems = error.errors(include_url=False, include_input=False, include_context=False)
     wrong_type = any(e["type"].endswith("_type") or e["type"] == "int_from_float" for e in problems)
     reasons = [e["msg"].removeprefix("Input ") + "".join(f" at {part!r}" for part in e["loc"]) for e in problems[:3]]

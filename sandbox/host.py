@@ -1,7 +1,7 @@
-"""The sandbox, which opens sessions and knows which mechanisms of the kernel restrict their plans.
+"""The sandbox, which opens sessions and knows which mechanisms of the kernel restrict the plans in them.
 
-A worker is the process in which the plan code of one session runs. The zygote is the process from which workers are
-forked. A cell is a piece of plan code that is run as a unit.
+The host is the process that uses this module. A worker is the process in which the plan code of one session runs. The
+zygote is the process from which workers are forked. A cell is a piece of plan code that is run as a unit.
 """
 
 import sys
@@ -77,17 +77,17 @@ SELF_TEST_CELLS = (
     ("echo(1)", ("", None, "TypeError")),
     ("import os", ("", None, "forbidden-import")),
 )
-"""Cells, each with the output, value and fault type that it must produce. The last cell must be refused by the
-language layer, which restricts plans to a part of Python.
+"""For each cell, its code, and the output, value and fault type that it must produce. The last cell must be refused by
+the language layer, which restricts plans to a part of Python.
 """
 
 
 def self_test(open_session: Callable[..., Session], *, guarded: bool) -> None:
     """Run a few cells at start-up, so that a broken worker fails here and not in a plan.
 
-    If ``guarded``, the language layer is tested too. Each worker itself checks that the kernel refuses system calls
-    (``lockdown.confine``). Raises WorkerFailed if a cell has an unexpected result, and whatever ``open_session``
-    raises.
+    If ``guarded``, the language layer is tested too. Whether the kernel refuses system calls is not tested here, since
+    each worker checks that itself (``lockdown.confine``). Raises WorkerFailed if a cell has an unexpected result, and
+    whatever ``open_session`` raises.
     """
     with open_session({"echo": _echo}) as session:
         for code, expected in SELF_TEST_CELLS[: 2 + guarded]:
@@ -111,14 +111,14 @@ DEFAULT_LIMITS = Limits()
 
 
 class Sandbox:
-    """Opens sessions, from any number of threads. If the zygote is killed from outside, a new one replaces it.
+    """Opens sessions. Any number of threads may use it. If the zygote is killed from outside, a new one replaces it.
 
-    - ``modules`` names packages beyond the standard library that plans may import, such as numpy. They are imported
-      before the worker is locked down, and must not need any files afterwards.
-    - ``unsafe_no_sandbox=True`` states that every plan is trusted. Without it, no plan runs where the kernel lacks a
+    - ``modules`` names packages beyond the standard library that plans may import, such as numpy. The packages are
+      imported before the worker is locked down, and must not need any files afterwards.
+    - ``unsafe_no_sandbox=True`` states that every plan is trusted: plans then run even if the kernel does not grant a
       required mechanism.
-    - ``language_layer=False`` lets plans use all of Python, and ``disabled_mechanisms`` names mechanisms that are
-      not used. Both are meant for tests.
+    - ``language_layer=False`` lets plans use all of Python. ``disabled_mechanisms`` names mechanisms that the workers
+      do not use. Both options are meant for tests.
 
     Raises MissingMechanism if a required mechanism is not granted, or WorkerFailed if the worker does not behave as it
     should on this machine.
@@ -161,13 +161,14 @@ class Sandbox:
     ) -> Session:
         """Open and return a session; ``with sandbox.session(...) as session`` closes it.
 
-        - ``functions`` maps the names that plans use to functions, which run in this process. Dotted names become
-          methods of an object that the plan sees. Arguments are checked against the annotations. The time that a
-          function takes is not limited, so a function that may block forever needs its own timeout.
-        - ``values`` maps additional names to values. A dict becomes a record: its keys can be read as attributes
-          (``task.goal``).
-        - ``attributes`` returns a dict that maps the dotted names of read-only attributes of the plan's objects
-          (``agent.location``) to their current values.
+        - ``functions`` maps the names that plans use to functions, which run in this process. A dotted name such as
+          ``agent.open`` becomes the method ``open`` of an object ``agent`` that the plan sees. Arguments are checked
+          against the annotations. The time that a function takes is not limited, so a function that may block forever
+          needs its own timeout.
+        - ``values`` maps the names of additional variables to their values. A dict becomes a record: its keys can be
+          read as attributes (``task.goal``).
+        - ``attributes`` is called to read the attributes that plans cannot set. It returns a dict that maps their
+          dotted names (``agent.location``) to their current values.
         - ``limits`` apply to each cell. ``seed`` seeds the plan's ``random``.
         - ``on_wait`` is called every few milliseconds while plan code runs. It can stop the plan by raising an
           exception, which ends the worker and passes through ``run``.
@@ -188,7 +189,7 @@ class Sandbox:
         return self._modules
 
     def mechanisms(self) -> Mapping[str, Mechanism]:
-        """Return a dict that maps names to mechanisms, including those that the kernel does not grant here."""
+        """Return a dict that maps the name of every mechanism to the mechanism, whether or not it is granted here."""
         return self._mechanisms
 
     def close(self) -> None:
@@ -207,7 +208,10 @@ class Sandbox:
         return Zygote(guarded=self._language_layer, disabled=self._disabled, modules=self._modules)
 
     def _renew_zygote(self) -> None:
-        """If the zygote has ended, replace it and its workers. Raises WorkerFailed if this fails, or SandboxClosed."""
+        """Replace the zygote and its workers if the zygote has ended.
+
+        Raises WorkerFailed if no new zygote starts, or SandboxClosed if the sandbox is closed.
+        """
         with self._lock:
             if self._closed:
                 raise SandboxClosed(CLOSED)
@@ -216,10 +220,11 @@ class Sandbox:
                 self._zygote = self._new_zygote()
 
     def _open_worker(self, settings: bytes, memory_mb: int) -> WorkerProcess:
-        """Return a worker with an open session. Raises WorkerFailed if none can be opened, or SandboxClosed.
+        """Return a worker that has opened a session with these settings.
 
         Several attempts may be needed. If the zygote was killed, the workers that it forked in advance are dead too,
-        and a dying zygote may still fork some that die with it.
+        and a dying zygote may still fork workers that die with it. Raises WorkerFailed if all attempts fail, or
+        SandboxClosed if the sandbox is closed.
         """
         for _ in range(2 * READY_WORKERS + 2):
             try:
@@ -250,13 +255,13 @@ class Sandbox:
             worker.kill()
             raise
         finally:
-            self._zygote.request_worker(memory_mb)  # not earlier: this session's worker needs the processor first
+            self._zygote.request_worker(memory_mb)  # for the next session; earlier, the fork would slow this one down
         return worker
 
     def _record_mechanisms(self, message: list[object]) -> None:
-        """Record which mechanisms restrict the worker, from its first message.
+        """Record which mechanisms restrict a worker. ``message`` is the worker's first message, "locked".
 
-        Raises MissingMechanism if a required one is missing, or HostileFrame if the message is not "locked".
+        Raises MissingMechanism if a required mechanism is missing, or HostileFrame if the message is another one.
         """
         if message[0] != "locked" or not isinstance(message[1], dict):
             raise HostileFrame(f"{message[0]!r} out of turn")

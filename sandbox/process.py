@@ -1,7 +1,8 @@
 """The processes behind sessions, as the host sees them: the zygote, and the workers that it forks.
 
 The host is the process that opens sessions. A worker runs the plan code of one session, in pieces that are called
-cells. The zygote is a process that has everything loaded, so that forking a worker from it takes little time.
+cells. The zygote is a process that has imported everything that a worker needs, so that forking a worker from it takes
+little time. A pidfd is a file descriptor that refers to a process.
 """
 
 import ctypes
@@ -42,20 +43,20 @@ PIDFD_GET_INFO = 3 << 30 | INFO_BYTES << 16 | 0xFF << 8 | 11
 INFO_EXIT = 1 << 3
 EXIT_CODE_OFFSET = 60
 WAIT_MS = 200
-"""Maximum milliseconds to wait for the end of a process that has closed its socket."""
+"""Maximum milliseconds to wait for the end of a worker whose socket is already closed."""
 MAX_CRASHES = 2
 """Number of workers that must crash at the same place in a plan before the plan is held responsible."""
 MAX_KILLS = 5
-"""Number of workers that must be killed at the same place in a plan before the session gives up. The plan is not to
-blame: it cannot send SIGKILL.
+"""Number of workers that must be killed at the same place in a plan before the session gives up. Even then the plan is
+not held responsible, since it cannot send SIGKILL.
 """
 
 
 def was_killed(pidfd: int) -> bool:
-    """Return whether SIGKILL ended the process, which need not be a child of this one.
+    """Return whether the process that the pidfd refers to was ended by SIGKILL. It need not be a child of this process.
 
     Linux 6.15 and later report how a process ended, as long as a pidfd for the process is open. The result is False if
-    the kernel does not report it.
+    the kernel does not report this.
     """
     poll = select.poll()
     poll.register(pidfd, select.POLLIN)
@@ -75,8 +76,9 @@ def was_killed(pidfd: int) -> bool:
 class WorkerLosses:
     """Counts the workers that were lost at the same place while one cell ran or a session was rebuilt.
 
-    The place is given by the number of answers that the worker had received. If a worker gets further than all before
-    it, the counts start from zero: it has passed the place, so the plan does not crash every worker there.
+    The place is the number of answers that the worker had received from the host. If a worker gets further than all
+    workers before it, the counts start from zero: this worker has passed the old place, so the plan does not crash
+    every worker there.
     """
 
     def __init__(self) -> None:
@@ -101,10 +103,11 @@ _TIMEOUT = struct.pack("ll", 0, int(SLICE_SECONDS * 1e6))
 
 
 class WorkerProcess:
-    """The worker of one session. Owns ``sock`` and ``pidfd``. The process ends when this object is garbage-collected.
+    """The worker of one session. The process ends when this object is garbage-collected.
 
-    ``is_orphan`` returns whether its zygote has ended, in which case the kernel has killed the worker too.
-    ``set_cpu_limit`` takes the worker's pid and the seconds of processor time that it may use in total.
+    The object owns ``sock`` and ``pidfd``, and closes them when it ends the process. ``is_orphan`` returns whether the
+    worker's zygote has ended; the kernel has then killed the worker too. ``set_cpu_limit`` takes the worker's pid and
+    the seconds of processor time that the worker may use in total.
     """
 
     def __init__(
@@ -125,7 +128,7 @@ class WorkerProcess:
         self.receive, self.is_quiet = self._channel.receive, self._channel.is_quiet
 
     def send(self, payload: bytes, on_wait: Callable[[], None]) -> None:
-        """Send one message as ``Channel.send`` does. Before that, resume the worker if it is stopped."""
+        """Resume the worker if it is stopped, and send one message as ``Channel.send`` does."""
         if self._is_stopped:
             self._is_stopped = False
             self._signal(signal.SIGCONT)
@@ -144,8 +147,9 @@ class WorkerProcess:
     def cpu_seconds(self) -> float:
         """Return the processor time that the process has used, or infinity if it has ended.
 
-        If the process has ended, its pid may by now belong to another process. A pidfd cannot, so the signal 0, which
-        does nothing, is sent to the pidfd as a check.
+        The clock is found by the pid, which may belong to another process once the worker has ended. A pidfd always
+        refers to the same process. So a signal 0, which has no effect, is sent to the pidfd: it fails if the worker has
+        ended.
         """
         try:
             used = time.clock_gettime((~self._pid << 3) | 2)  # the kernel's number for a process's cpu clock
@@ -157,7 +161,8 @@ class WorkerProcess:
     def allow_cpu_seconds(self, seconds: float) -> None:
         """Let the process use this much more processor time. The kernel ends it at most two seconds after that.
 
-        While the host waits for the worker, the host itself checks the time. At other times there is only this limit.
+        While the host waits for the worker, the host checks the processor time more exactly. At all other times, this
+        limit of the kernel is the only one.
         """
         used = self.cpu_seconds()
         if used < inf and (limit := ceil(used + seconds) + 1) != self._cpu_limit:
@@ -167,8 +172,8 @@ class WorkerProcess:
     def was_killed(self) -> bool:
         """Return whether this worker was killed from outside.
 
-        An orphan always counts as killed: the kernel does not report how it ended until its new parent has waited for
-        it, which may never happen.
+        A worker whose zygote has ended always counts as killed. The kernel reports how such an orphan ended only after
+        its new parent process has waited for it, which may never happen.
         """
         return self._end.alive and (was_killed(self._pidfd) or self._is_orphan())
 
@@ -178,7 +183,10 @@ class WorkerProcess:
 
 
 def _end_worker(sock: socket.socket, pidfd: int, host: int) -> None:
-    """Kill a worker and close its descriptors. In a process that was forked from the host, only close them."""
+    """Kill a worker and close its descriptors. In a process that was forked from the host, only close the descriptors.
+
+    ``host`` is the process id of the host.
+    """
     if os.getpid() == host:
         with suppress(ProcessLookupError):
             signal.pidfd_send_signal(pidfd, signal.SIGKILL)
@@ -202,10 +210,10 @@ main(control, **config)
 """
 """The first code that the zygote runs.
 
-It receives its configuration through a socket, its standard input, and not as arguments: the length of the arguments
-would affect the memory layout, which must be the same every time. It imports only the worker's modules, not
-``sandbox/__init__`` and its imports. It disables the hooks with which the standard library renews random numbers and
-locks at a fork, since they take longer than the fork itself and no worker needs them.
+The zygote's standard input is a socket, through which it receives its configuration. Command-line arguments are not
+used, since their length would affect the memory layout, which must be the same every time. The code imports only the
+worker's modules, not ``sandbox/__init__`` and what that imports. It disables the hooks with which the standard library
+renews random numbers and locks at a fork, since the hooks take longer than the fork itself and no worker needs them.
 """
 FLAGS = ("-S", "-s", "-P")
 """Options with which Python imports only the standard library, and runs no code of installed packages at start-up.
@@ -220,14 +228,14 @@ ONE_THREAD = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
 forked safely.
 """
 READ_PERSONALITY, FIXED_ADDRESSES = 0xFFFFFFFF, 0x0040000 | 0x0200000
-"""Arguments of ``personality``. The second one is ADDR_NO_RANDOMIZE with ADDR_COMPAT_LAYOUT. Without the latter, plan
-code runs about 12 % slower.
+"""Arguments of the C function ``personality``. The first reads the current setting. The second is ADDR_NO_RANDOMIZE
+with ADDR_COMPAT_LAYOUT. Without ADDR_COMPAT_LAYOUT, plan code runs about 12 % slower.
 """
 START_SECONDS = 60.0
 ANSWER_SECONDS = 30.0
 MAX_ANSWER = 1 << 16
 READY_WORKERS = 2
-"""Number of workers that are forked in advance, so that sessions of two threads, or of nested plans, need not wait."""
+"""Number of workers that are forked in advance, so that two sessions that open at the same time need not wait."""
 MAX_SECONDS = 2**31 - 1
 """The largest number of seconds that fits into CPU_LIMIT_REQUEST."""
 
@@ -235,8 +243,9 @@ MAX_SECONDS = 2**31 - 1
 class Zygote:
     """The zygote process, and the workers that it has forked in advance. Raises WorkerFailed if it cannot be started.
 
-    ``disabled`` names kernel mechanisms that are not used. ``refusals`` maps each mechanism to "" if it is granted, or
-    to the reason why it is not. If ``guarded``, plans are restricted by the language layer.
+    ``disabled`` names kernel mechanisms that are not used. ``modules`` names packages that plans may import. If
+    ``guarded``, the language layer restricts plans to a part of Python. The attribute ``refusals`` maps each mechanism
+    to "" if the kernel grants it, or to the reason why it does not.
     """
 
     def __init__(self, *, guarded: bool, disabled: Collection[str] = (), modules: Collection[str] = ()) -> None:
@@ -256,7 +265,7 @@ class Zygote:
                 raise
 
     def _configure(self, disabled: Collection[str], modules: Collection[str], *, guarded: bool) -> None:
-        """Send the configuration. Command-line arguments would be visible to others as long as the zygote lives."""
+        """Send the configuration through the socket. All users of the machine could see command-line arguments."""
         folder = str(Path(__file__).resolve().parent)
         path = [entry for entry in sys.path if entry and Path(entry).is_absolute()] if modules else []
         config = {"folder": folder, "disabled": [*disabled], "guarded": guarded, "modules": [*modules], "path": path}
@@ -276,11 +285,12 @@ class Zygote:
         return dict(report["refusals"])
 
     def take_worker(self, memory_mb: int) -> WorkerProcess:
-        """Return a locked-down worker that was forked in advance. The caller must request the next one later.
+        """Return a worker that was forked in advance. The caller must then call ``request_worker`` to replace it.
 
-        The memory limit of a worker is set when it is forked. Waiting workers that have another limit are discarded, so
-        consecutive sessions should use the same limit. Raises ChannelClosed if the zygote is gone, or does not answer
-        and is therefore ended. Raises WorkerFailed for any other failure.
+        The memory limit of a worker is set when it is forked. Waiting workers with another limit than ``memory_mb`` are
+        discarded, so consecutive sessions should use the same limit. Raises ChannelClosed if the zygote has ended, or
+        if it does not answer; then this method ends it. Raises WorkerFailed if the zygote cannot fork, or if this is
+        not the process that created the sandbox.
         """
         if os.getpid() != self._owner:
             raise WorkerFailed("the sandbox belongs to another process: open a new one in this process")
@@ -293,21 +303,22 @@ class Zygote:
                 self.request_worker(memory_mb)
 
     def request_worker(self, memory_mb: int) -> None:
-        """Request another worker without waiting for it. If the zygote is gone, ``take_worker`` will raise."""
+        """Request another worker without waiting for it. If the zygote has ended, the next ``take_worker`` raises."""
         with suppress(OSError):
             self._control.send(memory_mb.to_bytes(MEMORY_BYTES))
 
     def set_cpu_limit(self, pid: int, seconds: int) -> None:
         """Make the kernel end a worker once it has used this much processor time since its start.
 
-        The zygote is asked to set the limit, since it has the same user id as the worker. The host may have another.
+        The host asks the zygote to set the limit, since the zygote always has the same user id as the worker, and the
+        host may have another one.
         """
         with suppress(OSError):
             self._control.send(CPU_LIMIT_REQUEST.pack(pid, min(seconds, MAX_SECONDS)))
 
     def _next_worker(self) -> tuple[WorkerProcess, int]:
         """Return the worker of the oldest request, and its memory limit in MB."""
-        if self.is_gone():  # checked first, since answers that it sent earlier could still be received
+        if self.is_gone():  # checked first: otherwise its last answers, about dead workers, would still be received
             self._end()
             raise ChannelClosed("the zygote ended")
         try:
@@ -344,7 +355,7 @@ def _read(answer: bytes) -> dict[str, Any]:
 
 
 def _start(control: socket.socket, stderr: int, environment: Mapping[str, str]) -> "subprocess.Popen[bytes]":
-    """Start and return the process. It is detached from the terminal, so that Ctrl-C reaches only the host."""
+    """Start and return the zygote. It is detached from the terminal, so that Ctrl-C reaches only the host."""
     command = [sys.executable, *FLAGS, "-c", BOOT]
     try:
         with _fixed_addresses():
@@ -363,9 +374,10 @@ def _start(control: socket.socket, stderr: int, environment: Mapping[str, str]) 
 
 @contextmanager
 def _fixed_addresses() -> Iterator[None]:
-    """Give processes that this thread starts fixed addresses in memory, if the kernel allows it.
+    """In this block, give new processes of this thread fixed addresses in memory, if the kernel allows it.
 
-    Then the results of ``id`` and the order of a set of objects are the same in every zygote on a machine.
+    With fixed addresses, the results of ``id`` and the order of a set of objects are the same in every zygote on a
+    machine.
     """
     personality = ctypes.CDLL(None).personality
     previous = personality(READ_PERSONALITY)
@@ -377,9 +389,9 @@ def _fixed_addresses() -> Iterator[None]:
 
 
 def _end_zygote(process: "subprocess.Popen[bytes]", control: socket.socket, owner: int) -> None:
-    """End the process. This runs once: on close, garbage collection or exit.
+    """End the zygote. In a process that was forked from the host, only close the socket.
 
-    In a process that was forked from the host, only close the socket.
+    This runs once: when the ``Zygote`` is closed, when it is garbage-collected, or when the host exits.
     """
     control.close()
     if os.getpid() == owner:

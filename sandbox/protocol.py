@@ -7,19 +7,20 @@ library. The host trusts no frame from a worker: ``sandbox/conversation.py`` che
 From the host                                       From the worker
 ["open", settings]                                  ["locked", {mechanism: "" or reason}]
 ["run", source, name, compiled, attributes, clock]  ["print", text]
-["part", ... as "run"]                              ["call", line, function, arguments, keyword arguments]
+["part", ... same as "run"]                         ["call", line, function, arguments, keyword arguments]
 ["answer", value, attributes, clock]                ["sleep", seconds]
 ["error", type, message, attributes, clock]         ["import", module]
                                                     ["end", value, faults]
 
-``attributes`` contains the attributes that changed since the last frame, or is null if none did. ``clock`` is the
-logical time in microseconds. The first frame is the worker's "locked", which maps each mechanism to "" if it is active,
-or to the reason why it is not. The host then sends "open", to which there is no answer.
+``attributes`` contains the attributes of the plan's objects that changed since the last frame, or is null if none did.
+``clock`` is the logical time in microseconds. The first frame is the worker's "locked", which maps each mechanism of
+the kernel to "" if it restricts the worker, or to the reason why it does not. The host then sends "open", which gets no
+answer.
 
 The host answers each "call", "sleep" and "import" with one "answer" or "error". The worker answers each "run" and
-"part" with any number of "print", "call", "sleep" and "import" frames, and then one "end". A cell in parts is sent as
-any number of "part" frames and then one "run" frame for the same file. Only the "end" that answers the
-"run" has a value. If the "run" has no source, its value is that of the last part.
+"part" with any number of "print", "call", "sleep" and "import" frames, and then one "end". A cell that is run in parts
+is sent as any number of "part" frames and then one "run" frame for the same file. Only the "end" that answers the "run"
+has a value. If the source in the "run" is empty, that value is the value of the last part.
 """
 
 import os
@@ -30,6 +31,7 @@ from struct import Struct
 MAX_FROM_WORKER = 1 << 20
 """Maximum bytes of JSON in a frame from the worker. Once parsed, it takes up to about 30 MB of memory."""
 MAX_FROM_HOST = 64 << 20
+"""Maximum bytes of JSON in a frame from the host."""
 MAX_DEPTH = 32
 """Maximum nesting of lists and dicts in arguments and values."""
 MAX_STRING = 100_000
@@ -37,30 +39,36 @@ MAX_STRING = 100_000
 MAX_MODULE = 100
 """Maximum characters of the name of a module, or of a time zone, that a worker asks for."""
 MAX_CALLERS = 5
-"""Maximum number of calling lines that a fault lists. If more lines led to an exception, the innermost are listed."""
+"""A fault in a function lists the lines of the calls that led to it: at most this many, and the innermost if there are
+more.
+"""
 MAX_FAULTS = 50
 """Maximum number of faults of one cell."""
 MAX_FAULT_TEXT = 5_000
 """Maximum characters of one string in a fault."""
 FIRST_CHUNK, CHUNK = 1 << 12, 1 << 16
-"""Bytes to read at a time. Nearly every frame is short, so the first buffer is small."""
+"""Maximum bytes of the first read of a frame, and of each later read. Most frames are short, so the first is small."""
 PREFIX = 4
+"""Size in bytes of the length in front of each frame."""
 POLLS = 80 if len(os.sched_getaffinity(0)) > 1 else 0
-"""Number of times that a side polls for a frame before it sleeps; together they take about 80 us. Polling is faster,
-since waking a process on another core takes longer than a whole call. Between polls, other processes may run.
+"""Number of times that host or worker polls for a frame before it sleeps. All polls together take about 80 us. Polling
+is faster than sleeping, since waking a process on another core takes longer than a whole call. Between polls, other
+processes may run.
 """
 SLEEPS = 10
-"""Number of frames to receive without polling once polling has failed, since the other side is probably busy."""
+"""After no poll has found data, this many reads follow without polling, since the other side is probably busy."""
 MEMORY_BYTES = 4
 """Size in bytes of the host's request to fork a worker, which consists of the worker's memory limit in MB."""
 FIRST_CPU_SECONDS = 12
-"""Processor time limit of a new worker: enough for a cell with the default limit, for which no request is needed."""
+"""Processor time limit of a new worker. It is enough for a cell with the default limit, so that no request for more is
+needed before the first such cell.
+"""
 CPU_LIMIT_REQUEST = Struct("=ii")
 """The host's request to limit a worker: its process id, and its processor time in seconds."""
 
 
 class FrameTooLong(Exception):
-    """A frame exceeds the sender's limit. Raised by the sender, or by the receiver when it reads the length."""
+    """A frame is too long. The sender raises this before it sends anything, the receiver when it reads the length."""
 
 
 class HostileFrame(Exception):
@@ -68,7 +76,7 @@ class HostileFrame(Exception):
 
 
 class ChannelClosed(Exception):
-    """The other side is gone."""
+    """The process on the other side has ended or closed its socket."""
 
 
 def pack(payload: bytes, cap: int) -> bytes:
@@ -79,7 +87,7 @@ def pack(payload: bytes, cap: int) -> bytes:
 
 
 class Receiver:
-    """Receives from a socket. Polls for data before it sleeps, unless polling failed shortly before."""
+    """Receives from a socket. Polls for data before it sleeps, unless it has just polled in vain (SLEEPS)."""
 
     def __init__(self, sock: socket) -> None:
         self._sock, self._sleeps = sock, 0
@@ -101,9 +109,9 @@ class Receiver:
 class Channel:
     """One end of a stream socket, read and written frame by frame.
 
-    ``on_wait`` is called whenever a frame is incomplete: after each timeout of the socket (SO_RCVTIMEO), and after each
-    chunk, so that the other side gains no time by sending or reading slowly. If it raises an exception, the channel
-    stops in the middle of a frame and can no longer be used.
+    While a frame is incomplete, ``on_wait`` is called after each timeout of the socket (SO_RCVTIMEO, SO_SNDTIMEO) and
+    after each chunk. So it can enforce time limits even if the other side sends or reads slowly. If ``on_wait`` raises
+    an exception, the channel stops in the middle of a frame and can no longer be used.
     """
 
     def __init__(self, sock: socket, *, send_cap: int, receive_cap: int) -> None:
@@ -112,7 +120,10 @@ class Channel:
         self._buffer = bytearray()
 
     def send(self, payload: bytes, on_wait: Callable[[], None]) -> None:
-        """Send one frame. Raises FrameTooLong or ChannelClosed."""
+        """Send one frame.
+
+        Raises FrameTooLong if the payload is too long, or ChannelClosed if the other side is gone.
+        """
         frame = pack(payload, self._send_cap)
         sent = 0
         while sent < len(frame):
@@ -126,7 +137,10 @@ class Channel:
                 on_wait()
 
     def receive(self, on_wait: Callable[[], None]) -> bytes:
-        """Return the payload of the next frame. Raises FrameTooLong or ChannelClosed."""
+        """Return the payload of the next frame.
+
+        Raises FrameTooLong if the frame is too long, or ChannelClosed if the other side is gone.
+        """
         payload = self._next() if self._buffer else None
         while payload is None:
             try:
@@ -146,12 +160,12 @@ class Channel:
         return payload
 
     def _is_one_frame(self, chunk: bytes) -> bool:
-        """Return whether the chunk is exactly one frame, which is the most frequent case."""
+        """Return whether the chunk is exactly one frame. This is the usual case, for which no buffer is needed."""
         size = len(chunk) - PREFIX
         return 0 <= size <= self._receive_cap and int.from_bytes(chunk[:PREFIX], "big") == size
 
     def is_quiet(self) -> bool:
-        """Return whether there is no data to receive. Raises ChannelClosed."""
+        """Return whether there is no data to receive. Raises ChannelClosed if the socket cannot be read."""
         try:
             return not self._buffer and not self._sock.recv(1, MSG_PEEK | MSG_DONTWAIT)
         except BlockingIOError:

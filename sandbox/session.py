@@ -1,10 +1,10 @@
 """A session: one namespace that keeps its variables from cell to cell. It exists in a separate process, the worker.
 
-A cell is a piece of plan code that is run as a unit. If a worker crashes or is killed, the session is rebuilt: its
-cells run again in a new worker and get the recorded answers, so that no function is called twice. Each cell must make
-the same requests as the first time, and have the same output and value. This is nearly always so, because random
-numbers, time and the order of sets are the same in every worker. Only the results of ``id``, and the order of a set of
-objects that define no hash, may differ.
+A cell is a piece of plan code that is run as a unit. If the worker crashes or is killed, the session is rebuilt: its
+cells run again in a new worker. Their calls of host functions get the recorded answers, so that no function is called
+twice. In this second run, each cell must make the same requests as in its first run, and have the same output and
+value. This is nearly always so, because random numbers, time and the order of sets are the same in every worker. Only
+the results of ``id``, and the order of a set of objects that define no hash, may differ.
 """
 
 import os
@@ -39,12 +39,12 @@ from planbook.sandbox.types import (
     limit_fault,
 )
 
-# Running cells again.
+# Running finished cells again in a new worker.
 
 CPU_FACTOR = 2
-"""A repeated cell may use this many times the processor time that its limit allows."""
+"""In its second run, a cell may use this many times the processor time that the session's limits allow."""
 WALL_FACTOR, WALL_GRACE = 20, 5.0
-"""A repeated cell may take this many times the wall clock time of its first run, plus this many seconds."""
+"""In its second run, a cell may take this many times the wall clock time of its first run, plus this many seconds."""
 
 
 def _run_again(
@@ -57,8 +57,8 @@ def _run_again(
 ) -> None:
     """Run a finished cell again, in a new worker. No function of the host is called.
 
-    The time limit is derived from the first run, so that a cell which detects the repetition cannot hold up the host.
-    Raises RebuildDiverged if the cell behaves differently, or ChannelClosed if the worker is lost.
+    A hostile cell might notice that this is its second run, and stall. So the time limit is derived from the time of
+    the first run. Raises RebuildDiverged if the cell behaves differently, or ChannelClosed if the worker is lost.
     """
     wall_seconds = cell.seconds * WALL_FACTOR + WALL_GRACE
     cpu_seconds = min(limits.cpu_seconds, limits.wall_seconds) * CPU_FACTOR
@@ -108,24 +108,25 @@ class Session:
 
     @property
     def output(self) -> str:
-        """The output so far of the cell that is running, or else the output of the last cell."""
+        """The output so far of the running cell. If no cell is running, the whole output of the last cell."""
         return self._current.output if self._current is not None else ""
 
     @property
     def line(self) -> int | None:
-        """The line of the cell that led to the current call to a host function, or None if no line of the cell did."""
+        """The line of the cell that led to its latest call of a host function, or None if no such line is known."""
         return self._current.line if self._current is not None else None
 
     def run(self, code: str, name: str = "cell") -> CellResult:
         """Run a cell and return its result. Faults of the plan are in the result and are not raised.
 
-        The next cell sees the names that this one defines, even after an exception. If the cell reaches a limit, its
-        names are lost, but its calls have taken effect. ``name`` names the cell's file in tracebacks.
+        The next cell sees the names that this cell defines, even if this cell ends with an exception. If the cell
+        reaches a limit, its names are lost, but its calls have taken effect. ``name`` is the name of the cell in
+        tracebacks.
 
-        Raises RebuildDiverged if the worker had to be replaced and its state could not be restored, BadAnswer if a
-        result cannot be sent to the plan, and the errors in ``planbook.sandbox.types`` about workers and sessions. If
-        a host function raises a SandboxError, or a BaseException such as KeyboardInterrupt, that exception passes
-        through and ends the worker.
+        Raises RebuildDiverged if the worker had to be replaced and its state could not be restored, BadAnswer if the
+        result of a host function cannot be sent to the plan, and the errors in ``planbook.sandbox.types`` about workers
+        and sessions. If a host function raises a SandboxError, or a BaseException such as KeyboardInterrupt, that
+        exception passes through and ends the worker.
         """
         with self._exclusive():
             self._current = None
@@ -135,21 +136,22 @@ class Session:
             return self._finish(cell, *self._run_part(cell, code, "run"))
 
     def grow(self, name: str = "cell") -> "GrowingCell":
-        """Begin a cell that is run in parts, and return it. Until it is finished, the session runs nothing else."""
+        """Begin a cell that is run in parts, and return it. The session runs no other cell until this one has ended."""
         with self._exclusive():
             self._current = None
             self._growing = GrowingCell(self, RunningCell(name, self._answers.new_file(name)))
             return self._growing
 
     def mark(self) -> int:
-        """Return a mark, a checkpoint to which ``rewind`` can return: the number of finished cells."""
+        """Return a mark, to which ``rewind`` can return the session. A mark is the number of finished cells."""
         return len(self._cells)
 
     def rewind(self, mark: int) -> None:
         """Return to a mark: keep only the first ``mark`` cells.
 
-        They run again in a new worker, unless no cell is dropped and the worker still exists. Raises ValueError if
-        there are fewer cells, and the same errors as ``run`` about workers and sessions.
+        These cells run again in a new worker, unless no cell is dropped and the worker still exists. Raises ValueError
+        if the session has fewer than ``mark`` finished cells, and the errors that ``run`` raises about workers and
+        sessions.
         """
         if not 0 <= mark <= len(self._cells):
             raise ValueError(f"mark {mark} does not exist: the session has {len(self._cells)} finished cells")
@@ -173,10 +175,11 @@ class Session:
 
     @contextmanager
     def _exclusive(self, growing: "GrowingCell | None" = None) -> Iterator[None]:
-        """Reserve the session for one operation, which belongs to the cell ``growing`` if that is given.
+        """Reserve the session for one operation: the body of the ``with`` statement.
 
-        If an exception leaves the block, the worker is ended. Raises SessionBusy if another cell is running or growing
-        (being run in parts), or SandboxClosed if the session is closed or belongs to another process.
+        ``growing`` is the cell in parts that the operation continues or finishes, if any. If the body raises an
+        exception, the worker is ended. Raises SessionBusy if another cell is running or growing (being run in parts),
+        or SandboxClosed if the session is closed or belongs to another process.
         """
         if self._closed:
             raise SandboxClosed("the session is closed")
@@ -197,7 +200,7 @@ class Session:
             self._busy = False
 
     def _check_code(self, cell: RunningCell, code: str, chars: int, kind: Kind) -> tuple[Fault, ...]:
-        """Return the faults for which the code is refused. ``chars`` is the length of the cell including this code."""
+        """Return the faults for which the code must not run. ``chars`` is the length of the cell including it."""
         if chars > self._limits.source_chars:
             return (limit_fault("source", self._limits),)
         return self._answers.compile(code, cell.file, kind).faults
@@ -205,7 +208,8 @@ class Session:
     def _run_part(self, cell: RunningCell, source: str, kind: Kind) -> PartEnd:
         """Run a cell or its next part, and return its end. If the worker is lost, repeat the cell in a new worker.
 
-        The worker may have been killed from outside. If a second one crashes at the same place, the plan is to blame.
+        A single lost worker is not held against the plan, since the worker may have been killed from outside. If
+        MAX_CRASHES workers crash at the same place, the plan is to blame, and the cell ends with a fault.
         """
         worker, losses = self._worker or self._rebuild(), WorkerLosses()
         cell.starts.append(self._answers.run(source, cell.name, cell.file, kind))
@@ -235,13 +239,13 @@ class Session:
             return end, faults
 
     def _conversation(self, worker: WorkerProcess, cell: RunningCell, past: Sequence[Exchange] = ()) -> Conversation:
-        """Return a conversation about the cell. Its first requests get the answers of ``past`` exchanges."""
+        """Return a conversation for the cell. Its first requests get the answers in ``past``, not new ones."""
         recorded = RecordedAnswers(past, _title(len(self._cells), cell.name))
         max_size = MAX_KEPT - sum(cell.size for cell in self._cells)
         return Conversation(worker, self._limits, self._answers.answer, self._on_wait, max_size, recorded)
 
     def _finish(self, cell: RunningCell, end: CellEnd, faults: tuple[Fault, ...]) -> CellResult:
-        """Return the result of a cell that has ended. Keep the cell, or end the worker if it reached a limit."""
+        """Return the result of a cell that has ended. End the worker if it reached a limit. Otherwise keep the cell."""
         conversation = self._current
         if conversation is None:
             return CellResult(faults=faults)
@@ -260,7 +264,10 @@ class Session:
             self._worker = None
 
     def _lose(self, worker: WorkerProcess, losses: WorkerLosses, answer_count: int) -> None:
-        """Count a worker that was lost after this many answers. Raises WorkersKilled if too many were killed."""
+        """Count a worker that was lost after it had received ``answer_count`` answers.
+
+        Raises WorkersKilled if MAX_KILLS workers were killed at the same place.
+        """
         losses.count(answer_count, killed=worker.was_killed())
         self._kill()
         if losses.kills == MAX_KILLS:
@@ -273,7 +280,7 @@ class Session:
         """Return a new worker in which every finished cell has run again.
 
         Raises RebuildDiverged if a cell behaves differently, WorkersKilled if the new workers are killed as well, or
-        SandboxClosed if one of the session's own functions has closed it.
+        SandboxClosed if the session is closed, as a host function that the plan calls may do.
         """
         if self._closed:
             raise SandboxClosed("the session is closed")
@@ -300,8 +307,8 @@ def _title(number: int, name: str) -> str:
 class GrowingCell:
     """A cell that is run in parts while its code is still being written. Created by ``Session.grow``.
 
-    The parts share one file, one output and one set of limits. If the worker is lost, all of them run again. The time
-    between two parts does not count towards the cell's limits.
+    The parts share one file name, one output and one set of limits. If the worker is lost, all parts that have run so
+    far run again. The time between two parts does not count towards the cell's limits.
     """
 
     def __init__(self, session: Session, cell: RunningCell) -> None:
@@ -310,10 +317,11 @@ class GrowingCell:
         self._end: PartEnd = (NO_END, ())
 
     def run(self, source: str) -> Fault | None:
-        """Run the next part, and return its fault, or None if it has none. No part may follow a fault.
+        """Run the next part, and return its first fault, or None if it has none. After a fault, no part may follow.
 
-        ``source`` contains whole statements. They are preceded by one empty line for each line that has already run, so
-        that line numbers refer to the whole cell. Raises the same errors as ``Session.run``, which also end the cell.
+        ``source`` contains whole statements. In front of them it has one empty line for each line of the earlier parts,
+        so that line numbers refer to the whole cell. Raises the same errors as ``Session.run``. An error also ends the
+        cell.
         """
         session = self._session
         with session._exclusive(self):
@@ -325,7 +333,7 @@ class GrowingCell:
         return self._end[1][0] if self._end[1] else None
 
     def finish(self) -> CellResult:
-        """End the cell and return its result, with the value of a final expression."""
+        """End the cell and return its result. If the last part ends with an expression, the result has its value."""
         session = self._session
         with session._exclusive(self):
             if self._cell.starts and not self._end[1]:

@@ -5,22 +5,26 @@ from difflib import get_close_matches
 from functools import lru_cache
 
 MAX_KNOWN = 500
-"""If more names than this are known, no guess is made: each comparison takes up to a third of a millisecond."""
+"""If there are more known names than this, no guess is made, since each comparison takes up to a third of a
+millisecond.
+"""
 MAX_LENGTH = 80
-"""Maximum characters of a name that are compared."""
+"""Only this many characters at the beginning of a name are compared."""
 MAX_COMPARED = 3_000
 """Maximum number of names that are compared for one cell (a piece of plan code that is run as a unit). Comparing them
 takes the host at most a second.
 """
 
 Guess = Callable[[str, Collection[str]], str | None]
-"""Takes a name and the known names. Returns the known name that was most likely meant, or None."""
+"""A function such as ``closest``: takes a name and the known names, and returns the known name that was most likely
+meant, or None.
+"""
 
 
 def nearest_names(name: str, known_names: Iterable[str], limit: int = 1) -> list[str]:
-    """Return up to ``limit`` known names that were most likely meant, the best first.
+    """Return up to ``limit`` known names that a misspelt name may mean, the most likely first.
 
-    Upper and lower case, hyphens and underscores make no difference.
+    Case, hyphens and underscores are ignored. For example, ``goto`` is the same as ``go_to``.
     """
     by_shape = {_shape(candidate): candidate for candidate in sorted(known_names)}
     if len(by_shape) > MAX_KNOWN:
@@ -42,7 +46,7 @@ def suggestion(name: str, known_names: Iterable[str]) -> str:
 def did_you_mean(name: str, known_names: Iterable[str], introduction: str = "there are") -> str:
     """Return the end of a message about an unknown name: ``; did you mean X? There are X, Y``.
 
-    ``introduction`` precedes the list of known names.
+    ``introduction``, in the example "there are", precedes the list of known names.
     """
     names = list(known_names)
     guess = closest(name, names)
@@ -51,7 +55,7 @@ def did_you_mean(name: str, known_names: Iterable[str], introduction: str = "the
 
 
 class Guesser:
-    """Suggests names as ``closest`` does, with at most MAX_COMPARED comparisons."""
+    """Suggests names as ``closest`` does. After MAX_COMPARED comparisons it makes no more suggestions."""
 
     def __init__(self) -> None:
         self._remaining = MAX_COMPARED

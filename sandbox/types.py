@@ -1,7 +1,8 @@
 """Limits, faults and results of cells, and the exceptions that the sandbox raises in the host.
 
-A cell is a piece of plan code that is run as a unit, in a worker process. It is called growing while it is run in
-parts. The host is the process that opens sessions. Faults of plans are not raised: the result of a cell contains them.
+A cell is a piece of plan code that is run as a unit, in a worker process. A growing cell is one that is being run in
+parts. The host is the process that opens sessions. An error of a plan is a fault: it is not raised in the host, but is
+in the result of the cell.
 """
 
 from dataclasses import dataclass
@@ -16,10 +17,10 @@ from planbook.sandbox.suggest import closest
 
 
 class Limits(BaseModel):
-    """Limits on the resources of one cell. They are enforced from outside the plan, if necessary by ending the worker.
+    """Limits on the resources of one cell. The host and the kernel enforce them, if necessary by ending the worker.
 
-    A cell that reaches a limit ends with a fault of the kind LIMIT; the session continues. Raises ValidationError
-    (pydantic) for an unknown limit or an impossible value.
+    A cell that reaches a limit ends with a fault of the kind LIMIT, and the session continues. Raises pydantic's
+    ValidationError for an unknown limit or an impossible value.
 
     >>> Limits(wall_seconds=2).memory_mb
     256
@@ -28,18 +29,16 @@ class Limits(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     wall_seconds: float = Field(default=10.0, gt=0, allow_inf_nan=False)
-    """Wall clock time of the plan itself, in seconds. The clock stops while the host carries out a call, however long
-    that takes.
-    """
+    """Wall clock time of the plan itself, in seconds. The time in which the host carries out calls does not count."""
     cpu_seconds: float = Field(default=10.0, gt=0, allow_inf_nan=False)
     """Processor time of the plan in seconds, summed over its threads."""
     memory_mb: int = Field(default=256, ge=16, le=1 << 20)
-    """Megabytes of address space in addition to that of an idle worker."""
+    """Megabytes of address space that the plan may use in addition to what an idle worker uses."""
     output_chars: int = Field(default=100_000, ge=0)
     """Maximum characters that the cell may print."""
     host_calls: int = Field(default=2_000, ge=0)
-    """Maximum number of requests to the host: calls to its functions, sleeps, and imports of modules whose source it
-    sends.
+    """Maximum number of requests to the host: calls of its functions, sleeps, and imports of modules that the worker
+    has not loaded.
     """
     source_chars: int = Field(default=MAX_SOURCE, ge=0, le=MAX_SOURCE)
     """Maximum characters of the cell's code."""
@@ -60,7 +59,7 @@ class FaultKind(StrEnum):
     """The reason why a cell did not finish."""
 
     CHECK = "check"
-    """Refused before running: syntax, policy, unknown names."""
+    """The cell was refused before it ran, for example because of its syntax, the language policy or unknown names."""
     RAISED = "raised"
     """The plan raised an exception."""
     LIMIT = "limit"
@@ -74,12 +73,15 @@ class Fault:
     ``str(fault)`` contains everything: line, type, message, the line of code, and advice.
 
     ``line`` counts from 1 and ``column`` from 0, in the cell's source; ``source`` is the text of that line.
-    ``type`` is the exception's class name, the name of the limit, or the name of the check. ``callers`` are the lines
-    of the calls that led to an exception in a function of the cell, outermost first.
+    ``type`` is the exception's class name, the name of the limit that was reached, or the name of the check that
+    failed. If an exception was raised in a function that the cell defines, ``callers`` are the lines of the calls that
+    led to it, outermost first.
     """
 
     wording_fields: ClassVar = frozenset({"callers"})
-    """Fields that the digest of a prompt does not include, since ``line`` and the code already determine them."""
+    """Fields that are left out of the digest that identifies a recorded reply. They add no information, since ``line``
+    and the code determine them.
+    """
 
     kind: FaultKind
     type: str
@@ -115,7 +117,7 @@ class CellResult:
     If JSON cannot represent the value, it is the value's repr.
     """
     faults: tuple[Fault, ...] = ()
-    """All faults that the check before running found, or the exception or limit that ended the cell."""
+    """All faults for which the cell was refused before it ran, or the exception or limit that ended it."""
     host_calls: int = 0
     """Number of calls to the session's functions."""
     seconds: float = 0.0
@@ -130,11 +132,13 @@ class CellResult:
 # Limits as faults.
 
 MAX_REQUEST_BYTES = 16 << 20
-"""Maximum bytes of all requests of one cell. The time that the host takes to store, parse and check them does not count
-towards the cell's other limits.
+"""Maximum bytes of all requests of one cell together. This limit is needed, because the time that the host takes to
+store, parse and check requests does not count towards the cell's other limits.
 """
 MAX_KEPT = 64 << 20
-"""Maximum bytes of memory for what a session keeps to run its cells again: requests, answers, output and values."""
+"""Maximum bytes of everything that a session keeps so that it can run its cells again in a new worker: requests,
+answers, output and values.
+"""
 MESSAGES = {
     "wall": "the cell ran for more than {wall_seconds:g} s of wall clock",
     "cpu": "the cell used more than {cpu_seconds:g} s of processor time",
@@ -148,7 +152,7 @@ MESSAGES = {
     "crashed": "the worker ended by itself: the plan exhausted the stack or crashed the interpreter",
     "protocol": "the worker was ended because it broke the protocol",
 }
-"""Maps the name of each limit, which is the ``type`` of its fault, to the message of the fault."""
+"""Maps the name of each limit to the message of its fault. The name of the limit is also the ``type`` of the fault."""
 _ENDLESS = "look for a loop that never ends, or work that is too much for the time"
 HINTS = {
     "wall": _ENDLESS,
@@ -162,7 +166,7 @@ HINTS = {
     "sleep": "leave the sleeping out, or sleep for less in all",
 }
 MAX_DETAIL = 300
-"""Maximum characters of text from a worker that a fault quotes. They appear in prompts and logs."""
+"""Maximum characters that the fault of a limit quotes from a worker, since faults appear in prompts and logs."""
 
 
 class LimitReached(Exception):
@@ -174,7 +178,7 @@ class LimitReached(Exception):
 
 
 def limit_fault(name: str, limits: Limits, detail: str = "") -> Fault:
-    """Return the fault for a limit that was reached."""
+    """Return the fault of a limit that was reached. ``detail`` is added to the message in parentheses."""
     message = MESSAGES[name].format_map(limits.model_dump())
     message += f" ({detail[:MAX_DETAIL]})" if detail else ""
     return Fault(FaultKind.LIMIT, name, message, hint=HINTS.get(name, ""))
@@ -184,15 +188,15 @@ def limit_fault(name: str, limits: Limits, detail: str = "") -> Fault:
 
 
 class SandboxError(Exception):
-    """Base of this package's errors. If a host function raises one, it passes through ``Session.run``."""
+    """Base of this package's errors. If a host function raises such an error, ``Session.run`` does not catch it."""
 
 
 class BadFunction(SandboxError):
-    """A function, value or attribute that cannot be offered to a plan; the message says which and why."""
+    """A function, value or attribute cannot be offered to plans. The message names it and says why."""
 
 
 class BadAnswer(SandboxError):
-    """A host function or an attribute returned something that is not JSON, or too much of it."""
+    """The result of a host function, or the value of an attribute, is not JSON or is too large."""
 
 
 class MissingMechanism(SandboxError):
@@ -200,15 +204,17 @@ class MissingMechanism(SandboxError):
 
 
 class WorkerFailed(SandboxError):
-    """The worker's processes cannot be started, or do not behave as they should on this machine."""
+    """No worker can be started, or the workers do not behave as they should on this machine."""
 
 
 class WorkersKilled(SandboxError):
-    """The workers of one cell were repeatedly killed from outside, without progress. No plan can cause this."""
+    """Several workers in a row were killed from outside at the same place of a cell. No plan can cause this."""
 
 
 class RebuildDiverged(SandboxError):
-    """A cell that was run again in a new worker differed from its first run in its calls, its output or its value."""
+    """A session could not be rebuilt in a new worker: a cell made other calls, or had another output or value, than in
+    its first run.
+    """
 
 
 class SessionBusy(SandboxError):

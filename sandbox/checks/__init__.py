@@ -1,15 +1,15 @@
 """The static check of a plan before its first action. It reports every fault that is certain, and no others.
 
-Faults have the kind CHECK and one of these types: syntax, empty, only-definitions, unknown-name, unbound-name,
+All faults have the kind CHECK. Their types are syntax, empty, only-definitions, unknown-name, unbound-name,
 unknown-action, not-callable, assignment, arguments, literal-type, unreachable, procedure, and the types of the language
-policy (``planbook.sandbox.policy``).
+policy (``planbook.sandbox.policy``), which restricts plans to a part of Python.
 
 - ``api`` describes the functions and names that plans may use, and collects the faults.
 - ``calls`` checks how a plan uses the session's functions and objects.
 - This module checks everything else: undefined names, unreachable statements, and plans that do nothing.
 
 A *cell* is a piece of plan code that runs as a unit. A *procedure* is a file that defines ``solve(agent, task)``. The
-*order* of a binding or use is its time in the walk of ``planbook.sandbox.reading.scopes``.
+*order* of a binding or use is a number: what ``planbook.sandbox.reading.scopes`` visits earlier has a lower number.
 """
 
 import ast
@@ -33,7 +33,7 @@ __all__ = ["check", "check_part", "check_procedure"]
 
 Functions = Mapping[str, Callable[..., object]]
 _MAX_CACHED = 4 << 20
-"""Maximum total characters of the plans whose faults are cached."""
+"""Maximum total size, in characters, of the cached plans and their faults."""
 
 
 class CheckContext(TypedDict, total=False):
@@ -42,7 +42,9 @@ class CheckContext(TypedDict, total=False):
     attributes: Iterable[str]
     """Dotted names of the session's attributes."""
     names: Iterable[str]
-    """Names that helpers and earlier cells have defined. For a part of a plan, also the names from earlier parts."""
+    """Names that helpers and earlier cells have defined. If a part of a plan is checked, also the names that earlier
+    parts have defined.
+    """
     modules: Iterable[str]
     """Modules beyond the standard library that plans may import."""
 
@@ -52,10 +54,10 @@ def check(
 ) -> list[Fault]:
     """Return all faults of a plan that are certain, sorted by line. Never raises, and runs nothing.
 
-    ``functions`` maps names, which may be dotted, to the session's functions. None of them is called. ``attributes``
-    has the dotted names of the session's attributes, and ``names`` the names that earlier cells or the session have
-    defined. ``modules`` has the packages beyond the standard library that plans may import. Code that only defines
-    functions is a fault unless ``allow_definitions_only``.
+    ``functions`` maps names, such as ``finish`` or ``agent.go_to``, to the session's functions, which are not called.
+    ``attributes`` has the dotted names of the session's attributes, and ``names`` the names that earlier cells or the
+    session have defined. ``modules`` has the packages beyond the standard library that plans may import. Unless
+    ``allow_definitions_only``, a plan that only defines functions has a fault.
 
     >>> def go_to(place: str) -> str: ...
     >>> print(*check("agent.goto('bed')", {"agent.go_to": go_to}))
@@ -67,15 +69,16 @@ def check(
 
 
 def check_part(code: str, functions: Functions, **context: Unpack[CheckContext]) -> list[Fault]:
-    """Return the faults of a part of a plan, except those that later parts may correct.
+    """Return the faults of a part of a plan, except those that other parts may correct.
 
-    If a plan passes ``check``, each of its parts passes this check.
+    For example, a name is not reported as undefined if another part may define it. So if a plan passes ``check``, each
+    of its parts passes this check.
     """
     return list(_check(code, Api.of(functions, is_whole_plan=False, **context), allow_definitions_only=True))
 
 
 def check_procedure(code: str, functions: Functions, **context: Unpack[CheckContext]) -> list[Fault]:
-    """Return the faults of a procedure. It must define ``solve(agent, task)``, and act only inside functions."""
+    """Return the faults of a procedure. It must define ``solve(agent, task)``, and call actions only in functions."""
     return list(_check(code, Api.of(functions, **context), allow_definitions_only=True, procedure=True))
 
 
@@ -95,7 +98,10 @@ def _check(code: str, api: Api, *, allow_definitions_only: bool, procedure: bool
 
 
 def _bound_elsewhere(tree: ast.Module, api: Api) -> Iterable[str]:
-    """Return names that other parts of the plan define, or may define before a function in this part reads them."""
+    """Return names that the policy must accept in this part, since other parts of the plan define or may define them.
+
+    They include the names of refused built-ins, such as ``open``, unless this part reads the name outside functions.
+    """
     scopes = scopes_of(tree)
     read_immediately = {use.node.id for use in scopes.uses if not scopes.find(use.node.id, use.scope)[1]}
     return api.names | (NAME_HINTS.keys() - read_immediately)
@@ -118,7 +124,10 @@ def _build_report(code: str, tree: ast.Module, api: Api, allow_definitions_only:
 
 
 def _merge(report: Report, refused: tuple[Fault, ...]) -> tuple[Fault, ...]:
-    """Return all faults. A fault of the language policy (``refused``) replaces others at the same position."""
+    """Return the faults of the report and of the language policy (``refused``).
+
+    At a position where the policy has found a fault, other faults are left out.
+    """
     positions = {(fault.line, fault.column) for fault in refused if fault.line}
     others = (fault for fault in report.faults if (fault.line, fault.column) not in positions)
     report.faults = [*refused, *others]
@@ -128,7 +137,7 @@ def _merge(report: Report, refused: tuple[Fault, ...]) -> tuple[Fault, ...]:
 # Names.
 
 BUILTINS = frozenset(dir(builtins)) - {"copyright", "credits", "license"}
-"""Python's built-ins, including those that are not available in plans: the language policy reports these."""
+"""Python's built-ins. Those that are not available in plans are included, since the language policy reports them."""
 
 
 def check_names(scopes: Scopes, api: Api, report: Report) -> None:
@@ -140,7 +149,7 @@ def check_names(scopes: Scopes, api: Api, report: Report) -> None:
             return
         name = use.node.id
         if use.in_annotation or (name.startswith("__") and name.endswith("__")):
-            continue  # names in annotations may be undefined; the language policy checks special names
+            continue  # names in annotations may be undefined; the language policy checks names such as __import__
         scope, deferred = scopes.find(name, use.scope)
         if not api.is_whole_plan and (deferred or use.guard is not Guard.NONE or scope is scopes.module):
             continue
@@ -190,7 +199,7 @@ def _order_hint(name: str, scope: NameScope) -> str:
 
 
 def _hint(name: str, use: Use, scopes: Scopes, api: Api, guess: Guess) -> str:
-    """Return a hint for an undefined name: a member of an object, a visible name, or quotes around a text."""
+    """Return a hint for an undefined name. It suggests a member of an object, a visible name, or quotes around it."""
     members = {path.rpartition(".")[2]: path for path in (*api.functions_by_name, *api.attributes) if "." in path}
     if name in members:
         return f"did you mean {members[name]}?"
@@ -240,7 +249,7 @@ def _check_block(block: Sequence[ast.stmt], report: Report) -> None:
 
 
 def check_does_something(tree: ast.Module, report: Report, *, allow_definitions_only: bool) -> None:
-    """Report a plan without statements and, unless ``allow_definitions_only``, a plan that only defines functions."""
+    """Report a plan without statements and, if not ``allow_definitions_only``, one that only defines functions."""
     statements = [statement for statement in tree.body if not does_nothing(statement)]
     if not statements:
         report.add(None, "empty", "the plan does nothing", "write the actions to take")
@@ -252,7 +261,7 @@ def check_does_something(tree: ast.Module, report: Report, *, allow_definitions_
 
 
 def _is_yield(statement: ast.stmt) -> bool:
-    """Return whether a statement is a ``yield``. After a ``return`` it still makes the function a generator."""
+    """Return whether a statement is a ``yield``. Even if it never runs, it makes its function a generator."""
     return isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Yield | ast.YieldFrom)
 
 
@@ -263,7 +272,7 @@ PARAMETERS = ["agent", "task"]
 
 
 def check_solve(tree: ast.Module, usage: ApiUsage, report: Report) -> None:
-    """Report a missing ``solve``, a ``solve`` with wrong parameters, and actions outside functions."""
+    """Report a missing ``solve``, a ``solve`` with wrong parameters, and calls of actions outside functions."""
     definitions = [node for node in tree.body if isinstance(node, ast.FunctionDef) and node.name == SOLVE]
     if not definitions:
         hint = "define it at the top level of the file; helpers and constants may stand beside it"

@@ -1,4 +1,4 @@
-"""The functions and names that plans may use, and the report of a check."""
+"""The functions and names that plans may use (``Api``), and the faults that a check has found (``Report``)."""
 
 import ast
 import inspect
@@ -20,9 +20,10 @@ NO_DEFAULT = inspect.Parameter.empty
 
 @dataclass(frozen=True, slots=True)
 class CallParameter:
-    """One parameter of a function. Annotations may not be hashable, so they are compared by ``text``.
+    """One parameter of a function.
 
-    ``text`` is the parameter as a signature shows it, except that a default is shown as ``...``.
+    ``text`` is the parameter as a signature shows it, except that a default is shown as ``...``. Two parameters are
+    equal if their texts are, whatever their ``annotation``, which may not be hashable.
     """
 
     name: str
@@ -34,15 +35,18 @@ class CallParameter:
 
 @dataclass(frozen=True, slots=True)
 class Function:
-    """A function and its parameters. If ``parameters`` is None, they are unknown, and calls are not checked."""
+    """A function and its parameters. If ``parameters`` is None, they are unknown, and arguments are not checked."""
 
     name: str
     parameters: tuple[CallParameter, ...] | None
 
     @classmethod
     def of(cls, name: str, function: Callable[..., object]) -> "Function":
-        """Describe the callable that plans call by this name. Annotations are evaluated where possible."""
-        plain = getattr(function, "__func__", function)  # a method is a new object at every access
+        """Describe a callable that plans call by the name ``name``.
+
+        If an annotation is a string, it is evaluated if possible.
+        """
+        plain = getattr(function, "__func__", function)  # for the cache, since each access creates a new method object
         parameters = _parameters if isinstance(plain, Hashable) else _parameters.__wrapped__
         return cls(name, parameters(plain, bound=plain is not function))
 
@@ -58,13 +62,17 @@ class Function:
 
 @dataclass(frozen=True)
 class Api:
-    """Everything that a plan may use: functions and attributes of the session, by their names, and ``names``."""
+    """Everything that a plan may use.
+
+    That is the session's functions, the dotted names of its attributes, and ``names``, which helpers, earlier cells and
+    earlier parts of the plan have defined.
+    """
 
     functions: tuple[Function, ...]
     attributes: frozenset[str] = frozenset()
     names: frozenset[str] = frozenset()
     is_whole_plan: bool = True
-    """False for a part of a plan, since other parts may bind more names."""
+    """False if only a part of a plan is checked. Other parts may then bind more names."""
     modules: frozenset[str] = frozenset()
     """Modules beyond the standard library that plans may import."""
 
@@ -89,7 +97,7 @@ class Api:
 
     @cached_property
     def members(self) -> dict[str, list[str]]:
-        """Maps each object, such as ``agent``, to the sorted names of its members."""
+        """Maps the name of each object, such as ``agent``, to the sorted names of its members, such as ``go_to``."""
         members: dict[str, list[str]] = {}
         for name in sorted({*self.functions_by_name, *self.attributes}):
             while "." in name:
@@ -100,13 +108,13 @@ class Api:
 
     @cached_property
     def roots(self) -> frozenset[str]:
-        """First parts of the names of functions and attributes. Through these, plans reach the session."""
+        """The names through which plans reach the session: the first part of each function's or attribute's name."""
         return frozenset(name.partition(".")[0] for name in (*self.functions_by_name, *self.attributes))
 
 
 @lru_cache(1024)
 def _parameters(function: Callable[..., object], *, bound: bool) -> tuple[CallParameter, ...] | None:
-    """Return a function's parameters, without the first one if ``bound``, or None if Python does not know them."""
+    """Return a function's parameters, or None if Python does not know them. If ``bound``, leave out the first one."""
     called = types.MethodType(function, function) if bound else function
     for evaluated in (True, False):  # not every annotation that is a string can be evaluated
         with suppress(Exception):
@@ -125,7 +133,7 @@ def _parameter(parameter: inspect.Parameter) -> CallParameter:
 
 
 class Report:
-    """Collects the faults of one plan. The checks stop after about MAX_PROBLEMS faults."""
+    """Collects the faults of one plan. The checks stop when it ``is_full``, soon after MAX_PROBLEMS are reached."""
 
     def __init__(self, code: str) -> None:
         self.lines = code_lines(code)
@@ -134,11 +142,11 @@ class Report:
 
     @property
     def is_full(self) -> bool:
-        """True if enough faults were found."""
+        """True if MAX_PROBLEMS faults were found, so that the checks should stop."""
         return len(self.faults) >= MAX_PROBLEMS
 
     def add(self, node: ast.AST | None, fault_type: str, message: str, hint: str = "") -> None:
-        """Add a fault at the position of a node, or of the plan as a whole if ``node`` is None."""
+        """Add a fault at the position of a node. If ``node`` is None, the fault concerns the plan as a whole."""
         if node is None or not hasattr(node, "lineno"):
             self.faults.append(Fault(FaultKind.CHECK, fault_type, _cut(message), hint=_cut(hint)))
             return

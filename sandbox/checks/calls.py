@@ -1,6 +1,7 @@
 """Check how a plan uses the session's objects: unknown actions, calls with wrong arguments, and assignments.
 
-Reports only faults that are certain. Anything unknown is assumed to be right.
+Only faults that are certain are reported. For example, an argument that is not a literal is assumed to have the right
+type.
 """
 
 import ast
@@ -15,7 +16,7 @@ from planbook.sandbox.policy.transformer import MAX_PROBLEMS
 from planbook.sandbox.reading.scopes import Binding, NameScope, ScopeKind, Scopes
 from planbook.sandbox.suggest import Guess, closest
 
-# Arguments. It is unknown which parameters receive the positional arguments after a starred one.
+# Arguments. In ``f(*items, x, n=1)``, ``x`` is not checked: after a starred argument, its parameter is unknown.
 
 _MAX_SOURCE_SHOWN = 60
 _DISPLAY_TYPES: dict[type[ast.expr], type] = {
@@ -45,7 +46,7 @@ _ACCEPTED_TYPES: dict[object, tuple[type, ...]] = {
 
 
 ArgumentProblem = tuple[ast.expr, str, str, str]
-"""The node at which a fault is reported, and its type, message and hint."""
+"""The arguments of ``Report.add``: the node at which a fault is reported, and the fault's type, message and hint."""
 
 
 def argument_problems(call: ast.Call, function: Function, guess: Guess = closest) -> Iterator[ArgumentProblem]:
@@ -66,7 +67,7 @@ def argument_problems(call: ast.Call, function: Function, guess: Guess = closest
 
 
 def _choice_problem(function: Function, parameter: CallParameter, value: ast.expr, guess: Guess) -> ArgumentProblem:
-    """Return the problem of a literal that is not among a parameter's choices."""
+    """Return the problem with an argument that is not one of the choices in the annotation ``Literal[...]``."""
     choices = get_args(parameter.annotation)
     allowed = f"{function.name}(): {parameter.name} must be one of {', '.join(map(repr, choices))}"
     text = value.value if isinstance(value, ast.Constant) and isinstance(value.value, str) else ""
@@ -78,7 +79,10 @@ def _choice_problem(function: Function, parameter: CallParameter, value: ast.exp
 def _bind(
     call: ast.Call, parameters: tuple[CallParameter, ...], guess: Guess
 ) -> tuple[list[tuple[CallParameter, ast.expr]], list[tuple[str, str]]]:
-    """Match arguments with parameters. Return the matching pairs, and a message and hint for each problem."""
+    """Match arguments with parameters.
+
+    Return pairs of a parameter and its argument, and the message and hint of each problem. The hint may be "".
+    """
     slots = [p for p in parameters if p.kind in (Kind.POSITIONAL_ONLY, Kind.POSITIONAL_OR_KEYWORD)]
     starred = next((n for n, arg in enumerate(call.args) if isinstance(arg, ast.Starred)), None)
     positional = call.args[:starred]
@@ -121,7 +125,10 @@ def _bind_keywords(
 
 
 def accepts(annotation: object, value: ast.expr) -> bool:
-    """Return whether an annotation accepts a value. True if the annotation is unknown or the value is not a literal."""
+    """Return whether an annotation may accept the value of an expression.
+
+    The result is False only if the annotation is known, the expression is a literal, and they do not fit.
+    """
     origin = get_origin(annotation)
     if origin in (Union, types.UnionType):
         return any(accepts(choice, value) for choice in get_args(annotation))
@@ -141,12 +148,12 @@ def accepts(annotation: object, value: ast.expr) -> bool:
 
 
 def _type_or_empty(annotation: object) -> object:
-    """Return the annotation if it is a type or None, which can be looked up, or else ``Parameter.empty``."""
+    """Return the annotation if it is a type or None. For others, which may not be hashable, return Parameter.empty."""
     return annotation if annotation is None or isinstance(annotation, type) else inspect.Parameter.empty
 
 
 def _literal_value(value: ast.expr) -> tuple[object] | None:
-    """Return the value of a constant, in a tuple since it may be None; None for any other expression."""
+    """Return a tuple that contains the value of a constant, such as ``(None,)``, or None for any other expression."""
     if isinstance(value, ast.Constant):
         return (value.value,)
     if isinstance(value, ast.UnaryOp) and isinstance(value.op, ast.USub) and isinstance(value.operand, ast.Constant):
@@ -169,8 +176,8 @@ MAX_PARAMETERS = 50
 class ApiUsage:
     """Finds and checks the uses of the session's objects.
 
-    A plan may use an object by its name, by a parameter of the same name, or by another variable to which it assigned
-    the object.
+    A plan may use an object by its name, by a parameter of the same name, or by another variable to which the plan has
+    assigned the object.
     """
 
     def __init__(self, scopes: Scopes, api: Api) -> None:
@@ -179,7 +186,7 @@ class ApiUsage:
     def path_of(self, node: ast.expr, scope: NameScope, depth: int = 0) -> str | None:
         """Return the dotted name of the session's object, function or attribute to which an expression refers.
 
-        Return None if that is not certain.
+        For example, it is ``agent.go_to`` for ``go`` after ``go = agent.go_to``. Return None if it is not certain.
         """
         if isinstance(node, ast.Attribute):
             base = self.path_of(node.value, scope, depth)
@@ -188,7 +195,7 @@ class ApiUsage:
             return None
         binding_scope, _ = self.scopes.find(node.id, scope)
         if (binding_scope is None or binding_scope.kind is ScopeKind.MODULE) and node.id in self.api.roots:
-            return node.id  # a plan must not bind this name itself
+            return node.id  # if the plan binds this name itself, _check_rebinding reports that
         if binding_scope is None:
             return None
         binding = self._only_binding(node.id, binding_scope)
@@ -199,9 +206,9 @@ class ApiUsage:
         return self.path_of(binding.value, binding_scope, depth + 1) if binding.value is not None else None
 
     def called_function(self, call: ast.Call, scope: NameScope) -> Function | None:
-        """Return the function that a call refers to, or None if that is not certain.
+        """Return the function that is called, or None if it is not certain.
 
-        It is a function of the session, or one that the plan defines exactly once and without decorators.
+        A function of the session is certain, and one that the plan defines exactly once and without decorators.
         """
         path = self.path_of(call.func, scope)
         if path is not None or not isinstance(call.func, ast.Name):
@@ -253,9 +260,10 @@ class ApiUsage:
                 report.add(*problem)
 
     def _only_binding(self, name: str, scope: NameScope) -> Binding | None:
-        """Return the binding of a name in a scope, or None if it has none or several.
+        """Return the binding of a name in a scope, or None if the scope binds the name never or more than once.
 
-        In a part of a plan, the result is None for every name at module level, since other parts may bind it again.
+        If only a part of a plan is checked, the result is None for every name at module level, since other parts may
+        bind the name again.
         """
         if scope.kind is ScopeKind.MODULE and not self.api.is_whole_plan:
             return None

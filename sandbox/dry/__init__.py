@@ -1,15 +1,15 @@
 """Dry run: find actions in a plan that cannot succeed, and endless loops, before any action is taken.
 
 A dry run is an abstract interpretation. It walks over the plan's syntax tree (it *follows* the plan) and computes with
-the values that it knows. The result of an action is unknown, so if a condition depends on it, both branches are
-followed and their states are merged. A call is reported only if it cannot succeed on any path that reaches it.
+the values that it knows. The result of an action is unknown. So if a condition depends on such a result, both branches
+are followed and their states are merged. A call is reported only if it cannot succeed on any path that reaches it.
 
 Some code cannot be followed, such as a call to an unknown function. Values that are passed to such code *escape*: they
-may change, so they become unknown. If the code may also act, the walk is *blind* from then on: it knows nothing more
-about the environment, and reports only calls whose arguments can never be right.
+may change, so they become unknown. If the code may also *act*, that is, call actions, the walk is *blind* from then on:
+it knows nothing about the environment any more, and reports only calls whose arguments can never be right.
 
-- ``walk`` is the walk, without the parts of the language.
-- ``expressions``, ``calls`` and ``statements`` each follow one part of the language.
+- ``walk`` is the base class of the walk: its state, branches and variables.
+- ``expressions``, ``calls`` and ``statements`` each add one part of the language to it.
 - ``values`` defines the values that a dry run computes with, and the state at one point of a plan.
 - ``effects`` finds facts about code without following it.
 """
@@ -40,9 +40,9 @@ ENDLESS = "endless"
 class DryRun:
     """The result of a dry run: calls that cannot succeed, endless loops, and the number of examined calls.
 
-    ``calls`` counts the calls that were followed. ``unfollowed`` counts the calls in the plan that were not followed,
-    because no path reached them, or because they are made by code that cannot be followed, such as a method, ``map`` or
-    ``getattr``.
+    ``calls`` counts the calls of the session's functions that were followed. ``unfollowed`` counts those in the plan
+    that were not followed, because no path reached them, or because they are made by code that cannot be followed, such
+    as a method, ``map`` or ``getattr``.
 
     ``followed`` is False if the dry run gave up, so that nothing is reported. It gives up if a plan is too large, takes
     too many steps, is nested too deeply, may bind names that it does not mention (``globals()``, a star import), or has
@@ -65,16 +65,18 @@ def dry_run(
     helpers: Iterable[str] = (),
     earlier: Iterable[str] = (),
 ) -> DryRun:
-    """Return the faults that are found by following a plan. The plan must have passed the static check.
+    """Follow a plan and return the faults that are found. The plan must have passed the static check.
 
-    Never raises because of the plan.
+    No plan makes this function raise an exception.
 
-    ``code`` is a cell: a piece of plan code that runs as a unit. ``functions`` maps names, which may be dotted, to
-    the session's functions. ``attributes`` has the dotted names of its attributes. ``knowledge`` is what is known about
-    the environment at the start. ``values`` maps names to plain values; an object such as ``task`` is represented by a
-    mapping of its attributes. ``helpers`` is code that has defined functions for the plan. ``earlier`` is the code of
-    the cells before this one. Any part of that code may have run, and ``knowledge`` already takes its actions into
-    account.
+    - ``code`` is a cell: a piece of plan code that runs as a unit.
+    - ``functions`` maps names, such as ``agent.go_to``, to the session's functions. ``attributes`` has the dotted names
+      of the session's attributes.
+    - ``knowledge`` is what is known about the environment before the cell runs.
+    - ``values`` maps names to plain values. An object such as ``task`` is represented by a mapping of its attributes.
+    - ``helpers`` is code that has defined functions for the plan.
+    - ``earlier`` is the code of the cells before this one. Any part of this code may have run. Its actions are already
+      taken into account in ``knowledge``.
     """
     walk = follow(code, functions, knowledge, attributes, values or {}, helpers, earlier)
     followed = {id(visits.node) for visits in walk.visits.values()}
@@ -100,7 +102,10 @@ def follow(
     helpers: Iterable[str] = (),
     earlier: Iterable[str] = (),
 ) -> DryWalk:
-    """Follow a plan and return the walk, which knows the calls that it visited and whether it was completed."""
+    """Follow a plan, with the arguments of ``dry_run``, and return the walk.
+
+    The walk has the calls that it visited, and ``is_complete`` is False if it gave up.
+    """
     helper_trees, earlier_trees, trees = (
         [tree for tree in map(parse_only, codes) if isinstance(tree, ast.Module)]
         for codes in (helpers, earlier, [code])
@@ -130,10 +135,10 @@ def _bind_values(walk: DryWalk, values: Mapping[str, object]) -> None:
 
 
 def _assume_earlier_ran(walk: DryWalk, helpers: list[ast.Module], trees: list[ast.Module], values: Set[str]) -> None:
-    """Assume that any part of the earlier cells may have run.
+    """Assume that any part of the earlier cells may have run. ``values`` has the names of the plan's values.
 
-    If these cells may have left functions behind, any name that they bind may refer to such a function, and may act. If
-    that function may also be held by a helper, an attribute or one of the plan's values, the walk is blind from the
+    If these cells may have left functions behind that act, any name that the cells bind may refer to such a function.
+    If a helper, an attribute or one of the plan's values may refer to such a function too, the walk is blind from the
     start.
     """
     knowledge = walk.state.knowledge
@@ -161,7 +166,7 @@ def _endless_fault(node: ast.AST, lines: list[str]) -> Fault:
 
 
 def _call_fault(visits: CallVisits, lines: list[str]) -> Fault:
-    """Return the fault of a call that cannot succeed. Its message names the lines that made it impossible."""
+    """Return the fault of a call that cannot succeed. The message names the lines of the plan that caused this."""
     assert visits.impossible is not None
     action, reason, causes = visits.impossible.action, visits.impossible.reason, visits.impossible.cause_lines
     since = f" since line{'s' if len(causes) > 1 else ''} {' and '.join(map(str, causes))}" if causes else ""

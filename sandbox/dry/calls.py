@@ -1,7 +1,7 @@
 """Follow calls in a dry run: calls of the session's functions, the plan's own functions, methods and built-ins.
 
 A call that cannot be followed has the value UNKNOWN. Its arguments *escape*: they may change, so they become unknown. A
-comprehension is followed like a call of a function.
+comprehension is followed as if it were a call of a function. Code *acts* if it calls one of the session's functions.
 """
 
 import ast
@@ -35,12 +35,15 @@ MAX_CALL_DEPTH = 8
 """Maximum nesting of calls of plan functions. Deeper calls are not followed."""
 Comprehension = ast.ListComp | ast.SetComp | ast.DictComp | ast.GeneratorExp
 _RESULT = ".result"
-"""Variable that holds the list which a list comprehension builds. No plan can use this name."""
+"""Variable in which a list comprehension builds its list. It is not an identifier, so no plan can use the name."""
 _NO_PARAMETERS = ast.arguments([], [], None, [], [], None, [])
 
 
 class CallArguments(NamedTuple):
-    """The arguments of a call. ``is_complete`` is False if their number is unknown, because one of them is starred."""
+    """The arguments of a call.
+
+    ``is_complete`` is False if some are unknown, because of ``*items`` with unknown items or because of ``**options``.
+    """
 
     args: list[Value]
     named: dict[str, Value]
@@ -50,12 +53,13 @@ class CallArguments(NamedTuple):
 class Calls(Expressions):
     """Follows calls, including methods of lists and dicts.
 
-    The content of a list or dict is never changed in place, since forked states share it. It is replaced.
+    The content of a list or dict is never changed in place, since copies of the state share it. A changed copy replaces
+    it.
     """
 
     @abstractmethod
     def follow_body(self, nodes: list[ast.stmt]) -> None:
-        """Follow statements in order. Raises PathEnded if no path reaches the end of the last one."""
+        """Follow statements in order. Raises PathEnded if no path reaches the end of the statements."""
 
     def visit_Call(self, node: ast.Call) -> Value:
         self.step()
@@ -78,7 +82,10 @@ class Calls(Expressions):
         return self._call_unknown(arguments, function)
 
     def _consumed_arguments(self, node: ast.Call, function: str) -> Sequence[ast.expr]:
-        """Return the arguments whose items the function reads immediately, before anything else happens."""
+        """Return the arguments whose items the function reads immediately, as ``any`` and ``list`` do.
+
+        A function such as ``zip`` reads the items of its arguments only if a loop reads the result immediately.
+        """
         if function in _LAZY_BUILTINS and id(node) in self.consumed_ids:
             return [arg for arg in node.args if isinstance(arg, ast.Call)]
         others = [*node.args[1:], *(pair.value for pair in node.keywords)]
@@ -95,7 +102,7 @@ class Calls(Expressions):
         return CallArguments(args or [], named, is_complete)
 
     def _call_unknown(self, arguments: CallArguments, *used: Value) -> Value:
-        """Assume that a call may do anything with its arguments and the values that it uses."""
+        """Assume that a call may do anything with its arguments and with the values ``used``. Return UNKNOWN."""
         self.escape(*arguments.args, *arguments.named.values(), *used)
         return UNKNOWN
 
@@ -124,13 +131,16 @@ class Calls(Expressions):
             visits.impossible = None
 
     def _plan_line(self, node: ast.Call) -> int:
-        """Return the line of the call, or of the plan's innermost call that led to it if it is in a helper."""
+        """Return the line of the call, or 0 if it is not known.
+
+        If the call is in a helper, return the line of the innermost call in the plan itself that led to it.
+        """
         return next((call.lineno for call in (node, *reversed(self.call_chain)) if id(call) in self.plan_calls), 0)
 
     # The plan's own functions.
 
     def call_plan_function(self, node: ast.Call, function: DefinedFunction, arguments: CallArguments) -> Value:
-        """Follow a call of a function that the plan defines, and return its value."""
+        """Follow a call of a function that the plan defines, and return its result."""
         values = _bind_arguments(self, function, arguments)
         recursive = any(entered is function.node for entered in self.entered_functions)
         if recursive or values is None or len(self.call_chain) >= MAX_CALL_DEPTH or self._only_reads(function, values):
@@ -144,7 +154,11 @@ class Calls(Expressions):
             self.entered_functions.pop()
 
     def _only_reads(self, function: DefinedFunction, values: dict[str, Value]) -> bool:
-        """Return whether a call need not be followed, because it only computes something from an unknown argument."""
+        """Return whether a call need not be followed.
+
+        This is so if an argument is unknown, if the function cannot act, and if it can change no list or dict: then the
+        call only computes an unknown result.
+        """
         names = self.facts(function.node).names - values.keys()
         if UNKNOWN not in values.values() or names & self.acting_names:
             return False
@@ -154,9 +168,9 @@ class Calls(Expressions):
         )
 
     def enter(self, function: DefinedFunction, values: dict[str, Value], *, is_comprehension: bool = False) -> Value:
-        """Follow a function's body, with ``values`` for its parameters, and return its result.
+        """Follow the body of a function, and return its result. ``values`` maps its parameters to values.
 
-        A comprehension is followed like a function (``is_comprehension``).
+        If ``is_comprehension``, the function stands for a comprehension.
         """
         frame = self.open_frame(function.frame)
         outer_frame, self.frame = self.frame, frame
@@ -193,9 +207,9 @@ class Calls(Expressions):
     visit_DictComp = visit_SetComp
 
     def visit_GeneratorExp(self, node: ast.GeneratorExp) -> Value:
-        """Follow a generator expression if its items are read immediately, though perhaps not all of them.
+        """Follow a generator expression if its items, or some of them, are read immediately.
 
-        The items of any other generator may be read at any time.
+        The items of any other generator may be read at any time, so its code is exposed.
         """
         if id(node) in self.consumed_ids:
             stop = ast.If(ast.Constant(...), [ast.Return(None)], [])
@@ -204,7 +218,7 @@ class Calls(Expressions):
         return UNKNOWN
 
     def _comprehension(self, node: Comprehension, body: list[ast.stmt], result: Value = UNKNOWN) -> Value:
-        """Follow a comprehension as a function with nested loops, to which it is equivalent, and return ``result``."""
+        """Follow a comprehension as the equivalent function with nested loops, and return ``result``."""
         self.step()
         for part in reversed(node.generators):
             for test in reversed(part.ifs):
@@ -217,10 +231,10 @@ class Calls(Expressions):
     # Methods and Python's functions.
 
     def _method(self, node: ast.Call, base: Value, name: str, arguments: CallArguments) -> Value:
-        """Return the result of a method.
+        """Return the result of a call of the method ``name`` of ``base``.
 
-        Methods of strings do not keep their arguments. But they may read an argument that is a generator, whose code
-        may act.
+        Methods of strings do not keep their arguments, so these need not escape. But an argument that refers to the
+        session may be a generator. If the method reads its items, the generator's code may act, so it escapes.
         """
         content = self.content(base)
         if isinstance(content, dict) and name in _VIEWS and id(node) in self.consumed_ids and not node.args:
@@ -261,9 +275,9 @@ class Calls(Expressions):
     def _container_method(
         self, container: Container, name: str, args: Sequence[Value], named: Mapping[str, Value]
     ) -> Value:
-        """Return the result of a method of a list or dict, and carry out its change.
+        """Carry out a method of a list or dict, and return its result.
 
-        Raises NotKnown, and changes nothing, if its effect is not known.
+        Raises NotKnown, and changes nothing, if the effect of the method is not known.
         """
         content = self.content(container)
         method = _METHODS.get((type(content), name))
@@ -277,8 +291,8 @@ class Calls(Expressions):
         self.set_content(container.number, changed)
         return value
 
-    def replace_item(self, base: Value, method: str, key: Value, *value: Value) -> None:
-        """Carry out ``base[key] = value`` or ``del base[key]``, for which Python calls the special ``method``."""
+    def change_item(self, base: Value, method: str, key: Value, *value: Value) -> None:
+        """Carry out ``base[key] = value`` or ``del base[key]``. ``method`` is ``__setitem__`` or ``__delitem__``."""
         content = copy(self.content(base))
         if isinstance(content, list | dict) and isinstance(base, Container):
             with suppress(NotKnown):
@@ -307,21 +321,27 @@ _METHODS: Mapping[tuple[type, str], Callable[..., Value]] = {
     (dict, "get"): lambda walk, content, key, default=None: content.get(walk.as_dict_key(key), default),
     (dict, "pop"): lambda walk, content, key, *default: content.pop(walk.as_dict_key(key), *default),
 }
-"""Maps a type and a method name to a function that changes a copy of the content, and returns the method's result."""
+"""Maps a type and the name of a method to a function that carries out the method on a copy of the content, and returns
+the result of the method.
+"""
 _VIEWS = ("keys", "values", "items")
 _LAZY_BUILTINS = ("enumerate", "range", "zip")
 _CONSUMERS = frozenset("all any dict join list max min next set sorted sum tuple".split())
 
 
 def _is_data(value: Value) -> bool:
-    """Return whether a value is immutable data, or unknown."""
+    """Return whether a value is UNKNOWN or immutable data, such as a string or a tuple of strings."""
     if isinstance(value, tuple):
         return all(map(_is_data, value))
     return value is None or isinstance(value, UnknownType | str | bytes | int | float)
 
 
 def _bind_arguments(walk: Calls, function: DefinedFunction, arguments: CallArguments) -> dict[str, Value] | None:
-    """Return a dict that maps parameters to values, or None if they do not fit or the function is not followed."""
+    """Return a dict that maps the function's parameters to values.
+
+    Return None if the arguments do not fit the parameters, if some are unknown, or if the walk cannot follow the
+    function.
+    """
     if not arguments.is_complete or function.node.args.posonlyargs or not walk.facts(function.node).is_simple:
         return None
     signature = function.node.args

@@ -1,7 +1,8 @@
-"""Facts about code that need no dry run: the names that it binds and reads, and its calls that may act.
+"""Facts about code that can be found without a dry run: the names that it binds and reads, and its calls that may act.
 
 ``roots`` are the names through which plan code reaches the session, such as ``agent``. Code *acts* if it calls one of
-the session's functions. Except in ``bound_names``, ``nodes`` are all nodes of some code, and not only the outermost.
+the session's functions. A parameter ``nodes`` takes all nodes of some code, including inner ones. Only ``bound_names``
+finds the inner nodes itself.
 """
 
 import ast
@@ -13,7 +14,7 @@ _NAMED_NODES = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef | ast.Excep
 
 
 def bound_names(nodes: Iterable[ast.AST]) -> set[str]:
-    """Return every name that the code may bind, or that it declares as global or nonlocal. A star import adds ``*``."""
+    """Return every name that the code may bind or declares as global or nonlocal, and ``*`` for a star import."""
     return {name for node in nodes for inner in ast.walk(node) for name in _bound_by(inner)}
 
 
@@ -35,7 +36,11 @@ def names_in(node: ast.AST) -> set[str]:
 
 
 def rebound_names(nodes: Iterable[ast.AST]) -> set[str]:
-    """Return the names that functions and generators may bind outside themselves, or that ``finally`` blocks bind."""
+    """Return the names whose values may change while other code runs.
+
+    These are the names that functions and generators may bind outside themselves, and those that ``finally`` blocks
+    bind.
+    """
     names = set[str]()
     for node in nodes:
         if isinstance(node, ast.Global | ast.Nonlocal):
@@ -48,7 +53,7 @@ def rebound_names(nodes: Iterable[ast.AST]) -> set[str]:
 
 
 def is_constant(node: ast.stmt) -> bool:
-    """Return whether a statement only defines constants, modules or a function: nothing that may change later."""
+    """Return whether a statement only defines things that never change: a constant, a function, or imported modules."""
     if isinstance(node, ast.FunctionDef):
         defaults = [default for default in (*node.args.defaults, *node.args.kw_defaults) if default is not None]
         return all(isinstance(default, ast.Constant) for default in defaults)
@@ -70,9 +75,9 @@ def parameters(node: ast.FunctionDef | ast.Lambda) -> list[str]:
 class CodeFacts:
     """Facts about a function, class or generator expression.
 
-    ``names`` has the names that it reads, binds or deletes. It ``rebinds`` if it may bind names outside itself, and
-    ``nests`` if it contains another function. It ``is_simple`` if a dry run can follow its calls: it is no generator,
-    and declares no name as global or nonlocal.
+    ``names`` has the names that the code reads, binds or deletes. ``rebinds`` is True if the code may bind names
+    outside itself, and ``nests`` if it contains another function. ``is_simple`` is True if a dry run can follow a call
+    of the function: it is no generator, and declares no name as global or nonlocal.
     """
 
     names: set[str]
@@ -90,7 +95,10 @@ class CodeFacts:
 
 
 def acting_names(nodes: Iterable[ast.AST], roots: Collection[str]) -> frozenset[str]:
-    """Return ``roots``, and the names of all functions that may act because they use one of these names."""
+    """Return ``roots``, and the names of all functions that may act.
+
+    A function may act if it uses a name in ``roots`` or the name of another function that may act.
+    """
     functions_around: dict[ast.AST, ast.FunctionDef | None] = {}
     users = defaultdict[str, list[ast.FunctionDef | None]](list)
     for node in nodes:  # outer nodes come first
@@ -120,8 +128,9 @@ def binds_unmentioned_names(nodes: Iterable[ast.AST]) -> bool:
 def keeps_functions(nodes: Collection[ast.AST], roots: Collection[str], acting: Collection[str]) -> bool:
     """Return whether the code may leave values behind that act when they are called, read or iterated over.
 
-    Code leaves only data behind if it defines no function, and uses the session only to call its functions. Other
-    functions that act may return functions and generators. ``acting`` has the names from ``acting_names``.
+    ``acting`` has the names from ``acting_names``. The result is False only if the code defines no function, class or
+    generator, and uses the names in ``acting`` only to call the session's functions, which return data. Any other
+    function that acts might return a function or a generator.
     """
     called = [node.func for node in nodes if isinstance(node, ast.Call)]
     bases = {id(function.value if isinstance(function, ast.Attribute) else function) for function in called}
@@ -142,9 +151,10 @@ def call_sites(
 ) -> Iterator[int]:
     """Yield the ids of the nodes that call one of the session's functions, or pass it to code that may call it.
 
-    ``escaped`` has the dotted names of the functions that code outside the dry run may hold. A call of any method that
-    is named like a function of the session counts, such as ``self.agent.open()``. But if Python's types or the plan
-    define a method of that name, too, the call counts only if the expression before the dot uses a name in ``roots``.
+    ``escaped`` has the dotted names of the functions that unknown code may call. A call of any method that is named
+    like a function of the session counts: ``self.agent.open()`` if ``agent.open`` is one. But if a method of Python's
+    types, or a function of the plan, has the same name, the call counts only if the expression before the method's name
+    uses a name in ``roots``.
     """
     names = {name.rpartition(".")[2] for name in functions}
     unique = names - _METHODS - {node.name for node in nodes if isinstance(node, ast.FunctionDef)}
@@ -163,7 +173,7 @@ def call_sites(
 
 
 def _dotted_name(node: ast.expr) -> str:
-    """Return a name or dotted name with at most four parts, or "" for any other expression."""
+    """Return the text of a name, or of a dotted name with at most four parts. Return "" for any other expression."""
     parts = list[str]()
     while isinstance(node, ast.Attribute) and len(parts) < 3:
         parts.insert(0, node.attr)

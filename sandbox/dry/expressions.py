@@ -1,7 +1,8 @@
 """Evaluate expressions in a dry run.
 
 An expression that cannot be evaluated has the value UNKNOWN, and its operands *escape*: they may change, so they become
-unknown. When the walk is *blind*, code that cannot be followed may act at any time, so that no attribute is known.
+unknown. When the walk is *blind*, code that is not followed may act at any time. Then the values of the session's
+attributes are unknown.
 """
 
 import ast
@@ -33,7 +34,10 @@ class Expressions(BaseWalk):
     """Evaluates expressions, and converts values of the dry run from and to plain Python values."""
 
     def plain(self, value: Value) -> Plain:
-        """Return a value as a plain Python value. Raises NotKnown if a part is unknown or there are too many parts."""
+        """Convert a value of the dry run to a plain Python value, such as a list.
+
+        Raises NotKnown if a part of the value is unknown, or if it has too many parts.
+        """
         return self._plain(value, count(1))
 
     def _plain(self, value: Value, parts: Iterator[int]) -> Plain:
@@ -54,14 +58,17 @@ class Expressions(BaseWalk):
         return [self._plain(item, parts) for item in content]
 
     def flat(self, value: Value) -> Plain:
-        """Return what ``plain`` returns. Raises NotKnown for nested lists or dicts, since ``plain`` copies them."""
+        """Convert a value as ``plain`` does, but raise NotKnown if it contains lists or dicts.
+
+        ``plain`` copies inner lists and dicts, so a result such as ``max(lists)`` would be a copy of the list.
+        """
         plain = self.plain(value)
         if any(map(_holds_container, self.items(value) or ())):
             raise NotKnown
         return plain
 
     def from_python(self, value: Plain) -> Value:
-        """Return a plain Python value as a value of the dry run."""
+        """Convert a plain Python value to a value of the dry run."""
         if isinstance(value, list):
             return self.new_container([self.from_python(item) for item in value])
         if isinstance(value, dict):
@@ -71,7 +78,10 @@ class Expressions(BaseWalk):
         return value if value is None or isinstance(value, str | bytes | int | float) else UNKNOWN
 
     def as_dict_key(self, value: Value) -> Value:
-        """Return a value as a dict key. Raises NotKnown unless it is a string, bytes, a number, None or a tuple."""
+        """Return a value that is used as a key of a dict.
+
+        Raises NotKnown unless the value is a string, bytes, a number, None or a tuple of such values.
+        """
         if isinstance(value, tuple):
             return tuple(map(self.as_dict_key, value))
         if value is None or isinstance(value, str | int | float | bytes):
@@ -84,7 +94,7 @@ class Expressions(BaseWalk):
         return self.visit(node)
 
     def visit_parts(self, node: ast.AST) -> Value:
-        """Evaluate the parts of an expression only for their effects. Its own value is UNKNOWN."""
+        """Evaluate the parts of an expression for their effects only, and return UNKNOWN as its value."""
         for part in ast.iter_child_nodes(node):
             if isinstance(part, ast.expr):
                 self.escape(self.evaluate(part))
@@ -133,7 +143,10 @@ class Expressions(BaseWalk):
         return self.new_container(self.unpack(node.elts))
 
     def unpack(self, nodes: list[ast.expr]) -> list[Value] | None:
-        """Return the values of expressions in order, with starred ones unpacked, or None if their number is unknown."""
+        """Return the values of expressions in order, where ``*items`` adds each of the items.
+
+        Return None if the number of values is unknown, or too large.
+        """
         values: list[Value] | None = []
         for node in nodes:
             value = self.evaluate(node.value if isinstance(node, ast.Starred) else node)
@@ -185,7 +198,7 @@ class Expressions(BaseWalk):
         return UNKNOWN if len(node.ops) > 1 else self._compare(node.ops[0], left, right)
 
     def _evaluate_right_side(self, operation: ast.cmpop, node: ast.expr) -> Value:
-        """Return the right side of a comparison. ``in`` may iterate over it, which runs the code of a generator."""
+        """Return the right side of a comparison. It escapes if it may be a generator, whose code ``in`` would run."""
         value = self.evaluate(node)
         if isinstance(operation, ast.In | ast.NotIn) and isinstance(value, HostRef):
             self.escape(value)
@@ -204,7 +217,7 @@ class Expressions(BaseWalk):
         return self._evaluate_operands(node.values, isinstance(node.op, ast.And))
 
     def _evaluate_operands(self, nodes: list[ast.expr], is_and: bool) -> Value:
-        """Return the value of operands joined by ``and`` or ``or``. Evaluates only those that Python would evaluate."""
+        """Return the value of operands joined by ``and`` or ``or``. Evaluate only those that Python would evaluate."""
         value = self.evaluate(nodes[0])
         if len(nodes) == 1:
             return value

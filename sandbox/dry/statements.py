@@ -1,9 +1,10 @@
 """Follow the statements of a plan in a dry run.
 
-The state forks at a condition that is unknown, and the states of the branches are merged after it. If the items of a
-loop are known, it is followed one iteration after another. Otherwise iterations are followed until one of them adds
-nothing new to the state. The walk becomes *blind* at code that it cannot follow and that may act: from then on, nothing
-is known about the environment.
+At a condition that is unknown, the state is copied for each branch. After the branches, their states are merged. If the
+items of a loop are known, the loop is followed one iteration after another. Otherwise iterations are followed until one
+of them changes nothing in the state. The walk becomes *blind* at code that it cannot follow and that may perform
+actions: from then on, nothing is known about the environment. Values that such code gets hold of *escape*: they may
+change, so they become unknown.
 """
 
 import ast
@@ -23,36 +24,37 @@ from planbook.sandbox.dry.values import (
     merge_states,
     same,
 )
-from planbook.sandbox.dry.walk import LoopExits, NotFollowed, PathEnded
+from planbook.sandbox.dry.walk import LoopJumps, NotFollowed, PathEnded
 
 MAX_ITERATIONS = 300
 """Maximum number of iterations of a loop that are followed one by one."""
 MAX_ENDLESS_ITERATIONS = 4
-"""The same maximum for a loop such as ``while True``, whose condition never ends it."""
+"""Maximum number of iterations that are followed of a loop with a constant condition, such as ``while True``."""
 MAX_UNKNOWN_ITERATIONS = 3
-"""Maximum number of iterations over unknown items that are followed. If one changes nothing, it is the last."""
+"""Maximum number of iterations over unknown items that are followed. An iteration that changes nothing is the last."""
 
-_EXITS = (ast.Break, ast.Return, ast.Raise, ast.Assert, ast.Yield, ast.YieldFrom)
+_LEAVING = (ast.Break, ast.Return, ast.Raise, ast.Assert, ast.Yield, ast.YieldFrom)
 
 
 class DryWalk(Calls):
     """The complete walk: follows statements and, through its base classes, everything in them."""
 
     def follow_body(self, nodes: Sequence[ast.stmt]) -> None:
-        """Follow statements in order. Raises PathEnded if no path reaches the end of the last one."""
+        """Follow statements in order. Raises PathEnded if no path reaches the end of the statements."""
         for node in nodes:
             self.step()
             self.visit(node)
 
     def generic_visit(self, node: ast.AST) -> Value:
-        """Visit a node for whose kind this class has no method.
+        """Visit a node that has no visit method of its own.
 
-        Only the parts of an expression are evaluated. After a statement, such as ``match`` or ``with``, anything may
-        have happened. Raises NotFollowed if such a statement may leave a loop or function.
+        If the node is an expression, evaluate its parts, and nothing else. If it is a statement, such as ``match`` or
+        ``with``, assume that anything may have happened. Raises NotFollowed if the statement may leave a loop or
+        function.
         """
         if not isinstance(node, ast.stmt):
             return self.visit_parts(node)
-        if _has_exit(node):
+        if _has_jump(node):
             raise NotFollowed
         self.blind = True
         self.assume_any_effects([node])
@@ -81,7 +83,7 @@ class DryWalk(Calls):
         self._assume_annotation_effects([node.annotation])
 
     def _assume_annotation_effects(self, annotations: list[ast.expr]) -> None:
-        """If an annotation is computed when the code runs, assume that anything may have happened."""
+        """If an annotation contains a call or binds a name, assume that anything may have happened."""
         if any(map(_is_computed, annotations)):
             self.blind = True
             self.assume_any_effects(annotations)
@@ -94,12 +96,12 @@ class DryWalk(Calls):
         elif isinstance(target, ast.Subscript):
             base, key = self.evaluate(target.value), self.evaluate(target.slice)
             left = self.item(base, key)
-            self.replace_item(base, "__setitem__", key, self._augment(node.op, left, self.evaluate(node.value)))
+            self.change_item(base, "__setitem__", key, self._augment(node.op, left, self.evaluate(node.value)))
         else:
             self.bind(target, self.evaluate(node.value))
 
     def _augment(self, operation: ast.operator, left: Value, right: Value) -> Value:
-        """Return the new value of the target of ``left += right`` or the like. A list is changed in place."""
+        """Return the new value of the target of a statement such as ``left += right``. A list is changed in place."""
         if not isinstance(left, Container):
             return self.operate(type(operation), left, right)
         content, added = self.content(left), self.items(right)
@@ -110,13 +112,13 @@ class DryWalk(Calls):
         return UNKNOWN
 
     def bind(self, target: ast.expr, value: Value) -> None:
-        """Assign a value to a target."""
+        """Assign a value to a target, which may be a name, an item, an attribute, or a tuple or list of targets."""
         if isinstance(target, ast.Name):
             self.assign(target.id, value, self.frame)
         elif isinstance(target, ast.Tuple | ast.List):
             self._unpack(target.elts, value)
         elif isinstance(target, ast.Subscript) and not isinstance(target.slice, ast.Slice):
-            self.replace_item(self.evaluate(target.value), "__setitem__", self.evaluate(target.slice), value)
+            self.change_item(self.evaluate(target.value), "__setitem__", self.evaluate(target.slice), value)
         elif isinstance(target, ast.Starred):
             self.bind(target.value, value)
         else:
@@ -139,7 +141,7 @@ class DryWalk(Calls):
         if isinstance(target, ast.Name):
             self.assign(target.id, UNKNOWN, self.frame)
         elif isinstance(target, ast.Subscript):
-            self.replace_item(self.evaluate(target.value), "__delitem__", self.evaluate(target.slice))
+            self.change_item(self.evaluate(target.value), "__delitem__", self.evaluate(target.slice))
         elif isinstance(target, ast.Tuple | ast.List):
             for part in target.elts:
                 self._delete(part)
@@ -162,7 +164,7 @@ class DryWalk(Calls):
         self.assign(node.name, value, self.frame)
 
     def visit_Lambda(self, node: ast.FunctionDef | ast.Lambda) -> Value:
-        """Return the function as a value, and evaluate its defaults."""
+        """Evaluate the defaults of a function or lambda, and return the function as a value."""
         args = node.args
         positional = [arg.arg for arg in (*args.posonlyargs, *args.args)]
         pairs = list(zip(positional[len(positional) - len(args.defaults) :], args.defaults, strict=True))
@@ -172,8 +174,8 @@ class DryWalk(Calls):
     def visit_ClassDef(self, node: ast.ClassDef) -> None:
         """Follow a class definition.
 
-        Operators and attributes of its objects may run any of its methods, so anything may happen from now on. A class
-        without methods is harmless: its objects only hold values.
+        Using an instance of the class, for example with an operator, may run any of its methods. So from now on,
+        anything may happen at any time. A class without methods is harmless: its instances only hold values.
         """
         if all(map(_is_plain_field, node.body)) and not node.keywords:
             for part in (*node.bases, *node.decorator_list):
@@ -214,9 +216,9 @@ class DryWalk(Calls):
         """Follow a ``try`` statement.
 
         A handler may run after any statement of the body, so nothing is known when it begins. The same is true of a
-        ``finally`` block that an error passes through. If it may also run at a ``return``, ``break`` or ``continue``,
-        the walk is blind from the beginning of the statement. The names that a ``finally`` block binds are in
-        ``rebound_names``.
+        ``finally`` block that runs because of an error. If the ``finally`` block may also run because of a ``return``,
+        ``break`` or ``continue``, the walk is blind from the beginning of the ``try`` statement. While the walk is
+        blind, the values of names that ``finally`` blocks bind are unknown (see ``look_up``).
         """
 
         def handle(handler: ast.ExceptHandler) -> None:
@@ -232,7 +234,7 @@ class DryWalk(Calls):
             self.follow_body(node.finalbody)
             raise PathEnded
 
-        self.blind = self.blind or (bool(node.finalbody) and _has_exit(node))
+        self.blind = self.blind or (bool(node.finalbody) and _has_jump(node))
         handlers = (partial(handle, handler) for handler in node.handlers)
         finals = [follow_finally] * bool(node.finalbody)
         self.follow_branches(lambda: self.follow_body([*node.body, *node.orelse]), *handlers, *finals)
@@ -240,7 +242,7 @@ class DryWalk(Calls):
     # Loops.
 
     def visit_For(self, node: ast.For) -> None:
-        iterated, loop, exits = self._evaluate_iterable(node.iter), LoopExits(), list[WalkState]()
+        iterable, loop, normal_ends = self._evaluate_iterable(node.iter), LoopJumps(), list[WalkState]()
 
         def iteration(item: Value) -> None:
             self.bind(node.target, item)
@@ -248,20 +250,20 @@ class DryWalk(Calls):
 
         self.loops.append(loop)
         with suppress(PathEnded):
-            self._follow_iterations(iterated, iteration, [node])
-            exits.append(self.state)
+            self._follow_iterations(iterable, iteration, [node])
+            normal_ends.append(self.state)
         self.loops.pop()
-        self._leave_loop(exits, loop.breaks, node.orelse)
+        self._leave_loop(normal_ends, loop.breaks, node.orelse)
 
     def visit_While(self, node: ast.While) -> None:
         if self._is_endless(node):
             self.endless[id(node)] = node
-        loop, exits = LoopExits(), list[WalkState]()
+        loop, normal_ends = LoopJumps(), list[WalkState]()
 
         def iteration() -> bool | UnknownType:
             truth = self.truth(self.evaluate(node.test))
             if truth is not True:
-                exits.append(self.fork())
+                normal_ends.append(self.fork())
             if truth is False:
                 raise PathEnded
             self._follow_iteration(node.body, loop)
@@ -274,23 +276,26 @@ class DryWalk(Calls):
                     break
             self._repeat(iteration, [node])
         self.loops.pop()
-        self._leave_loop(exits, loop.breaks, node.orelse)
+        self._leave_loop(normal_ends, loop.breaks, node.orelse)
 
     def _is_endless(self, node: ast.While) -> bool:
-        """Return whether only an error can end a loop: it has no exit, and no action that could end the episode."""
+        """Return whether only an error can end a loop.
+
+        Such a loop has no ``break``, ``return`` or the like, and takes no action, which could end the episode.
+        """
         if self.may_catch_errors or self.blind or not (isinstance(node.test, ast.Constant) and node.test.value):
             return False
-        if any(isinstance(inner, _EXITS) for inner in ast.walk(node)):
+        if any(isinstance(inner, _LEAVING) for inner in ast.walk(node)):
             return False
         probe = self.state.copy()
         for name in effects.names_in(node):
             probe.escape(self.look_up(name, self.frame))
         return not probe.escaped
 
-    def _follow_iteration(self, body: list[ast.stmt], loop: LoopExits) -> None:
-        """Follow one iteration up to the end of the body or a ``continue``.
+    def _follow_iteration(self, body: list[ast.stmt], loop: LoopJumps) -> None:
+        """Follow one iteration, up to the end of the body or a ``continue``, and merge the states there.
 
-        Raises PathEnded if no path reaches either.
+        Raises PathEnded if no path reaches the end of the body or a ``continue``.
         """
         paths = list[tuple[WalkState, Value]]()
         with suppress(PathEnded):
@@ -300,11 +305,15 @@ class DryWalk(Calls):
         loop.continues.clear()
         self.merge_paths(paths)
 
-    def _leave_loop(self, exits: list[WalkState], breaks: list[WalkState], orelse: list[ast.stmt]) -> None:
-        """Follow the ``else`` block from the loop's normal ends (``exits``), and merge the result with the breaks."""
+    def _leave_loop(self, normal_ends: list[WalkState], breaks: list[WalkState], orelse: list[ast.stmt]) -> None:
+        """Merge the states in which a loop ends.
+
+        The ``else`` block is followed from the ``normal_ends``, at which the loop has no more items or its condition is
+        false. It is not followed from the ``breaks``.
+        """
         paths = [(state, None) for state in breaks]
         with suppress(PathEnded):
-            self.merge_paths([(state, None) for state in exits])
+            self.merge_paths([(state, None) for state in normal_ends])
             self.follow_body(orelse)
             paths.append((self.state, None))
         self.merge_paths(paths)
@@ -320,25 +329,26 @@ class DryWalk(Calls):
         self.consumed_ids.discard(id(node))
         return value
 
-    def _follow_iterations(self, iterated: Value, iteration: Callable[[Value], object], nodes: list[ast.AST]) -> None:
-        """Follow every iteration of a loop. Raises PathEnded if no path reaches the end of the loop.
+    def _follow_iterations(self, iterable: Value, iteration: Callable[[Value], object], nodes: list[ast.AST]) -> None:
+        """Follow every iteration of a loop over ``iterable``. Raises PathEnded if no path reaches the end of the loop.
 
-        The items are read again for each iteration, since the body may change them.
+        The items are read again for each iteration, since the body may change them. If they become unknown, the
+        remaining iterations are followed with unknown items.
         """
         previous_items: tuple[Value, ...] = ()
         for position in range(MAX_ITERATIONS):
-            items = self.items(iterated)
+            items = self.items(iterable)
             if items is None or not same(items[:position], previous_items[:position]):
                 break
             if position >= len(items):
                 return
             previous_items = items
             iteration(items[position])
-        self.escape(iterated)
+        self.escape(iterable)
         self._repeat(lambda: iteration(UNKNOWN), nodes)
 
     def _repeat(self, iteration: Callable[[], object], nodes: list[ast.AST]) -> None:
-        """Follow any number of iterations. The resulting state describes the plan before and after each of them."""
+        """Follow a loop with an unknown number of iterations. The resulting state holds for every number of them."""
         for _ in range(MAX_UNKNOWN_ITERATIONS):
             state_before, exposure_before = self.fork(), (self.blind, len(self.exposed_names))
             try:
@@ -348,7 +358,7 @@ class DryWalk(Calls):
                 return
             self.state = merge_states(state_before, self.state)
             self.process_escaped()
-            if exposure_before == (self.blind, len(self.exposed_names)) and not self.state.adds_to(state_before):
+            if exposure_before == (self.blind, len(self.exposed_names)) and not self.state.differs_from(state_before):
                 return
         self.assume_any_effects(nodes)
         final_state = self.fork()
@@ -357,8 +367,8 @@ class DryWalk(Calls):
         self.state = final_state
 
 
-def _has_exit(node: ast.stmt) -> bool:
-    """Return whether a statement contains a way, other than an error, to leave a loop or function."""
+def _has_jump(node: ast.stmt) -> bool:
+    """Return whether a statement contains a ``return``, ``break`` or ``continue``."""
     return any(isinstance(inner, ast.Return | ast.Break | ast.Continue) for inner in ast.walk(node))
 
 
@@ -368,7 +378,10 @@ def _is_computed(annotation: ast.expr) -> bool:
 
 
 def _is_plain_field(node: ast.stmt) -> bool:
-    """Return whether a statement of a class body runs no code: a field without a computed default, or a docstring."""
+    """Return whether a statement of a class body defines no code that may run later.
+
+    Such a statement is a field without a computed default or annotation, a docstring, or ``pass``.
+    """
     if isinstance(node, ast.AnnAssign):
         is_name = isinstance(node.target, ast.Name) and not _is_computed(node.annotation)
         return is_name and isinstance(node.value, ast.Constant | None)

@@ -2,6 +2,9 @@
 
 Known values are None, numbers, strings, bytes, tuples of values, and instances of the classes below. Everything else is
 UNKNOWN. An operation is computed only if it is cheap, has no effect, and gives the same result in the sandbox.
+
+A value *escapes* when code that the dry run does not follow gets hold of it. Code *acts* if it calls one of the
+session's functions. A *frame* holds the local variables of one call, or those of the module.
 """
 
 import ast
@@ -31,9 +34,9 @@ UNKNOWN = UnknownType.UNKNOWN
 
 @dataclass(frozen=True, slots=True)
 class HostRef:
-    """A reference to an object (``agent``) or function (``agent.go_to``) of the session. It may act.
+    """A reference to an object (``agent``) or function (``agent.go_to``) of the session. Code that gets it may act.
 
-    A name that an earlier cell of the session defined may act, too, and then has a value of this class.
+    A name that an earlier cell has defined may refer to a function that acts. Its value is then of this class, too.
     """
 
     path: str
@@ -55,26 +58,26 @@ KNOWN_BUILTINS = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class Container:
-    """A list or dict of the plan. The heap of a state maps its number to its current content."""
+    """A list or dict of the plan. ``WalkState.heap`` maps the number of the list or dict to its current content."""
 
     number: int
 
 
 Content = list[Value] | dict[Value, Value] | None
-"""The content of a list or dict; None if it is not known. It is never changed in place, but replaced."""
+"""The content of a list or dict, or None if the content is unknown. It is never changed in place, but replaced."""
 
 
 def values_in(content: Content) -> list[Value]:
-    """Return the values in the content of a list or dict, with the keys of a dict."""
+    """Return the items of a list, or the keys and values of a dict."""
     return [*content, *content.values()] if isinstance(content, dict) else list(content or ())
 
 
 @dataclass(frozen=True, slots=True)
 class LazyItems:
-    """The items of a range, enumerate, zip or view of a dict that is iterated over where it is created.
+    """The value of a call such as ``range(3)``, ``zip(a, b)`` or ``d.items()`` whose items are read immediately.
 
-    ``kind`` is the name of the function or method. The items are computed again for each iteration, since the lists and
-    dicts in ``args`` may change in between.
+    ``kind`` is the name of the called function or method. The items are computed again for each iteration, since the
+    lists and dicts in ``args`` may change in between.
     """
 
     kind: str
@@ -90,7 +93,7 @@ class KnownObject:
 
 @dataclass(frozen=True, slots=True)
 class DefinedFunction:
-    """A function or lambda of the plan, with its default values and the number of the frame that defined it."""
+    """A function or lambda of the plan, with the values of its defaults and the number of the frame around it."""
 
     node: ast.FunctionDef | ast.Lambda
     frame: int
@@ -98,7 +101,10 @@ class DefinedFunction:
 
 
 def same(first: Value, second: Value) -> bool:
-    """Return whether two values, or contents of containers, are certainly the same. 1, True and 1.0 all differ."""
+    """Return whether two values, or contents of containers, are certainly the same.
+
+    The values must also have the same type: 1, True and 1.0 all differ.
+    """
     if first is second or type(first) is not type(second):
         return first is second
     if isinstance(first, DefinedFunction) and isinstance(second, DefinedFunction):
@@ -118,7 +124,8 @@ def same(first: Value, second: Value) -> bool:
 class Impossible:
     """The reason why an action cannot succeed.
 
-    ``cause_lines`` has the plan lines that made it impossible. It is empty if the action was impossible from the start.
+    ``cause_lines`` has the numbers of the plan's lines that made the action impossible. It is empty if the action was
+    impossible from the start.
     """
 
     action: str
@@ -129,20 +136,20 @@ class Impossible:
 class SessionKnowledge(Protocol):
     """The facts that are known about the environment at one point of a plan.
 
-    Objects of this class must be immutable, and equal if their facts are the same.
+    Implementations must be immutable, and two objects with the same facts must be equal.
     """
 
     def act(
         self, path: str, args: Sequence[object], kwargs: Mapping[str, object], line: int
     ) -> tuple[Self, Impossible | None]:
-        """Return the knowledge after a call of the session's function ``path``, and None if the call may succeed.
+        """Return the knowledge after a call of the session's function ``path`` in a line of the plan.
 
-        If it cannot succeed, the second value says why. Any argument may be UNKNOWN. If the arguments do not match the
-        function's parameters, the call changes nothing.
+        The second value is None if the call may succeed. Otherwise it says why the call cannot succeed. Any argument
+        may be UNKNOWN. If the arguments do not match the function's parameters, the call changes nothing.
         """
 
     def merged_with(self, other: Self) -> Self:
-        """Return what is known if this knowledge or the other one is true, and it is unknown which."""
+        """Return the facts that hold whichever of the two is true: this knowledge or ``other``."""
 
     def after_unknown_actions(self) -> Self:
         """Return what is still known after any number of unknown actions."""
@@ -154,15 +161,19 @@ class SessionKnowledge(Protocol):
 # Operations.
 
 MAX_CHARS, MAX_ITEMS, MAX_NUMBER = 20_000, 2_000, 10**12
-"""Larger values are UNKNOWN. The items and characters of a nested value are added up."""
+"""A value with more characters or items, or a larger number, is UNKNOWN. The items and characters of all parts of a
+nested value are added up.
+"""
 MAX_WORK = 100 * MAX_CHARS
-"""Maximum product of the size of a string and the size of its method's arguments. It limits result size and time."""
+"""Maximum product of the size of a string and the size of its method's arguments. It limits the time that the method
+takes, and the size of its result.
+"""
 
 Plain = object
 
 
 class NotKnown(Exception):
-    """A value or result is not known, or is too large."""
+    """A value, or the result of an operation, is unknown or too large."""
 
 
 BINARY: Mapping[type[ast.operator], Callable[[Any, Any], object]] = {
@@ -199,7 +210,7 @@ FAILURES = (TypeError, ValueError, ArithmeticError, LookupError, AttributeError,
 
 
 def compute(function: Callable[..., object], *args: Plain, **named: Plain) -> Plain:
-    """Return the result of a function. Raises NotKnown if the function raises, or if a value is too large."""
+    """Call a function and return its result. Raises NotKnown if the call fails, or if a value is too large."""
     for argument in (*args, *named.values()):
         _size(argument)
     try:
@@ -211,7 +222,10 @@ def compute(function: Callable[..., object], *args: Plain, **named: Plain) -> Pl
 
 
 def binary(kind: type[ast.operator], left: Plain, right: Plain) -> Plain:
-    """Return the result of a binary operation. Raises NotKnown if it is not computed, fails, or is too large."""
+    """Return the result of a binary operation.
+
+    Raises NotKnown if the operation is not among those that are computed, if it fails, or if a value is too large.
+    """
     if kind not in BINARY or (kind is ast.Mod and isinstance(left, str | bytes)):
         raise NotKnown
     if kind is ast.Mult and not (isinstance(left, int | float) and isinstance(right, int | float)):
@@ -222,14 +236,17 @@ def binary(kind: type[ast.operator], left: Plain, right: Plain) -> Plain:
 
 
 def text_method(text: str, name: str, args: Sequence[Plain], named: Mapping[str, Plain]) -> Plain:
-    """Return the result of a string method. Raises NotKnown if it is not computed, fails, or is too large."""
+    """Return the result of a string method.
+
+    Raises NotKnown if the method is not in TEXT_METHODS, if it fails, or if a value is too large.
+    """
     if name not in TEXT_METHODS or (1 + len(text)) * (1 + _size([*args, *named.values()])) > MAX_WORK:
         raise NotKnown
     return compute(getattr(text, name), *args, **named)
 
 
 def _size(value: Value) -> int:
-    """Return the number of all items and characters in a value. Raises NotKnown if a limit is exceeded."""
+    """Return the number of all items and characters in a value. Raises NotKnown if the value is too large."""
     if isinstance(value, int | float) and abs(value) > MAX_NUMBER:
         raise NotKnown
     items = chars = 0
@@ -254,10 +271,11 @@ K = TypeVar("K", int, str)
 
 @dataclass
 class WalkState:
-    """The state at one point of a path through the plan. Forked states share the contents of lists and dicts.
+    """The state at one point of a path through the plan. Copies of a state share the contents of lists and dicts.
 
-    ``frames`` maps the number of a frame to its variables, ``heap`` the number of a list or dict to its content. If the
-    content is known, no unknown value refers to the list or dict: a value must escape before unknown code can reach it.
+    ``frames`` maps the number of a frame to its variables, and ``heap`` maps the number of a list or dict to its
+    content. While the content is known, no value that is UNKNOWN can refer to the list or dict, because unknown code
+    can reach only what has escaped, and the content of what has escaped is unknown.
     """
 
     knowledge: SessionKnowledge
@@ -276,8 +294,8 @@ class WalkState:
         frames = {number: dict(names) for number, names in self.frames.items()}
         return WalkState(self.knowledge, frames, dict(self.heap), list(self.escaped))
 
-    def adds_to(self, other: "WalkState") -> bool:
-        """Return whether anything that existed in an earlier state is different in this one."""
+    def differs_from(self, other: "WalkState") -> bool:
+        """Return whether anything in an earlier state is different now. New frames, lists and dicts do not count."""
         pairs = [(names, self.frames[number]) for number, names in other.frames.items()]
         return (
             self.knowledge != other.knowledge
@@ -287,14 +305,14 @@ class WalkState:
         )
 
     def escape(self, value: Value) -> None:
-        """Stop following a value: from now on it may change or be called at any time."""
+        """Record that a value has escaped: from now on, unknown code may change it or call it at any time."""
         if isinstance(value, (HostRef, DefinedFunction)):
             self.escaped.append(value)
         for item in self._forget_content(value):
             self.escape(item)
 
     def _forget_content(self, value: Value) -> Iterable[Value]:
-        """Return the values that a value refers to. If it is a list or dict, its content becomes unknown."""
+        """Return the values that a value contains. If it is a list or dict, its content becomes unknown."""
         if isinstance(value, Container):
             content, self.heap[value.number] = self.heap.get(value.number), None
             return values_in(content)
@@ -304,10 +322,10 @@ class WalkState:
 
 
 def merge_states(first: WalkState, second: WalkState) -> WalkState:
-    """Merge two states, either of which may be the actual one.
+    """Merge two states, when it is unknown which of them applies.
 
-    A name that is bound in only one of them keeps its value, since reading it in the other raises an error. But if the
-    name hides a built-in, its value becomes unknown.
+    A name that is bound in only one of the states keeps its value, since reading the name in the other state raises an
+    error. But if the name hides a built-in, reading it raises none, so its value becomes unknown.
     """
     state = WalkState(first.knowledge.merged_with(second.knowledge), {}, {}, [*first.escaped, *second.escaped])
     state.heap = second.heap | first.heap
@@ -324,14 +342,20 @@ def merge_states(first: WalkState, second: WalkState) -> WalkState:
 
 
 def _differing(first: dict[K, Value] | dict[K, Content], second: dict[K, Value] | dict[K, Content]) -> list[K]:
-    """Return the sorted keys whose values are not the same objects. Most are, since forked states share them."""
+    """Return the sorted keys whose values are not the same objects in both dicts, or that only one dict has.
+
+    Comparing the objects by identity is enough to skip most values, since copies of a state share them.
+    """
     return sorted(
         key for key, value in (first | second).items() if first.get(key, second) is not second.get(key, first)
     )
 
 
 def merge_values(state: WalkState, first: Value, second: Value) -> Value:
-    """Return the value if both are the same, else UNKNOWN. Tuples of equal length are merged item by item."""
+    """Return the value if both are the same. Otherwise both escape, and the result is UNKNOWN.
+
+    Tuples of equal length are merged item by item.
+    """
     if same(first, second):
         return first
     if isinstance(first, tuple) and isinstance(second, tuple) and len(first) == len(second):

@@ -1,8 +1,10 @@
 """The base class of a dry run's walk over a plan's syntax tree: branches, escaped values, names, lists and dicts.
 
 The walk *follows* code that it can evaluate. Values that other code gets hold of *escape*: they may change, so they
-become unknown. If such code may also act, the walk is *blind* from then on. A *frame* holds the local variables of one
-call, or those of the module.
+become unknown. If such code may also *act*, that is, call the session's functions, the walk is *blind* from then on:
+nothing is known about the environment. Code of the plan is *exposed* if such other code may run it at any time. A
+*frame* holds the local variables of one call, or those of the module. A *path* is one way through the branches of the
+plan.
 """
 
 import ast
@@ -31,22 +33,22 @@ from planbook.sandbox.dry.values import (
 from planbook.sandbox.policy.rules import MAX_NODES
 
 MODULE = 0
-"""Number of the frame of the plan's module."""
+"""Number of the frame that holds the variables of the plan's module."""
 MAX_STEPS = 20_000
-"""Maximum number of steps of a walk. A statement, a call, ten expressions, and copying 100 items are one step each."""
+"""Maximum number of steps of a walk. One step is a statement, a call, ten expressions, or the copying of 100 items."""
 
 
 class NotFollowed(Exception):
-    """The walk gives up: the plan has too many paths, or code that a dry run does not follow."""
+    """The walk gives up, because it has made MAX_STEPS steps or reached a statement that it cannot follow."""
 
 
 class PathEnded(Exception):
-    """The current path ends here, and does not reach the next statement."""
+    """The current path ends here and does not reach the next statement, for example because of a ``return``."""
 
 
 @dataclass
-class LoopExits:
-    """The states at each ``break`` and ``continue`` of a loop."""
+class LoopJumps:
+    """The states in which paths reach a ``break`` or ``continue`` of a loop."""
 
     breaks: list[WalkState] = field(default_factory=list)
     continues: list[WalkState] = field(default_factory=list)
@@ -54,14 +56,14 @@ class LoopExits:
 
 @dataclass
 class CallVisits:
-    """All visits to one call that were reached through the same ``callers``, which are functions of the plan."""
+    """All visits to one call of a function of the session that were made through the same calls of plan functions."""
 
     impossible: Impossible | None
     """The reason why the call cannot succeed, or None if it may have succeeded on at least one visit."""
     node: ast.Call
     line: int
     caller: ast.Call | None
-    """The call in the plan or a helper that entered the innermost of these functions, or None if there is none."""
+    """The innermost of these calls of plan functions, or None if there are none."""
 
 
 @dataclass(eq=False)
@@ -79,26 +81,28 @@ class BaseWalk(ast.NodeVisitor):
     """False if the walk has given up."""
     visits: dict[tuple[int, ...], CallVisits] = field(default_factory=dict)
     blind: bool = False
-    """True if code that is not followed may act or change lists at any time, so that nothing stays known."""
+    """True if code that is not followed may act, or change lists and dicts, at any time: nothing can be relied on."""
     escaped_paths: set[str] = field(default_factory=set)
     """Dotted names of the session's functions and objects that have escaped."""
     exposed_names: set[str] = field(default_factory=set)
-    """Names that escaped code may read at any time."""
+    """Names that escaped code may read at any time, so that a value that is assigned to one of them escapes."""
     frame: int = MODULE
     consumed_ids: set[int] = field(default_factory=set)
-    """Ids of expressions whose items a loop or function reads immediately without keeping them, as in ``any(...)``."""
+    """Ids of expressions whose items a loop or function reads immediately: ``range(3)`` in ``for n in range(3)``."""
     parents: dict[int, int] = field(default_factory=dict)
-    """Maps each frame to the frame around it."""
+    """Maps the number of each frame to the number of the frame around it."""
     comprehension_frames: set[int] = field(default_factory=set)
-    """Frames of comprehensions. A name that ``:=`` assigns in one of them belongs to the frame around it."""
-    loops: list[LoopExits] = field(default_factory=lambda: [LoopExits()])
-    """The loops around the current statement. The first item is for exits outside of loops, which the check reports."""
+    """Numbers of the frames of comprehensions. A name that ``:=`` assigns in them belongs to the frame around them."""
+    loops: list[LoopJumps] = field(default_factory=lambda: [LoopJumps()])
+    """The loops around the current statement. The first item is for every ``break`` and ``continue`` outside of loops,
+    which the static check reports.
+    """
     endless: dict[int, ast.While] = field(default_factory=dict)
-    """Maps node ids to the endless loops that some path reached."""
+    """The endless loops that some path has reached, by the id of their node."""
     returns: list[list[tuple[WalkState, Value]]] = field(default_factory=lambda: [[]])
-    """For the module and each function that was entered, the states at its ends, each with the returned value."""
+    """For the module and each function in ``entered_functions``, the states in which it returned, with the values."""
     call_chain: list[ast.Call] = field(default_factory=list)
-    """Calls of plan functions that led to the current statement, outermost first."""
+    """The calls of plan functions that led to the current statement, outermost first."""
     entered_functions: list[ast.AST] = field(default_factory=list)
     """The functions that the calls in ``call_chain`` entered."""
     _last_number: int = 0
@@ -112,9 +116,9 @@ class BaseWalk(ast.NodeVisitor):
         self.plan, nodes = trees[-1], [node for tree in trees for node in ast.walk(tree)]
         self.plan_nodes = nodes[-sum(1 for _ in ast.walk(self.plan)) :]
         self.acting_names = effects.acting_names(nodes, self.roots)
-        """``roots``, and names of functions that may act."""
+        """``roots``, and the names of functions that may act."""
         self.may_catch_errors = any(isinstance(node, ast.Try) for node in nodes)
-        """True if an error may end a loop without ending the plan."""
+        """True if there is a ``try`` statement, so that an error may end a loop without ending the plan."""
         self.is_complete = len(nodes) <= MAX_NODES and not effects.binds_unmentioned_names(nodes)
         self.rebound_names = frozenset(effects.rebound_names(nodes))
         """Names that a function or generator may bind outside itself, or that a ``finally`` block binds."""
@@ -128,12 +132,15 @@ class BaseWalk(ast.NodeVisitor):
             raise NotFollowed
 
     def fork(self) -> WalkState:
-        """Return a copy of the current state."""
+        """Return a copy of the current state, for a path that branches off."""
         self.step(self.state.size)
         return self.state.copy()
 
     def follow_branches(self, *branches: Callable[[], Value]) -> Value:
-        """Follow each branch from the current state, and merge the results. Raises PathEnded if none is left."""
+        """Follow each branch from the current state, and merge the results.
+
+        Raises PathEnded if no branch reaches its end.
+        """
         start, returned = self.state, list[tuple[WalkState, Value]]()
         for branch in branches:
             self.state = start
@@ -146,7 +153,10 @@ class BaseWalk(ast.NodeVisitor):
         return self.merge_paths(returned)
 
     def merge_paths(self, paths: Sequence[tuple[WalkState, Value]]) -> Value:
-        """Continue in the merged state of all paths, and return the merged value. Raises PathEnded if there is none."""
+        """Make the merged state of all paths the current state, and return the merged value of all paths.
+
+        Raises PathEnded if there are no paths.
+        """
         if not paths:
             raise PathEnded
         self.state, value = paths[0]
@@ -166,7 +176,11 @@ class BaseWalk(ast.NodeVisitor):
         self.process_escaped()
 
     def process_escaped(self) -> None:
-        """Expose the plan functions that have escaped. Become blind if an object of the session has escaped."""
+        """Take into account what the escaped values may do.
+
+        Unknown code may call the plan functions among them (see ``expose``). If an object or function of the session is
+        among them, unknown code may act, and the walk becomes blind.
+        """
         exposed = set[int]()
         while self.state.escaped:
             value = self.state.escaped.pop()
@@ -180,7 +194,7 @@ class BaseWalk(ast.NodeVisitor):
                 self._expose(value.node, effects.parameters(value.node))
 
     def expose(self, node: ast.AST) -> None:
-        """Assume that unknown code may run this code at any time."""
+        """Assume that unknown code may run this part of the plan at any time. So all values that it can read escape."""
         self._expose(node)
         self.process_escaped()
 
@@ -197,7 +211,11 @@ class BaseWalk(ast.NodeVisitor):
                 self.state.escape(frame[name])
 
     def assume_any_effects(self, nodes: Sequence[ast.AST]) -> None:
-        """Assume that any part of this code may have run any number of times."""
+        """Assume that any part of this code may have run any number of times.
+
+        The names that it may bind, the contents of all lists and dicts, and most knowledge about the environment become
+        unknown.
+        """
         names = effects.bound_names(nodes)
         self.step(len(self.rebound_names) + self.state.size)
         for frame in self.state.frames.values():
@@ -228,7 +246,7 @@ class BaseWalk(ast.NodeVisitor):
         return self._last_number
 
     def look_up(self, name: str, frame: int) -> Value:
-        """Return the value that a name has for code in a frame."""
+        """Return the value of a name for code that runs in the frame with this number."""
         if self.blind and name in self.rebound_names:
             return UNKNOWN
         current: int | None = frame
@@ -241,20 +259,20 @@ class BaseWalk(ast.NodeVisitor):
         return BuiltinFunction(name) if name in KNOWN_BUILTINS else UNKNOWN
 
     def walrus_frame(self) -> int:
-        """Return the frame of names that ``:=`` assigns here: the innermost one that is not a comprehension's."""
+        """Return the frame of names that ``:=`` assigns here: the innermost frame that belongs to no comprehension."""
         frame = self.frame
         while frame in self.comprehension_frames:
             frame = self.parents[frame]
         return frame
 
     def assign(self, name: str, value: Value, frame: int) -> None:
-        """Bind a name in a frame."""
+        """Bind a name in the frame with this number."""
         self.state.frames[frame][name] = value
         if name in self.exposed_names:
             self.escape(value)
 
     def new_container(self, content: Content) -> Container:
-        """Create and return a list or dict."""
+        """Create a list or dict with this content, and return it."""
         self._last_number += 1
         self.set_content(self._last_number, content)
         return Container(self._last_number)
@@ -267,7 +285,7 @@ class BaseWalk(ast.NodeVisitor):
             self.escape(Container(number))
 
     def tuple_of(self, parts: Iterable[Value]) -> Value:
-        """Return a tuple of these parts; UNKNOWN if it is too large or nested too deeply."""
+        """Return a tuple of these parts, or UNKNOWN if it is too large or nested too deeply."""
         value = tuple(parts)
         nested = [part for part in value if isinstance(part, tuple)]
         is_deep = any(isinstance(part, tuple) for inner in nested for part in inner)
@@ -277,11 +295,11 @@ class BaseWalk(ast.NodeVisitor):
         return UNKNOWN
 
     def content(self, value: Value) -> Content:
-        """Return the content of a list or dict; None if it is not known, or for any other value."""
+        """Return the content of a list or dict, or None if the content is unknown or the value is neither."""
         return self.state.heap.get(value.number) if isinstance(value, Container) and not self.blind else None
 
     def items(self, value: Value) -> tuple[Value, ...] | None:
-        """Return the items that iterating over a value yields; None if they are not known."""
+        """Return the items that iterating over a value yields, or None if they are unknown."""
         if isinstance(value, str | tuple):
             return tuple(value)
         if isinstance(value, LazyItems):
@@ -309,7 +327,7 @@ class BaseWalk(ast.NodeVisitor):
         return tuple(getattr(content, lazy.kind)()) if isinstance(content, dict) else None
 
     def truth(self, value: Value) -> bool | UnknownType:
-        """Return whether a value is true, or UNKNOWN."""
+        """Return whether a value is truthy, or UNKNOWN if that is not known."""
         if isinstance(value, Container):
             content = self.content(value)
             return UNKNOWN if content is None else bool(content)

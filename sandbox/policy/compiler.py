@@ -1,9 +1,10 @@
 """Compile the source of a *cell*, a piece of plan code that runs as a unit, or list its problems.
 
-Sizes are checked first, so that no function recurses into a tree of unknown depth. Only the host process compiles
-code, never a worker. CPython has one recursion counter for all threads that parse or compile, and a switch between
-threads can raise SystemError for valid code. So only one thread at a time parses or compiles. Warnings about a plan's
-style, such as ``x is 1``, are suppressed.
+The size of the source and the depth of its syntax tree are checked first, so that no function here recurses too deeply.
+Only the host, the process that opens sessions, compiles code. A worker, the process that runs the plan, never does.
+CPython has one recursion counter for all threads that parse or compile, so a switch between threads can raise
+SystemError for valid code. Therefore only one thread at a time parses or compiles. Warnings about a plan's style, such
+as ``x is 1``, are suppressed.
 """
 
 import __future__
@@ -45,19 +46,21 @@ from planbook.sandbox.types import Fault, FaultKind
 _LOCK = threading.Lock()
 _WORD = re.compile(r"[0-9A-Za-z_\x80-\U0010ffff]+")
 _SCOPE = re.compile(r"(?<![^\W\d])(?:def|lambda|class)\b|for\b")
-"""A word that begins a function, class or comprehension. ``for`` may directly follow a digit."""
+"""A word that begins a function, class or comprehension. ``for`` also counts directly after a digit, as in ``1for``."""
 _F_STRING = re.compile(r"(?:f|fr|rf)['\"]", re.IGNORECASE)
 _LONG_MODULE = re.compile(r"(?:\b(?:from|import)\b|,)[\s\\.]*+(?:[0-9A-Za-z_\x80-\U0010ffff]++[\s\\]*+\.[\s\\]*+){100}")
-"""The dotted name of a module with more than 100 parts. CPython keeps a copy of the name up to each of its dots."""
+"""The name of an imported module with more than 100 dotted parts. CPython keeps a copy of the name up to each dot."""
 MAX_FIELDS = 10_000
-"""Maximum number of opening braces in a source with f-strings. Python up to 3.11 parses each field separately."""
+"""Maximum number of opening braces in a source that contains f-strings. Python up to 3.11 parses the expression in each
+pair of braces separately, which takes time.
+"""
 MAX_SHOWN = 300
 """Maximum number of characters of a source line that a fault shows."""
 MAX_LOOKUPS = 4_000_000
 """Maximum product of the number of different words in a source and the number of its scopes.
 
-CPython copies the names of enclosing functions for each scope inside them. For files under 100,000 characters in the
-standard library, numpy and sympy the product is less than half as large.
+A scope is a function, class or comprehension. For each scope, CPython copies the names of the functions around it. In
+the standard library, numpy and sympy, every file under 100,000 characters has a product of less than half of this.
 """
 
 
@@ -69,7 +72,10 @@ def _locked() -> Iterator[None]:
 
 
 def parse_source(source: str, name: str = "<plan>") -> ast.Module:
-    """Return a source's syntax tree. Raises what ``ast.parse`` raises, or SyntaxError if it would take too long."""
+    """Return the syntax tree of the source.
+
+    Raises what ``ast.parse`` raises, or SyntaxError if parsing or compiling the source would take too long.
+    """
     if len(set(_WORD.findall(source))) * len(_SCOPE.findall(source)) > MAX_LOOKUPS:
         raise SyntaxError("too many names and functions in one piece of code", (name, 1, 1, None))
     if sys.version_info < (3, 12) and source.count("{") > MAX_FIELDS and _F_STRING.search(source):
@@ -95,7 +101,10 @@ def code_lines(code: str) -> list[str]:
 
 
 def shown_line(lines: list[str], number: int | None) -> str:
-    """Return the line with this number, from 1, as a fault shows it: truncated if long, "" if there is no such line."""
+    """Return a line as a fault shows it: truncated if it is long, or "" if there is no line with this number.
+
+    Lines count from 1.
+    """
     line = lines[number - 1] if number and 0 < number <= len(lines) else ""
     return line if len(line) <= MAX_SHOWN else f"{line[:MAX_SHOWN]}..."
 
@@ -106,8 +115,8 @@ def shown_line(lines: list[str], number: int | None) -> str:
 class CompileContext(NamedTuple):
     """What must be known about earlier code of a session when later code is compiled.
 
-    ``names`` has the names that this code has bound. ``flags`` are the compiler flags that ``from __future__`` has set;
-    they apply within one cell.
+    ``names`` has the names that the earlier code has bound. ``flags`` are the compiler flags that a ``from __future__``
+    in an earlier part of the same cell has set.
     """
 
     names: frozenset[str] = frozenset()
@@ -126,7 +135,7 @@ class CompiledCell:
     code: CodeType
     tail: CodeType | None
     context: CompileContext
-    """The context of the code that follows this cell."""
+    """The context in which the code after this cell must be compiled."""
 
 
 class PolicyRefused(Exception):
@@ -158,10 +167,10 @@ def find_problems(
 def compile_cell(
     source: str, name: str, context: CompileContext = NO_CONTEXT, *, is_part: bool = False, guarded: bool = True
 ) -> CompiledCell:
-    """Compile a cell, under the policy if ``guarded``. Raises PolicyRefused if it has any problem.
+    """Compile a cell. If ``guarded``, apply the policy. Raises PolicyRefused if there is any problem.
 
-    ``name`` is the file name in tracebacks. If the source is only a part of a cell (``is_part``), the names of
-    refused built-ins are accepted, since another part may define the same names.
+    ``name`` is the file name in tracebacks. If the source is only a part of a cell (``is_part``), it may use names such
+    as ``open``, which are refused as built-ins, since another part may define a function of the same name.
     """
     bound = (NAME_HINTS if is_part else ()) if guarded else None
     return _compile(source, name, bound, context)
@@ -209,7 +218,10 @@ def _unreadable(message: str) -> PolicyRefused:
 
 
 def _apply_policy(tree: ast.Module, bound: Iterable[str], context: CompileContext) -> frozenset[str]:
-    """Check a tree, and return the names that it and earlier code bind. Raises PolicyRefused for any problem."""
+    """Check and modify a tree. Return the names that the tree and earlier code bind.
+
+    Raises PolicyRefused if there is any problem.
+    """
     policy = PlanPolicy(bound, context.names, context.modules)
     with suppress(EnoughProblems):
         policy.visit(tree)
@@ -271,7 +283,9 @@ def _bound_name_count(pattern: ast.pattern) -> int:
 
 
 def _compiled_size(node: ast.AST) -> tuple[int, int]:
-    """Return how many nodes CPython's compiler will visit for a node, and how many jumps leave the node.
+    """Return how many nodes CPython's compiler visits for a node, and how many jumps in the node may leave it.
+
+    A jump is a ``return``, ``break`` or ``continue``.
 
     A ``finally`` block is compiled once for the normal end, once for an exception, and once for each jump out of the
     ``try`` statement.
@@ -287,7 +301,7 @@ def _compiled_size(node: ast.AST) -> tuple[int, int]:
 
 
 def _compile_parts(tree: ast.Module, name: str, context: CompileContext) -> CompiledCell:
-    """Compile a cell, with a final expression as a separate part."""
+    """Compile a cell. If it ends with an expression, compile this expression separately, so that its value is known."""
     tail, flags = None, context.flags
     if tree.body and isinstance(last := tree.body[-1], ast.Expr):
         tree.body.pop()
@@ -299,19 +313,19 @@ def _compile_parts(tree: ast.Module, name: str, context: CompileContext) -> Comp
 # Compiled code for workers.
 
 MAX_CACHED = 16 << 20
-"""Maximum total of cached source characters and bytes of compiled code."""
+"""Maximum size of the cache: the characters of all sources and of the compiled code in base64."""
 MAX_CODE = 1 << 20
-"""Maximum bytes of compiled code. CPython multiplies constants when it compiles: a thousand times ``"ab" * 2000`` would
-be 4 MB.
+"""Maximum bytes of compiled code. Short sources can need many, since CPython multiplies constants when it compiles: a
+source with ``"ab" * 2000`` a thousand times would need 4 MB.
 """
 MAX_TEXT = 300
 """Maximum number of characters of a fault's message."""
 
 
 class Compiled(NamedTuple):
-    """The result for a worker. ``code`` has the code objects of a CompiledCell, marshalled and in base64.
+    """A compiled cell in the form that is sent to a worker, or the faults that the compiler found.
 
-    If there are ``faults``, ``code`` is empty.
+    ``code`` has the two code objects of a CompiledCell, marshalled and in base64. It is empty if there are ``faults``.
     """
 
     code: str = ""
@@ -322,7 +336,10 @@ class Compiled(NamedTuple):
 def compile_for_worker(
     source: str, file: str, guarded: bool, is_part: bool = False, context: CompileContext = NO_CONTEXT
 ) -> Compiled:
-    """Return the compiled cell, or a part of one, or its faults. Never raises. If ``guarded``, the policy applies."""
+    """Compile a cell, or a part of one, for a worker. Never raises: faults are in the result.
+
+    If ``guarded``, the policy applies. ``file`` is the file name in tracebacks.
+    """
     try:
         cell = compile_cell(source, file, context, is_part=is_part, guarded=guarded)
     except PolicyRefused as refused:
@@ -340,7 +357,7 @@ precompile = cached_up_to(MAX_CACHED)(compile_for_worker)
 
 
 def faults_of(source: str, problems: Sequence[Fault]) -> tuple[Fault, ...]:
-    """Return the problems as faults that can be shown: with truncated texts and with their source lines."""
+    """Return at most MAX_FAULTS of the problems, with the line of source added and with long texts truncated."""
     lines = code_lines(source)
     return tuple(
         replace(

@@ -1,7 +1,7 @@
-"""Tables of the names and modules that plans may and may not use, and hints for alternatives.
+"""Tables of the names and modules that plans may and may not use, and hints that say what to write instead.
 
-The host checks source against them, and the worker checks what can be known only at run time. A *cell* is a piece of
-plan code that runs as a unit.
+The host process checks the source of a plan against these tables. The worker, the process in which the plan runs,
+checks what can be known only at run time. A *cell* is a piece of plan code that runs as a unit.
 """
 
 import _string  # type: ignore[import-not-found]
@@ -20,11 +20,13 @@ MAX_NODES = 60_000
 MAX_DEPTH = 120
 """Maximum depth of the syntax tree of one cell."""
 MAX_KEYWORDS = 1_000
-"""Maximum number of keywords of one call, class or pattern."""
+"""Maximum number of keyword arguments of one call or class statement, or of keyword patterns of one class pattern."""
 MAX_PATTERN_NAMES = 200
 """Maximum number of names that the pattern of one ``case`` binds."""
 MAX_COMPILED_NODES = 4 * MAX_NODES
-"""Maximum number of nodes that CPython compiles for one cell. A node in a ``finally`` block counts several times."""
+"""Maximum number of nodes that CPython compiles for one cell. CPython compiles a ``finally`` block several times, and
+each of its nodes counts as often.
+"""
 MAX_STRING_REPETITIONS = 500
 """Maximum number of string multiplications in one cell. CPython may compute each of them while it compiles."""
 MAX_STAR_IMPORTS = 50
@@ -43,7 +45,7 @@ REFUSED_ATTRIBUTES = frozenset(
     """__subclasses__ __globals__ __code__ __closure__ __builtins__ __reduce__ __reduce_ex__ __loader__ __spec__
     f_generator""".split()
 ) | {name for kind in _INTERNAL_TYPES for name in dir(kind) if name.startswith(_PREFIXES)}
-"""Attributes that no plan may read, set or define, because code that was not checked is reached through them."""
+"""Attributes that no plan may read, set or define, because a plan could use them to run code that was not checked."""
 REFUSED_BUILTINS = frozenset(
     """eval exec compile open input breakpoint help exit quit aiter anext copyright credits license""".split()
 )
@@ -53,7 +55,7 @@ REFUSED_NAMES = REFUSED_ATTRIBUTES | {"__import__", "__build_class__"}
 FORMATS = frozenset({"format", "format_map"})
 """String methods that read the attributes named in their template."""
 GUARDED_ATTRIBUTES = FORMATS | {"__dict__"}
-"""Attributes that plans may read only on some objects. A function, the guard, decides at run time."""
+"""Attributes that plans may read from some objects but not from others. A function, the guard, decides at run time."""
 GUARD = "<attribute>"
 """Name of the variable that holds the guard. It is not a valid identifier, so no plan can use it."""
 
@@ -79,9 +81,9 @@ PARTIAL_MODULES = {
         version version_info""".split()
     ),
 }
-"""Maps a module to the only names that it has in plans."""
+"""Maps a module to the names that plans can use. All other names of the module are missing in plans."""
 MISSING_MEMBERS = {"hashlib": frozenset({"pbkdf2_hmac", "scrypt"})}
-"""Maps a module to names that it does not have in plans. Only OpenSSL implements these, and workers do not load it."""
+"""Maps a module to names that it does not have in plans. OpenSSL implements these names, and workers do not load it."""
 
 
 # Hints for alternatives.
@@ -108,11 +110,11 @@ ATTRIBUTE_HINTS = {
     "__builtins__": "use the builtin's name directly",
     "__build_class__": "write a class statement",
 }
-"""Maps refused attributes and variables to hints."""
+"""Maps the names of refused attributes and variables to hints."""
 INTERNAL_HINTS = {"f_": _FRAMES, "tb_": _FRAMES, "gi_": _FRAMES, "cr_": _FRAMES, "ag_": _FRAMES, "co_": _FUNCTIONS}
 """Maps the prefixes of attributes of frames, tracebacks, generators and code objects to hints."""
 ATTRIBUTE_HINT = "use the object's ordinary attributes and methods"
-"""Hint for any other attribute."""
+"""Hint for any attribute that is in neither of these two tables."""
 
 NAME_HINTS = {
     "exec": "write the code itself instead of a string of code",
@@ -172,7 +174,9 @@ MODULE_HINTS = {
     **dict.fromkeys(("socket", "requests", "httpx", "aiohttp", "http", "ssl", "smtplib"), _NO_NETWORK),
     **dict.fromkeys(("threading", "multiprocessing", "concurrent", "asyncio", "signal"), _ONE_THREAD),
 }
-"""Maps modules that plans may not import, by dotted name or its first part, to hints."""
+"""Maps modules that plans may not import to hints. If the dotted name of a module is not in the table, the hint for its
+first part is used.
+"""
 MEMBER_HINTS = {
     "sys.exit": _LET_END,
     "sys.stdin": _NO_INPUT,
@@ -182,7 +186,9 @@ MEMBER_HINTS = {
     "io.open": _NO_FILES,
     "urllib.request": _NO_NETWORK,
 }
-"""Maps the dotted names of refused members of modules to hints. For others, hints suggest names of the module."""
+"""Maps the dotted names of refused members of modules to hints. The hint for any other member suggests names of the
+module.
+"""
 
 _THREAD = "plans run in one thread: call the function directly, without async and await"
 _IN_LOOPS = "break and continue work inside a for or while only"
@@ -201,7 +207,7 @@ SYNTAX_HINTS = (
     ("in one piece of code", "write it as shorter, simpler steps"),
     ("from __future__ imports", "move it above everything else, or leave it out"),
 )
-"""Pairs of a part of a message from Python, and the hint for this message. The first match is used."""
+"""Pairs of a text and a hint. A message of CPython gets the hint of the first pair whose text occurs in it."""
 
 STATEMENT_HINTS = {
     "AsyncFunctionDef": ("`async def`", _THREAD),
@@ -209,7 +215,7 @@ STATEMENT_HINTS = {
     "AsyncWith": ("`async with`", _THREAD),
     "Await": ("`await`", _THREAD),
 }
-"""Maps the class name of a refused node to its name in messages and a hint."""
+"""Maps the class name of a refused syntax tree node to the words that messages use for it, and to a hint."""
 
 
 # Fault types, and rules for names.
@@ -224,7 +230,7 @@ STATEMENT = "forbidden-statement"
 
 
 def last_name(node: ast.expr | None) -> str | None:
-    """Return a name, or the last part of a dotted name; None for any other expression."""
+    """Return the name if the expression is a name, or its last part if it is a dotted name, or else None."""
     return getattr(node, "attr", getattr(node, "id", None))
 
 
@@ -241,11 +247,11 @@ def syntax_hint(message: str) -> str:
 
 @lru_cache(256)
 def members(module: str) -> frozenset[str]:
-    """Return the names that plans may read from a module. Submodules are left out, since MODULES lists them."""
+    """Return the names that plans may read from a module. Submodules are left out: MODULES says which are allowed."""
     if module in PARTIAL_MODULES:
         return PARTIAL_MODULES[module] & set(dir(importlib.import_module(module)))
     real = importlib.import_module(module)
-    if module not in MODULES:  # a package may import some of its names only when they are read
+    if module not in MODULES:  # ``__all__`` adds the names that a package imports only when they are read
         return frozenset((*dir(real), *getattr(real, "__all__", ())))
     named = frozenset(name for name, value in vars(real).items() if not isinstance(value, types.ModuleType))
     return named - MISSING_MEMBERS.get(module, frozenset())
@@ -253,16 +259,16 @@ def members(module: str) -> frozenset[str]:
 
 @lru_cache(256)
 def public_names(module: str) -> tuple[str, ...]:
-    """Return the names that ``from module import *`` binds."""
+    """Return the names that ``from module import *`` binds in a plan, sorted."""
     exported = getattr(importlib.import_module(module), "__all__", None)
     names = members(module)
     return tuple(sorted(names & set(exported) if exported else (name for name in names if not name.startswith("_"))))
 
 
 def refused_in_template(template: str) -> str | None:
-    """Return a refused attribute that ``template.format(...)`` would read, or None.
+    """Return the first refused attribute that ``template.format(...)`` would read, or None if it reads none.
 
-    Raises ValueError for a template that ``format`` would refuse.
+    For example, ``"{0.__globals__}"`` reads ``__globals__``. Raises ValueError for a malformed template.
     """
     if "." not in template:
         return None
@@ -270,7 +276,7 @@ def refused_in_template(template: str) -> str | None:
 
 
 def _template_attributes(template: str) -> Iterator[str]:
-    """Yield the attributes that a template reads, including those in nested fields."""
+    """Yield the attributes that a template reads, including those in nested fields such as ``{x:{y.width}}``."""
     for _, field, spec, _ in _string.formatter_parser(template):
         if field is not None:
             yield from (

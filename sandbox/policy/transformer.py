@@ -1,10 +1,10 @@
 """Apply the language policy to a syntax tree.
 
 RestrictedPython's transformer refuses every kind of node that it does not know. The subclasses here allow the nodes
-that plans use, and refuse the names, attributes and imports that the tables in ``rules`` list. Two things are known
-only at run time: the template whose ``format`` method is called, and whether a ``__dict__`` belongs to a module. So an
-expression that reads one of these attributes is replaced by a call of a function, the *guard*, which checks it at run
-time. Line numbers never change.
+that plans use, and refuse the names, attributes and imports that the tables in ``rules`` list. Some attributes can be
+judged only at run time: ``format`` depends on the template, and ``__dict__`` is refused for modules only. So an
+expression such as ``text.format`` is replaced by a call of a function, the *guard*, which checks the object when the
+plan runs. Line numbers never change. A *cell* is a piece of plan code that runs as a unit.
 """
 
 import ast
@@ -46,9 +46,9 @@ LEAVES = frozenset(
     for kind in base.__subclasses__()
     if hasattr(RestrictingNodeTransformer, f"visit_{kind.__name__}")
 )
-"""Types of nodes that have no parts and that RestrictedPython allows. They are not visited."""
+"""Types of nodes without children that RestrictedPython always allows, such as ``ast.Add``. They are not visited."""
 MAX_PROBLEMS = 100
-"""Maximum number of problems in one report. Suggestions take time: seconds for ten thousand misspelt imports."""
+"""Maximum number of problems in one report. Suggestions for ten thousand misspelt imports would take seconds."""
 
 
 class EnoughProblems(Exception):
@@ -72,16 +72,16 @@ class BasePolicy(RestrictingNodeTransformer):
         self.bound_elsewhere = frozenset(bound)
         """Names that other parts of the cell bind."""
         self.missing: list[ast.Name] = []
-        """Uses of built-ins that are not available in plans."""
+        """Uses of names such as ``open``: refused as built-ins, but allowed if the plan defines them itself."""
         self.modules: dict[str, str] = {}
         """Maps each variable that an ``import`` binds to its module."""
         self.members: list[ast.Attribute] = []
-        """Attributes that are read from variables, which may be modules."""
+        """Every ``variable.attribute`` in the source. The variable may be a module, which is known only at the end."""
         self._unchecked_blocks = 0
-        """Number of enclosing blocks in which any import is allowed: a failure is caught, or the block never runs."""
+        """Number of blocks around the node in which any import is allowed. They never run, or catch its failure."""
 
     def refuse(self, node: ast.AST, fault_type: str, message: str, hint: str) -> None:
-        """Record a problem. Raises EnoughProblems if there are now MAX_PROBLEMS."""
+        """Record a problem at the position of a node. Raises EnoughProblems if MAX_PROBLEMS are now recorded."""
         line, column = getattr(node, "lineno", 1), getattr(node, "col_offset", 0)
         self.problems.append(Fault(FaultKind.CHECK, fault_type, message, line, column, hint=hint))
         if len(self.problems) == MAX_PROBLEMS:
@@ -101,7 +101,7 @@ class BasePolicy(RestrictingNodeTransformer):
         self.refuse(node, ATTRIBUTE, f"plans may not {verb} the attribute `{name}`", attribute_hint(name))
 
     def node_contents_visit(self, node: N) -> N:
-        """Visit the children except LEAVES. Uses fewer stack frames per level than RestrictedPython's method."""
+        """Visit the children except LEAVES, with fewer stack frames per level than RestrictedPython's own method."""
         for field in node._fields:
             value = getattr(node, field, None)
             if isinstance(value, list):
@@ -123,12 +123,12 @@ class BasePolicy(RestrictingNodeTransformer):
             self.check_variable(node, name)
 
     def check_variable(self, node: ast.AST, name: str) -> None:
-        """Refuse a variable through which unchecked code is reached."""
+        """Refuse a variable that a plan could use to run unchecked code."""
         if name in REFUSED_NAMES:
             self.refuse(node, NAME, f"the name `{name}` is not available in plans", attribute_hint(name))
 
     def visit_Name(self, node: ast.Name) -> ast.AST:
-        """Check a variable."""
+        """Check a variable that the source reads or binds."""
         if not isinstance(node.ctx, ast.Load):
             self.check_name(node, node.id)
         else:
@@ -138,7 +138,7 @@ class BasePolicy(RestrictingNodeTransformer):
         return node
 
     def visit_Global(self, node: ast.Global | ast.Nonlocal) -> ast.AST:
-        """Check the names."""
+        """Check the names that a ``global`` or ``nonlocal`` statement declares."""
         for name in node.names:
             self.check_name(node, name)
         return node
@@ -149,7 +149,7 @@ class BasePolicy(RestrictingNodeTransformer):
 # Imports.
 
 IMPORT_CATCHERS = frozenset({"ImportError", "ModuleNotFoundError", "Exception", "BaseException"})
-"""An except clause for one of these catches a failing import."""
+"""Exceptions that an ``except`` clause can name to catch a failing import."""
 
 MAX_SHOWN_NAMES = 60
 """Maximum number of a module's names that a hint lists."""
@@ -160,7 +160,7 @@ class ImportPolicy(BasePolicy):
     """Checks import statements, and attributes of the imported modules."""
 
     def visit_Try(self, node: ast.Try) -> ast.AST:
-        """Visit a ``try``. Imports whose failure it catches are allowed: they fail at run time, as in plain Python."""
+        """Visit a ``try``. If it catches failing imports, its body may import anything: errors come at run time."""
         caught = any(_catches_import(handler.type) for handler in node.handlers)
         self._unchecked_blocks += caught
         node.body = self._visit_all(node.body)
@@ -217,14 +217,14 @@ class ImportPolicy(BasePolicy):
         return node
 
     def check_members(self) -> None:
-        """Check attributes of modules. Called last, when it is known which variables are bound only by ``import``."""
+        """Check attributes of modules. Called last, when it is known which variables are bound by ``import`` alone."""
         for node in self.members:
             variable = getattr(node.value, "id", "")
             if variable in self.modules and variable not in self.bound:
                 self._check_member(node, self.modules[variable], node.attr)
 
     def _is_listed(self, module: str) -> bool:
-        """Return whether a module is listed by its full name, so that it may be imported to check its members."""
+        """Return whether the full name of a module is listed. Only then may the host import it to check its members."""
         return module in MODULES or module in self.extra_modules
 
     def _may_import(self, module: str) -> bool:
@@ -249,7 +249,7 @@ class ImportPolicy(BasePolicy):
 
 
 def _catches_import(kinds: ast.expr | None) -> bool:
-    """Return whether ``except`` with these types, or without any types (None), catches a failing import."""
+    """Return whether an ``except`` with this expression, or a bare ``except`` (None), catches a failing import."""
     clauses = kinds.elts if isinstance(kinds, ast.Tuple) else [kinds]
     return kinds is None or any(last_name(kind) in IMPORT_CATCHERS for kind in clauses)
 
@@ -262,10 +262,10 @@ ATTRIBUTE_BUILTINS = frozenset({"getattr", "hasattr", "setattr", "delattr"})
 
 
 class PlanPolicy(ImportPolicy):
-    """The complete policy. If a module was visited and ``problems`` is empty, its tree can be compiled."""
+    """The complete policy. After a module was visited, its tree may be compiled if ``problems`` is empty."""
 
     def visit_Module(self, node: ast.Module) -> ast.AST:
-        """Visit a module. The checks that need all its names come last."""
+        """Visit a module. The checks that need all names that the module binds come last."""
         node = self.node_contents_visit(node)
         for name in self.missing:
             if name.id not in self.bound | self.bound_elsewhere:
@@ -288,7 +288,7 @@ class PlanPolicy(ImportPolicy):
     visit_TypeVar = visit_ParamSpec = visit_TypeVarTuple = _check_named
 
     def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.AST:
-        """Check the name, the annotations and the body."""
+        """Check the name, the body and the annotations of a function."""
         self.check_name(node, node.name)
         self._bind_type_parameters(node)
         returns, node.returns = self._annotation(node.returns), None
@@ -297,20 +297,20 @@ class PlanPolicy(ImportPolicy):
         return node
 
     def visit_ClassDef(self, node: ast.ClassDef) -> ast.AST:
-        """Check the body, then the name, which is bound after the body has run."""
+        """Check the body of a class, and then the name, which Python binds after it has run the body."""
         self._bind_type_parameters(node)
         node = self.node_contents_visit(node)
         self.check_name(node, node.name)
         return node
 
     def visit_arg(self, node: ast.arg) -> ast.AST:
-        """Check the name and the annotation."""
+        """Check the name and the annotation of a parameter."""
         self.check_name(node, node.arg)
         node.annotation = self._annotation(node.annotation)
         return node
 
     def visit_AnnAssign(self, node: ast.AnnAssign) -> ast.AST:
-        """Check the target, the annotation and the value."""
+        """Check the target, the annotation and the value of an annotated assignment."""
         annotation = self._annotation(node.annotation)
         node.annotation = ast.Constant(None)
         node = self.node_contents_visit(node)
@@ -321,7 +321,7 @@ class PlanPolicy(ImportPolicy):
         self.bound.update(parameter.name for parameter in getattr(node, "type_params", ()))
 
     def _annotation(self, node: ast.expr | None) -> ast.expr | None:
-        """Return a checked annotation, as a string if it reads an undefined name: models often forget an import."""
+        """Check an annotation. Return it, as a string if a name in it is undefined: models often forget an import."""
         if node is None:
             return None
         defined = (self.bound, self.modules, self.earlier_names, BUILTINS)
@@ -332,7 +332,7 @@ class PlanPolicy(ImportPolicy):
         return visited if text is None else ast.copy_location(ast.Constant(text), node)
 
     def visit_MatchMapping(self, node: ast.MatchMapping) -> ast.AST:
-        """Check the name bound by ``**``, and the keys."""
+        """Check the name that ``**rest`` binds in a pattern like ``{"a": x, **rest}``, and the keys."""
         self.check_name(node, node.rest)
         self._check_expressions(node.keys)
         node.patterns = [self.visit(pattern) for pattern in node.patterns]
@@ -353,7 +353,7 @@ class PlanPolicy(ImportPolicy):
         return node
 
     def _check_expressions(self, parts: list[ast.expr]) -> None:
-        """Check expressions in a pattern, which cannot be rewritten."""
+        """Check expressions in a pattern. Unlike other expressions, they cannot be replaced by a call of the guard."""
         for part in (node for expression in parts for node in ast.walk(expression)):
             if isinstance(part, ast.Attribute) and part.attr in REFUSED_ATTRIBUTES:
                 self.refuse_attribute(part, "match", part.attr)
@@ -390,7 +390,7 @@ class PlanPolicy(ImportPolicy):
 
 
 def _formats_harmlessly(node: ast.Attribute) -> bool:
-    """Return whether this is ``.format`` of a literal template that reads no refused attribute: it needs no guard."""
+    """Return whether this is the ``.format`` of a literal string that reads no refused attribute, so needs no guard."""
     template = getattr(node.value, "value", None)
     if node.attr not in FORMATS or not isinstance(node.value, ast.Constant) or not isinstance(template, str):
         return False

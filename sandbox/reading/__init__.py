@@ -2,7 +2,7 @@
 
 - ``reply`` finds the plan in a complete reply. Models usually write code between Markdown fences.
 - ``growing`` finds statements in a reply that is still being written.
-- ``syntax`` parses code, explains syntax errors, and finds the intact statements of broken code.
-- ``definitions`` lists and extracts functions and classes, and lists the steps of a plan.
-- ``scopes`` finds out where each name is bound.
+- ``syntax`` parses code, explains syntax errors, and finds the statements of broken code that are intact.
+- ``definitions`` lists and extracts functions and classes, and lists the steps of a plan, which comments number.
+- ``scopes`` finds out where each name is bound and used.
 """

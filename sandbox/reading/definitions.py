@@ -1,4 +1,4 @@
-"""Find the parts of a plan: its steps, its functions and its classes. Extract them with everything that they need.
+"""Find the parts of a plan: its steps, functions and classes. Extract functions and classes with what they need.
 
 A *cell* is a piece of plan code that runs as a unit. A *step* begins with a comment such as ``# [Step 1]``.
 """
@@ -22,24 +22,26 @@ _TEXT = re.compile(
       | (?P<comment>\#[^\n]*)""",
     re.DOTALL | re.VERBOSE,
 )
-"""A string or a comment. Both are matched together, since each may contain text that looks like the other."""
+"""Matches a string or a comment. One pattern finds both, since a string may contain a ``#``, and a comment quotes."""
 _BUILTINS = frozenset(dir(builtins))
 _MAX_CACHED = 4 << 20
 """Maximum total number of characters of the cells whose names are cached."""
 MAX_PARTS = 500
-"""Maximum number of top-level definitions, imports and constants in one source, since each may need all others."""
+"""If code has more top-level definitions, imports and constants, nothing is extracted from it. Each of them may need
+all others, so the time would grow with the square of their number.
+"""
 ANY_NAME = "*"
 """Stands for the names of a star import, which cannot be listed."""
 
 
 @cached_up_to(_MAX_CACHED)
 def bound_names(code: str) -> frozenset[str]:
-    """Return the names that a cell defines for later cells. Broken or too deeply nested code defines none."""
+    """Return the names that a cell defines for later cells. If the code cannot be parsed, there are none."""
     return frozenset(_scopes(code).module.bindings)
 
 
 def bound_by_part(code: str) -> frozenset[str]:
-    """Return the names that a part of a cell defines for later parts, and ANY_NAME if it has a star import."""
+    """Return the names that a part of a cell defines for later parts. If it has a star import, add ANY_NAME."""
     return bound_names(code) | ({ANY_NAME} if _scopes(code).star_import else frozenset())
 
 
@@ -65,13 +67,16 @@ class _CodePart:
 
 
 def step_numbers(code: str) -> list[str]:
-    """Return the numbers of the ``# [Step n]`` comments, in order. The code may be broken. Strings are skipped."""
+    """Return the numbers ``n`` of the comments ``# [Step n]``, in order. Such text in a string does not count.
+
+    The code may be broken.
+    """
     steps = (_STEP.match(match["comment"]) for match in _TEXT.finditer(code) if match["comment"])
     return [step[1] for step in steps if step]
 
 
 def defined_names(code: str) -> list[str]:
-    """Return the names of the top-level functions and classes, in order. Broken ones are left out."""
+    """Return the names of the top-level functions and classes, in order. Those with syntax errors are left out."""
     return [name for name, part in _parts(code).items() if part.kind == "definition"]
 
 
@@ -81,9 +86,9 @@ def extractable_names(code: str) -> frozenset[str]:
 
 
 def extract(code: str, names: Iterable[str]) -> str:
-    """Return the part of the code that defines these names and everything that they need.
+    """Return code that consists of the definitions of these names, and of everything that these definitions need.
 
-    Raises LookupError if a name is not in ``extractable_names``.
+    Imports come first. Raises LookupError if a name is not in ``extractable_names``.
     """
     parts, requested = _parts(code), set(names)
     if unknown := sorted(requested - parts.keys()):
@@ -106,7 +111,10 @@ def _with_dependencies(names: Iterable[str], parts: dict[str, _CodePart]) -> set
 
 
 def _parts(code: str) -> dict[str, _CodePart]:
-    """Return a dict that maps names to extractable parts. It is empty if there are too many, or nested too deeply."""
+    """Return a dict that maps names to extractable parts of the code.
+
+    The dict is empty if there are more than MAX_PARTS, or if the code is nested too deeply.
+    """
     try:
         parts = _collect(_statements(code), code_lines(code))
     except RecursionError:
@@ -117,8 +125,8 @@ def _parts(code: str) -> dict[str, _CodePart]:
 def _collect(statements: list[ast.stmt], lines: list[str]) -> dict[str, _CodePart]:
     """Return a dict that maps each name to the part that defines it.
 
-    A variable that is bound more than once is not a constant. If several functions have the same name, the last one is
-    used. The source of a constant that shares a line with another statement comes from ``ast.unparse``.
+    A variable that is bound more than once is not a constant. If several functions have the same name, the last of them
+    is the part. If a constant shares a line with another statement, its source comes from ``ast.unparse``.
     """
     parts: dict[str, _CodePart] = {}
     non_constants: set[str] = set()
@@ -149,7 +157,7 @@ def _collect(statements: list[ast.stmt], lines: list[str]) -> dict[str, _CodePar
 
 
 def _definition_part(node: ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef, lines: list[str]) -> _CodePart:
-    """Return a definition with its decorators and the comment above it. A comment that begins a step is left out."""
+    """Return a definition with its decorators and the comment above it, unless that comment begins a step."""
     first = min([node.lineno, *(decorator.lineno for decorator in node.decorator_list)])
     while first > 1 and lines[first - 2].startswith("#") and not _STEP.match(lines[first - 2]):
         first -= 1
@@ -159,7 +167,7 @@ def _definition_part(node: ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
 
 
 def _statements(code: str) -> list[ast.stmt]:
-    """Return the top-level statements. Broken ones are left out."""
+    """Return the top-level statements. Those with syntax errors are left out."""
     tree = parse_only(code)
     if isinstance(tree, ast.Module):
         return tree.body
@@ -171,10 +179,10 @@ def _free_names(statement: ast.stmt) -> frozenset[str]:
 
 
 def _is_constant(value: ast.expr, parts: dict[str, _CodePart]) -> bool:
-    """Return whether an expression would have the same value in other code, and has no effect.
+    """Return whether an expression has no effect, and would have the same value if it were extracted.
 
-    It may use imports, constants and definitions. But it may call only built-ins, imports and methods of literals,
-    since the plan's own functions might act.
+    Such an expression may use imports, constants and definitions. But it may call only built-ins, imports and methods
+    of literals, since the plan's own functions might call actions.
     """
     if not scopes_of(value).free_names() <= _BUILTINS | parts.keys():
         return False
@@ -193,7 +201,7 @@ def _is_harmless(called: ast.expr, parts: dict[str, _CodePart]) -> bool:
 
 
 def _single_import(statement: ast.Import | ast.ImportFrom, alias: ast.alias) -> str:
-    """Return an import statement that imports only one of the names."""
+    """Return the source of an import statement that imports only the name ``alias`` of the statement's names."""
     if isinstance(statement, ast.Import):
         return ast.unparse(ast.Import([alias]))
     return ast.unparse(ast.ImportFrom(statement.module, [alias], statement.level))

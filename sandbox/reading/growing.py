@@ -1,9 +1,9 @@
 """Find the statements in a reply that is still being written, so that they can run before the reply is complete.
 
-A statement is returned as soon as it certainly belongs to the plan. Before the end of the reply, that is certain only
-in the first block that is marked as Python, since the plan begins with it whatever follows. Other code has to wait for
-the end of the reply: code without such a mark, later blocks, and a block whose end is uncertain because a string in it
-contains a fence.
+A block is the code between two Markdown fences (lines with ```). A statement is returned as soon as it certainly
+belongs to the plan. Before the end of the reply, this is certain only in the first block that is marked as Python,
+since the plan begins with this block whatever follows. Other code has to wait for the end of the reply: unmarked
+blocks, later blocks, and a block whose end is uncertain because a string in it contains a fence.
 """
 
 import ast
@@ -22,9 +22,10 @@ _CONTINUES = re.compile(r"(?:else|elif|except|finally)\b|[ \t\f)\]}#]|$")
 _MAY_CONTINUE = ast.If | ast.For | ast.AsyncFor | ast.While | ast.Try | ast.TryStar
 """Statements that an ``else`` or ``except`` on a later line may continue."""
 _MAX_FAILED = 400_000
-"""Maximum number of characters that are parsed without success, counted each time that they are parsed.
+"""Maximum total of the characters in all attempts to parse that fail.
 
-After that, code is parsed again only when it has grown by half. Otherwise a broken plan would be parsed at every line.
+After that, a new attempt is made only when the pending code has grown by half. Without this maximum, broken code would
+be parsed again at every new line.
 """
 DEFINES = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef | ast.Import | ast.ImportFrom
 _ACTS = ast.Call | ast.Attribute | ast.Subscript | ast.Await
@@ -34,9 +35,9 @@ _ACTS = ast.Call | ast.Attribute | ast.Subscript | ast.Await
 class Statement:
     """One statement, or several that share a line, with the comments above them.
 
-    ``source`` begins with one empty line for each line of code before it, so that line numbers in errors are right.
-    ``last_line`` counts from 1 in the whole code. ``acts`` is True if the statement may do more than define something.
-    A plan without such a statement does nothing.
+    ``source`` begins with one empty line for each line of code before the statement, so that line numbers in errors are
+    right. ``last_line`` is the number of the statement's last line in the whole code, from 1. ``acts`` is True if the
+    statement may do more than define something. A plan without such a statement does nothing.
     """
 
     source: str
@@ -47,10 +48,10 @@ class Statement:
 class StatementFinder:
     """Finds statements in code that arrives line by line.
 
-    It stops looking after ``MAX_LINES`` lines, since a longer plan is refused later.
+    It stops looking after ``MAX_LINES`` lines, since a longer plan is refused in any case.
 
-    A statement is complete when the next one begins. A line that is not indented begins the next statement if CPython
-    can parse the lines before it, and if it does not continue a statement, as ``else`` or a closing bracket does.
+    A statement is complete when the next one begins. A line begins the next statement if it is not indented, if it
+    does not continue a statement as ``else`` or a closing bracket does, and if CPython can parse the lines before it.
     """
 
     def __init__(self) -> None:
@@ -78,7 +79,10 @@ class StatementFinder:
         return []
 
     def close(self) -> list[Statement]:
-        """Return the remaining statements of the block. Leave out the last one if a later block may continue it."""
+        """Return the remaining statements of the block.
+
+        Leave out the last one if a later block may continue it, for example with an ``else``.
+        """
         return self._take_statements(len(self._lines), excluded_last=_MAY_CONTINUE)
 
     def _take_statements(self, line_count: int, excluded_last: UnionType | None = None) -> list[Statement]:
@@ -92,10 +96,10 @@ class StatementFinder:
 
 
 def statements_of(lines: Sequence[str], skip: int = 0, excluded_last: UnionType | None = None) -> list[Statement]:
-    """Return the statements after the first ``skip`` lines, or [] if the code is broken.
+    """Return the statements after the first ``skip`` lines, or [] if CPython cannot parse these lines.
 
-    The last statement is left out if its type is among ``excluded_last``. A docstring is joined with the statement
-    after it, since it would not be the docstring of the code if it were run alone.
+    The last statement is left out if its type is among ``excluded_last``. A docstring and the statement after it are
+    returned as one statement, since a string that is run alone would not be the docstring of the code.
     """
     tree = parse_only("\n".join(lines[skip:]))
     body = [] if isinstance(tree, str) else tree.body
@@ -129,7 +133,10 @@ def _group_by_line(body: Sequence[ast.stmt]) -> list[list[ast.stmt]]:
 
 
 def acts(statement: ast.stmt) -> bool:
-    """Return whether a top-level statement does more than define something. Constants and imports are definitions."""
+    """Return whether a top-level statement may do more than define something.
+
+    Imports only define something, and so do assignments without calls, attributes and subscripts.
+    """
     if does_nothing(statement) or isinstance(statement, DEFINES):
         return False
     return not isinstance(statement, ast.Assign | ast.AnnAssign) or any(
@@ -138,12 +145,12 @@ def acts(statement: ast.stmt) -> bool:
 
 
 def only_defines(tree: ast.Module) -> bool:
-    """Return whether the code has only definitions, imports, ``pass`` and constants such as docstrings."""
+    """Return whether the code consists only of functions, classes, imports, ``pass`` and docstrings or the like."""
     return all(isinstance(statement, DEFINES) or does_nothing(statement) for statement in tree.body)
 
 
 def does_nothing(statement: ast.stmt) -> bool:
-    """Return whether a statement is ``pass`` or only a constant, such as a docstring or ``...``."""
+    """Return whether a statement is ``pass``, or consists of a constant only, such as a docstring or ``...``."""
     return isinstance(statement, ast.Pass) or (
         isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Constant)
     )
@@ -163,9 +170,9 @@ class StatementBatch:
 
 
 def chars_to_line(text: str, number: int) -> int:
-    """Return the number of characters up to the end of a line, or of the text if it has no line with this number.
+    """Return the number of characters of the text up to the end of a line.
 
-    Lines count from 1.
+    Lines count from 1. If there is no line with this number, return the length of the text.
     """
     ends = [end.start() for end in _LINE_END.finditer(text)]
     return ends[number - 1] if number <= len(ends) else len(text)
@@ -196,7 +203,7 @@ class GrowingReply:
 
     @property
     def before(self) -> str:
-        """The prose before the code."""
+        """The prose before the code, or "" if no block of Python has begun."""
         return self._text[: self._ends[self._opening_line - 1]].strip() if self._opening_line else ""
 
     def chars_to(self, code_line: int) -> int:
@@ -212,7 +219,10 @@ class GrowingReply:
                 yield StatementBatch(statements, self._begin)
 
     def _whole_lines(self) -> Iterator[str]:
-        r"""Yield complete lines. A line that ends with \r is complete when the next character, maybe \n, is known."""
+        r"""Yield the lines that are now complete.
+
+        If the text ends with \r, its last line has to wait, since the next character may be a \n of the same line end.
+        """
         while (end := _LINE_END.search(self._text, self._searched)) and not (
             end[0] == "\r" and end.end() == len(self._text)
         ):

@@ -1,8 +1,9 @@
 """Find the code of a plan in a model's reply.
 
-The plan consists of the fenced blocks of Python in the reply, joined in order. A block is left out if a later block
-revises it, that is, if the later block defines a function, class or ``[Step n]`` with the same name. In a reply without
-fences, the plan consists of the lines that can be parsed as Python and that do something.
+A fenced block is the text between two Markdown fences, such as a line ```python and a line ```. The plan consists of
+the fenced blocks of Python in the reply, joined in order. A block is left out if a later block revises it, that is, if
+the later block defines a function or class with the same name, or a ``[Step n]`` with the same number. In a reply
+without fences, the plan consists of the lines that can be parsed as Python and that do something.
 """
 
 import ast
@@ -23,10 +24,10 @@ _ONE_BLOCK = "put the whole plan into one block that begins with ```python and e
 
 @dataclass(frozen=True, slots=True)
 class FencedBlock:
-    """A fenced block. ``language`` is in lower case.
+    """A fenced block. ``language`` is the language that its opening fence names, in lower case, or "".
 
-    ``opening`` and ``closing`` are the line numbers of its fences, from 0. If no fence closes the block, ``closing`` is
-    the number of lines of the reply.
+    ``opening`` and ``closing`` are the numbers of the lines with its fences, from 0. If no fence closes the block,
+    ``closed`` is False and ``closing`` is the number of lines of the reply.
     """
 
     language: str
@@ -40,8 +41,9 @@ class FencedBlock:
 class ReadReply:
     """A model's reply: the plan's ``code``, the prose ``before`` and ``after`` it, and a ``problem`` if there is one.
 
-    ``places`` has two line numbers for each block of the plan: that of its first line in ``code``, and that of the same
-    line in the reply. ``closed`` is True if a fence closes the last block, so that the code is certainly complete.
+    ``places`` says where the blocks of the plan are. Each item is a pair for one block: the number of its first line in
+    ``code``, and the number of the same line in the reply. ``closed`` is True if a fence closes the last block, so that
+    the code is certainly complete.
     """
 
     before: str
@@ -52,7 +54,7 @@ class ReadReply:
     closed: bool = False
 
     def reply_line(self, code_line: int) -> int:
-        """Return the line of the reply for a line of ``code``; both count from 1."""
+        """Return the number of the line in the reply that is line ``code_line`` of ``code``. Both count from 1."""
         begin, in_reply = max((place for place in self.places if place[0] <= code_line), default=(1, 1))
         return in_reply + code_line - begin
 
@@ -60,7 +62,7 @@ class ReadReply:
 def read_reply(text: str) -> ReadReply:
     """Find the plan in a model's reply. Never raises. If there is no usable plan, ``problem`` tells the model why.
 
-    The code is unchanged, except that all line ends become newlines and the indentation of a block is removed.
+    Line ends in the code become newlines, and the indentation of each block is removed. Nothing else is changed.
 
     >>> read_reply("I look first.\\n```python\\nagent.look()\\n```").code
     'agent.look()'
@@ -126,7 +128,7 @@ def _problem(kind: str, message: str, hint: str) -> Fault:
 
 
 def _defined_names(code: str) -> set[str]:
-    """Return the names of the functions, classes and steps that a block defines."""
+    """Return the names of the functions and classes that a block defines, and its steps, such as ``[Step 2]``."""
     tree = parse_only(code)
     body = tree.body if isinstance(tree, ast.Module) else []
     defined = {node.name for node in body if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef)}
@@ -136,23 +138,27 @@ def _defined_names(code: str) -> set[str]:
 # Fenced blocks, as Markdown defines them and as models write them.
 
 OPENING = re.compile(r"^([ \t]*(?:>[ \t]?)*)(`{3,}+|~{3,}+)[ \t]*+([^`]*+)$")
-"""Matches a line that opens a block. Its groups are the indentation, the fence and the info string."""
+"""Matches a line that opens a block. The groups are the indentation, the fence, and the info string that follows the
+fence, such as ``python``.
+"""
 PYTHON = frozenset({"python", "python3", "py", "py3", "python-repl", "ipython", "ipython3"})
 MAX_BLOCKS = 200
 _LATER_CLOSINGS = 20
-"""Maximum number of later fences that are tried as the end of a block. A string in the block may contain fences."""
+"""Maximum number of fences after the first that are tried as the end of a block. A string in the block may contain
+fences, so the first is not always the end.
+"""
 _TRIPLE = re.compile(r"\"\"\"|'''")
 _MAX_FAILED = 150_000
-"""Maximum number of characters of one reply that are parsed without success to find the ends of blocks."""
+"""Maximum number of characters of one reply that are parsed without success in the search for the ends of blocks."""
 
 
 def fenced_blocks(lines: list[str]) -> list[FencedBlock]:
-    """Return the blocks in order, at most MAX_BLOCKS. A last block that no fence closes ends with the text."""
+    """Return the first MAX_BLOCKS blocks, in order. If no fence closes the last block, it ends with the text."""
     blocks: list[FencedBlock] = []
     prose, number, budget = ProseScanner(), 0, _MAX_FAILED
     while number < len(lines) and len(blocks) < MAX_BLOCKS:
         opening = OPENING.match(lines[number])
-        if opening and not prose.ends_in_string():  # an example in a docstring is not a plan
+        if opening and not prose.ends_in_string():  # a fence inside a docstring begins no plan
             block, budget = _block(lines, budget, number, *opening.groups())
             blocks.append(block)
             number = blocks[-1].closing
@@ -170,7 +176,7 @@ def language_of(info: str) -> str:
 
 
 def closing_of(fence: str) -> re.Pattern[str]:
-    """Return a pattern that matches a line which closes a block with this opening fence."""
+    """Return a pattern for the lines that may close a block with this opening fence."""
     return re.compile(rf"^[ \t]*(?:>[ \t]?)*{fence[0]}{{{len(fence)},}}[ \t]*$")
 
 
@@ -180,13 +186,14 @@ def margin_of(line: str) -> str:
 
 
 def _block(lines: list[str], budget: int, start: int, indent: str, fence: str, info: str) -> tuple[FencedBlock, int]:
-    """Return the block that opens at a line, and the rest of ``budget``: how many characters may be parsed in vain.
+    """Return the block that opens at the line ``start``, and the budget that is left.
 
     The block ends at the first fence up to which its code can be parsed, since earlier fences may be inside a string.
-    If there is no such fence, the block ends at the first fence.
+    If there is no such fence, the block ends at the first fence. ``budget`` is the number of characters that failed
+    attempts to parse may still cost.
     """
     language = language_of(info)
-    closings = _closings(lines, start, fence, stop_at_opening=language not in PYTHON)
+    closings = _closings(lines, start, fence, first_only=language not in PYTHON)
     for closing in closings if len(closings) > 1 else ():  # a single fence is the end in any case
         code = _dedent(indent, lines[start + 1 : closing])
         if isinstance(parse_only(code), ast.Module):
@@ -198,14 +205,17 @@ def _block(lines: list[str], budget: int, start: int, indent: str, fence: str, i
     return FencedBlock(language, code, start, end, closed=bool(closings)), budget
 
 
-def _closings(lines: list[str], opening: int, fence: str, *, stop_at_opening: bool) -> list[int]:
-    """Return the numbers of the lines that may close the fence, up to the next line that opens a Python block."""
+def _closings(lines: list[str], opening: int, fence: str, *, first_only: bool) -> list[int]:
+    """Return the numbers of the lines that may close the block that opens at the line ``opening``.
+
+    The search ends at the next line that opens a block of Python. If ``first_only``, return at most one number.
+    """
     closing = closing_of(fence)
     closings: list[int] = []
     for number in range(opening + 1, len(lines)):
         if closing.match(lines[number]):
             closings.append(number)
-            if stop_at_opening or len(closings) > _LATER_CLOSINGS:
+            if first_only or len(closings) > _LATER_CLOSINGS:
                 break
         elif closings and (match := OPENING.match(lines[number])) and match[3].strip().lower() in PYTHON:
             break
@@ -213,7 +223,7 @@ def _closings(lines: list[str], opening: int, fence: str, *, stop_at_opening: bo
 
 
 def _dedent(indent: str, lines: list[str]) -> str:
-    """Return the lines, joined, without the indentation of the fence and without the indentation of the first line."""
+    """Remove the indentation of the fence and that of the first line from all lines, and return the lines joined."""
     lines = [line.removeprefix(indent) if indent else line for line in lines]
     first = next((line for line in lines if line.strip()), "")
     margin = margin_of(first)
@@ -221,7 +231,7 @@ def _dedent(indent: str, lines: list[str]) -> str:
 
 
 class ProseScanner:
-    """Reads the lines of a text outside its fenced blocks, to detect a triple-quoted string that is not closed yet."""
+    """Reads the lines between the fenced blocks of a text, and detects whether a triple-quoted string is still open."""
 
     def __init__(self) -> None:
         self._lines: list[str] = []
@@ -239,7 +249,7 @@ class ProseScanner:
         self._ends_in_string = self._needs_check = False
 
     def ends_in_string(self) -> bool:
-        """Return whether the text ends inside a triple-quoted string, or if that would take too long to find out."""
+        """Return whether the lines end inside a triple-quoted string. If finding out takes too long, return True."""
         if self._needs_check:
             self._ends_in_string, self._needs_check = self._find_open_string(), False
         return self._ends_in_string
@@ -263,7 +273,7 @@ class ProseScanner:
 # Replies without fences.
 
 _MAX_EXAMINED = 300
-"""Maximum number of characters of a line that are examined: half at its beginning and half at its end."""
+"""Maximum number of characters of a line that are examined: half of them at its beginning and half at its end."""
 _INVISIBLE = re.compile("[\u00ad\u200b-\u200f\u2060-\u2064\ufeff]")
 """Invisible characters that Python refuses in names."""
 _LOOKS_LIKE_CODE = re.compile(
@@ -283,10 +293,10 @@ _ACTS = (
 
 
 def find_code(lines: list[str]) -> range | None:
-    """Return the longest run of lines that can be parsed and that do something, or None.
+    """Return the longest range of lines that can be parsed and that do something, or None if there is none.
 
-    Lines count from 0. If other lines look like code, too, the range includes them and all lines in between. This
-    keeps one half of a plan from running alone if the other half has an error.
+    Lines count from 0. If lines outside this range look like code, the result is extended to include them and all lines
+    in between. Otherwise, one half of a plan might run without the other half, which contains a syntax error.
     """
     best = max(_runs(lines), key=len, default=None)
     suspects = [number for number, line in enumerate(lines) if _looks_like_code(line) and not (best and number in best)]
@@ -304,7 +314,7 @@ def _looks_like_code(line: str) -> bool:
 
 
 def _runs(lines: list[str]) -> list[range]:
-    """Return the runs of statements that can be parsed. Each run begins and ends with one that does something."""
+    """Return the ranges of lines that can be parsed. Each begins and ends with a statement that does something."""
     runs: list[range] = []
     start: int | None = None
     for span, tree, _, _ in split_statements(lines):
@@ -322,7 +332,7 @@ def _runs(lines: list[str]) -> list[range]:
 
 
 def _does_something(statement: ast.stmt) -> bool:
-    """Return whether a statement does something. Prose such as "Done" or "Answer: 42" is parsed, but does nothing."""
+    """Return whether a statement does something. Prose such as "Done" or "Answer: 42" is Python, but does nothing."""
     match statement:
         case ast.Expr(value=value) | ast.Raise(exc=value):
             return isinstance(value, ast.Call)

@@ -1,8 +1,9 @@
-"""Find out where each name is bound and used, by one walk over the code in the order of its evaluation.
+"""Find out where each name is bound and used, in a single walk over the code in evaluation order.
 
-The *order* of a binding or use is its time on a clock that ticks throughout the walk. The body of a function runs at an
-unknown time after its definition. So if it uses a name from outside, the use is *deferred*. If it binds a name outside
-itself (``global``, ``nonlocal``), the binding has the order ANY_TIME.
+The *order* of a binding or use is a number. The walk counts while it visits the code, so that what is evaluated earlier
+has a lower number. The body of a function runs at an unknown time after its definition. So if the body uses a name from
+outside the function, the use is *deferred*: any binding may come before it. If the body binds a name outside the
+function (``global``, ``nonlocal``), the binding has the order ANY_TIME.
 """
 
 import ast
@@ -13,11 +14,11 @@ from enum import Enum, auto
 from functools import cached_property
 from typing import Any
 
-ANY_TIME = -1
+ANY_TIME = NO_BLOCK = -1
 
 
 class ScopeKind(Enum):
-    """Kinds of scopes."""
+    """The kind of code that a scope belongs to. A lambda is a FUNCTION, a generator expression a COMPREHENSION."""
 
     MODULE = auto()
     FUNCTION = auto()
@@ -26,11 +27,13 @@ class ScopeKind(Enum):
 
 
 class Guard(Enum):
-    """The errors that a ``try`` statement around the use of a name catches."""
+    """What a ``try`` statement around the use of a name catches, if the name is undefined."""
 
     NONE = 0
     ANY_ERROR = 1
+    """It is bare, or names Exception or BaseException. So it catches a NameError too, perhaps by accident."""
     NAME_ERROR = 2
+    """It names NameError or UnboundLocalError, so it expects that the name may be undefined."""
 
 
 @dataclass(slots=True)
@@ -38,7 +41,7 @@ class Binding:
     """One place in the code that gives a name a value.
 
     ``value`` is the assigned expression if the binding is a plain ``name = value``. ``loops`` has the numbers of the
-    loops around it.
+    loops around the binding, outermost first.
     """
 
     node: ast.AST
@@ -48,19 +51,24 @@ class Binding:
     end_order: int | None = None
     """For ``except ... as name``: the order at which the handler ends, and Python deletes the name."""
     text_order: int = 0
-    """The order in the text, even if ``order`` is ANY_TIME. An earlier use sees it only if a loop contains both."""
+    """The position in the source, as an order, even if ``order`` is ANY_TIME. A use before this position sees the
+    binding only if one loop contains the use and the binding.
+    """
 
 
 @dataclass(slots=True)
 class NameScope:
-    """A namespace of the code. ``bindings`` and ``deletions`` map each name to its places in the code."""
+    """A namespace of the code: its variables, with the places that bind and delete them.
+
+    ``deferred`` is True if the code of the scope runs later than the code around it, as a function's body does.
+    """
 
     kind: ScopeKind
     parent: "NameScope | None" = None
     deferred: bool = False
     bindings: dict[str, list[Binding]] = field(default_factory=dict)
     deletions: dict[str, list[tuple[int, int]]] = field(default_factory=dict)
-    """Maps each name to the order and the innermost block of each ``del name``."""
+    """Maps each name to a pair for each ``del name``: its order, and the number of its innermost block or NO_BLOCK."""
     globals: set[str] = field(default_factory=set)
     nonlocals: set[str] = field(default_factory=set)
 
@@ -69,7 +77,7 @@ class NameScope:
 class Use:
     """One place in the code that reads or deletes a name.
 
-    ``loops`` and ``blocks`` have the numbers of the loops and blocks around it.
+    ``loops`` and ``blocks`` have the numbers of the loops and blocks around the use, outermost first.
     """
 
     node: ast.Name
@@ -88,16 +96,18 @@ class Scopes:
     module: NameScope
     uses: list[Use] = field(default_factory=list)
     accesses: list[tuple[ast.Attribute, NameScope]] = field(default_factory=list)
+    """Every ``object.attribute``, with the scope in which it occurs."""
     calls: list[tuple[ast.Call, NameScope]] = field(default_factory=list)
     blocks: list[Sequence[ast.stmt]] = field(default_factory=list)
+    """Every list of statements, such as the body of a loop. The number of a block is its index in this list."""
     misplaced: list[ast.stmt] = field(default_factory=list)
     """Every ``return`` outside a function, and every ``break`` and ``continue`` outside a loop."""
     star_import: bool = False
 
     def find(self, name: str, scope: NameScope) -> tuple[NameScope | None, bool]:
-        """Return the scope that binds a name which is used in ``scope``, and whether the use is deferred.
+        """Return the scope that binds a name used in ``scope``, and whether the use is deferred.
 
-        The scope is None if the code does not bind the name.
+        The returned scope is None if the code does not bind the name.
         """
         current: NameScope | None = scope
         deferred = False
@@ -112,12 +122,12 @@ class Scopes:
 
     @cached_property
     def local_names(self) -> frozenset[str]:
-        """The names bound in functions, classes and comprehensions, except in those that read no name."""
+        """The names that functions, classes and comprehensions bind. Scopes in which no name is read are ignored."""
         scopes = {id(use.scope): use.scope for use in self.uses if use.scope.parent}
         return frozenset(name for scope in scopes.values() for name in scope.bindings)
 
     def free_names(self) -> set[str]:
-        """Return the names that the code does not bind but reads, including those in annotations."""
+        """Return the names that the code reads but does not bind, including names in annotations."""
         return {use.node.id for use in self.uses if self.find(use.node.id, use.scope)[0] is None}
 
 
@@ -140,7 +150,7 @@ class _Walker(ast.NodeVisitor):
         self.clock = 0
         self.loops: tuple[int, ...] = ()
         self.loops_around: tuple[int, ...] = ()
-        """Loops around the functions whose bodies are being walked."""
+        """Numbers of the loops outside the function whose body is being visited. ``loops`` has those inside it."""
         self.open_blocks: tuple[int, ...] = ()
         self.guard = Guard.NONE
         self.in_annotation = False
@@ -209,7 +219,7 @@ class _Walker(ast.NodeVisitor):
         use = Use(node, self.scope, self.tick(), self.loops, self.open_blocks, self.guard, self.in_annotation)
         self.result.uses.append(use)
         if isinstance(node.ctx, ast.Del):
-            block = self.open_blocks[-1] if self.open_blocks else ANY_TIME
+            block = self.open_blocks[-1] if self.open_blocks else NO_BLOCK
             self.scope.deletions.setdefault(node.id, []).append((self.tick(), block))
 
     def visit_annotation(self, node: ast.expr | None) -> None:

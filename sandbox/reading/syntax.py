@@ -1,6 +1,6 @@
-"""Parse code, explain syntax errors, and find the intact statements of broken code.
+"""Parse code, explain syntax errors, and find the statements of broken code that are intact.
 
-CPython's parser finds the errors, and tree-sitter helps to explain them.
+CPython's parser finds the errors. Where it says only "invalid syntax", the parser tree-sitter finds an explanation.
 """
 
 import ast
@@ -18,13 +18,15 @@ from planbook.sandbox.types import Fault, FaultKind
 
 FILENAME = "<plan>"
 MAX_LINES = 5_000
-"""Maximum number of lines and semicolons. CPython takes seconds to compile tens of thousands of statements."""
+"""Maximum number of lines and semicolons together, since CPython takes seconds to compile tens of thousands of
+statements.
+"""
 UNREADABLE = (SyntaxError, ValueError, RecursionError, MemoryError)
 """Errors that CPython raises for code that it cannot parse or compile."""
 
 
 def parse(code: str) -> ast.Module | Fault:
-    """Return the syntax tree, or a fault if the code is broken or too long to be parsed. Never raises."""
+    """Return the syntax tree, or a fault if the code cannot be parsed or is too long. Never raises."""
     if too_long := _too_long(code):
         return _fault(code, too_long, None, "write a shorter plan")
     try:
@@ -34,7 +36,10 @@ def parse(code: str) -> ast.Module | Fault:
 
 
 def parse_only(code: str) -> ast.Module | str:
-    """Return the syntax tree, or a short message if the code is broken or too long. Never raises."""
+    """Return the syntax tree, or a short message if the code cannot be parsed or is too long. Never raises.
+
+    This is faster than ``parse``, which also explains the error.
+    """
     if too_long := _too_long(code):
         return too_long
     try:
@@ -67,10 +72,10 @@ def too_deep(code: str) -> Fault:
     return _fault(code, "the code is nested too deeply to be read", None, "use a list or a dict with a loop")
 
 
-# Explaining.
+# Explaining syntax errors.
 
 MAX_EXPLAINED = 4_000
-"""Maximum number of characters that tree-sitter parses to explain an error."""
+"""Maximum number of characters that tree-sitter parses to explain one error."""
 LANGUAGE = Language(tree_sitter_python.language())
 _HINTS_BY_CHARACTER = {
     **dict.fromkeys("‘’‚‛′´", "write a plain quote: '"),
@@ -85,7 +90,7 @@ _GENERAL_HINT = "explanations belong outside the code, or behind a #"
 
 
 def _nodes(code: str) -> Iterator[Node]:
-    """Yield every node of tree-sitter's tree in source order. Broken code has a tree, too."""
+    """Yield every node of tree-sitter's tree in source order. Tree-sitter makes a tree even of broken code."""
     waiting = [Parser(LANGUAGE).parse(code.encode("utf-8", "replace")).root_node]
     while waiting:
         node = waiting.pop()
@@ -117,7 +122,7 @@ def _explain(code: str, error: Exception) -> Fault:
 
 
 def _tree_sitter_message(code: str, line: int) -> str | None:
-    """Return what is wrong in a line for which CPython only says "invalid syntax", or None if that is not known."""
+    """Return a better message for a line in which CPython has found only "invalid syntax", or None if there is none."""
     lines = _last_statement_lines(code_lines(code)[:line])
     for node in _nodes("\n".join(lines)):
         if node.start_point.row + 1 < len(lines):
@@ -132,9 +137,9 @@ def _tree_sitter_message(code: str, line: int) -> str | None:
 
 
 def _last_statement_lines(lines: list[str]) -> list[str]:
-    """Return the lines of the last statements, as many as MAX_EXPLAINED allows.
+    """Return the lines from the beginning of a statement to the end, with at most MAX_EXPLAINED characters.
 
-    Tree-sitter can take 15 s for 40,000 characters.
+    The number of characters is limited, because tree-sitter can take 15 s for 40,000 characters.
     """
     remaining, start = MAX_EXPLAINED, len(lines)
     for number in range(len(lines) - 1, -1, -1):
@@ -155,29 +160,30 @@ def _unreadable(code: str) -> Fault:
     return _fault(code, "Python cannot read this code", None, _GENERAL_HINT)
 
 
-# The statements of code that may be broken.
+# The statements of code that may have syntax errors.
 
 MAX_PARSED = 200_000
-"""Maximum number of characters of one text that are parsed, counted each time. All text after that counts as prose."""
+"""Maximum total of the characters in all attempts to parse a part of one text. The text after that counts as prose."""
 _MIN_COST = 100
-"""Minimum number of characters that each parse counts for."""
+"""An attempt to parse counts for at least this many characters."""
 _MAX_STATEMENT_LINES = 60
 _CONTINUES = re.compile(r"(?:else|elif|except|finally)\b|[)\]}]")
 OPEN_STRING = "unterminated triple-quoted"
-"""A part of CPython's message about a triple-quoted string that is not closed."""
+"""Words that occur in CPython's message about a triple-quoted string that is not closed."""
 _OPEN_ENDED = ("was never closed", OPEN_STRING, "expected an indented block", "expected 'except'")
 
 
 def whole_statements(lines: Sequence[str]) -> list[ast.stmt]:
-    """Return the intact statements of broken code. Their line numbers are those in the whole code."""
+    """Return the statements of broken code that can be parsed. Their line numbers are those in the whole code."""
     pieces = [(span, tree.body) for span, tree, _, _ in split_statements(lines) if tree]
     return [ast.increment_lineno(statement, span.start) for span, body in pieces for statement in body]
 
 
 def split_statements(lines: Sequence[str]) -> Iterator[tuple[range, ast.Module | None, int, str]]:
-    """Yield each statement: its line range, its tree, the number of characters parsed, and the parser's message.
+    """Yield the statements of the code, which may have syntax errors, and the lines between them.
 
-    The tree is None for lines that are not Python.
+    Each item has the range of lines, the statement's tree, the number of characters that were parsed to find it, and
+    the parser's message. For lines that are not Python, the tree is None.
     """
     number, remaining = 0, MAX_PARSED
     while number < len(lines) and remaining > 0:
@@ -193,8 +199,8 @@ def split_statements(lines: Sequence[str]) -> Iterator[tuple[range, ast.Module |
 def _statement_from(lines: Sequence[str], start: int) -> tuple[ast.Module | None, int, int, str]:
     """Parse the statement that starts at a line.
 
-    Return its tree, the number of the line after it, the number of characters parsed, and the parser's message. The
-    tree is None if no statement starts there.
+    Return its tree, the number of the line after the statement, the number of characters that were parsed, and the
+    parser's message, which is "" if there is a tree. If no statement starts at the line, the tree is None.
     """
     end, cost = _next_start(lines, start), 0
     while True:

@@ -1,6 +1,7 @@
 """Replace what differs between runs: the time, random numbers, the process id and threads.
 
-This is not a security measure: a plan that finds the machine's clock only harms its own replay.
+With the replacements, a plan behaves in a replay as in its first run. They are not a security measure: a plan that
+finds the machine's real clock only harms its own replay.
 """
 
 import _random
@@ -22,8 +23,8 @@ MICROSECONDS_PER_SECOND, NANOSECONDS_PER_MICROSECOND = 1_000_000, 1_000
 class LogicalClock:
     """The clock that plans see, in microseconds since 1970, UTC.
 
-    The host sets it (``host_time``) with each frame that it sends. Between two frames, each reading advances it by one
-    microsecond.
+    With each message, the host sends the time, which is set as ``host_time``. In addition, each reading of the clock
+    advances it by one microsecond.
     """
 
     def __init__(self) -> None:
@@ -32,16 +33,16 @@ class LogicalClock:
         self.ask_sleep: Callable[[float], None] = lambda seconds: None
 
     def start(self) -> None:
-        """Reset the number of readings."""
+        """Forget the readings so far, which were made before the session began."""
         self._readings = 0
 
     def microseconds(self) -> int:
-        """Return the time since 1970, UTC."""
+        """Return the time since 1970 in microseconds. This counts as a reading."""
         self._readings += 1
         return self.host_time + self._readings
 
     def now(self) -> float:
-        """Return the time since 1970, UTC, in seconds."""
+        """Return the time since 1970 in seconds."""
         return self.microseconds() / MICROSECONDS_PER_SECOND
 
     def sleep(self, seconds: float) -> None:
@@ -57,7 +58,7 @@ CLOCK = LogicalClock()
 
 
 def replace_time() -> None:
-    """Make every function of ``time`` use the logical clock. The time zone is given by the environment variable TZ."""
+    """Make every function of ``time`` use the logical clock. The time zone comes from the environment variable TZ."""
     real = {name: getattr(time, name) for name in ("gmtime", "localtime", "ctime", "asctime", "strftime")}
 
     def nanoseconds() -> int:
@@ -90,7 +91,7 @@ def replace_time() -> None:
 
 
 def as_builtin(function: Any, name: str, module: str = "builtins") -> Any:
-    """Rename a function so that messages show the name that plans use, and return it."""
+    """Rename a function, so that messages show the name that plans use, and return the function."""
     function.__name__ = function.__qualname__ = name
     function.__module__ = module
     return function
@@ -99,13 +100,15 @@ def as_builtin(function: Any, name: str, module: str = "builtins") -> Any:
 # Everything else.
 
 _COPYING_MODULES = frozenset({"threading", "random", "datetime", "queue", "uuid"})
-"""Modules that copy functions when they are imported. They must be imported after the functions are replaced."""
+"""Modules that copy functions of other modules when they are imported, for example ``from time import monotonic``. They
+must be imported after the functions are replaced.
+"""
 _OPTIONAL = ("_uuid", "_queue")
-"""C modules that bypass the replacements, so they are hidden. Python works without them, and each would add five memory
-mappings to every fork.
+"""C modules that are hidden, since their code would bypass the replacements. Python works without them. Each would also
+add five memory mappings, which every fork has to copy.
 """
 NODE = 0x020000000001
-"""A hardware address that no device has, for ``uuid.uuid1``."""
+"""The hardware address that ``uuid.uuid1`` uses. No device has it."""
 
 
 def make_deterministic() -> None:
@@ -133,7 +136,7 @@ def make_deterministic() -> None:
 
 
 def _set_in_class(cls: type, name: str, function: Callable[..., Any]) -> None:
-    """Replace a class method of a class that is written in C, which Python itself does not allow."""
+    """Replace a class method of a class that is written in C. Python does not allow this by ``setattr``."""
     (variables,) = gc.get_referents(vars(cls))
     variables[name] = classmethod(as_builtin(function, name))
     ctypes.pythonapi.PyType_Modified(ctypes.py_object(cls))
@@ -156,16 +159,16 @@ def hide_process() -> None:
 
 
 class SeededRandom(_random.Random):
-    """The base class of ``random.Random``. If no seed is given, the session's next random number is the seed."""
+    """The new base class of ``random.Random``. If no seed is given, the session's next random number is the seed."""
 
     def __new__(cls, *_seed: Any, **_options: Any) -> "SeededRandom":
-        """Create a generator with a seed that takes little time; ``__init__`` seeds it again."""
+        """Create a generator with the seed 0, which takes little time. ``__init__`` seeds it again."""
         generator = super().__new__(cls)
         _seed_by_number(generator, 0)
         return generator
 
     def seed(self, a: Any = None, /) -> None:
-        """Seed the generator."""
+        """Seed the generator with ``a``, or with the session's next random number if ``a`` is None."""
         super().seed(_ENTROPY.getrandbits(64) if a is None else a)
 
 
@@ -188,7 +191,7 @@ def _entropy(size: int, flags: int = 0) -> bytes:
 
 
 def _wait(self: object, timeout: float | None = None) -> bool:
-    """Stand in for ``Condition.wait``: advance the clock, since no other thread can notify this one."""
+    """Replace ``Condition.wait``. No other thread can notify this one, so only the clock advances, by the timeout."""
     if timeout is None:
         raise RuntimeError("this would wait for another thread, and there is none")
     CLOCK.sleep(max(timeout, 0.0))
@@ -196,5 +199,5 @@ def _wait(self: object, timeout: float | None = None) -> bool:
 
 
 def _start(self: object) -> NoReturn:
-    """Stand in for ``Thread.start``."""
+    """Replace ``Thread.start``."""
     raise RuntimeError("can't start new thread: plans run in one")

@@ -1,7 +1,7 @@
 """The namespace of plans: the built-ins of Python except those that are refused, and the modules that plans may import.
 
-Guards replace built-ins such as ``getattr``. They refuse at run time the names that the policy refuses in source code.
-They do not stop a hostile plan; only the sandboxed process does.
+Functions that are called guards replace built-ins such as ``getattr``. At run time, they refuse the names of attributes
+that the policy refuses in source code. The guards do not stop a hostile plan; only the locked-down process does.
 """
 
 import builtins
@@ -30,17 +30,17 @@ from planbook.sandbox.policy.rules import (
 )
 from planbook.sandbox.worker.determinism import as_builtin
 
-# Modules. They are either preloaded in the zygote, the process that workers are forked from, or sent as source by the
-# host, the process that opened the session.
+# Modules. Some are preloaded in the zygote, the process that workers are forked from. The host, the process that opened
+# the session, sends the source of the others when a plan imports them.
 
 SourceProvider = Callable[[str], tuple[str, bool] | None]
-"""A function that takes the name of a module. It returns the module's source, and whether it is a package. It returns
-None if the host does not send the module.
+"""A function that asks the host for a module. It takes the module's name, and returns the source and whether the module
+is a package, or None if the host does not send the module.
 """
 
 
 class PlanModule(types.ModuleType):
-    """A module that plans cannot write to. Loaded modules are converted to this class."""
+    """A module whose attributes plans cannot set or delete. Loaded modules are converted to this class."""
 
     def __setattr__(self, name: str, value: object) -> NoReturn:
         raise AttributeError(f"module {self.__name__!r} is read-only; keep the value in a variable of your own")
@@ -70,7 +70,7 @@ class HostFinder:
         return importlib.machinery.ModuleSpec(name, loader, origin=f"<{name}>", is_package=source[1])
 
     def create_module(self, spec: importlib.machinery.ModuleSpec) -> None:
-        """Return None, so that Python creates the module."""
+        """Return None, so that Python itself creates the module object."""
 
     def exec_module(self, module: types.ModuleType) -> None:
         """Run the source of a module."""
@@ -106,21 +106,24 @@ def preload(modules: Collection[str], *, guarded: bool) -> None:
 _ALLOWED: set[str] = set()
 """Packages beyond the standard library that plans may import, including their submodules."""
 _WRITABLE = {"warnings"}
-"""Modules that are not made read-only, since code of the standard library sets their attributes."""
+"""Modules that are not made read-only, since code of the standard library sets their attributes at run time."""
 _MACHINE_MODULES = ("_ctypes", "_posixshmem", "_posixsubprocess", "_socket", "_sqlite3", "fcntl", "mmap", "resource")
-"""Modules written in C that the attacks in the tests use."""
+"""Modules written in C that give access to the machine. The attacks in the tests use them."""
 
 
-def close_imports(*, confined: bool) -> None:
-    """Restrict later imports to modules whose source the host sends and, unless ``confined``, to modules in files."""
+def restrict_imports(*, host_only: bool) -> None:
+    """From now on, ask the host for the source of every module that is neither loaded nor built in.
+
+    If the host does not send the module, look for it in files, unless ``host_only``.
+    """
     sys.meta_path.insert(1, FINDER)
-    if confined:
+    if host_only:
         del sys.meta_path[2:]
     vars(sys.modules["zoneinfo._common"])["load_tzdata"] = _zone
 
 
 def _zone(key: str) -> io.BytesIO:
-    """Return the data of a time zone."""
+    """Return the data of a time zone. Raises ZoneInfoNotFoundError if the host does not know the time zone."""
     if data := FINDER.ask(f"zoneinfo:{key}"):
         return io.BytesIO(data[0].encode("latin-1"))
     error: type[KeyError] = vars(sys.modules["zoneinfo"])["ZoneInfoNotFoundError"]
@@ -132,7 +135,7 @@ def _make_plan_module(module: types.ModuleType) -> None:
 
 
 def _partial_module(name: str) -> PlanModule:
-    """Return a module that has only those names of the real one that PARTIAL_MODULES lists."""
+    """Return a copy of a module that has only the names that PARTIAL_MODULES lists for it."""
     module, real = PlanModule(name), sys.modules[name]
     vars(module).update({member: getattr(real, member) for member in PARTIAL_MODULES[name] if hasattr(real, member)})
     return module
@@ -159,7 +162,7 @@ class Output(io.TextIOBase):
 
 
 def make_importer() -> Callable[..., object]:
-    """Return the ``__import__`` of plans. Call it after ``sys.stdout`` is replaced: plans get a copy of ``sys``."""
+    """Return the ``__import__`` of plans. Replace ``sys.stdout`` before: plans get a copy of ``sys`` as it is now."""
     parts = {name: _partial_module(name) for name in PARTIAL_MODULES}
 
     def load_for_plan(
@@ -177,8 +180,8 @@ def make_importer() -> Callable[..., object]:
 
 
 _INTERNAL = frozenset({"__future__", "_strptime"})
-"""Modules that plans may only import indirectly. ``from __future__ import ...`` imports the first one, which has no
-effect, and C code that a plan calls imports the second one.
+"""Modules that the importer of plans accepts, though MODULES does not list them. Python itself imports ``__future__``
+when a plan has ``from __future__ import ...``, and the C code of ``strptime`` imports ``_strptime``.
 """
 
 
@@ -186,11 +189,11 @@ effect, and C code that a plan calls imports the second one.
 
 MAIN = "__main__"
 _KEPT_SPECIAL = frozenset({"__build_class__", "__debug__", "__import__"})
-"""Built-ins with special names that plans keep, since Python cannot run code without them."""
+"""Built-ins whose names begin with underscores and that plans keep, since Python cannot run code without them."""
 
 
 class RefusedAttribute(AttributeError):
-    """A plan used an attribute that no plan may use."""
+    """A plan used an attribute that no plan may use. To plans, this class is named AttributeError."""
 
 
 RefusedAttribute.__name__ = RefusedAttribute.__qualname__ = "AttributeError"
@@ -198,7 +201,7 @@ RefusedAttribute.__module__ = "builtins"
 
 
 def _check_attribute(name: Any) -> Any:
-    """Return the name of an attribute. Raises RefusedAttribute if plans may not use it."""
+    """Return ``name`` unchanged. Raises RefusedAttribute if it is the name of an attribute that plans may not use."""
     if isinstance(name, str) and (plain := str.__str__(name)) in REFUSED_ATTRIBUTES:
         raise RefusedAttribute(f"plans may not use the attribute `{plain}`: {attribute_hint(plain)}", name=plain)
     return name
@@ -224,9 +227,10 @@ def _guarded(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _formatter(method: Any) -> Any:
-    """Return a method named ``format`` or ``format_map``. If it belongs to a string, its template is checked.
+    """Return a checked version of ``method``, an attribute named ``format`` or ``format_map``.
 
-    An unbound method is wrapped, so that the template is checked when the method is called.
+    If it is bound to a string, as in ``"{}".format``, the string is immediately checked as a template. For
+    ``str.format``, return a function that checks its first argument when it is called. Other methods are unchanged.
     """
     if method is str.format or method is str.format_map:
         return lambda template, *args, **kwargs: method(_check_template(template), *args, **kwargs)
@@ -236,7 +240,7 @@ def _formatter(method: Any) -> Any:
 
 
 def _check_template(template: Any) -> Any:
-    """Return the template of a format. Raises RefusedAttribute if it reads an attribute that plans may not use."""
+    """Return ``template`` unchanged. Raises RefusedAttribute if it would read an attribute that plans may not use."""
     try:
         name = refused_in_template(str.__str__(template)) if isinstance(template, str) else None
     except ValueError:  # a malformed template, which Python's own format will report
@@ -256,7 +260,7 @@ def _methodcaller(name: str, /, *args: Any, **kwargs: Any) -> Any:
 
 
 def _print(*values: Any, file: Any = None, **options: Any) -> None:
-    """Print as Python does, but with one write: each write is a message to the host."""
+    """Print as Python does, but with a single write, since each write is a message to the host."""
     text = io.StringIO()
     try:
         _PRINT(*values, file=text, **options)
@@ -276,9 +280,9 @@ _GUARDS: dict[str, Callable[..., Any]] = {
 
 
 def guard_library() -> None:
-    """Make functions of the standard library that take names of attributes refuse the same names as ``getattr``.
+    """Guard the functions of the standard library that take names of attributes, such as ``operator.attrgetter``.
 
-    This affects the whole process.
+    They then refuse the same names as ``getattr`` does in plans. This affects all code of the process.
     """
     operator.attrgetter = functools.wraps(_ATTRGETTER, updated=())(_attrgetter)  # type: ignore[misc, assignment]
     operator.methodcaller = functools.wraps(_METHODCALLER, updated=())(_methodcaller)  # type: ignore[misc, assignment]
@@ -288,7 +292,7 @@ def guard_library() -> None:
 
 
 def _guard_user_string(method: Callable[..., Any]) -> Callable[..., Any]:
-    """Return a method of UserString that first checks its template."""
+    """Wrap ``format`` or ``format_map`` of UserString, so that the template is checked first."""
 
     @functools.wraps(method)
     def checked(self: Any, /, *args: Any, **kwargs: Any) -> Any:
@@ -299,7 +303,7 @@ def _guard_user_string(method: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def namespace(*, guarded: bool) -> dict[str, Any]:
-    """Create a new module ``__main__`` and return its namespace. If not ``guarded``, it has all built-ins."""
+    """Create a new module ``__main__`` and return its namespace. If not ``guarded``, no built-in is left out."""
     main = types.ModuleType(MAIN)
     sys.modules[MAIN] = main
     names = vars(main)

@@ -1,4 +1,4 @@
-"""The worker's end of the channel, and the host's functions and objects as plans see them.
+"""The worker's end of the channel to the host, and the host's functions and objects as plans see them.
 
 The worker is the process in which plan code runs, in pieces that are called cells. The host is the process that opened
 the session.
@@ -33,7 +33,7 @@ CallHandler = Callable[[tuple[object, ...], dict[str, object]], object]
 
 
 class _Unique:
-    """An object that ``copy`` and ``deepcopy`` return unchanged, as they do with Python's functions."""
+    """Base of objects that ``copy`` and ``deepcopy`` return unchanged, as they return Python's functions."""
 
     __slots__ = ()
 
@@ -45,9 +45,10 @@ class _Unique:
 
 
 class HostFunction(_Unique):
-    """A function that the host carries out. It is an ordinary value that can be mapped, wrapped and passed on.
+    """A function that the host carries out. Plans can store it, wrap it and pass it on, as they can any function.
 
-    ``name`` may be dotted. As for a method, ``__name__`` is its last part and ``__qualname__`` is the whole name.
+    ``name`` may be dotted, such as ``agent.go_to``. Then ``__name__`` is the last part, and ``__qualname__`` is the
+    whole name, as for a method.
     """
 
     __slots__ = ("__name__", "__qualname__", "_call_")
@@ -72,11 +73,11 @@ class HostFunction(_Unique):
 
 
 HostFunction.__doc__ = None
-"""A docstring of this class would look as if it described the functions, which the prompt describes."""
+"""A plan that reads ``agent.go_to.__doc__`` must get None, and not the docstring of this class."""
 
 
 class ReadOnly:
-    """An object whose attributes only the host sets."""
+    """An object whose attributes only the host can set. Base of the two classes below."""
 
     __slots__ = ("__dict__", "_title_")
     _title_: str
@@ -103,13 +104,13 @@ class ReadOnly:
 
 
 class HostObject(_Unique, ReadOnly):
-    """The object behind dotted names: ``agent`` with ``agent.go_to`` and ``agent.location``."""
+    """An object with the functions and attributes that have dotted names, such as ``agent`` for ``agent.go_to``."""
 
     __slots__ = ()
 
 
 class PlanRecord(ReadOnly):
-    """A dict given to the plan: its keys are attributes; ``record["key"]`` works too."""
+    """A value of the session that is a dict. Its keys can be read as ``record.key`` or ``record["key"]``."""
 
     __slots__ = ()
 
@@ -138,7 +139,7 @@ class PlanRecord(ReadOnly):
 
 
 PlanRecord.__name__ = PlanRecord.__qualname__ = "Record"
-"""The name appears in messages to plans."""
+"""Plans see this name in messages."""
 
 
 def refresh(objects: Mapping[str, object], changed: Mapping[str, object]) -> None:
@@ -151,13 +152,15 @@ def refresh(objects: Mapping[str, object], changed: Mapping[str, object]) -> Non
 # The channel.
 
 SPARE_DEPTH = 100
-"""Additional levels of recursion for reading an answer, so that a plan near the recursion limit does not lose it."""
+"""Additional levels of recursion for reading an answer. Without them, a plan near the recursion limit would lose it."""
 OUT_OF_MEMORY = to_bytes(["end", None, [MEMORY_FAULT]])
-"""An "end" message. It is built in advance, since there may be no memory for it when it is needed."""
+"""The "end" message of a cell that needs too much memory. It is built in advance, since there may be no memory for
+building it when it is needed.
+"""
 
 
 class HostRefusal(NamedTuple):
-    """The exception in an "error" message of the host."""
+    """The exception that an "error" message of the host describes."""
 
     error: Exception
 
@@ -171,10 +174,11 @@ class Link:
         self.objects: dict[str, object] = {}
 
     def receive(self, first_read: int = FIRST_CHUNK) -> list[Any]:
-        """Return the next message of the host. The worker ends if the host has hung up.
+        """Return the next message of the host. The worker ends if the host has closed the channel.
 
-        A short message takes one read. ``first_read`` must be PREFIX if the next message may have arrived too. However
-        a message is split, the same number of objects must be created, since it affects the addresses of later objects.
+        The first read gets up to ``first_read`` bytes, which is usually the whole message. If a second message may
+        already have arrived, ``first_read`` must be PREFIX, so that nothing of it is read. However a message is split,
+        this method must create the same number of objects, since the number affects the addresses of later objects.
         """
         try:
             frame = self._read(first_read)
@@ -193,9 +197,10 @@ class Link:
             os._exit(0)
 
     def send(self, payload: bytes) -> None:
-        """Send one message. Raises FrameTooLong.
+        """Send one message. Raises FrameTooLong if it is too long.
 
-        If the host has hung up, the worker ends immediately, since a plan could catch an exception.
+        If the host has closed the channel, the worker ends immediately. An exception would not be enough, since the
+        plan could catch it.
         """
         frame = pack(payload, MAX_FROM_WORKER)
         try:
@@ -210,11 +215,11 @@ class Link:
             refresh(self.objects, changed)
 
     def set_file(self, file: str | None) -> None:
-        """Set the file name of the running cell, or None. Plan code can send messages only while a cell runs."""
+        """Set the file name of the running cell, or None when it has ended. Plan code can then send nothing."""
         self._file = file
 
     def write(self, text: str) -> None:
-        """Send printed text to the host immediately, so that it is kept however the cell ends."""
+        """Send printed text to the host immediately, so that the host has it even if the worker is ended."""
         if self._file is None:
             return
         for start in range(0, len(text), MAX_STRING):
@@ -228,7 +233,8 @@ class Link:
     def call(self, name: str, parameters: list[str], args: tuple[object, ...], kwargs: dict[str, object]) -> object:
         """Call a host function and return its result.
 
-        Raises the exception that the function raised, or TypeError or ValueError for bad arguments.
+        Raises an exception like the one that the function raised, or TypeError or ValueError if an argument cannot be
+        sent or does not fit.
         """
         line = self._line()
         if kwargs or not SCALARS.issuperset(map(type, args)):
@@ -247,7 +253,7 @@ class Link:
         return None if frame is None else frame.f_lineno
 
     def sleep(self, seconds: float) -> None:
-        """Ask the host to advance the clock."""
+        """Ask the host to advance the clock by this number of seconds."""
         self._ask(encode(["sleep", seconds]).encode())
 
     def source(self, module: str) -> tuple[str, bool] | None:
@@ -261,7 +267,8 @@ class Link:
         if self._file is None:
             raise RuntimeError("no cell is running")
         depth = sys.getrecursionlimit()
-        # Raises RecursionError if the stack is so deep that the limit could not be restored below. No request is sent.
+        # If the stack is so deep that the limit could not be restored below, this raises RecursionError, before a
+        # request is sent.
         sys.setrecursionlimit(depth)
         sys.setrecursionlimit(depth + SPARE_DEPTH)
         try:
@@ -277,7 +284,10 @@ class Link:
         return value
 
     def _receive_answer(self) -> object:
-        """Return the host's answer. If it cannot be read, the worker ends, since the host may have made the call."""
+        """Return the host's answer. If it cannot be read, the worker ends, since the plan must not go on without it.
+
+        The host may already have carried out the call.
+        """
         try:
             kind, *answer, changed, clock = self.receive()
             self.update(changed, clock)
@@ -293,7 +303,10 @@ class Link:
 def _call_message(
     line: int | None, name: str, parameters: list[str], args: tuple[object, ...], kwargs: dict[str, object]
 ) -> bytes:
-    """Return the "call" message. Raises TypeError or ValueError, with the parameter's name, for a bad argument."""
+    """Return the "call" message.
+
+    Raises TypeError or ValueError if JSON cannot represent an argument. The error's message names the parameter.
+    """
     positional = [(parameters[i] if i < len(parameters) else str(i + 1), value) for i, value in enumerate(args)]
     parts = []
     for parameter, value in [*positional, *kwargs.items()]:
@@ -306,7 +319,10 @@ def _call_message(
 
 
 def _exception(kind: str, message: str) -> Exception:
-    """Return an exception of the built-in class of this name, or a RuntimeError if no such class takes a message."""
+    """Return an exception of the built-in class ``kind``. If this is not possible, return a RuntimeError.
+
+    For example, ``kind`` may be a class that the host defines, or one that needs more than a message.
+    """
     cls = getattr(builtins, kind, None)
     if isinstance(cls, type) and issubclass(cls, Exception) and not issubclass(cls, MemoryError):
         try:

@@ -1,8 +1,9 @@
 """The kernel's restrictions on workers, the processes in which plan code runs.
 
-Each restriction is a step: a function that raises OSError if the kernel or the container does not grant it. The host,
-which is the process that opens sessions, decides which of them may be missing. The zygote, the process that workers are
-forked from, takes the steps that workers inherit. Each worker then takes the last step, the seccomp filter.
+Each restriction is applied by a step: a function that raises OSError if the kernel or the container does not grant the
+restriction. The host, which is the process that opens sessions, decides which restrictions may be missing. The zygote,
+the process that workers are forked from, takes all steps whose restrictions workers inherit. Each worker then takes the
+last step, the seccomp filter.
 
 The filter allows only the system calls that are listed here; all others fail with EPERM. None of the listed calls opens
 a file, connects, sends a signal or starts a process. ``recvfrom`` and ``sendto`` can reach only the socket that the
@@ -27,7 +28,7 @@ from planbook.sandbox.protocol import FIRST_CPU_SECONDS
 
 LIBC = ctypes.CDLL(None, use_errno=True)
 
-#              name: number on x86_64, on aarch64
+#              name: number on x86_64, number on aarch64
 ALLOWED = {
     "brk": (12, 214),
     "munmap": (11, 215),
@@ -47,14 +48,15 @@ PROT_EXEC = 4
 MSG_DONTWAIT, MSG_WAITALL, MSG_NOSIGNAL = 0x40, 0x100, 0x4000
 OTHER_FLAGS = 0xFFFFFFFF & ~(MSG_DONTWAIT | MSG_WAITALL | MSG_NOSIGNAL)
 LAST_CLOCK, LAST_ADVICE = 11, 8
-"""CLOCK_TAI and MADV_FREE. Larger clock ids, read as unsigned numbers, are clocks of other processes. Larger advice
-concerns the sharing of memory.
+"""The largest allowed arguments of ``clock_gettime`` and ``madvise``: CLOCK_TAI and MADV_FREE. Larger clock ids, read
+as unsigned numbers, are clocks of other processes. Larger advice concerns the sharing of memory.
 """
 PR_SET_SECCOMP, SECCOMP_MODE_FILTER = 22, 2
 LOAD, JUMP_EQUAL, JUMP_GREATER, JUMP_ANY_BIT, RETURN = 0x20, 0x15, 0x25, 0x45, 0x06
 NUMBER, ARCHITECTURE, FIRST_ARGUMENT, THIRD_ARGUMENT, FOURTH_ARGUMENT = 0, 4, 16, 32, 40
-"""Offsets in struct seccomp_data. Those of arguments are the offsets of their lower halves."""
-#              name: number on x86_64, on aarch64; argument, comparison and constant: denied if the comparison is true
+"""Offsets in struct seccomp_data. Arguments have 64 bits, of which these offsets refer to the lower 32."""
+#              name: number on x86_64, number on aarch64, argument, comparison, constant
+# A call is denied if the comparison of the argument with the constant is true.
 ALLOWED_UNLESS = {
     "mmap": (9, 222, THIRD_ARGUMENT, JUMP_ANY_BIT, PROT_EXEC),
     "mprotect": (10, 226, THIRD_ARGUMENT, JUMP_ANY_BIT, PROT_EXEC),
@@ -64,6 +66,7 @@ ALLOWED_UNLESS = {
     "madvise": (28, 233, THIRD_ARGUMENT, JUMP_GREATER, LAST_ADVICE),
 }
 ALLOW, KILL, DENY = 0x7FFF0000, 0x80000000, 0x00050000 | errno.EPERM
+"""What the filter can do with a system call: execute it, end the process, or let the call fail with EPERM."""
 
 
 class FilterInstruction(ctypes.Structure):
@@ -130,7 +133,7 @@ CAP_KILL = 5
 NOBODY = 65534
 """The user and group id of workers if the host is root."""
 SYS_LANDLOCK_CREATE_RULESET, SYS_LANDLOCK_RESTRICT_SELF = 444, 446
-"""These numbers are the same on every machine."""
+"""Numbers of system calls, the same on x86_64 and aarch64."""
 LANDLOCK_VERSION = 1
 LANDLOCK_FILES = {1: 13, 2: 14, 3: 15, 4: 15}
 """Maps the version of Landlock's ABI to its number of file access rights. From version 5 on there are 16."""
@@ -155,7 +158,10 @@ def _unshare(flag: int) -> None:
 
 
 def unprivileged_user() -> None:
-    """Change to an unprivileged user if the host is root. Raises OSError if the host could not kill such a worker."""
+    """Change to an unprivileged user if the host is root.
+
+    Raises OSError if the host lacks CAP_KILL, so that it could not kill a worker that has another user id.
+    """
     if os.geteuid() == 0:
         if not _capabilities() & 1 << CAP_KILL:
             raise OSError(errno.EPERM, "the host lacks CAP_KILL, and could not end a worker of another user")
@@ -192,7 +198,7 @@ def undumpable() -> None:
 
 
 def landlock() -> None:
-    """Deny access to files. Newer kernels also deny TCP ports, abstract sockets of others, and signals to others."""
+    """Deny access to files. Newer kernels also deny TCP, abstract sockets of other processes, and signals to them."""
     syscall = LIBC.syscall
     abi = _check(syscall(SYS_LANDLOCK_CREATE_RULESET, None, 0, LANDLOCK_VERSION))
     files = (1 << LANDLOCK_FILES.get(abi, 16)) - 1
@@ -225,7 +231,8 @@ ZYGOTE_STEPS: tuple[tuple[str, Callable[[], None]], ...] = (
 """The steps that the zygote takes and workers inherit, each with the name of its mechanism.
 
 The order matters. Creating a namespace takes capabilities: either those of root, or those of a user in a new user
-namespace. So it is tried both before and after the change of the user. Landlock needs no_new_privs.
+namespace. So the namespaces are tried twice: first with the host's user id, and then in the new user namespace.
+Landlock needs no_new_privs.
 """
 
 
@@ -242,7 +249,7 @@ DISABLED = "disabled by the caller"
 
 
 def lock_zygote(disabled: Collection[str]) -> dict[str, str]:
-    """Take the zygote's steps except those named in ``disabled``.
+    """Take the ZYGOTE_STEPS, except those named in ``disabled``. A step that has succeeded is not taken again.
 
     Return a dict that maps each mechanism to "" if it was granted, or to the reason why it was not.
     """
@@ -254,7 +261,10 @@ def lock_zygote(disabled: Collection[str]) -> dict[str, str]:
 
 
 def die_with_parent(zygote_pidfd: int | None) -> None:
-    """Tell the kernel to kill this process when the zygote dies. Raises ProcessLookupError if it is already dead."""
+    """Tell the kernel to kill this process when its parent, the zygote, dies.
+
+    ``zygote_pidfd`` is the zygote's pidfd. If it shows that the zygote is already dead, raises ProcessLookupError.
+    """
     _prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
     if zygote_pidfd is not None and select.select([zygote_pidfd], [], [], 0)[0]:
         raise ProcessLookupError(errno.ESRCH, "the zygote is gone")
@@ -277,8 +287,8 @@ def run_namespace_init(zygote_pidfd: int) -> NoReturn:
 def limit_resources(worker: int, address_space: int, *, isolated: bool) -> None:
     """Limit the processor time and the address space, in bytes, of the worker with this pid.
 
-    If ``isolated``, also allow it no new files and no new processes. The zygote calls this, and not the worker, since
-    the worker would have to copy the memory pages to which it writes.
+    If ``isolated``, also keep the worker from opening files and starting processes. The zygote calls this, and not the
+    worker itself, since the worker would first have to copy the memory pages to which the call writes.
     """
     resource.prlimit(worker, resource.RLIMIT_CPU, (FIRST_CPU_SECONDS, resource.RLIM_INFINITY))
     hard = resource.getrlimit(resource.RLIMIT_AS)[1]
@@ -290,7 +300,7 @@ def limit_resources(worker: int, address_space: int, *, isolated: bool) -> None:
 
 
 def confine(program: FilterProgram) -> None:
-    """Install the system call filter and check that it works. Raises OSError if one of these fails."""
+    """Install the system call filter, and check that it works. Raises OSError if it is refused or has no effect."""
     install_filter(program)
     if os.access("/", os.F_OK):
         raise OSError(errno.EPERM, "the filter was accepted but stops no system call")

@@ -1,7 +1,8 @@
-"""Values and exceptions of a plan as JSON.
+"""Convert the values and exceptions of a plan to JSON, which is sent to the host.
 
-A cell is a piece of plan code that is run as a unit. Arguments that JSON cannot represent are refused, never converted.
-If JSON cannot represent the value of a cell, the host gets its repr.
+The host is the process that opened the session. A cell is a piece of plan code that is run as a unit. Arguments of the
+plan's calls that JSON cannot represent are refused, never converted. If JSON cannot represent the value of a cell, the
+host gets its repr.
 """
 
 import builtins
@@ -28,9 +29,9 @@ _REMEDIES = {
     dict: "; dict(...) makes a dict of it",
     object: "; list(...) makes a list of it",
 }
-"""Maps the base class of a value to a hint on how to convert it to JSON. The last one is for iterables."""
+"""Maps a base class of a value to a hint on how to convert the value to JSON. ``object`` is for any other iterable."""
 MAX_REPR = 10_000
-"""Maximum characters of the text of a value that are sent to the host."""
+"""Maximum characters of the str or repr of a value that are sent to the host."""
 JSON_NAMES = "str, int, float, bool, None, list or dict with str keys"
 
 
@@ -56,7 +57,7 @@ def decode(text: str) -> Any:
 
 
 def as_json(value: object, depth: int = 0) -> object:
-    """Return the value with tuples replaced by lists. Raises TypeError or ValueError if JSON cannot represent it."""
+    """Return the value with all tuples replaced by lists. Raises TypeError or ValueError if it cannot become JSON."""
     kind = type(value)
     if kind in SCALARS:
         return value
@@ -105,9 +106,10 @@ def value_for_host(value: object, limit: int) -> object:
 
 
 def text_of(value: object, convert: Callable[[object], str]) -> str:
-    """Return the text of a plan's value, shortened and printable, even if a class of the plan misbehaves.
+    """Return the str or repr of a plan's value, truncated to MAX_REPR characters.
 
-    ``convert`` is ``str`` or ``repr``.
+    ``convert`` is ``str`` or ``repr``. If it raises an exception, as a class of the plan may make it do, return a text
+    that says so.
     """
     try:
         text = str.__getitem__(convert(value), slice(MAX_REPR + 1))  # makes a plain str of any subclass of str
@@ -129,15 +131,15 @@ RAISE = opmap["RAISE_VARARGS"]
 Report = dict[str, object]
 """The fields of a Fault (``sandbox/types.py``)."""
 MEMORY_FAULT: Report = {"kind": "limit", "type": "memory", "message": ""}
-"""The host adds the message, since it knows the limit."""
+"""The fault of a cell that needs too much memory. The host adds the message, since it knows the limit."""
 MAX_MESSAGE = 4_000
 MAX_TEXT = 300
-"""Maximum characters of a source line, of a hint, and of an exception's name. Together they must fit into a frame."""
+"""Maximum characters of a source line, of a hint, and of an exception's name, so that a fault fits into a frame."""
 
 
 @dataclass
 class WorkerCell:
-    """A compiled cell and its source. If the cell is run in parts, both grow.
+    """A compiled cell and its source. If the cell is run in parts, each part is added to both.
 
     The source of each part begins with as many empty lines as the cell has lines before the part.
     """
@@ -152,7 +154,7 @@ class WorkerCell:
         return code.co_filename == self.compiled[0][0].co_filename
 
     def add(self, source: str, code: CodeType, tail: CodeType | None) -> None:
-        """Add another part."""
+        """Add the next part of the cell."""
         after = source.lstrip("\n")
         lines_before = len(source) - len(after)
         if after:
@@ -162,7 +164,7 @@ class WorkerCell:
 
     @cached_property
     def codes(self) -> frozenset[int]:
-        """The ids of all code objects of this cell. Code objects of two cells may be equal, but their ids differ."""
+        """The ids of all code objects of this cell. Ids are compared, since code objects of two cells may be equal."""
         roots = (root for part in self.compiled for root in part)
         return frozenset(id(code) for root in roots if root is not None for code in _nested_codes(root))
 
@@ -182,7 +184,8 @@ def _nested_codes(code: CodeType) -> Iterator[CodeType]:
 def fault_of(error: BaseException, cell: WorkerCell, earlier: list[WorkerCell], names: Mapping[str, object]) -> Report:
     """Return the fault for an exception that ended a cell.
 
-    ``earlier`` contains the session's cells so far, and ``names`` its namespace, in which misspelt names are looked up.
+    ``earlier`` contains the session's cells so far. ``names`` is the session's namespace, in which a name similar to an
+    undefined one is looked for.
     """
     if isinstance(error, MemoryError) and not _raised_by_plan(error.__traceback__, [cell, *earlier]):
         return MEMORY_FAULT
@@ -200,7 +203,7 @@ def fault_of(error: BaseException, cell: WorkerCell, earlier: list[WorkerCell], 
 
 
 def _raised_by_plan(trace: TracebackType | None, cells: list[WorkerCell]) -> bool:
-    """Return whether the exception came from a ``raise`` in the plan's own code, and not from a lack of memory."""
+    """Return whether a MemoryError came from a ``raise`` in the plan's own code, and not from a lack of memory."""
     while trace is not None and trace.tb_next is not None:
         trace = trace.tb_next
     if trace is None or not any(id(trace.tb_frame.f_code) in cell.codes for cell in cells):
@@ -209,9 +212,10 @@ def _raised_by_plan(trace: TracebackType | None, cells: list[WorkerCell]) -> boo
 
 
 def _locate(trace: TracebackType | None, cell: WorkerCell, earlier: list[WorkerCell]) -> tuple[list[int], str]:
-    """Return the lines of the cell in the traceback, the outermost first, and a text.
+    """Return the numbers of the cell's lines in the traceback, outermost first, and a text for the message.
 
-    If the exception was raised in a function that an earlier cell defined, the text says where. Otherwise it is "".
+    If the exception was raised in a function that an earlier cell defined, the text names the line there. Otherwise it
+    is "".
     """
     lines, origin_note = list[int](), ""
     while trace is not None:
@@ -239,7 +243,10 @@ def _hint(error: BaseException, names: Mapping[str, object]) -> str:
 
 
 def _did_you_mean(name: str, known: list[str]) -> str:
-    """Return a suggestion, or "" if there is none, or if the name exists but has no value (such as an empty slot)."""
+    """Return a suggestion, or "" if no known name is similar.
+
+    If the name itself is known, return "", too: it exists but has no value, such as an empty slot.
+    """
     if name in known:
         return ""
     return suggestion(name, [word for word in known if not word.startswith("_")])

@@ -1,6 +1,7 @@
-"""The worker: it opens one session and runs its cells in order until the host hangs up.
+"""The worker: it opens one session and runs its cells in order, until the host closes the channel.
 
-A cell is a piece of plan code that is run as a unit. The zygote is the process that workers are forked from.
+The host is the process that opened the session. A cell is a piece of plan code that is run as a unit. The zygote is the
+process that workers are forked from.
 """
 
 import gc
@@ -21,6 +22,7 @@ from planbook.sandbox.worker.link import OUT_OF_MEMORY, HostFunction, HostObject
 from planbook.sandbox.worker.results import to_bytes, value_for_host
 
 REHEARSAL_CALLS, REHEARSALS, REHEARSAL_FILE = 4, 20, "rehearsal"
+# A short session that the zygote rehearses before it forks workers (see ``_rehearse``).
 REHEARSAL_CODE = """
 for n in range(4):
     text = host.call(n)
@@ -34,8 +36,9 @@ REHEARSAL_SETTINGS = {
     "values": {"record": {"a": 1}},
 }
 PART = "part"
-"""The kind of a message with a part of a cell, except the last part."""
+"""The kind of a message that contains a part of a cell. The message that ends the cell is of the kind "run"."""
 PART_END = to_bytes(["end", None, []])
+"""The "end" message of a part that ended without a fault. It contains no value, since only a whole cell has one."""
 MAX_VALUE = MAX_FROM_WORKER // 4
 """Maximum bytes of JSON that the value of a cell may take."""
 
@@ -48,18 +51,21 @@ class WorkerSetup:
     program: lockdown.FilterProgram | None
     """The system call filter, or None if it is not used."""
     idle_bytes: int
-    """The address space in use before any plan runs."""
+    """The address space in bytes that is in use before any plan runs."""
     isolated: bool
     """True if the worker may open no file and start no process."""
     zygote_pidfd: int | None
     """The zygote's pidfd, with which a new worker checks that the zygote is alive.
 
-    None if a pid namespace, which ends all its processes, makes this check unnecessary.
+    None if workers live in a pid namespace. It ends all its processes when the zygote dies, so no check is needed.
     """
 
 
 def serve(setup: WorkerSetup) -> NoReturn:
-    """Install the filter, open the session that the host describes, and run its cells until the host hangs up."""
+    """Install the filter, open the session that the host describes, and run its cells.
+
+    When the host closes the channel, ``Link.receive`` ends the process.
+    """
     refusals = {} if setup.program is None else {"seccomp": lockdown.attempt(lockdown.confine, setup.program)}
     runner, link = setup.runner, setup.runner.link
     link.send(to_bytes(["locked", refusals]))
@@ -78,7 +84,8 @@ def serve(setup: WorkerSetup) -> NoReturn:
 class CellRunner:
     """Runs cells in one namespace.
 
-    The zygote creates it, so that workers share its memory until they write to it. Each worker opens its own session.
+    The zygote creates the runner before it forks workers, so that they share its memory until they write to it. Each
+    worker opens its own session.
     """
 
     def __init__(self, sock: socket.socket, *, guarded: bool) -> None:
@@ -102,9 +109,10 @@ class CellRunner:
             self._names[name] = PlanRecord(name, value) if isinstance(value, dict) else value
 
     def run(self, source: str, name: str, compiled: str, *, is_part: bool = False) -> bytes:
-        """Run one cell, or the next part of one, and return the "end" message.
+        """Run a cell, or the next part of one, and return the "end" message.
 
-        The caller sends the message, so that no local variable refers to the cell's objects at that time.
+        The message is sent by the caller, after this method has returned: then the method's local variables,
+        which refer to the cell's objects, no longer exist.
         """
         code, tail = _code(compiled)
         continues = bool(self._cells) and self._cells[-1].is_continued_by(code)
@@ -135,7 +143,7 @@ class CellRunner:
 
 
 def _code(compiled: str) -> tuple[CodeType, CodeType | None]:
-    """Return the code that the host has compiled, and that of the expression at its end, or None if there is none."""
+    """Return two code objects that the host has compiled: the statements, and the expression at their end or None."""
     return marshal.loads(a2b_base64(compiled))  # type: ignore[no-any-return]
 
 
@@ -160,7 +168,7 @@ def _objects(link: Link, functions: Mapping[str, list[str]], attributes: Mapping
 
 
 def prepare(sock: socket.socket, modules: Collection[str], *, guarded: bool) -> CellRunner:
-    """Prepare what all workers share. Return the runner that each of them uses, which sends messages over ``sock``."""
+    """Prepare what all workers share, and return the runner that they inherit. It sends messages over ``sock``."""
     determinism.make_deterministic()
     if guarded:
         language.guard_library()
@@ -174,10 +182,11 @@ def prepare(sock: socket.socket, modules: Collection[str], *, guarded: bool) -> 
 
 
 def _rehearse(*, guarded: bool) -> None:
-    """Run a short session as a worker does, with prepared answers instead of the host's.
+    """Run a short session as a worker does. The answers of the host are prepared in advance.
 
-    The interpreter specialises code that runs often by writing into it. A forked process must copy each memory page to
-    which it writes. Pages that are written here, before the fork, need not be copied in every worker.
+    When code has run several times, the interpreter optimizes it by writing into the memory of the code. A forked
+    process must copy each memory page to which it writes. Pages that the rehearsal has already written need not be
+    copied in every worker.
     """
     ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)  # each read takes one message
     with ours, theirs:

@@ -7,11 +7,12 @@ plans need, drops the privileges that no worker may have, and then serves two ki
   the host's end of the channel to the worker, and the worker's pidfd.
 - Set a worker's limit on processor time. There is no answer.
 
-The zygote ends when the control socket closes or the host dies. It watches the host through the host's pidfd. The
-parent-death signal would come too early: the kernel sends it as soon as the thread that started the zygote ends.
+The zygote ends when the control socket closes or the host dies. It watches the host through the host's pidfd, a file
+descriptor that refers to the process. The parent-death signal of the kernel would come too early: it is sent as soon as
+the thread that started the zygote ends.
 
-If a pid namespace is available, workers live in it. The zygote then forks process 1 of the namespace, its init process,
-before all workers. When the zygote dies, the init process dies, and with it every worker.
+If a pid namespace is available, workers live in it. Before the first worker, the zygote then forks process 1 of the
+namespace, which is called its init process. When the zygote dies, the init process dies, and with it every worker.
 """
 
 import _socket
@@ -32,19 +33,23 @@ from planbook.sandbox.protocol import CPU_LIMIT_REQUEST
 from planbook.sandbox.worker import determinism, language, lockdown, serve
 
 NULL, CHANNEL, CONTROL = 0, 3, 4
-"""The descriptors of the null device, of a worker's channel, and of the zygote's control socket. A worker has no other
-descriptors than its channel and 0, 1 and 2.
+"""The descriptors of the null device, of a worker's channel, and of the zygote's control socket. A worker has only its
+channel and the descriptors 0, 1 and 2, which all refer to the null device.
 """
 DESCRIPTORS, CREDENTIALS = struct.Struct("ii"), struct.Struct("3i")
 NAMESPACE_END_SECONDS = 1.0
-"""Maximum seconds to wait for the end of the pid namespace's init process after a fork has failed: if it is dying, no
-process can be forked in the namespace.
+"""Maximum seconds to wait, after a failed fork, for the end of the pid namespace's init process. The fork may have
+failed because this process is dying: no process can then be forked in the namespace.
 """
 OPEN_MAX = os.sysconf("SC_OPEN_MAX")
 
 
 def main(standard_input: socket.socket, *, disabled: list[str], modules: list[str], guarded: bool) -> None:
-    """Serve requests until the host is gone. ``disabled`` names the kernel mechanisms that are not used."""
+    """Serve requests until the host is gone.
+
+    ``standard_input`` is the control socket, which is then moved to another descriptor. ``disabled`` names the kernel
+    mechanisms to do without, and ``modules`` the packages that plans may import.
+    """
     os.dup2(standard_input.detach(), CONTROL)
     os.closerange(CONTROL + 1, OPEN_MAX)
     control, channel = socket.socket(fileno=CONTROL), _channel()
@@ -63,7 +68,7 @@ def main(standard_input: socket.socket, *, disabled: list[str], modules: list[st
 
 
 def _host_pid(control: socket.socket) -> int:
-    """Return the pid of the host. Raises ProcessLookupError if it is gone."""
+    """Return the pid of the host. Raises ProcessLookupError if the host has ended."""
     host: int
     host, _, _ = CREDENTIALS.unpack(control.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, CREDENTIALS.size))
     if os.getppid() != host:
@@ -72,7 +77,7 @@ def _host_pid(control: socket.socket) -> int:
 
 
 def _detach() -> None:
-    """Replace the descriptors 0 to 2 and the signal settings that were inherited, and silence warnings."""
+    """Replace the inherited descriptors 0, 1 and 2 and the inherited signal settings, and silence most warnings."""
     null = os.open(os.devnull, os.O_RDWR)
     for descriptor in (0, 1, 2):
         os.dup2(null, descriptor)
@@ -80,9 +85,9 @@ def _detach() -> None:
     sys.stdin = None
     sys.argv = sys.orig_argv = []
     warnings.simplefilter("ignore")
-    warnings.simplefilter("default", UserWarning)  # plans may raise these
+    warnings.simplefilter("default", UserWarning)  # a plan may issue these with warnings.warn
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)
-    signal.signal(signal.SIGXCPU, signal.SIG_DFL)  # the host's thread may block or ignore it
+    signal.signal(signal.SIGXCPU, signal.SIG_DFL)  # inherited: the thread that started the zygote may ignore it
     signal.pthread_sigmask(signal.SIG_SETMASK, ())
 
 
@@ -91,12 +96,13 @@ def _prepare(
 ) -> tuple[serve.WorkerSetup, dict[str, str]]:
     """Import modules and drop privileges.
 
-    Return the setup of the workers, and a dict that maps each mechanism to "" or to the reason why it is not available.
+    Return the setup of the workers, and a dict that maps each mechanism to "" if it is granted, or to the reason why it
+    is not.
     """
     runner = serve.prepare(channel, modules, guarded=guarded)
     with open("/proc/self/statm", encoding="ascii") as statm:
         idle_bytes = int(statm.read().split()[0]) * os.sysconf("SC_PAGE_SIZE")
-    language.close_imports(confined="seccomp" not in disabled)
+    language.restrict_imports(host_only="seccomp" not in disabled)
     refusals, program = lockdown.lock_zygote(disabled), None
     if "seccomp" not in disabled:
         try:
@@ -108,7 +114,7 @@ def _prepare(
 
 
 def _start_namespace_init(own_pidfd: int) -> int:
-    """Fork the init process of the pid namespace and return its pidfd. After its end no worker can be forked."""
+    """Fork the init process of the pid namespace and return its pidfd. Once it has ended, no worker can be forked."""
     init_pid = os.fork()
     if init_pid == 0:
         lockdown.run_namespace_init(own_pidfd)
