@@ -185,9 +185,10 @@ def relayed_input() -> Iterator[None]:
     source, (sender, receiver) = os.dup(0), socket.socketpair()
 
     def relay() -> None:
-        with suppress(OSError):  # the block has ended
+        with suppress(OSError):  # the input cannot be read, or the block has ended
             while data := os.read(source, 65_536):
                 sender.sendall(data)
+        with suppress(OSError):
             sender.shutdown(socket.SHUT_WR)
 
     with sender, receiver:

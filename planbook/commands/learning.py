@@ -18,7 +18,7 @@ from planbook.errors import BadArgument
 from planbook.knowledge import KnowledgeState, known_parts, learned_in, memory_of
 from planbook.learning.stages import coverage_lines, coverage_of, export, export_manuals, show_cost
 from planbook.learning.stages import formulate as formulate_rules
-from planbook.learning.tasks import building_tasks, tasks_of
+from planbook.learning.tasks import building_tasks, environment_of, planned_by, read_source, tasks_of
 from planbook.manuals import coverage_table
 from planbook.options import JSON, PRICES, RUN_FOLDER, SELECTION, Command, CommandResult, options
 from planbook.planner import BudgetEnded, Recall
@@ -92,8 +92,6 @@ def building_config(settings: Settings) -> Config:
 
 def config_from_sources(settings: Settings) -> Config:
     """Return the configuration of a build that learns from recorded episodes (``--from``)."""
-    from planbook.learning.tasks import environment_of, planned_by, read_source  # its schema takes a while to import
-
     settings.refuse("--from", PLAYING_OPTIONS)
     sources = [read_source(path) for path in settings.sources]
     defaults, (planner, options) = environment_of(sources), planned_by(sources)

@@ -278,11 +278,11 @@ class Demo:
 
     def learn(self) -> None:
         """Build rules from episodes, formulate the manual, and test what was learned on other scenes."""
+        from planbook.commands.learning import build, formulate  # `planbook test` learns nothing
+
         self.screen.print(
             "3. Learning a manual from six tasks, one of each type. The model's replies come from a recording.\n"
         )
-        from planbook.commands.learning import build, formulate  # `planbook test` learns nothing
-
         built = self.folder(BUILDING, "build")
         invocation = {name: getattr(self._settings, name) for name in InvocationSettings.model_fields}
         placement = {"out": built, "store": self._settings.store, "executor": "threads"}  # one episode after another

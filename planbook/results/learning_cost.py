@@ -82,7 +82,7 @@ class LearningPayoff(BaseModel):
 
     @classmethod
     def of(cls, solved: int, playing: Spending, learning: Spending) -> Self:
-        """Return the payoff of a run that was not compared with another one yet. ``solved`` counts its solved tasks."""
+        """Return the payoff of a run not yet compared with another run. ``solved`` counts its solved tasks."""
         return cls(
             solved=solved,
             calls=playing.calls,

@@ -2,6 +2,8 @@
 
 import asyncio
 import json
+import os
+import pty
 import signal
 import subprocess
 import sys
@@ -23,10 +25,10 @@ def serve(*options: str, use: Callable[[Any], Awaitable[None]]) -> None:
     """Start the command, and use a client that is connected to it."""
 
     async def connected() -> None:
-        # the SDK's default is sys.stderr as it was when the SDK was imported, perhaps while a test captured it
         parameters = mcp.StdioServerParameters(
             command=sys.executable, args=["-m", "planbook", "mcp", *options], cwd=ROOT
         )
+        # the SDK's default is sys.stderr as it was when the SDK was imported, perhaps while a test captured it
         async with mcp.Client(stdio.stdio_client(parameters, errlog=sys.__stderr__)) as client:
             await use(client)
 
@@ -155,6 +157,21 @@ def test_ctrl_c_ends_the_command_though_the_client_is_still_connected(plan: str)
             server.kill()
         assert server.stderr is not None
         assert server.stderr.read().strip() == "Stopped."
+
+
+def test_the_command_ends_if_its_input_can_no_longer_be_read() -> None:
+    terminal, stdin = pty.openpty()
+    command, pipe = (sys.executable, "-m", "planbook", "mcp", *TOY), subprocess.PIPE
+    with subprocess.Popen(command, stdin=stdin, stdout=pipe, cwd=ROOT, start_new_session=True) as server:
+        try:
+            os.close(stdin)
+            os.write(terminal, b'{"jsonrpc": "2.0", "id": 1, "method": "ping"}\n')
+            assert server.stdout is not None
+            assert json.loads(server.stdout.readline())["id"] == 1
+            os.close(terminal)  # now reading fails
+            assert server.wait(20) == 0
+        finally:
+            server.kill()
 
 
 def test_printed_output_of_a_module_does_not_reach_the_protocol(tmp_path: Path) -> None:
