@@ -58,7 +58,7 @@ class Episode:
         guard: Callable[[], None] = lambda: None,
         task_changes: Mapping[str, JsonValue] | None = None,
     ) -> None:
-        """``task_changes`` maps fields of the task, such as the goal, to values that only the environment does not see."""
+        """``task_changes`` maps fields of the task, such as the goal, to new values, unseen by the environment."""
         self.environment, self.settings, self.path = environment, settings, path
         self._own_task, self._task_changes = task, dict(task_changes or {})
         self.task = task.model_copy(update=self._task_changes)

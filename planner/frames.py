@@ -111,7 +111,7 @@ class Frame:
         return new
 
     def faults(self, code: str) -> list[Fault]:
-        """Return the faults that the static check finds in the next cell. If it finds none, return those of the dry run."""
+        """Return the faults that the static check finds in the next cell or, if it finds none, those of the dry run."""
         faults = check(code, self.functions, attributes=self.attributes, names=self.names, modules=self.modules)
         return faults or self.dry_run(code)
 
