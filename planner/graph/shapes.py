@@ -63,7 +63,7 @@ class Shape:
         return self.check(value)
 
     def check(self, value: JsonValue) -> JsonValue:
-        """Return a JSON value, with choices and yes/no spelled as in the graph. Raises ValueError if it does not fit."""
+        """Return a JSON value with choices and yes/no spelled as in the graph. Raises ValueError if it does not fit."""
         try:
             return self._validator.validate_python(value)  # type: ignore[no-any-return]
         except ValidationError as error:
