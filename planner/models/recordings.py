@@ -59,7 +59,7 @@ class Header(Record):
 
 
 class RecordedMessage(Record):
-    """The record of one message of a prompt: its role, the digest, the length and the beginning (``head``) of its text."""
+    """The record of one message of a prompt: its role, and the digest, length and beginning (``head``) of its text."""
 
     role: Speaker
     sha256: str

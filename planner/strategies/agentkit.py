@@ -68,7 +68,7 @@ class AgentKitOptions(Options):
     def _with_text(cls, options: object) -> object:
         """Add the text of the graph file, and make its path absolute, since a run may be resumed in another folder.
 
-        The text of a graph that comes with planbook is not added, since it is the same in each version of planbook.
+        The text of a graph that comes with planbook is not added, since the version of planbook determines this text.
         """
         name = options.get("graph") if isinstance(options, Mapping) else None
         if not (isinstance(options, Mapping) and isinstance(name, str) and Path(name).is_file()):
@@ -77,14 +77,14 @@ class AgentKitOptions(Options):
         return {**options, "graph": str(Path(name).resolve()), "text": graph_text(Path(name)) if text is None else text}
 
     def effective_values(self, environment: str) -> dict[str, JsonValue]:
-        """Map each option except ``text`` to the value that takes effect: the graph's name and number of steps are known."""
+        """Map each option except ``text`` to the value that takes effect, such as the name of the graph."""
         options = {**super().effective_values(environment), "graph": self.graph_name(environment)}
         options["steps"] = self.steps or self.graph_file(environment).steps
         del options["text"]
         return options
 
     def prompt_sources(self, environment: str) -> Mapping[str, str]:
-        """Return the texts of the graph and its hooks, and of the environment's own graph, because its manual is used."""
+        """Return the texts of the graph, of its hooks, and of the environment's own graph, since its manual is used."""
         name, own_graph = self.graph_name(environment), SHIPPED_GRAPHS / f"{environment}.yaml"
         texts = {f"graph {Path(name).stem}": graph_text(graph_path(name)) if self.text is None else self.text}
         if own_graph.is_file() and own_graph.stem != name:
@@ -114,7 +114,7 @@ class AgentKitOptions(Options):
 
 
 def roles_of(options: AgentKitOptions, environment: str) -> Collection[str]:
-    """Return the roles whose models the nodes of the graph ask. Raises BadGraphFile in the same cases as ``graph_file``."""
+    """Return the roles whose models the nodes of the graph ask. Raises BadGraphFile, as ``graph_file`` does."""
     return options.graph_file(environment).roles
 
 
@@ -217,7 +217,7 @@ class GraphFigures(Figures):
 
 RANDOM = "random"
 CELLS_PER_ACTION = 3
-"""Default number of cells for each action that the episode allows. More than 1, since a cell may fail before it acts."""
+"""Default number of cells for each allowed action. It is more than 1, since a cell may fail before it acts."""
 
 
 class RandomOptions(Options):

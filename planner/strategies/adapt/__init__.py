@@ -183,7 +183,7 @@ class Recursion:
         return claim
 
     def _scene(self, subtask: str) -> str:
-        """Return the scene. In an environment where executors hand on notes, add the other subtasks that have failed."""
+        """Return the scene. In environments where executors hand on notes, add the other subtasks that have failed."""
         scene = self._episode.environment.scene()
         failed = [failed_subtask for failed_subtask in dict.fromkeys(self._failed) if failed_subtask != subtask]
         if self._episode.environment.handoff != "note" or not failed:
@@ -237,7 +237,7 @@ def react(episode: Episode, options: DepthOptions) -> None:
 
 
 def plan_and_execute(episode: Episode, options: PlannedOptions) -> None:
-    """Make one plan, which is more detailed than ADaPT's plans, and execute its steps. Failed steps are not decomposed."""
+    """Make one plan, more detailed than ADaPT's plans, and execute its steps. A failed step is not decomposed."""
     recursion = Recursion(episode, options, 2, detailed=True)
     recursion.decompose(episode.task.goal, 1)
 
@@ -254,7 +254,7 @@ def try_again(episode: Episode, options: DepthOptions) -> None:
 
 
 def reflexion(episode: Episode, options: DepthOptions) -> None:
-    """Play up to d_max rounds. After each failed round, a lesson from it is added to the prompts of all later rounds."""
+    """Play up to d_max rounds. After each failed round, a lesson from it is added to the prompts of later rounds."""
     environment = episode.environment.name
     lessons: list[str] = []
     first_cell = 0

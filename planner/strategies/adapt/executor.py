@@ -66,7 +66,7 @@ class ExecutorOptions(Options):
     def shown(self, available: Collection[str]) -> Sequence[str]:
         """Return the names of the demonstrations that the executor sees. ``available`` are those of the environment.
 
-        If stepwise demonstrations would be shown, but the environment has none, others are shown instead.
+        If it should see stepwise demonstrations, but the environment has none, it sees larger ones rather than none.
         """
         stepwise = STEPWISE if self.actions_per_reply == 1 else {}
         choices = [[stepwise.get(name, name) for name in SHOWN[option]] for option in (self.demonstrations, "hybrid")]
