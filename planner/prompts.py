@@ -365,7 +365,7 @@ def _cut_longest(draft: _Draft, max_tokens: int) -> _Draft:
     if (min_tokens := fitting.tokens()) > max_tokens:
         raise ContextExceeded(
             f"even cut to {MIN_CUT} characters a message, the prompt has about {min_tokens} tokens, and the context "
-            f"leaves room for {max_tokens}: raise the limit of the context or lower that of the reply's tokens"
+            f"leaves room for {max_tokens}: raise the context or lower the tokens of a reply"
         )
     fits, too_long = MIN_CUT, max(len(piece.text) for message in draft.pieces for piece in message)
     while too_long - fits > 1:
