@@ -243,7 +243,7 @@ class Meter:
             self._check_limit(name, before)
             if limit is not None and before + cost > (available := limit - self._manual_share(name)):
                 raise BudgetEnded(
-                    f"the budget of {_amount_text(name, limit)} has {_number(name, available - before)} left, and the "
+                    f"the budget of {_format_amount(name, limit)} has {_number(name, available - before)} left, and the "
                     f"next call may take {_number(name, cost)}{self._manual_note(name)}",
                     self._suggest_limit(name, before + cost),
                 )
@@ -254,7 +254,7 @@ class Meter:
     def _manual_note(self, name: str) -> str:
         """Return a note on the part of the limit that is reserved for the manual, or "" if there is none."""
         share = self._manual_share(name)
-        return f" ({_amount_text(name, share)} kept for the manual)" if share else ""
+        return f" ({_format_amount(name, share)} kept for the manual)" if share else ""
 
     def before_action(self) -> None:
         """Raise BudgetEnded if the budget allows no further action."""
@@ -292,7 +292,7 @@ class Meter:
         limit = getattr(self.budget, name)
         if limit is not None and amount >= limit - self._manual_share(name):
             spent = f": {_number(name, amount)} spent" if amount > limit else ""
-            message = f"the budget of {_amount_text(name, limit)} is used up{self._manual_note(name)}{spent}"
+            message = f"the budget of {_format_amount(name, limit)} is used up{self._manual_note(name)}{spent}"
             raise BudgetEnded(message, self._suggest_limit(name, amount, limit or 1))
 
     def _suggest_limit(self, name: str, spent: float, more: float = 0) -> str:
@@ -303,22 +303,23 @@ class Meter:
         ``more`` fit into it.
         """
         share = self.budget.formulator or 0
-        return _option(name, max(2 * getattr(self.budget, name), spent + more, (spent + more / 2) / (1 - share)))
+        return _budget_option(name, max(2 * getattr(self.budget, name), spent + more, (spent + more / 2) / (1 - share)))
 
 
-def _option(name: str, limit: float) -> str:
+def _budget_option(name: str, limit: float) -> str:
     """Return a limit, rounded up, as a value for the option ``--budget``, such as ``calls=120``."""
     scale = 10_000 if name == "money" else 1
     return f"{name}={math.ceil(round(limit * scale, 4)) / scale:.12g}"
 
 
-def _amount_text(name: str, amount: float) -> str:
+def _format_amount(name: str, amount: float) -> str:
     """Return an amount in words, such as "1 call", "2,000 tokens" or "$0.06"."""
     number = _number(name, amount)
     return number if name == "money" else f"{number} {name if amount != 1 else name.removesuffix('s')}"
 
 
 def _number(name: str, amount: float) -> str:
+    """Return an amount as text without a unit, except that money has a dollar sign."""
     if name == "money":
         return f"${amount:,.4f}".rstrip("0").rstrip(".")
     return f"{round(amount, 2):,.12g}" if name == "seconds" else f"{amount:,}"

@@ -133,8 +133,8 @@ class NoMemory:
 
 # Reading and checking procedures.
 
-REQUIRED = ("world", "type", "source")
-OPTIONAL = ("uses",)
+REQUIRED_HEADERS = ("world", "type", "source")
+OPTIONAL_HEADERS = ("uses",)
 HEADER_FORM = """a procedure begins with a docstring: its summary, an empty line, then the header lines
     world: ENVIRONMENT
     type: TASK TYPE
@@ -147,13 +147,13 @@ def parse_procedure(text: str, name: str, helpers_folder: Path | None = None) ->
     header = _header_lines(text, name)
     lines = (line.partition(":") for line in header[1:])
     fields = {key.strip(): value.strip() for key, colon, value in lines if colon}
-    if missing := [key for key in REQUIRED if not fields.get(key)]:
+    if missing := [key for key in REQUIRED_HEADERS if not fields.get(key)]:
         raise BadProcedure(f"{name}: the header lacks {', '.join(missing)}; {HEADER_FORM}")
-    if unknown := sorted(set(fields) - {*REQUIRED, *OPTIONAL}):
+    if unknown := sorted(set(fields) - {*REQUIRED_HEADERS, *OPTIONAL_HEADERS}):
         raise BadProcedure(f"{name}: the header has unknown lines {', '.join(unknown)}; {HEADER_FORM}")
     uses = fields["uses"].split(",") if "uses" in fields else ()
     helpers = "\n\n".join(_read_helper(helper.strip(), name, helpers_folder) for helper in uses)
-    required = {key: fields[key] for key in REQUIRED}
+    required = {key: fields[key] for key in REQUIRED_HEADERS}
     return Procedure(name=name, summary=header[0], code=text, helpers=helpers, **required)
 
 

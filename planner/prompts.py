@@ -45,7 +45,7 @@ class Prompt:
         return _variables(self._environment, self.name)
 
     def render(self, **variables: object) -> RenderedText:
-        """Return the rendered text. Raises TypeError if a variable is missing, or if the template does not use it."""
+        """Return the rendered text. Raises TypeError if a variable is missing, or if a given variable is not used."""
         if self.variables != set(variables):
             missing, unused = self.variables - set(variables), set(variables) - self.variables
             raise TypeError(f"prompt {self.name}: missing {sorted(missing)}, unused {sorted(unused)}")

@@ -128,7 +128,7 @@ class Scope:
                 value = reader.read(reply)
                 return Answer(value, reply, (*question, _reply_message(reader.kept_part(reply))))
             except ValueError as error:
-                problem = _problem(reply, str(error))
+                problem = _describe_problem(reply, str(error))
             conversation = (*question, _reply_message(reader.kept_part(reply)))
             messages = (*conversation, Message(role="user", content=PROMPTS["repair"].render(problem=problem)))
         raise UnusableReply(f"the {role} gave no usable reply to {prompt.name}: {problem}", conversation)
@@ -194,8 +194,8 @@ class Scope:
     ) -> tuple[Reply, ReplyReader[Read]]:
         """Return the recorded reply and its reader. Raises JournalMismatch if it is the reply to a different request.
 
-        A request with the same data in different words counts as the same request. For a reply that planbook 0.1
-        recorded, which did not record the data, the messages are not compared.
+        A request with the same data in different words counts as the same request. planbook 0.1 did not record the data
+        of requests, so the messages of its requests are not compared.
         """
         may_be_reworded = recorded.get("given") in (None, prompt_data.model_dump())
         compared = request.keys() - {"messages"} if may_be_reworded else request.keys()
@@ -226,7 +226,7 @@ def _reply_message(text: str) -> Message:
     return Message(role="assistant", content=text or NO_ANSWER)
 
 
-def _problem(reply: Reply, reason: str) -> str:
+def _describe_problem(reply: Reply, reason: str) -> str:
     endings = {
         "length": "the reply was cut off at its token limit; write a shorter one. ",
         "refused": "the reply was refused or empty. ",

@@ -348,7 +348,10 @@ class StreamingPlan:
         return ready if any(statement.acts for statement in ready) else []
 
     def _run(self, statements: Sequence[Statement], chars: int | None = None) -> None:
-        """Record the first ``chars`` characters of the reply (None: they are recorded). Then run the statements."""
+        """Record the first ``chars`` characters of the reply, and then run the statements.
+
+        If ``chars`` is None, the whole reply is already recorded.
+        """
         statement = statements[0]
         try:
             if chars is not None:

@@ -29,14 +29,14 @@ _ALLOWED = (
     nodes.List, nodes.Tuple, nodes.Dict, nodes.Pair, nodes.Keyword, nodes.CondExpr, nodes.Getattr, nodes.Getitem,
     nodes.Slice, nodes.Filter, nodes.Test, nodes.Compare, nodes.Operand, nodes.UnaryExpr, nodes.BinExpr,
 )  # fmt: skip
-_REFUSED = {
+_REFUSALS = {
     "Call": "functions cannot be called; use a filter",
     "Concat": "~ is not allowed; write {{ a }}{{ b }}",
     "Pow": "** is not allowed",
     "Assign": "set is not allowed; `store` of a node keeps values",
 }
 
-_ALWAYS = {nodes.If: "test", nodes.CondExpr: "test", nodes.For: "iter", nodes.And: "left", nodes.Or: "left"}
+_ALWAYS_EVALUATED = {nodes.If: "test", nodes.CondExpr: "test", nodes.For: "iter", nodes.And: "left", nodes.Or: "left"}
 """For nodes of which only one part is always evaluated: maps the kind of node to the name of this part.
 
 For example, an ``if`` always evaluates its test, but not always its body.
@@ -82,7 +82,7 @@ def checked_nodes(tree: nodes.Template) -> list[nodes.Node]:
 def _problem(node: nodes.Node) -> str:
     if not isinstance(node, _ALLOWED) or isinstance(node, nodes.Concat | nodes.Pow):
         name = type(node).__name__
-        return _REFUSED.get(name) or f"{name.lower()} is not allowed; use only {{{{ }}}}, if, for, filters and tests"
+        return _REFUSALS.get(name) or f"{name.lower()} is not allowed; use only {{{{ }}}}, if, for, filters and tests"
     if isinstance(node, nodes.BinExpr) and node.operator not in ("and", "or"):
         constants = [operand.value for operand in (node.left, node.right) if isinstance(operand, nodes.Const)]
         if isinstance(node.left, nodes.List | nodes.Tuple) or not all(
@@ -117,7 +117,7 @@ def look_ups(node: nodes.Node, *, may_be_missing: bool = False, is_conditional: 
     if path := _path(node):
         yield LookUp(path, may_be_missing, is_conditional)
         return
-    always = getattr(node, _ALWAYS.get(type(node), ""), None)
+    always = getattr(node, _ALWAYS_EVALUATED.get(type(node), ""), None)
     optional = (isinstance(node, nodes.Filter) and node.name in ("default", "d")) or (
         isinstance(node, nodes.Test) and node.name in ("defined", "undefined")
     )

@@ -183,7 +183,7 @@ def _bounded(name: str) -> Callable[..., Any]:
         if name == "replace":
             old, new = _argument(0, "old", arguments, named), _argument(1, "new", arguments, named)
             _check_length(len(str(value)) + str(value).count(old) * len(new))
-        return rendering.count(_PLAIN.call_filter(name, value, arguments, named, context=context))
+        return rendering.count(_PLAIN_JINJA.call_filter(name, value, arguments, named, context=context))
 
     return run
 
@@ -202,7 +202,7 @@ def _counted(context: Context, value: Any) -> Any:
     return _RENDERING.get().count(_require(value))
 
 
-_PLAIN = ImmutableSandboxedEnvironment()
+_PLAIN_JINJA = ImmutableSandboxedEnvironment()
 _JINJA = _JsonSandbox(
     undefined=_Missing, finalize=_finalize, trim_blocks=True, lstrip_blocks=True, autoescape=False, optimized=False
 )

@@ -84,7 +84,7 @@ class OpenAIModel:
         """
         self.name, self._model = f"openai:{name}", name
         url = (base_url or os.environ.get("OPENAI_BASE_URL") or DEFAULT_URL).strip()
-        self._key = _key(api_key, url)
+        self._key = _checked_key(api_key, url)
         self._title = f"{self.name} at {_check_url(url)}"
         self._retries, self._backoff, self._stopped = retries, backoff, stopped
         self._timeouts = timeouts
@@ -190,7 +190,7 @@ class OpenAIModel:
         )
 
 
-def _key(api_key: str | None, url: str) -> str:
+def _checked_key(api_key: str | None, url: str) -> str:
     """Return the key, or a placeholder if there is no key and the server may not need one.
 
     Raises ModelRefused if the key is missing for OpenAI's own server, or cannot be a key.

@@ -89,14 +89,14 @@ def load_model(spec: str, *, stopped: IsStopped = never_stopped, timeouts: Timeo
         if Path(rest).is_file():
             raise UnknownModel(f"{spec} needs a folder, and {rest} is a file")
         return ExchangeModel(rest, stopped=stopped)
-    return _recorded(rest, stopped, timeouts) if kind == "recorded" else _scripted(rest)
+    return _recorded_model(rest, stopped, timeouts) if kind == "recorded" else _scripted_model(rest)
 
 
 def _forms() -> str:
     return "A model is one of: " + "; ".join(f"{form} ({meaning})" for form, meaning in MODEL_FORMS.items())
 
 
-def _recorded(rest: str, stopped: IsStopped, timeouts: Timeouts) -> Model:
+def _recorded_model(rest: str, stopped: IsStopped, timeouts: Timeouts) -> Model:
     match = _INNER.fullmatch(rest)
     if match:
         return RecordedModel(match["file"], load_model(match["inner"], stopped=stopped, timeouts=timeouts))
@@ -107,7 +107,7 @@ def _recorded(rest: str, stopped: IsStopped, timeouts: Timeouts) -> Model:
     return RecordedModel(rest)
 
 
-def _scripted(rest: str) -> Model:
+def _scripted_model(rest: str) -> Model:
     file, _, name = rest.rpartition(":")
     if not file.endswith(".py") or not name:
         raise UnknownModel(f"scripted:{rest} does not name a function in a file: write scripted:FILE.py:NAME")
@@ -115,10 +115,10 @@ def _scripted(rest: str) -> Model:
         module = execute_module(Path(file))
     except ModuleLoadError as error:
         raise UnknownModel(str(error)) from error
-    return ScriptedModel(_script(vars(module).get(name), file, name), name=f"scripted:{rest}")
+    return ScriptedModel(_checked_script(vars(module).get(name), file, name), name=f"scripted:{rest}")
 
 
-def _script(member: Any, file: str, name: str) -> Any:
+def _checked_script(member: Any, file: str, name: str) -> Any:
     if callable(member) or (isinstance(member, list | tuple) and all(isinstance(text, str) for text in member)):
         return member
     expected = "a function (messages, sampling) -> str, or a list of str"

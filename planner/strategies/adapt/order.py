@@ -72,9 +72,9 @@ def read_decomposition(text: str) -> Decomposition:
     token_numbers = [_number(token) for token in tree.scan_values(lambda value: isinstance(value, Token))]
     numbers = [number for number in token_numbers if number is not None]
     if unknown := sorted(set(numbers) - set(steps)):
-        raise ValueError(f"the execution order names {_listed(unknown)}; the plan has {_listed(sorted(steps))}")
+        raise ValueError(f"the execution order names {_list_steps(unknown)}; the plan has {_list_steps(sorted(steps))}")
     if left_out := sorted(set(steps) - set(numbers)):
-        raise ValueError(f"the execution order leaves out {_listed(left_out)}; every step must be in it")
+        raise ValueError(f"the execution order leaves out {_list_steps(left_out)}; every step must be in it")
     plan = Decomposition(thought=thought, steps=steps, expression=_expression(tree, steps, ""))
     if len(plan.code) > MAX_SOURCE:
         raise ValueError(f"the plan is too long: as code it has {len(plan.code):,} characters of {MAX_SOURCE:,}")
@@ -183,5 +183,5 @@ def _expression(node: Tree[Token] | Token, steps: dict[int, str], indent: str, *
     return f"{'together' if is_and and is_alternative else ''}(\n{inner}{joined}\n{indent})"
 
 
-def _listed(numbers: list[int]) -> str:
+def _list_steps(numbers: list[int]) -> str:
     return ", ".join(f"Step {number}" for number in numbers)
