@@ -243,8 +243,8 @@ class Meter:
             self._check_limit(name, before)
             if limit is not None and before + cost > (available := limit - self._manual_share(name)):
                 raise BudgetEnded(
-                    f"the budget of {_format_amount(name, limit)} has {_number(name, available - before)} left, and the "
-                    f"next call may take {_number(name, cost)}{self._manual_note(name)}",
+                    f"the budget of {_format_amount(name, limit)} has {_number(name, available - before)} left, and "
+                    f"the next call may take {_number(name, cost)}{self._manual_note(name)}",
                     self._suggest_limit(name, before + cost),
                 )
 
