@@ -36,7 +36,7 @@ class Amount:
 AllowsCall = Callable[[Amount, Amount], bool]
 """A function that decides whether a call may begin: it returns True if it may.
 
-It takes two amounts: what the run has spent so far, and what calls that have not ended have reserved.
+It takes two amounts: what the run has spent so far, and what the calls in progress have reserved.
 """
 
 
@@ -96,7 +96,7 @@ class Spending(Record):
     calls: int = 0
     replayed: int = 0
     reworded: int = 0
-    """Number of replies that were recorded for a prompt with the same data, but worded differently."""
+    """Number of recorded replies that were used for a prompt with the same data in different words."""
     shortened: int = 0
     """Number of calls whose prompt was cut to fit the context."""
     stopped: int = 0

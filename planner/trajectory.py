@@ -59,7 +59,7 @@ class RunFacts(TrajectoryPart):
     versions: dict[str, str] = {}
     """Versions of the installed packages."""
     environment: dict[str, str] = Field(default={}, alias="world")
-    """Facts about the environment's components, such as the versions of its data."""
+    """Facts about the environment's components, such as the versions of its data. In JSON, the key is ``world``."""
 
 
 class RecordedRecall(Recall):
@@ -170,8 +170,8 @@ AnyEvent = TypeVar("AnyEvent", bound=RecordedEvent)
 def in_reading_order(events: Iterable[AnyEvent]) -> list[AnyEvent]:
     """Return the events in the order in which people read them.
 
-    A reply is recorded when it is complete. It is moved to the place at which it began to arrive, before the actions
-    that were taken while it arrived.
+    A reply is recorded when it is complete. Each reply is moved to the place at which it began to arrive, before the
+    actions that were taken while it arrived.
     """
     events = list(events)
     first_pieces: dict[tuple[str, int], int] = {}

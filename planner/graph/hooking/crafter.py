@@ -320,7 +320,8 @@ def _compose_hook(*parts: str, hidden_nodes: Collection[str] = ()) -> Callable[[
     return compose
 
 
-# ``crafter.yaml`` names these compose hooks after the part that matters, or after what the node does with the text.
+# The compose hooks, under the names that ``crafter.yaml`` uses. For example, a node with ``compose: crafter.recent`` is
+# shown the feedback on the current skill, the history, and then the answers of the nodes in its ``after``.
 
 answers_only = _compose_hook()
 now_only = _compose_hook(NOW)

@@ -187,7 +187,7 @@ class PursuitResult(NamedTuple):
     left: Sequence[Goal]
     """The goals that were not tried."""
     controlled: bool = False
-    """True if a controller pursued the goals. Then prompts show its reasons not only for the goal that failed."""
+    """True if a controller pursued the goals. Then prompts show its reason for each goal, not only for a failed one."""
 
     @property
     def failed(self) -> GoalResult | None:
@@ -206,7 +206,7 @@ class PursuitResult(NamedTuple):
 
     @property
     def mapped(self) -> Sequence[Goal]:
-        """The goals to which lines of the plan were mapped that were not valid calls."""
+        """The goals that were found for lines of the plan that were not valid calls."""
         return [goal for goal in (*(tried.goal for tried in self.tried), *self.left) if goal.said]
 
 
