@@ -120,7 +120,7 @@ def action_docs(environment: type[Environment], options: BaseModel | None = None
 def function_heads(code: str) -> str:
     """Return the signatures and docstrings of the functions that the code defines.
 
-    If the code holds anything else than functions, return all of the code.
+    If the code does anything besides defining functions, return all of the code.
     """
     parts = parse_source(code).body
     functions = [part for part in parts if isinstance(part, ast.FunctionDef)]

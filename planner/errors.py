@@ -116,7 +116,7 @@ class EpisodeOver(BaseException):
 
 
 class RoundOver(EpisodeOver):
-    """The environment ended its own episode. A method that plays several rounds may begin the next one."""
+    """The environment ended its own episode. A method that plays several rounds may begin the next round."""
 
 
 class NoPlan(EpisodeOver):
@@ -151,7 +151,7 @@ class JournalFailed(BaseException):
 class JournalMismatch(BaseException):
     """An event of a resumed episode differs from the event that was recorded at its place.
 
-    ``recorded`` is the body of the recorded event, and ``actual`` that of the new one.
+    ``recorded`` is the body of the recorded event, and ``actual`` is the body of the new event.
     """
 
     def __init__(self, scope: str, kind: str, number: int, recorded: JsonValue, actual: JsonValue) -> None:

@@ -66,7 +66,7 @@ class Frame:
     actions: int | None = None
     """Number of actions that the running cell may still take, or None if only the episode limits them."""
     first_step: int = 0
-    """Number of the episode's steps before the running cell."""
+    """Number of the round's steps before the running cell."""
     withheld: str = ""
     """Message that the running cell had no actions left and which action was not taken. Otherwise empty."""
     _printed: int = 0

@@ -141,10 +141,10 @@ class Scope:
         sample: Sample,
         new_reader: Callable[[RecordPiece], ReplyReader[Read]],
     ) -> tuple[Reply, ReplyReader[Read]]:
-        """Return the next reply, from the journal or else from the model, and the reader that was given the reply.
+        """Return the next reply and the reader that was given this reply. A recorded reply comes from the journal.
 
-        Before a reader acts on pieces of a reply, they are recorded one by one. Once the whole reply is recorded, the
-        recorded pieces are no longer needed.
+        Each piece of a reply is recorded before the reader acts on it. Once the whole reply is recorded, the recorded
+        pieces are ignored.
         """
         try:
             fitted = self.roles.fit(role, messages)

@@ -334,7 +334,7 @@ class StreamingPlan:
             self._ending_statement, self._refused = faulty, faults
 
     def _ready_statements(self) -> list[Statement]:
-        """Return the statements that can be run now: those before the first one that needs code not yet received.
+        """Return the waiting statements that can be run now: those before the first that needs code not yet received.
 
         Return none of them if they all only define something.
         """

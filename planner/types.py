@@ -131,7 +131,7 @@ class Feedback(Record):
 
     @property
     def is_error(self) -> bool:
-        """True if the cell ended in an error. A plan that only stops before the task is done does not end in one."""
+        """True if the cell ended in an error. It is no error if a plan ends before the task is done."""
         return self.kind in ERROR_KINDS
 
 

@@ -127,7 +127,8 @@ class Graph:
     def remove_node(self, name: str) -> None:
         """Remove a permanent node, and all edges that ``add_edge`` has added from or to the node.
 
-        If another node still refers to the removed node, the current pass (or else the next one) raises GraphError.
+        If another node still refers to the removed node, the current pass raises GraphError. If no pass is open, the
+        next pass does.
         """
         self._check_changeable(name, self._nodes)
         del self._nodes[name]

@@ -37,7 +37,7 @@ _REFUSALS = {
 }
 
 _ALWAYS_EVALUATED = {nodes.If: "test", nodes.CondExpr: "test", nodes.For: "iter", nodes.And: "left", nodes.Or: "left"}
-"""For nodes of which only one part is always evaluated: maps the kind of node to the name of this part.
+"""Maps a kind of node to the name of the only part of the node that is always evaluated.
 
 For example, an ``if`` always evaluates its test, but not always its body.
 """

@@ -130,7 +130,7 @@ _RENDERING: ContextVar[_Rendering] = ContextVar("_RENDERING")
 
 
 def _size(value: JsonValue) -> int:
-    """Return the number of values in a nested value. A text counts as one value more for every twenty characters."""
+    """Return the number of values in a nested value. In a text, every twenty characters count as another value."""
     if isinstance(value, dict | list):
         return 1 + sum(map(_size, value.values() if isinstance(value, dict) else value))
     return 1 + len(value) // 20 if isinstance(value, str) else 1

@@ -232,11 +232,11 @@ MISSING_ADVICE = "Record what is missing with --model recorded:{0}+MODEL, such a
 
 
 class RecordedModel:
-    """A model that replays a recording. If it has an inner model, this one is asked for missing replies to record.
+    """A model that replays a recording. If it has an inner model, it asks that model for missing replies.
 
     The replies are found by the text or the data of their prompts (see the docstring of this module). It does not
     matter which model gave the replies. If ``strict`` is True, replies are found only by the text of their prompts. A
-    new reply is recorded before ``on_text`` gets any part of it.
+    reply of the inner model is recorded before ``on_text`` gets any part of it.
     """
 
     def __init__(self, path: str | Path, inner: Model | None = None, *, strict: bool = False) -> None:

@@ -185,7 +185,7 @@ def _in_order(texts: Sequence[str], name: str) -> Answer:
 
 LOG = logging.getLogger(__name__)
 KIND = "exchange"
-"""The name of the model in replies. It does not contain the folder, which may be another one on another machine."""
+"""The name of the model in replies. It does not contain the folder, which may differ between machines."""
 _NAME = re.compile(r"(\d+)-[0-9a-f]{8}\.prompt\.md")
 STABLE_CHECKS = 2
 """A file is regarded as complete after this many checks in a row have found it unchanged."""

@@ -252,7 +252,7 @@ def max_usage(messages: Iterable[Message], sampling: Sampling) -> Usage:
 
 
 def partial_usage(usage: Usage, whole: str, text: str) -> Usage:
-    """Return the usage of a reply that was stopped after ``text``. ``usage`` is that of the ``whole`` reply."""
+    """Return the usage of a reply that was stopped after ``text``. ``usage`` is the usage of the ``whole`` reply."""
     if text == whole:
         return usage
     completion = round(usage.completion * len(text) / len(whole))

@@ -143,7 +143,7 @@ def play(episode: Episode, strategy: Strategy, options: BaseModel) -> Ending:
 def _fault_of(error: Exception | SystemExit, strategy: Strategy, environment: Environment) -> str:
     """Return the message for an error.
 
-    The message blames the environment if the error was raised in one of the environment's methods, else the planner.
+    The message blames the environment if the error was raised in one of its methods. Otherwise it blames the planner.
     """
     trace = error.__traceback__
     while trace and not _is_method_of(environment, trace.tb_frame.f_locals):

@@ -148,7 +148,7 @@ def keep_feedback(context: FinishContext) -> None:
 
 
 def keep_skill(context: FinishContext) -> None:
-    """Make the skill that was chosen the current one. If it is not in the skill library yet, add it there."""
+    """Make the skill in the answer the current skill. If the skill library does not have it yet, add it there."""
     database, chosen = context.database, dict(_mapping(context.answer))
     skills, name = dict(_mapping(database.get("skills"))), str(chosen.pop("name"))
     name = next((skill for skill in skills if _normalized(skill) == _normalized(name)), name)

@@ -66,7 +66,7 @@ class ExecutorOptions(Options):
     def shown(self, available: Collection[str]) -> Sequence[str]:
         """Return the names of the demonstrations that the executor sees. ``available`` are those of the environment.
 
-        If it should see stepwise demonstrations, but the environment has none, it sees larger ones rather than none.
+        If the environment has no stepwise demonstrations where they are needed, the executor sees larger ones.
         """
         stepwise = STEPWISE if self.actions_per_reply == 1 else {}
         choices = [[stepwise.get(name, name) for name in SHOWN[option]] for option in (self.demonstrations, "hybrid")]
@@ -235,7 +235,7 @@ class Claims(BaseModel):
 
 
 class Audit(BaseModel):
-    """The claims about whole tasks: one count for tasks that the environment judged as solved, one for all others."""
+    """The claims about whole tasks: one count for tasks that the environment judged as solved, one for other tasks."""
 
     solved: Claims
     not_solved: Claims

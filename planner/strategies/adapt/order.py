@@ -87,7 +87,7 @@ def _match(pattern: re.Pattern[str], line: str) -> re.Match[str] | None:
 
 
 def _steps(lines: Sequence[str]) -> tuple[dict[int, str], str]:
-    """Return a dict that maps the number of each step to its text, and the other text of the lines.
+    """Return a dict that maps the number of each step to its text, and the text of the lines outside of steps.
 
     A step may have several lines. It ends at the next step, at an empty line, or at a line that begins with ``#`` or a
     backtick.

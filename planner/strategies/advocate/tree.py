@@ -80,7 +80,7 @@ class BranchTried(Payload):
     mapped: str = ""
     """The code that was run first, if it had been adapted to a changed page. Otherwise empty."""
     again: tuple[str, ...] = ()
-    """The code of each later run. LATS runs a branch again in order to reach a state behind the branch."""
+    """The code of each later run. LATS runs a branch again in order to return to a state after the branch."""
     fate: Fate
     why: str = ""
     """The reason for the fate of the branch."""
@@ -90,9 +90,9 @@ class BranchTried(Payload):
     lasting: bool = False
     """True if the branch had an effect that cannot be undone."""
     value: float | None = None
-    """Mean value of the samples that were run for this branch and behind it (LATS)."""
+    """Mean value of the samples that were run for this branch and for the branches after it (LATS)."""
     visits: int | None = None
-    """Number of samples that were run for this branch and behind it, without duplicates (LATS)."""
+    """Number of these samples, without duplicates (LATS)."""
 
     @property
     def title(self) -> str:
@@ -162,7 +162,7 @@ class SearchState:
     actions: tuple[str, ...] = ()
     """The actions of the last branch."""
     written_for: str = ""
-    """The observation for which code was proposed in this state. After a return, ``page`` may be another one."""
+    """The observation for which code was proposed in this state. After a return to the state, ``page`` may differ."""
 
     def update_page(self, page: str, report: str, scene: str) -> None:
         """Replace the observation, the report and the scene if the observation has changed since the first visit."""
@@ -200,7 +200,7 @@ class Tree:
         self.record_changes()
 
     def return_to(self, state: SearchState) -> None:
-        """Return to a state on the path. The branches behind this state are abandoned and removed from the path."""
+        """Return to a state on the path. The branches after this state are abandoned and removed from the path."""
         for branch in self.path[state.depth :]:
             branch.fate = "abandoned"
         del self.path[state.depth :]

@@ -27,7 +27,7 @@ MAX_GOALS = 100
 UNCLEAR = "unclear"
 """The name of the function that maps a line to a goal. A call of it replaces each line that is not a valid call."""
 JSON_NAMES = "null, true, false = None, True, False"
-"""Definitions of JSON's constants, since planners sometimes write these instead of Python's."""
+"""Code that defines JSON's constants, since planners sometimes write these instead of Python's constants."""
 _LIST_MARK = re.compile(r"^\s*(?:[-*•]|#?\s*(?:step\s*)?\d{1,3}\s*[.):]?)\s+", re.IGNORECASE)
 _NO_GOAL = re.compile(r"\s*(?:def |return\b|from |import |```|#|$)")
 
