@@ -3,35 +3,37 @@
 An episode is one attempt at one task. A planning method (a strategy) decides what to ask the models and which code to
 run. Everything that happens is written to a journal, so that an interrupted run can be resumed.
 
-The parts that can be replaced
+Protocols that you can implement yourself
 
-- ``journal``: the protocol ``Journal``, which stores the events of an episode. Some events form spans, which are a
-  method's record of its subtasks, goals or branches.
+- ``journal``: the protocol ``Journal``, which stores the events of an episode. Some events form spans, in which a
+  method records its subtasks, goals or branches.
 - ``memory``: the protocol ``Memory``, which provides knowledge about a task, and ``Procedure``, stored plan code for a
   type of task.
 - ``budget``: the limits of a run, and the protocol ``Ledger``, which counts what the run has spent.
-- ``models``: the protocol ``Model``, and models behind servers, in recordings and in scripts.
-- ``strategies``: the protocol ``Strategy`` and the methods that ship. Its module "base" plays an episode with a method,
-  and "automanual" finds stored code for a goal and draws conclusions from an episode.
+- ``models``: the protocol ``Model``, and models whose replies come from servers, recordings, people or scripts.
+- ``strategies``: the protocol ``Strategy``, and the methods that come with planbook. Its module "base" plays an episode
+  with a method. Its module "automanual" finds stored code for a goal and asks for conclusions from an episode.
 
 Playing an episode
 
 - ``episode``: what a method can do in an episode, such as asking for a plan and running it.
 - ``frames``: the namespaces in which plan code runs.
-- ``agent``: the environment's actions, as functions for plans and as documentation for prompts.
-- ``dry_runs``: check a plan against the preconditions of its actions before it runs.
+- ``agent``: the environment's actions and queries, as functions for plans and as documentation for prompts.
+- ``dry_runs``: before a plan runs, check it against the preconditions of its actions.
 - ``results``: the feedback on a piece of plan code, and the ending of the episode.
 
 Asking models
 
-- ``roles``: the model for each kind of question. ``scope``: ask a model, and record the reply in the journal.
+- ``roles``: the model for each kind of question.
+- ``scope``: ask a model, and record the reply in the journal.
 - ``prompts``: render templates, and shorten a conversation that is too long for a model.
-- ``replies``: read the plan or the JSON in a reply. ``streaming``: run the plan while the reply arrives.
-- ``graph``: several questions that depend on each other, described in a YAML file.
+- ``replies``: read the plan or the JSON in a reply.
+- ``streaming``: run the plan in a reply while the reply arrives.
+- ``graph``: ask several questions that depend on each other, as described in a YAML file.
 
 Records
 
-- ``types``: the records of an episode, and texts with a digest of their data.
+- ``types``: the records of an episode, and texts with a digest of the data from which they were made.
 - ``trajectory``: read a whole episode back from its events.
 - ``errors``: the exceptions.
 """

@@ -1,6 +1,7 @@
 """The actions and queries of an environment, as functions for plan code and as documentation for prompts.
 
-Plan code reaches them as methods of ``agent``. A query reads the environment's state and changes nothing.
+Plan code calls both as methods of ``agent``, for example ``agent.open('box')``. An action may change the environment. A
+query only reads the environment's state.
 """
 
 import ast
@@ -15,9 +16,9 @@ from planbook.envs import Action, ActionSpec, Environment, Observation, Offer, T
 from planbook.sandbox import parse_source
 
 AGENT = "agent"
-"""The name under which plans see the actions of the environment."""
+"""The variable in plan code whose methods are the actions and queries of the environment."""
 TASK = "task"
-"""The name under which plans see the task."""
+"""The variable in plan code that holds the task."""
 
 
 class CallFunction(Protocol):
@@ -28,20 +29,23 @@ class CallFunction(Protocol):
 
 
 def plan_function(spec: ActionSpec, call: CallFunction) -> Callable[..., object]:
-    """Return a callable for the sandbox that calls an action or query. Plan code sees the signature in ``spec``."""
+    """Return the function that plan code calls for an action or query. It has the signature in ``spec``."""
     function = partial(call, spec)
     vars(function)["__signature__"] = spec.signature
     return function
 
 
 def plan_task(task: Task, observation: Observation) -> dict[str, JsonValue]:
-    """Return the value of ``task`` in plan code. ``observation`` is the one that the reset returned."""
+    """Return the value of ``task`` in plan code. ``observation`` is the first one, which the reset returned."""
     fields = task.model_dump(mode="json", include={"id", "type", "goal", "params"})
     return {**fields, "observation": observation.text}
 
 
 def plan_value(observation: Observation) -> JsonValue:
-    """Return the value that an action returns to the plan. Raises RuntimeError if the action failed."""
+    """Return the value that an action returns to the plan: the text of its observation or, if structured, its data.
+
+    Raises RuntimeError if the action failed.
+    """
     if observation.failed:
         raise RuntimeError(observation.text)
     value: JsonValue = json.loads(observation.text) if observation.structured else observation.text
@@ -66,7 +70,10 @@ def plan_attributes(environment: type[Environment]) -> tuple[str, ...]:
 def functions_to_check(
     environment: type[Environment], options: BaseModel | None = None
 ) -> dict[str, Callable[..., object]]:
-    """Return the functions of plan code for a static check. They have signatures; calling one raises RuntimeError."""
+    """Return the functions that plan code may call, for a static check of such code.
+
+    The check needs only their signatures. Calling one of the functions raises RuntimeError.
+    """
     return plan_functions(environment.offered(options), _not_callable, _not_callable)
 
 
@@ -84,9 +91,10 @@ class ActionDoc(BaseModel):
 
 
 class ActionDocs(BaseModel):
-    """The documentation of everything that plans may use, for prompts.
+    """The documentation of everything that an environment offers to plans, for prompts.
 
-    ``attributes`` holds a pair of name and meaning for each attribute. ``helpers`` is the code of helper functions.
+    ``attributes`` holds a pair of name and meaning for each attribute. ``helpers`` is the code of the environment's
+    helper functions.
     """
 
     actions: tuple[ActionDoc, ...]
@@ -110,19 +118,22 @@ def action_docs(environment: type[Environment], options: BaseModel | None = None
 
 
 def function_heads(code: str) -> str:
-    """Return the signatures and docstrings of the functions in code, or the code if it holds more than functions."""
+    """Return the signatures and docstrings of the functions that the code defines.
+
+    If the code does anything besides defining functions, return all of the code.
+    """
     parts = parse_source(code).body
     functions = [part for part in parts if isinstance(part, ast.FunctionDef)]
-    return "\n\n".join(map(_head, functions)) if len(functions) == len(parts) else code.strip()
+    return "\n\n".join(map(_function_head, functions)) if len(functions) == len(parts) else code.strip()
 
 
 def function_signatures(code: str, names: Collection[str]) -> list[str]:
-    """Return the signatures, such as ``find(agent, name)``, of those functions in the code that have these names."""
+    """Return the signatures, such as ``find(agent, name)``, of the functions in the code that are in ``names``."""
     functions = (part for part in parse_source(code).body if isinstance(part, ast.FunctionDef))
     return [f"{part.name}({ast.unparse(part.args)})" for part in functions if part.name in names]
 
 
-def _head(function: ast.FunctionDef) -> str:
+def _function_head(function: ast.FunctionDef) -> str:
     docstring = " ".join((ast.get_docstring(function) or "").split())
     body: list[ast.stmt] = [ast.Expr(ast.Constant(value)) for value in (docstring, ...) if value]
     head = ast.FunctionDef(function.name, function.args, body, [], function.returns)
@@ -130,7 +141,7 @@ def _head(function: ast.FunctionDef) -> str:
 
 
 def action_docs_of(environment: Environment) -> ActionDocs:
-    """Return the documentation for the task that is being played in this environment."""
+    """Return ``action_docs`` for an environment in use, with its own options and the goal of its current task."""
     return action_docs(type(environment), environment.options, environment.task.goal if environment.task else "")
 
 

@@ -1,8 +1,8 @@
 """The budget of a run: limits on its calls, tokens, money, actions and seconds.
 
 A meter enforces the budget and counts what the run spends. Before each call of a model, it reserves the highest
-possible cost of the call in a ledger, which all processes of the run share. What was spent can always be computed
-again from the recorded events.
+possible cost of the call in a ledger, which all processes of the run share. Every cost follows from a recorded event,
+so the amount spent can always be computed again from the journal.
 """
 
 import math
@@ -34,26 +34,32 @@ class Amount:
 
 
 AllowsCall = Callable[[Amount, Amount], bool]
-"""A function that takes the amount spent and the amount reserved by others. Returns True if a call may begin."""
+"""A function that decides whether a call may begin: it returns True if it may.
+
+It takes two amounts: what the run has spent so far, and what the calls in progress have reserved.
+"""
 
 
 class Ledger(Protocol):
-    """The account of a run. All threads of the run share it, and all its processes if it is in the run's store."""
+    """Records what a run has spent and what its calls have reserved.
+
+    All threads of the run share it. If it is in the run's store, all processes of the run share it, too.
+    """
 
     def reserve(self, call: str, amount: Amount, allows: AllowsCall) -> bool:
         """Call ``allows`` and, if it returns True, reserve an amount for a call. Return the result of ``allows``.
 
-        Both happen in one atomic step.
+        The check and the reservation are one atomic step: no other call can reserve anything between them.
         """
 
     def settle(self, call: str, spent: Amount) -> None:
-        """Replace the reservation of a call by the amount that it has cost."""
+        """Replace the reservation of a call with its actual cost."""
 
     def release(self, call: str) -> None:
         """Remove the reservation of a call, if there still is one."""
 
     def count_actions(self, number: int) -> int:
-        """Add a number of actions. Return the number that all processes of the run have taken so far."""
+        """Add ``number`` to the actions of the run. Return how many actions all its processes have taken so far."""
 
 
 class Budget(Record):
@@ -65,9 +71,9 @@ class Budget(Record):
     actions: int | None = Field(default=None, ge=0)
     seconds: float | None = Field(default=None, ge=0)
     formulator: float | None = Field(default=None, ge=0, lt=1, exclude_if=lambda share: share is None)
-    """Share of the limits that is reserved for the last stage of ``planbook build``, which writes the manual.
+    """Share of each limit that is reserved for the Formulator, the last stage of ``planbook build``.
 
-    It applies to every limit except the one on actions.
+    The Formulator writes the manual. No share of the limit on actions is reserved, since the Formulator takes none.
     """
 
     def manual_share(self, name: str) -> float:
@@ -80,7 +86,7 @@ class Budget(Record):
 
 
 class Spending(Record):
-    """What a run, or a part of it, has spent. Two of these can be added.
+    """What a run, or a part of it, has spent. ``+`` adds two spendings.
 
     ``prompt``, ``cached`` and ``completion`` are numbers of tokens; ``cached`` tokens are included in ``prompt``.
     ``estimated`` is True if a server did not count some of the tokens. ``money`` is None if a price is unknown.
@@ -90,7 +96,7 @@ class Spending(Record):
     calls: int = 0
     replayed: int = 0
     reworded: int = 0
-    """Number of replies from a recording whose prompt has the same data, but a different wording."""
+    """Number of recorded replies that were used for a prompt with the same data in different words."""
     shortened: int = 0
     """Number of calls whose prompt was cut to fit the context."""
     stopped: int = 0
@@ -102,9 +108,9 @@ class Spending(Record):
     money: float | None = 0.0
     actions: int = 0
     waited: float = 0.0
-    """Sum of the seconds that the calls took."""
+    """The seconds that the calls took, summed over all calls, including calls at the same time."""
     seconds: float = 0.0
-    """Wall-clock seconds during which the run was played."""
+    """Wall-clock seconds during which the run was active."""
 
     @property
     def tokens(self) -> int:
@@ -121,10 +127,13 @@ class Spending(Record):
 class Meter:
     """Counts what all threads of a run spend, and enforces the budget.
 
-    ``price`` returns the cost of a reply in dollars, or None if the model's price is unknown. ``spent`` is what earlier
-    invocations of the run have spent. The ``ledger`` is required if the budget limits calls, tokens, money or actions.
+    ``price`` takes the name of a model and its reply. It returns the cost in dollars, or None if the model's price is
+    unknown. ``spent`` is what earlier invocations of the run have spent: a run that is resumed has several invocations.
+    The ``ledger`` is required if the budget limits calls, tokens, money or actions.
+
     Calls, tokens and money never exceed the budget, because the highest possible cost of each call is reserved before
-    the call. The limit on actions may be exceeded slightly if several episodes act at the same time.
+    the call. Actions are counted only after they are taken, so several episodes that act at the same time may exceed
+    the limit on actions slightly.
     """
 
     def __init__(
@@ -139,7 +148,7 @@ class Meter:
         self._lock, self._seconds = threading.Lock(), self._earlier.seconds
         self._started_at: float | None = time.monotonic()
         self._shared_ledger = ledger
-        self._thread = threading.local()
+        self._thread_state = threading.local()
         self._formulating = False
         self._actions = 0
         """Number of actions of all processes, as the ledger last reported it."""
@@ -162,7 +171,7 @@ class Meter:
 
     @contextmanager
     def formulating(self) -> Iterator[None]:
-        """Allow spending the part of the budget that is reserved for the manual."""
+        """Inside the ``with`` block, allow spending the part of the budget that is reserved for the manual."""
         self._formulating = True
         try:
             yield
@@ -177,8 +186,8 @@ class Meter:
     def call(self, model: str, max_usage: Usage, wait: Callable[[], None] = lambda: None) -> Iterator[None]:
         """Reserve the highest possible cost of a call until its reply is recorded or the call fails.
 
-        ``wait`` is called repeatedly while the budget would suffice without the reservations of other calls. Raises
-        BudgetEnded if the budget does not suffice for the call.
+        If the budget has room for the call, but other calls have reserved that room, ``wait`` is called repeatedly
+        until they have ended. Raises BudgetEnded if the budget does not suffice for the call.
         """
         self.check_time()
         if not self.limits_calls:
@@ -189,11 +198,11 @@ class Meter:
         while not self._ledger.reserve(key, amount, lambda spent, reserved: self._allows(amount, spent, reserved)):
             wait()
             self.check_time()
-        outer, self._thread.is_asking = self._is_asking, True
+        outer, self._thread_state.is_asking = self._is_asking, True
         try:
             yield
         finally:
-            self._thread.is_asking = outer
+            self._thread_state.is_asking = outer
             self._ledger.release(key)
 
     @property
@@ -209,13 +218,17 @@ class Meter:
 
     @property
     def _is_asking(self) -> bool:
-        """True if this thread is already asking a model. A plan that runs while its reply arrives may ask another."""
-        return getattr(self._thread, "is_asking", False)
+        """True if this thread is already asking a model.
+
+        While a model's reply arrives, the plan in it may already run, and may ask another model.
+        """
+        return getattr(self._thread_state, "is_asking", False)
 
     def _allows(self, call: Amount, spent: Amount, reserved: Amount) -> bool:
         """Return True if a call may begin now, or False if it has to wait. Raises BudgetEnded if it can never begin.
 
-        A thread that is already asking a model never waits, because other threads may be waiting for it.
+        A thread that is already asking a model never waits, because other threads may be waiting for the end of that
+        call. It raises BudgetEnded instead.
         """
         self._check_call(call, spent + reserved if self._is_asking else spent)
         try:
@@ -230,8 +243,8 @@ class Meter:
             self._check_limit(name, before)
             if limit is not None and before + cost > (available := limit - self._manual_share(name)):
                 raise BudgetEnded(
-                    f"the budget of {_amount_text(name, limit)} has {_number(name, available - before)} left, and the "
-                    f"next call may take {_number(name, cost)}{self._manual_note(name)}",
+                    f"the budget of {_format_amount(name, limit)} has {_number(name, available - before)} left, and "
+                    f"the next call may take {_number(name, cost)}{self._manual_note(name)}",
                     self._suggest_limit(name, before + cost),
                 )
 
@@ -241,7 +254,7 @@ class Meter:
     def _manual_note(self, name: str) -> str:
         """Return a note on the part of the limit that is reserved for the manual, or "" if there is none."""
         share = self._manual_share(name)
-        return f" ({_amount_text(name, share)} kept for the manual)" if share else ""
+        return f" ({_format_amount(name, share)} kept for the manual)" if share else ""
 
     def before_action(self) -> None:
         """Raise BudgetEnded if the budget allows no further action."""
@@ -263,12 +276,12 @@ class Meter:
 
     @property
     def spent_here(self) -> Spending:
-        """What this process has spent, without earlier invocations."""
+        """What this process has spent since the meter was made or ``recount`` was last called."""
         with self._lock:
             return self._own
 
     def recount(self, spent: Spending) -> None:
-        """Set what the run has spent so far. The time is not changed."""
+        """Replace the amount that the run has spent so far with ``spent``. The clock is not changed."""
         with self._lock:
             self._earlier, self._own = spent, Spending()
 
@@ -279,38 +292,41 @@ class Meter:
         limit = getattr(self.budget, name)
         if limit is not None and amount >= limit - self._manual_share(name):
             spent = f": {_number(name, amount)} spent" if amount > limit else ""
-            message = f"the budget of {_amount_text(name, limit)} is used up{self._manual_note(name)}{spent}"
+            message = f"the budget of {_format_amount(name, limit)} is used up{self._manual_note(name)}{spent}"
             raise BudgetEnded(message, self._suggest_limit(name, amount, limit or 1))
 
     def _suggest_limit(self, name: str, spent: float, more: float = 0) -> str:
         """Return a larger limit with which to continue, such as ``calls=120``.
 
-        In addition to the amount spent and the manual's share, it has room for at least half of ``more``.
+        ``more`` is an amount that the run is likely to spend next. The new limit is at least twice the old one, and at
+        least the amount spent plus ``more``. Even after the manual's share is reserved, the amount spent plus half of
+        ``more`` fit into it.
         """
         share = self.budget.formulator or 0
-        return _option(name, max(2 * getattr(self.budget, name), spent + more, (spent + more / 2) / (1 - share)))
+        return _budget_option(name, max(2 * getattr(self.budget, name), spent + more, (spent + more / 2) / (1 - share)))
 
 
-def _option(name: str, limit: float) -> str:
+def _budget_option(name: str, limit: float) -> str:
     """Return a limit, rounded up, as a value for the option ``--budget``, such as ``calls=120``."""
     scale = 10_000 if name == "money" else 1
     return f"{name}={math.ceil(round(limit * scale, 4)) / scale:.12g}"
 
 
-def _amount_text(name: str, amount: float) -> str:
+def _format_amount(name: str, amount: float) -> str:
     """Return an amount in words, such as "1 call", "2,000 tokens" or "$0.06"."""
     number = _number(name, amount)
     return number if name == "money" else f"{number} {name if amount != 1 else name.removesuffix('s')}"
 
 
 def _number(name: str, amount: float) -> str:
+    """Return an amount as text without a unit, except that money has a dollar sign."""
     if name == "money":
         return f"${amount:,.4f}".rstrip("0").rstrip(".")
     return f"{round(amount, 2):,.12g}" if name == "seconds" else f"{amount:,}"
 
 
 def amount_of(spent: Spending) -> Amount:
-    """Return the part of the spending that model calls caused. An unknown price counts as zero."""
+    """Return the part of the spending that model calls caused. Money counts as zero if a price is unknown."""
     return Amount(spent.calls, spent.tokens, spent.money or 0.0)
 
 

@@ -1,7 +1,7 @@
 """Dry runs: check the actions of a plan against their declared preconditions, before any action is taken.
 
-The sandbox's dry run walks through the code of a plan without running it. This module tells it what is known about the
-environment's state, and what each action would change.
+The sandbox's dry run walks through the code of a plan without running it. From this module, the dry run learns what is
+known about the environment's state, and what each action would change.
 """
 
 import inspect
@@ -21,7 +21,10 @@ _SIMPLE_TYPES: Mapping[object, type | tuple[type, ...]] = {str: str, int: int, f
 
 
 EARLIER_CELLS = 0
-"""The line number for code of earlier cells. A cell is a piece of plan code that is run as a unit."""
+"""Stands for the line number of an action that an earlier cell took.
+
+A cell is a piece of plan code that is run as a unit.
+"""
 
 
 @dataclass(frozen=True)
@@ -29,7 +32,7 @@ class KnownState:
     """What is known about the environment's state, in the form that the sandbox's dry run needs.
 
     ``declared`` are the preconditions and effects that the environment declares. ``specs`` maps the name of each action
-    to its description.
+    to its description. ``beliefs`` holds the values that each fact about the state may have.
     """
 
     declared: Preconditions = field(compare=False)
@@ -39,9 +42,10 @@ class KnownState:
     def act(
         self, path: str, args: Sequence[object], kwargs: Mapping[str, object], line: int
     ) -> "tuple[KnownState, Impossible | None]":
-        """Return the state after a call, and the reason why the call cannot succeed, or None if it may succeed.
+        """Return the state after a call of the function ``path``, and why the call cannot succeed (None if it may).
 
-        Queries change nothing. Functions that do not belong to ``agent`` may change anything.
+        A query changes nothing. A function that does not belong to ``agent``, or an action without declared effects,
+        may change anything.
         """
         owner, _, name = path.rpartition(".")
         if owner != AGENT:
@@ -60,15 +64,15 @@ class KnownState:
         return KnownState(self.declared, self.specs, after), impossible
 
     def merged_with(self, other: "KnownState") -> "KnownState":
-        """Return what is known if either of the two states may be the actual one."""
+        """Return what is known when the actual state may be this one or ``other``."""
         return KnownState(self.declared, self.specs, self.beliefs.merged_with(other.beliefs))
 
     def after_unknown_actions(self) -> "KnownState":
-        """Return a state that forgets everything that an action could have changed."""
+        """Return the known state after actions with unknown effects: nothing that could have changed is known."""
         return KnownState(self.declared, self.specs, Beliefs({}, {}))
 
     def attribute(self, path: str) -> object:
-        """Return the value of an attribute of ``agent``, or UNKNOWN unless exactly one value is possible."""
+        """Return the value of an attribute of ``agent`` if it can only have one value. Otherwise return UNKNOWN."""
         fact = self.declared.attributes.get(path.rpartition(".")[2])
         values = self.beliefs.belief(fact).values if fact else None
         return next(iter(values)) if values is not None and len(values) == 1 else UNKNOWN
@@ -94,7 +98,7 @@ def _argument(parameter: inspect.Parameter, value: object) -> JsonValue:
 
 
 def known_after(environment: Environment, declared: Preconditions, steps: Iterable[Step]) -> KnownState:
-    """Return what is known about the environment's state after these steps of an episode."""
+    """Return what is known about the environment's state after these steps. Undone and refused steps are skipped."""
     known = KnownState(declared, environment.offer.actions, Beliefs.at_start(declared))
     for step in steps:
         if not step.undone and step.observation.accepted:
@@ -114,11 +118,13 @@ def make_dry_run(
 ) -> Callable[[str], list[Fault]]:
     """Return a function that takes the code of the next cell and returns a fault for each action that cannot succeed.
 
-    The function finds nothing if the environment declares no preconditions. Each time it is called, it calls ``steps``
-    for the steps before the cell, and reads from ``executed_code`` the code of the cells that have run by then.
-    ``plan_task`` is the value of ``task`` in plan code. ``helpers`` is the code of the helper functions that the cell
-    may call, in addition to those of the environment. Raises MissingRequirement if this machine lacks something that
-    the environment needs, or EpisodeBroken for other errors of the environment.
+    The returned function finds no faults if the environment declares no preconditions. Each time it is called, it calls
+    ``steps`` to get the steps before the cell, and reads ``executed_code``, to which the caller adds the code of each
+    cell that has run. ``plan_task`` is the value of ``task`` in plan code. ``helpers`` is the code of the helper
+    functions that the cell may call, in addition to those of the environment.
+
+    Raises MissingRequirement if this machine lacks something that the environment needs, or EpisodeBroken for other
+    errors of the environment.
     """
     with environment_errors(except_for=MissingRequirement):
         declared = environment.preconditions(task, environment.options)

@@ -38,7 +38,7 @@ MAX_REFUSED = 10
 
 
 class Episode:
-    """One task, played until it is solved, given up or out of actions. Only plan code can act.
+    """One attempt at a task, until it is solved, the method gives up or no actions are left. Only plan code can act.
 
     Plan code is run in pieces, called cells. Everything that happens is written to the journal. If the journal already
     holds events, the episode must repeat them exactly: this is how a run is resumed and a recorded episode replayed.
@@ -58,7 +58,7 @@ class Episode:
         guard: Callable[[], None] = lambda: None,
         task_changes: Mapping[str, JsonValue] | None = None,
     ) -> None:
-        """``task_changes`` maps fields of the task, such as the goal, to values that all but the environment see."""
+        """``task_changes`` maps fields of the task, such as the goal, to new values, unseen by the environment."""
         self.environment, self.settings, self.path = environment, settings, path
         self._own_task, self._task_changes = task, dict(task_changes or {})
         self.task = task.model_copy(update=self._task_changes)
@@ -66,12 +66,12 @@ class Episode:
         self.observation = Observation("")
         self.steps: list[Step] = []
         self.actions = 0
-        self._incomplete = 0
+        self._incomplete_plans = 0
         """Number of plans from a model that ran to their end without doing the task."""
         self.whole_plans = False
         """True if each plan should do the whole task. A plan that does not is then counted as an error."""
         self.cells: list[Cell] = []
-        self._used_up, self._refused_plans = False, 0
+        self._actions_used_up, self._refused_plans = False, 0
         self._best: Judgement | None = None
         self._memory, self._guard = memory or NoMemory(), guard
         self._scope = Scope(journal, path, roles)
@@ -82,9 +82,10 @@ class Episode:
     # What planning methods can do.
 
     def begin(self) -> Observation:
-        """Reset the environment and return the first observation. Some environments define the goal only then.
+        """Reset the environment and return the first observation. In some environments, the reset defines the goal.
 
-        Raises MissingRequirement if this machine lacks a requirement, or EpisodeOver if there is nothing to do.
+        Raises MissingRequirement if this machine lacks a requirement, or RoundOver if the environment's own episode is
+        over before the first action.
         """
         with environment_errors(except_for=MissingRequirement):
             self.observation = self.environment.reset(self._own_task)
@@ -100,9 +101,9 @@ class Episode:
         return self.observation
 
     def new_round(self) -> Observation:
-        """Reset the environment and begin a new round in a fresh namespace. Earlier actions still count.
+        """Reset the environment and begin a new round in a fresh namespace.
 
-        The verdict on the best round counts for the episode.
+        Actions of earlier rounds still count towards the limit. The best round decides the verdict on the episode.
         """
         self._best = self._judgement()
         self.close()
@@ -131,10 +132,11 @@ class Episode:
     ) -> Answer[Plan]:
         """Ask a model for a plan. Return the plan and the conversation so far. Nothing is run.
 
-        ``role`` is one of ``Method.roles``. ``prompt`` is a template, and ``variables`` are exactly those that it uses.
-        ``history`` is the conversation to continue (``Answer.history``). By default, a new one begins. A different
-        ``sample`` asks for a different reply to the same prompt. If a reply has no usable code, the model is asked to
-        repair it, at most twice. If no reply is usable, a cell of the kind PARSE is recorded, and NoPlan is raised.
+        ``role`` is one of ``Method.roles``. ``prompt`` is a template. ``variables`` must be all the variables that the
+        template uses, and no others. ``history`` is the conversation to continue, from an earlier ``Answer``. Without
+        it, a new conversation begins. A different ``sample`` asks for a different reply to the same prompt. If a reply
+        has no usable code, the model is asked to repair it, at most twice. If no reply is usable, a cell whose feedback
+        has the kind PARSE is recorded, and NoPlan is raised.
         """
         frame = self._innermost()
         try:
@@ -143,17 +145,17 @@ class Episode:
             raise self.no_plan(role, str(unusable)) from unusable
 
     def no_plan(self, source: str, problem: str) -> NoPlan:
-        """Record a cell of the kind PARSE, because there is no code to run. Return the error that the caller raises."""
+        """Record a cell whose feedback has the kind PARSE, since no code can be run. Return the error to raise."""
         self._close_cell(self._innermost(), "", source, Thought(), reply_feedback(problem, self.environment))
         return NoPlan(problem)
 
     def run(
         self, code: str, *, source: str = "plan", thought: Thought | None = None, actions: int | None = None
     ) -> Feedback:
-        """Check a cell and run it in the innermost frame. Raises EpisodeOver if the episode ends while the cell runs.
+        """Check code and run it as a cell in the innermost frame. Raises EpisodeOver if the episode ends meanwhile.
 
-        ``source`` names the origin of the code, and ``thought`` is the text that came with it. The cell is ended when
-        it tries to take more than ``actions`` actions. What a cell has defined is forgotten if it is ended early.
+        ``source`` names the origin of the code, and ``thought`` is the text that came with it. When the cell tries to
+        take more than ``actions`` actions, it is ended, and everything that it has defined is forgotten.
         """
         frame = self._innermost()
         frame.begin_cell(actions, len(self.steps))
@@ -184,9 +186,9 @@ class Episode:
     ) -> PlanResult:
         """Ask a model for a plan and run it, like ``ask`` and ``run``. Return the feedback and the conversation.
 
-        With ``settings.stream``, each statement runs as soon as it has arrived. The reply is stopped after a statement
-        that fails, is refused or ends the cell. If the reply holds more code after the statement at which the plan
-        ended, the conversation has a note before that code.
+        With ``settings.stream``, each statement runs as soon as it has arrived, and the reply is stopped after a
+        statement that fails, is refused or ends the cell. If the reply holds code after that statement, the returned
+        conversation has a note in front of this code, which says that it was not run.
         """
         frame = self._innermost()
         frame.begin_cell(actions, len(self.steps))
@@ -209,7 +211,7 @@ class Episode:
             raise over
         else:
             feedback = stream_feedback(streamed, self._steps_of_cell(frame))
-            self._incomplete += feedback.kind is FeedbackKind.UNFINISHED and not streamed.cut
+            self._incomplete_plans += feedback.kind is FeedbackKind.UNFINISHED and not streamed.cut
         self._close_cell(frame, streamed.code, source, streamed.thought, feedback)
         if isinstance(over, EpisodeOver):
             raise over
@@ -233,9 +235,10 @@ class Episode:
     ) -> Iterator[Frame]:
         """Open a frame: a namespace for the cells that are run inside the ``with`` block.
 
-        It holds the actions, the functions, and what the code of ``helpers`` defines. A function with the name of an
-        action replaces the action; the frame then has no dry run. ``task`` overrides fields of the plan's ``task``.
-        With ``dry_run``, cells whose actions cannot succeed are refused, even if the settings do not say so.
+        The cells can use the actions, the functions, and what the code of ``helpers`` defines. A function that is named
+        like an action, such as ``agent.open``, replaces the action, and the frame then has no dry run. ``task``
+        overrides fields of the plan's ``task``. With ``dry_run``, or if the settings demand it, cells whose actions
+        cannot succeed are refused.
         """
         scope = self.current_scope.child(name)
         frame = self._open_frame(scope, functions or {}, helpers, task or {}, dry_run or self.settings.dry_run)
@@ -252,9 +255,9 @@ class Episode:
         return Mark(frame.path, frame.new_mark(), snapshot, frame.session.mark(), frame.names, len(self.steps))
 
     def rewind(self, mark: Mark) -> Observation:
-        """Return to a mark of the innermost frame. The steps since then are marked as undone, but they still count.
+        """Return to a mark of the innermost frame. Later steps become undone, but still count towards the limit.
 
-        Raises WrongMark if the mark belongs to another frame, or if an earlier rewind has undone it.
+        Raises WrongMark if the mark belongs to another frame, or if an earlier rewind has removed the mark.
         """
         frame = self._innermost()
         if mark.path != frame.path:
@@ -269,7 +272,7 @@ class Episode:
         self._round.record("rewind", path=frame.path, steps=mark.steps)
         return observation
 
-    # The end.
+    # The verdict and the ending.
 
     @property
     def feedbacks(self) -> Sequence[Feedback]:
@@ -292,8 +295,8 @@ class Episode:
         return current if self._best is None else max(self._best, current, key=lambda judgement: judgement.rank)
 
     def ending(self, no_plan: str = "") -> Ending:
-        """Return the ending for the current state. ``no_plan`` says why there was no usable plan, if so."""
-        used_up, incomplete = self._used_up, self._incomplete if self.whole_plans else 0
+        """Return the ending for the current state. ``no_plan`` is the reason if no plan was usable, otherwise empty."""
+        used_up, incomplete = self._actions_used_up, self._incomplete_plans if self.whole_plans else 0
         judgement = self._judgement()
         ending = judgement.ending(self.feedbacks, self.actions, used_up=used_up, incomplete=incomplete, no_plan=no_plan)
         if ending.outcome is Outcome.FAILURE and self._refused_plans == MAX_REFUSED:
@@ -308,7 +311,7 @@ class Episode:
         self.current_scope.record_instant(Claim(done=done, by=by))
 
     def span(self, payload: AnyPayload) -> Span[AnyPayload]:
-        """Begin a span: an entry in the method's record of its own structure. ``with`` or ``span.end()`` ends it."""
+        """Begin a span: the record of a part of the method's work, such as a subtask. ``with`` or ``end()`` ends it."""
         return self.current_scope.span(payload)
 
     @property
@@ -322,10 +325,10 @@ class Episode:
         self._scope.record("outcome", **ending.model_dump(mode="json"))
 
     def close(self) -> None:
-        """Close all open sessions."""
+        """Close all open frames."""
         self._frames.close_all()
 
-    # The functions of plan code.
+    # What plan code calls.
 
     def _act(self, spec: ActionSpec, /, *args: JsonValue, **kwargs: JsonValue) -> JsonValue:
         action = spec.bind(*args, **kwargs)
@@ -333,7 +336,7 @@ class Episode:
         frame.count_down(action)
         self._guard()
         if self.actions >= self.settings.actions:
-            self._used_up = True
+            self._actions_used_up = True
             raise EpisodeOver(f"The episode's {self.settings.actions} actions are used up: {action} was not taken.")
         with environment_errors():
             observation = self.environment.act(action)
@@ -377,7 +380,7 @@ class Episode:
         return frame
 
     def _steps_of_cell(self, frame: Frame) -> CellSteps:
-        """Return the steps of the running cell, including those in frames that were opened by it."""
+        """Return the steps of the running cell, including steps in frames that the cell opened."""
         earlier = islice(reversed(self.steps), len(self.steps) - frame.first_step, None)
         previous = next((step.observation for step in earlier if not step.undone), self.observation)
         return CellSteps(self.environment, self.steps[frame.first_step :], previous)

@@ -4,7 +4,7 @@ PlannerError
 ├── BadProcedure     a procedure file that cannot be read or does not pass the check
 ├── UnknownStrategy  no planning method has that name, or it cannot be loaded
 ├── WrongMark        a rewind to a mark (a checkpoint) that belongs to another frame, or no longer exists
-├── GraphError       a prompt graph that cannot be traversed, or a refused edit of one
+├── GraphError       a prompt graph cannot be traversed, or an edit of a prompt graph was refused
 │   └── BadGraphFile     a graph file with faults; the message lists all of them
 ├── UnusableReply    a model's reply held nothing usable, even after repairs
 └── ModelError       a model did not answer: the run stops, and can be resumed
@@ -15,14 +15,14 @@ PlannerError
     └── NotRecorded       the recording has no answer to this prompt
 
 BaseException: plan code cannot catch these, so they pass through any number of nested plans
-├── CellOver         a function that plan code called ended the running piece of code; the episode continues
-├── FunctionError    carries an error of a function of the planning method past the plan that called it
+├── CellOver         a function that plan code called has ended the running piece of code; the episode continues
+├── FunctionError    a function of the planning method raised an error, which the plan that called it must not catch
 ├── EpisodeOver      the episode ended
 │   ├── RoundOver        the environment's episode ended; another round may begin
 │   └── NoPlan           no model gave a plan that could be run
-├── EpisodeBroken    the environment or the engine failed: the episode counts as BROKEN
+├── EpisodeBroken    the environment or the engine failed: the outcome of the episode is BROKEN
 ├── EpisodeStopped   the user stopped the run: the episode can be resumed later
-├── BudgetEnded      the run's budget is used up: the episode can be resumed with a larger one
+├── BudgetEnded      the run's budget is used up: the episode can be resumed with a larger budget
 ├── JournalMismatch  an event differs from the recorded one
 └── JournalFailed    an event could not be written: the run cannot continue
 """
@@ -57,7 +57,7 @@ class WrongMark(PlannerError):
 
 
 class GraphError(PlannerError):
-    """A prompt graph that cannot be traversed, or a refused edit of one."""
+    """A prompt graph cannot be traversed, or an edit of a prompt graph was refused."""
 
 
 class BadGraphFile(GraphError):
@@ -84,7 +84,7 @@ class UnknownModel(ModelError):
 
 
 class ModelRefused(ModelError):
-    """The server will never accept this request, because of a wrong key, model name or parameter."""
+    """The server will never accept this request, because its key, model name or a parameter is wrong."""
 
 
 class ContextExceeded(ModelError):
@@ -100,11 +100,11 @@ class NotRecorded(ModelError):
 
 
 class CellOver(BaseException):
-    """A function that plan code called ended the cell: the piece of code that was running. The episode continues."""
+    """A function that plan code called has ended the cell (the running piece of code). The episode continues."""
 
 
 class FunctionError(BaseException):
-    """Carries an error of a function of the planning method past the plan code that called it."""
+    """Wraps an error of one of the planning method's functions, so that the plan that called it cannot catch it."""
 
     def __init__(self, error: Exception) -> None:
         self.error = error
@@ -116,7 +116,7 @@ class EpisodeOver(BaseException):
 
 
 class RoundOver(EpisodeOver):
-    """The environment ended its own episode. A method that plays several rounds may begin the next one."""
+    """The environment ended its own episode. A method that plays several rounds may begin the next round."""
 
 
 class NoPlan(EpisodeOver):
@@ -124,7 +124,7 @@ class NoPlan(EpisodeOver):
 
 
 class EpisodeBroken(BaseException):
-    """The environment or the engine failed. The episode counts as BROKEN."""
+    """The environment or the engine failed. The outcome of the episode is BROKEN."""
 
 
 class EpisodeStopped(BaseException):
@@ -149,7 +149,10 @@ class JournalFailed(BaseException):
 
 
 class JournalMismatch(BaseException):
-    """An event of a resumed episode differs from the one that was recorded at its place. Both are kept here."""
+    """An event of a resumed episode differs from the event that was recorded at its place.
+
+    ``recorded`` is the body of the recorded event, and ``actual`` is the body of the new event.
+    """
 
     def __init__(self, scope: str, kind: str, number: int, recorded: JsonValue, actual: JsonValue) -> None:
         self.scope, self.kind, self.number, self.recorded, self.actual = scope, kind, number, recorded, actual
@@ -161,7 +164,10 @@ _PACKAGE = Path(__file__).parent
 
 @contextmanager
 def environment_errors(except_for: type[Exception] | tuple[()] = ()) -> Iterator[None]:
-    """Turn environment errors, except those of type ``except_for``, into EpisodeBroken. Plan code cannot catch it."""
+    """Turn errors of the environment into EpisodeBroken, which plan code cannot catch.
+
+    Errors of the types in ``except_for`` are raised unchanged.
+    """
     try:
         yield
     except except_for:
@@ -173,7 +179,8 @@ def environment_errors(except_for: type[Exception] | tuple[()] = ()) -> Iterator
 def environment_fault(error: Exception | SystemExit) -> str:
     """Return the message for an error of the environment.
 
-    Unless the error is an EnvsError, the message also names the place where it was raised, and shows the traceback.
+    For an EnvsError, the message is short. For any other error, it also names the line of code that raised the error
+    and shows the traceback, if they can be found.
     """
     if isinstance(error, EnvsError):
         return f"{type(error).__name__}: {error}"

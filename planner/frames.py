@@ -1,7 +1,7 @@
 """Frames: the namespaces in which the plan code of an episode runs.
 
-A frame can be opened inside another one, for example for a subtask. A cell is a piece of plan code that is run as a
-unit. Later cells of a frame can use the names that earlier ones defined.
+A frame can be opened inside another frame, for example for a subtask. A cell is a piece of plan code that is run as a
+unit. A cell can use the names that earlier cells of the same frame have defined.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -35,8 +35,9 @@ Functions = Mapping[str, Callable[..., object]]
 class Mark:
     """A checkpoint: a state of the environment and of a frame's namespace that an episode can return to.
 
-    ``path`` is the scope of the frame, and ``number`` identifies the mark in it. ``session`` is the sandbox's own mark.
-    ``names`` are the names that were defined, and ``steps`` is the number of the episode's steps before the mark.
+    ``path`` is the scope of the frame, and ``number`` identifies the mark among the marks of that frame. ``session`` is
+    the number of the matching mark in the sandbox session. ``names`` are the names that were defined when the mark was
+    made, and ``steps`` is the number of steps that the round had by then.
     """
 
     path: str
@@ -59,15 +60,15 @@ class Frame:
     modules: Sequence[str]
     cells: int = 0
     executed_code: list[str] = field(default_factory=list)
-    """The code of the cells that may have defined something. It does not include the helpers."""
+    """The code of earlier cells whose definitions may still exist. The code of helper functions is not included."""
     dry_run: Callable[[str], list[Fault]] = lambda code: []
-    """Takes the code of a cell, and returns a fault for each action that cannot succeed. By default, it finds none."""
+    """Takes the code of a cell, and returns a fault for each action that cannot succeed. By default, there are none."""
     actions: int | None = None
     """Number of actions that the running cell may still take, or None if only the episode limits them."""
     first_step: int = 0
-    """Number of the episode's steps before the running cell."""
+    """Number of the round's steps before the running cell."""
     withheld: str = ""
-    """If the running cell ended because it had no actions left: a message that names the action it did not take."""
+    """Message that the running cell had no actions left and which action was not taken. Otherwise empty."""
     _printed: int = 0
     _last_mark: int = 0
     _marks: list[int] = field(default_factory=list)
@@ -84,7 +85,7 @@ class Frame:
         return self._last_mark
 
     def return_to(self, mark: int) -> bool:
-        """Remove all later marks. Return False if the mark no longer exists, because an earlier rewind removed it."""
+        """Remove all marks after this one. Return False if this mark itself was removed by an earlier rewind."""
         if mark not in self._marks:
             return False
         del self._marks[self._marks.index(mark) + 1 :]
@@ -110,7 +111,7 @@ class Frame:
         return new
 
     def faults(self, code: str) -> list[Fault]:
-        """Return the faults that the check finds in the next cell, or those of the dry run if the check finds none."""
+        """Return the faults that the static check finds in the next cell or, if it finds none, those of the dry run."""
         faults = check(code, self.functions, attributes=self.attributes, names=self.names, modules=self.modules)
         return faults or self.dry_run(code)
 
@@ -119,12 +120,12 @@ class Frame:
         return check_part(code, self.functions, attributes=self.attributes, names=names, modules=self.modules)
 
     def run_part(self, cell: GrowingCell, code: str) -> Fault | None:
-        """Run the next part of a cell. Return its fault, or None if it ran to its end."""
+        """Run the next part of a cell. Return the fault that ended the part, or None if it ran to its end."""
         with unwrap_method_errors():
             return cell.run(code)
 
     def add_names(self, code: str, result: CellResult) -> None:
-        """Add the names that a cell has defined, for later cells. A cell that reached a limit defines nothing."""
+        """Make the names that a cell has defined known to later cells. A cell that exceeded a limit defines nothing."""
         if result.fault is None or result.fault.kind is FaultKind.RAISED:
             self.names |= bound_names(code)
             self.executed_code.append(code)
@@ -132,9 +133,9 @@ class Frame:
 
 @contextmanager
 def unwrap_method_errors() -> Iterator[None]:
-    """If plan code called a function of the planning method, and the function failed, raise the function's error.
+    """Replace a FunctionError with the error in it: the error of a planning method's function that plan code called.
 
-    FunctionError has carried the error past the plan, which cannot catch it.
+    Inside the plan, the error was wrapped so that the plan could not catch it.
     """
     try:
         yield
@@ -205,8 +206,8 @@ class Frames:
 def _wrap_errors(function: Callable[..., object]) -> Callable[..., object]:
     """Wrap a function of the planning method, so that its errors become FunctionError, which plan code cannot catch.
 
-    These errors are not errors of the plan. For example, if the function asks a model and the model does not answer,
-    the run must stop, but no subtask counts as failed.
+    Such an error is not the plan's fault. For example, if the function asks a model and the model does not answer, the
+    run must stop, and the plan must not treat its subtask as failed.
     """
 
     @wraps(function)

@@ -1,12 +1,18 @@
 """The journal: the record of an episode as a sequence of events. Some events form spans.
 
-To resume an episode, its method is run again from the beginning. As long as the journal holds events, each new event is
-compared with the recorded one, and replies of models are read from the journal. Events belong to scopes, which are
-places such as ``task/17/round/0``.
+Each event belongs to a scope, which is a place in the journal such as ``task/17/round/0``. To resume an episode, its
+method is run again from the beginning. As long as the journal already holds the next event, the new event is compared
+with the recorded one. The replies of models are then read from the journal, and no model is asked.
 
-Spans are a method's record of its own structure, such as its subtasks, goals, branches or nodes of a graph. A method
-writes ``with scope.span(Subtask(text=..., depth=2)) as span: ...; span.end(done=True)``. Reports, exports and the
-terminal show the spans as a tree, by their titles and statuses. Statistics group them by name.
+A span is a named part of a method's work, such as a subtask, a goal, a branch or a node of a graph. One event records
+the beginning of a span, and another one its end. A method writes, for example:
+
+    with scope.span(Subtask(text="open the door", depth=2)) as span:
+        ...
+        span.end(done=True)
+
+Reports, exports and the terminal show the spans as a tree, by their titles and statuses. Statistics group the spans by
+name.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -44,7 +50,7 @@ Body = Mapping[str, JsonValue]
 
 
 class RecordedEvent(Protocol):
-    """An event that is read from a journal."""
+    """An event that was read from a journal."""
 
     @property
     def scope(self) -> str:
@@ -70,9 +76,9 @@ class Journal(Protocol):
 
 
 def record(journal: Journal, scope: str, kind: EventKind, number: int, body: Body) -> None:
-    """Write an event or, if the journal already holds one at its place, compare the two.
+    """Write an event or, if the journal already holds an event with the same scope, kind and number, compare the two.
 
-    Raises JournalMismatch if they differ, or JournalFailed if the event cannot be written.
+    Raises JournalMismatch if the two differ, or JournalFailed if the event cannot be written.
     """
     recorded = journal.get(scope, kind, number)
     if recorded is None:
@@ -82,7 +88,7 @@ def record(journal: Journal, scope: str, kind: EventKind, number: int, body: Bod
 
 
 def _compared_part(body: Body) -> Body:
-    """Return the event without the text of a cell's feedback, since its wording may change between versions."""
+    """Return the event without the text of a cell's feedback, which other versions of planbook may word differently."""
     feedback = body.get("feedback")
     return {**body, "feedback": {**feedback, "text": ""}} if isinstance(feedback, dict) else body
 
@@ -113,18 +119,18 @@ class MemoryJournal:
 SPAN_BEGIN, SPAN_UPDATE, SPAN_END, SPAN_MOMENT = "begin", "update", "end", "moment"
 """The values of ``at`` in an event of a span. A "moment" is the only event of a span that has no duration."""
 OLD_SPAN_KINDS: tuple[EventKind, ...] = ("subtask", "goal", "plan", "branch", "node")
-"""Kinds of events that planbook 0.1 wrote. Each is read as a span of that name without duration."""
+"""Kinds of events that planbook 0.1 wrote. Each such event is read as a span without duration, named after the kind."""
 
 
 class Payload(BaseModel):
-    """Base class for the data in a span. A method lists its payload classes in ``Method.spans``."""
+    """Base class for the data of a span. A method lists the payload classes of its spans in ``Method.spans``."""
 
     model_config = ConfigDict(frozen=True, use_attribute_docstrings=True)
 
     span: ClassVar[str]
     """The name of the spans that have this payload."""
     bulky: ClassVar[frozenset[str]] = frozenset()
-    """Names of fields that statistics do not need. They are dropped when the statistics of a run are computed."""
+    """Names of large fields that statistics do not need. Computing the statistics of a run drops these fields."""
 
     @property
     def title(self) -> str:
@@ -133,7 +139,7 @@ class Payload(BaseModel):
 
     @property
     def status(self) -> str:
-        """The state in one word: ``done``, ``failed``, a word of the method's own, or empty while it is unknown."""
+        """The state in one word: ``done``, ``failed`` or a word that the method chooses. Empty while it is unknown."""
         return ""
 
 
@@ -164,7 +170,7 @@ def status_of(done: bool | None) -> str:
 
 
 WriteSpanEvent = Callable[[dict[str, JsonValue]], int]
-"""Adds an event of a span to a scope. Returns its number in the scope."""
+"""Adds an event of a span to a scope. Returns the number of the event in the scope."""
 
 
 AnyPayload = TypeVar("AnyPayload", bound=Payload)
@@ -179,13 +185,16 @@ class Span(Generic[AnyPayload]):
         self._number = write({"at": SPAN_BEGIN, "name": payload.span, **_labels(payload), "data": data})
 
     def update(self, **changes: object) -> AnyPayload:
-        """Change fields of the payload, and record those that differ, if any. Return the payload."""
+        """Change fields of the payload. If a value is different from before, record the change. Return the payload."""
         if changed := self._apply(changes):
             self._write_change(SPAN_UPDATE, changed)
         return self.payload
 
     def end(self, **changes: object) -> AnyPayload:
-        """Change fields of the payload, and record the end of the span. Return the payload. Later calls only update."""
+        """Change fields of the payload, and record the end of the span. Return the payload.
+
+        If the span has already ended, only record the changes.
+        """
         if self._ended:
             return self.update(**changes)
         self._ended = True
@@ -199,12 +208,12 @@ class Span(Generic[AnyPayload]):
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, _: TracebackType | None) -> None:
-        """End the span, unless an exception was raised in it: a stopped episode is resumed inside the span."""
+        """End the span, unless an exception was raised: a stopped episode may still be resumed inside the span."""
         if error is None:
             self.end()
 
     def _apply(self, changes: Mapping[str, object]) -> dict[str, JsonValue]:
-        """Change the payload. Return its fields that now have a different value."""
+        """Change the payload. Return those of its fields whose values are now different."""
         before: dict[str, JsonValue] = self.payload.model_dump(mode="json")
         self.payload = type(self.payload).model_validate({**dict(self.payload), **changes})
         now: dict[str, JsonValue] = self.payload.model_dump(mode="json")
@@ -231,19 +240,22 @@ class RecordedSpan(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid", use_attribute_docstrings=True)
 
     order: int = Field(ge=0)
-    """Its beginning, as a position in the sequence of the episode's events."""
+    """Position of the span's beginning in the sequence of the episode's events."""
     end: int | None = Field(default=None, ge=0)
-    """Position of its end, or null if it is still open. It equals ``order`` if the span has no duration."""
+    """Position of the span's end, or null if the span is still open. A span without duration ends at ``order``."""
     scope: str
     name: str
     title: str = ""
     status: str = ""
     data: dict[str, JsonValue] = {}
-    """The method's own payload."""
+    """The payload, with fields that the method defines."""
 
 
 class Spans:
-    """Assembles the spans of an episode from its events. ``left_out`` maps names of spans to fields to leave out."""
+    """Assembles the spans of an episode from its events.
+
+    ``left_out`` maps the names of spans to those fields of their payloads that are left out.
+    """
 
     def __init__(self, left_out: Mapping[str, frozenset[str]] | None = None) -> None:
         self._left_out = left_out or {}
@@ -251,7 +263,7 @@ class Spans:
         self._numbers: dict[str, int] = {}
 
     def take(self, event: RecordedEvent, order: int) -> None:
-        """Read the next event, which may be of any kind. ``order`` is its position in the episode."""
+        """Read the next event of the episode, of any kind. ``order`` is the position of the event in the episode."""
         if event.kind in OLD_SPAN_KINDS:
             self._begin((event.scope, len(self._spans)), order, order, {"name": event.kind, "data": event.body})
         if event.kind != "span":
@@ -264,17 +276,17 @@ class Spans:
             self._begin((event.scope, number), order, end, body)
             return
         span = self._spans[event.scope, body["of"]]
-        span["data"] |= self._reduced(span["name"], body["data"])
+        span["data"] |= self._without_left_out(span["name"], body["data"])
         span |= {"title": body["title"], "status": body["status"]}
         if body["at"] == SPAN_END:
             span["end"] = order
 
     def _begin(self, key: tuple[str, int], order: int, end: int | None, body: Mapping[str, Any]) -> None:
         head = {"title": body.get("title", ""), "status": body.get("status", "")}
-        data = self._reduced(body["name"], body["data"])
+        data = self._without_left_out(body["name"], body["data"])
         self._spans[key] = {"order": order, "end": end, "scope": key[0], "name": body["name"], **head, "data": data}
 
-    def _reduced(self, name: str, data: Mapping[str, JsonValue]) -> dict[str, JsonValue]:
+    def _without_left_out(self, name: str, data: Mapping[str, JsonValue]) -> dict[str, JsonValue]:
         left_out = self._left_out.get(name, frozenset())
         return {field: value for field, value in data.items() if field not in left_out}
 

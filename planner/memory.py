@@ -1,9 +1,10 @@
 """Memory: what is known about tasks of one type, such as rules, helper functions and procedures.
 
-An episode asks its memory once about its task, and once more if a model matches the goal with a task type.
+An episode asks its memory once about its task. If a model then matches the goal with a task type, the episode asks
+again, about tasks of that type.
 
 A procedure is stored plan code that does tasks of one type without asking a model. It is a file that defines
-``solve(agent, task)``. Its docstring has a summary, and then header lines.
+``solve(agent, task)``. The file's docstring consists of a summary and header lines (see ``HEADER_FORM``).
 """
 
 import ast
@@ -21,13 +22,14 @@ from planbook.planner.types import Record, RenderedText, Text
 from planbook.sandbox import Fault, bound_names, check_procedure, parse
 
 LEARNED = "learnt from "
-"""The header line ``source`` of a procedure that a model wrote begins with these words."""
+"""If a model wrote a procedure, the value of its header line ``source`` begins with these words."""
 
 
 class Procedure(Record):
     """Stored plan code for tasks of one type.
 
-    ``code`` is the whole file, so that line numbers in messages are line numbers of the file.
+    ``code`` is the text of the whole file, including the header, so that the line numbers in messages fit the file.
+    ``source`` says who or what wrote the procedure.
     """
 
     name: str
@@ -40,12 +42,12 @@ class Procedure(Record):
 
     @property
     def is_learned(self) -> bool:
-        """True if a model wrote it from its experience with tasks of the type."""
+        """True if a model wrote the procedure from its experience with tasks of the type."""
         return self.source.startswith(LEARNED)
 
 
 class MatchCandidate(Record):
-    """A task type that planbook found and that a goal may belong to, in the form that a model is shown."""
+    """A task type to which a goal may belong, as it is shown to a model. planbook found the type by itself."""
 
     name: str
     summary: str = ""
@@ -57,9 +59,9 @@ class MatchCandidate(Record):
 
 
 class Match(Payload):
-    """The task type that a goal was found to belong to, and the parameters that the goal gives to its procedure.
+    """The task type to which a goal belongs, and the parameters for the type's procedure that were read from the goal.
 
-    If the match is uncertain, ``candidates`` are the most similar types, beginning with the most similar one.
+    If the match is uncertain, ``candidates`` are the types that are most similar to the goal, the most similar first.
     """
 
     span = "match"
@@ -71,7 +73,7 @@ class Match(Payload):
     """How the type was found: by ``pattern``, ``words`` or ``model``."""
     candidates: tuple[MatchCandidate, ...] = ()
     failed: str = ""
-    """The kind of failure, if the procedure was run and failed. Otherwise empty."""
+    """If the type's procedure was run and failed: the kind of the failure. Otherwise empty."""
 
     @property
     def title(self) -> str:
@@ -90,16 +92,16 @@ class Recall(Record):
     text: Text = ""
     """Knowledge for the prompt."""
     data: str = Field(default="", exclude_if=lambda data: not data)
-    """Digest of the data that the text was made from, or empty if unknown."""
+    """Digest of the data from which ``text`` was made, or empty if it is unknown."""
     example: str = ""
-    """A solved task of the environment as an example. It also shows the format of a reply."""
+    """A solved task of the environment as an example for the model. It also shows the format of a reply."""
     helpers: str = ""
-    """Plan code that is run first. It defines helper functions for later plan code."""
+    """Plan code that is run before all other plan code. It defines the helper functions that other code may call."""
     rule_ids: tuple[str, ...] = ()
     procedure: Procedure | None = None
-    """Plan code that does tasks of this type without a model, if there is a procedure."""
+    """The procedure for tasks of this type, or None if there is none."""
     match: Match | None = Field(default=None, exclude_if=lambda match: match is None)
-    """The type of the goal and the procedure's parameters. Set only if task types are learned from episodes."""
+    """The type of the goal and the procedure's parameters. None unless planbook learns task types from episodes."""
     check: str = Field(default="", exclude_if=lambda check: not check)
     """Plan code that raises an exception unless the post-conditions of the procedure hold."""
     demonstrations: Mapping[str, str] = {}
@@ -115,7 +117,7 @@ class Recall(Record):
 
 
 class Memory(Protocol):
-    """A store of knowledge. Packages above the planner implement it."""
+    """A store of knowledge. Packages that import this one implement it."""
 
     def recall(self, task: Task) -> Recall:
         """Return the knowledge about tasks like this one."""
@@ -131,8 +133,8 @@ class NoMemory:
 
 # Reading and checking procedures.
 
-REQUIRED = ("world", "type", "source")
-OPTIONAL = ("uses",)
+REQUIRED_HEADERS = ("world", "type", "source")
+OPTIONAL_HEADERS = ("uses",)
 HEADER_FORM = """a procedure begins with a docstring: its summary, an empty line, then the header lines
     world: ENVIRONMENT
     type: TASK TYPE
@@ -145,18 +147,21 @@ def parse_procedure(text: str, name: str, helpers_folder: Path | None = None) ->
     header = _header_lines(text, name)
     lines = (line.partition(":") for line in header[1:])
     fields = {key.strip(): value.strip() for key, colon, value in lines if colon}
-    if missing := [key for key in REQUIRED if not fields.get(key)]:
+    if missing := [key for key in REQUIRED_HEADERS if not fields.get(key)]:
         raise BadProcedure(f"{name}: the header lacks {', '.join(missing)}; {HEADER_FORM}")
-    if unknown := sorted(set(fields) - {*REQUIRED, *OPTIONAL}):
+    if unknown := sorted(set(fields) - {*REQUIRED_HEADERS, *OPTIONAL_HEADERS}):
         raise BadProcedure(f"{name}: the header has unknown lines {', '.join(unknown)}; {HEADER_FORM}")
     uses = fields["uses"].split(",") if "uses" in fields else ()
     helpers = "\n\n".join(_read_helper(helper.strip(), name, helpers_folder) for helper in uses)
-    required = {key: fields[key] for key in REQUIRED}
+    required = {key: fields[key] for key in REQUIRED_HEADERS}
     return Procedure(name=name, summary=header[0], code=text, helpers=helpers, **required)
 
 
 def read_procedure(path: Path) -> Procedure:
-    """Read a procedure file. Its helper files are in the folder ``../helpers``. Raises BadProcedure if that fails."""
+    """Read a procedure file, and its helper files from the folder ``helpers`` next to the file's own folder.
+
+    Raises BadProcedure if a file cannot be read, or if the header is wrong.
+    """
     return parse_procedure(_read(path), path.name, path.parent.parent / "helpers")
 
 
@@ -170,7 +175,10 @@ def _read(path: Path) -> str:
 def checked_procedure(
     procedure: Procedure, environment: type[Environment], options: BaseModel | None = None
 ) -> Procedure:
-    """Return the procedure if it passes the static check. Otherwise raise BadProcedure, which lists all faults."""
+    """Return the procedure if it is for this environment and passes the static check.
+
+    Otherwise raise BadProcedure, whose message lists all faults.
+    """
     if procedure.environment != environment.name:
         raise BadProcedure(
             f"{procedure.name} is written for the environment {procedure.environment!r}, not {environment.name!r}"
@@ -185,7 +193,7 @@ def checked_procedure(
 def procedure_faults(
     code: str, environment: type[Environment], options: BaseModel | None = None, *, helpers: str = ""
 ) -> list[Fault]:
-    """Return the faults that the static check finds in a procedure's code. The code may lack its header."""
+    """Return the faults that the static check finds in a procedure's code. The code need not have a header."""
     names = bound_names(environment.helpers) | bound_names(helpers)
     return check_procedure(
         code, functions_to_check(environment, options), attributes=plan_attributes(environment), names=names

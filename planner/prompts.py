@@ -1,8 +1,8 @@
 """Prompt templates, and conversations that are shortened to fit into a model's context.
 
-Each question to a model has its own template file. Templates mark blocks of a prompt that may be left out, or that must
-not be cut, with the filter ``block``. A note replaces whatever is left out. An exchange is a reply of the model with
-the messages after it, up to the next reply.
+Each question to a model has its own template file. With the filter ``block``, a template marks blocks of the prompt:
+those that may be left out of a long conversation, and those that must not be cut. A note replaces what is left out. An
+exchange is a reply of the model together with the messages after it, up to the next reply.
 """
 
 import json
@@ -17,13 +17,13 @@ from jinja2 import BaseLoader, DictLoader, Environment, FileSystemLoader, Strict
 
 from planbook.planner.errors import ContextExceeded
 from planbook.planner.models.types import Message, Sampling, estimate_prompt
-from planbook.planner.types import RenderedText, data_of_named
+from planbook.planner.types import RenderedText, unnamed_data
 
 _FENCE = re.compile(r"`{3,}")
 
 
 class Question(Protocol):
-    """A question to a model: a template, or any object with a name and a ``render`` method."""
+    """A question to a model: a ``Prompt``, or any other object with a name and a ``render`` method."""
 
     @property
     def name(self) -> str:
@@ -34,26 +34,26 @@ class Question(Protocol):
 
 
 class Prompt:
-    """One template. Rendering it requires exactly the variables that it uses."""
+    """A prompt template. Rendering it requires exactly the variables that the template uses."""
 
     def __init__(self, environment: Environment, name: str) -> None:
         self._environment, self.name = environment, name
 
     @cached_property
     def variables(self) -> frozenset[str]:
-        """The names of the variables that the template uses, including those of the templates that it includes."""
+        """The names of the variables that are used in the template or in a template that it includes."""
         return _variables(self._environment, self.name)
 
     def render(self, **variables: object) -> RenderedText:
-        """Return the text. Raises TypeError if a variable is missing, or if one is not used."""
+        """Return the rendered text. Raises TypeError if a variable is missing, or if a given variable is not used."""
         if self.variables != set(variables):
             missing, unused = self.variables - set(variables), set(variables) - self.variables
             raise TypeError(f"prompt {self.name}: missing {sorted(missing)}, unused {sorted(unused)}")
         text = self._environment.get_template(self.name).render(variables).strip()
-        return RenderedText.of(text, data_of_named(variables))
+        return RenderedText.of(text, unnamed_data(variables))
 
     def system(self, **variables: object) -> Message:
-        """Return the text as a system message."""
+        """Return the rendered text as a system message."""
         return Message(role="system", content=self.render(**variables))
 
 
@@ -74,7 +74,7 @@ class Prompts:
 
     @classmethod
     def of(cls, **texts: str) -> "Prompts":
-        """Return templates with these names and texts, for a method that is in a single file."""
+        """Return templates with these names and texts, for a planning method that keeps them in its own Python file."""
         return cls(None, DictLoader({f"{name}.j2": text for name, text in texts.items()}))
 
     def __getitem__(self, name: str) -> Prompt:
@@ -84,7 +84,10 @@ class Prompts:
         return self._prompts[name]
 
     def files(self, *patterns: str) -> Mapping[str, Path]:
-        """Return a dict that maps paths in the folder to the files that match one of the patterns (default: all)."""
+        """Return the files that match one of the patterns, or all templates if no pattern is given.
+
+        The result maps each path, relative to the folder of the templates, to the file.
+        """
         if self._folder is None:
             return {}
         paths = {path for pattern in patterns or ("**/*.j2",) for path in self._folder.glob(pattern)}
@@ -92,19 +95,22 @@ class Prompts:
 
 
 def fence_around(*texts: str) -> str:
-    """Return a fence of backticks that is longer than any fence in the texts."""
+    """Return a fence of backticks for a code block. It is longer than any fence in the texts."""
     longest = max((len(run) for text in texts for run in _FENCE.findall(text)), default=2)
     return "`" * (longest + 1)
 
 
 def fenced(text: str, info: str = "") -> str:
-    """Return a text in a code fence that nothing in the text can close. In templates, this is the filter ``fenced``."""
+    """Return a text in a code block. Its fence is longer than any in the text, so the text cannot close the block.
+
+    In templates, this is the filter ``fenced``. ``info`` is the language of the block.
+    """
     fence = fence_around(text)
     return f"{fence}{info}\n{text}\n{fence}"
 
 
 def _json(value: object) -> str:
-    """Return a value as JSON. Jinja's own filter would escape quotes and letters, and models would copy the escapes."""
+    """Return a value as JSON. This replaces Jinja's filter, whose escapes of quotes and letters models would copy."""
     return json.dumps(value, ensure_ascii=False)
 
 
@@ -126,31 +132,32 @@ DROP_ORDER = (
     "example of a rule",
     "demonstration",
 )
-"""The names of the blocks that are left out, in this order. EXCHANGES stands for the oldest exchanges.
+"""The names of the blocks that may be left out, in the order in which this happens.
 
-If several blocks have the same name, the last one is left out first.
+If several blocks have the same name, the last of them is left out first. EXCHANGES is not the name of a block: it
+stands for whole exchanges, of which the oldest is left out first.
 """
 WHOLE = "whole"
-"""Name of blocks that are never cut, such as the episode that is being judged."""
-OPEN, NAMED, CLOSE = "\x02", "\x03", "\x04"
-"""The marks around a block and after its name. ``fit`` removes them, so they never reach a model."""
-_BLOCK = re.compile(f"{OPEN}({'|'.join((*DROP_ORDER, WHOLE))}){NAMED}(.*?){CLOSE}", re.DOTALL)
+"""Name of the blocks whose text is never cut, such as an episode that the model has to judge."""
+OPEN, NAME_END, CLOSE = "\x02", "\x03", "\x04"
+"""A marked block is OPEN, its name, NAME_END, its text and CLOSE. ``fit`` removes the marks, so no model sees them."""
+_BLOCK = re.compile(f"{OPEN}({'|'.join((*DROP_ORDER, WHOLE))}){NAME_END}(.*?){CLOSE}", re.DOTALL)
 
 
 def prompt_block(text: str, name: str) -> str:
     """Mark a text as a block with this name. Raises ValueError if the name is unknown."""
     if name not in (*DROP_ORDER, WHOLE):
-        raise ValueError(f"a prompt has no blocks {name!r}; there are {', '.join(DROP_ORDER)} and {WHOLE}")
-    return f"{OPEN}{name}{NAMED}{text}{CLOSE}" if text.strip() else text
+        raise ValueError(f"unknown name of a block: {name!r}; the names are {', '.join(DROP_ORDER)} and {WHOLE}")
+    return f"{OPEN}{name}{NAME_END}{text}{CLOSE}" if text.strip() else text
 
 
 def without_block_marks(text: str) -> str:
-    """Return a text without the marks of its blocks, to show it to people."""
+    """Return the text without the marks around its blocks, so that it can be shown to people."""
     return "".join(piece.text for piece in _pieces(text))
 
 
 def blocks(text: str, name: str) -> str:
-    """Mark each section of a Markdown text as a block. Sections begin at headings of the second level (``##``)."""
+    """Mark each section of a Markdown text as a block with this name. A section begins at a heading ``## ...``."""
     head, *sections = re.split(r"^(?=## )", text, flags=re.MULTILINE)
     return "".join([head, *(prompt_block(section, name) for section in sections)])
 
@@ -162,14 +169,18 @@ PROMPTS: Prompts = Prompts(Path(__file__).parent / "templates")
 # Shortening a conversation.
 
 MIN_CUT = 400
-"""Pieces are not cut to fewer characters than this."""
+"""A text that is cut keeps about this many characters, or more."""
 MAX_MESSAGE = 16_000
-"""The messages of exchanges are cut to this number of characters before whole exchanges are left out."""
+"""Before whole exchanges are left out, longer texts after the first user message are cut to this many characters."""
 
 
 @dataclass(frozen=True)
 class FittedPrompt:
-    """A conversation that fits, the number of messages left out, and the number of characters cut from the others."""
+    """A conversation that fits into the context.
+
+    ``left_out`` is the number of messages that were left out. ``cut_characters`` is the number of characters that are
+    missing in the remaining messages.
+    """
 
     messages: tuple[Message, ...]
     left_out: int = 0
@@ -177,7 +188,10 @@ class FittedPrompt:
 
 
 def prompt_limit(sampling: Sampling) -> int:
-    """Return the maximum number of tokens of a prompt. A reply without a limit gets half of the context."""
+    """Return the maximum number of tokens of a prompt: the context without the tokens for the reply.
+
+    If the length of the reply is not limited, half of the context is kept for it.
+    """
     return sampling.context - (sampling.max_tokens or sampling.context // 2)
 
 
@@ -186,9 +200,12 @@ def fit(messages: Sequence[Message], max_tokens: int) -> FittedPrompt:
 
     Parts are left out one by one in the order of ``DROP_ORDER``, and replaced by a note. System messages, the first
     user message, the last reply and the last message are never left out. Before whole exchanges are left out, texts
-    longer than ``MAX_MESSAGE`` are cut to that length, so that one long output does not displace all others. If the
-    conversation is still too long, the longest remaining texts are cut to the same length. They are cut in the middle,
-    between two lines, and a note says how many characters are missing.
+    after the first user message are cut to ``MAX_MESSAGE`` characters, so that one long text does not displace all
+    others.
+
+    If the conversation is still too long after that, all texts are cut to one common length: the greatest with which
+    the conversation fits. A text loses its middle, if possible whole lines, and a note says how many characters are
+    missing.
     """
     for draft in _drafts(messages):
         if draft.tokens() <= max_tokens:
@@ -198,7 +215,10 @@ def fit(messages: Sequence[Message], max_tokens: int) -> FittedPrompt:
 
 @dataclass(frozen=True)
 class _MessagePiece:
-    """A piece of a message. If it has a name, it is a block. If it was cut, ``original`` is the text before the cut."""
+    """A piece of a message: a block, whose name is ``name``, or the text between two blocks, which has no name.
+
+    ``original`` is the whole text of a piece that was cut or left out, otherwise empty.
+    """
 
     text: str
     name: str = ""
@@ -207,7 +227,10 @@ class _MessagePiece:
     """Number of characters of the original that are missing in the text."""
 
     def cut(self, length: int) -> "_MessagePiece":
-        """Return the piece, without its middle if it is longer than this. If possible, it is cut between lines."""
+        """Return the piece, without its middle if it has more than ``length`` characters.
+
+        If possible, the cut is between two lines.
+        """
         text = self.original or self.text
         if len(text) <= length or self.name == WHOLE:
             return self
@@ -218,13 +241,13 @@ class _MessagePiece:
         return _MessagePiece(f"{head}{note}{tail}", self.name, text, missing)
 
     def left_out(self) -> "_MessagePiece":
-        """Return a note that replaces the piece."""
+        """Return a piece with a note that replaces this one."""
         text = self.original or self.text
         return _MessagePiece(f"[left out to fit the context: {self.name}]\n", WHOLE, text, len(text))
 
 
 @dataclass(frozen=True)
-class _FittedConversation:
+class _Draft:
     """A conversation that is being shortened: the pieces of its messages, and the indices of messages left out."""
 
     original: tuple[Message, ...]
@@ -232,7 +255,7 @@ class _FittedConversation:
     left_out: frozenset[int] = frozenset()
 
     def fitted(self) -> FittedPrompt:
-        """Return the conversation, and how much of it is missing."""
+        """Return the shortened conversation, and how much of the original is missing."""
         remaining = (pieces for index, pieces in enumerate(self.pieces) if index not in self.left_out)
         missing = sum(piece.missing for pieces in remaining for piece in pieces)
         return FittedPrompt(self.messages(), len(self.left_out), missing)
@@ -242,12 +265,15 @@ class _FittedConversation:
         return estimate_prompt(self.messages())
 
     def messages(self) -> tuple[Message, ...]:
-        """Return the remaining messages, with a note that replaces those left out."""
+        """Return the remaining messages, with a note in place of the messages that are left out."""
         parts = zip(self.original, self.pieces, strict=True)
         return _without_messages([_with_pieces(message, pieces) for message, pieces in parts], self.left_out)
 
     def blocks(self, name: str) -> list[tuple[int, int]]:
-        """Return the blocks with this name, beginning with the last: pairs of message index and index of the piece."""
+        """Return the blocks with this name, beginning with the last block of the conversation.
+
+        Each block is a pair: the index of its message, and the index of its piece in that message.
+        """
         return [
             (index, number)
             for index, pieces in enumerate(self.pieces)
@@ -256,21 +282,21 @@ class _FittedConversation:
             if piece.name == name
         ][::-1]
 
-    def without_block(self, index: int, number: int) -> "_FittedConversation":
-        """Return the conversation with a note that replaces a block. The numbers are those that ``blocks`` returns."""
+    def without_block(self, index: int, number: int) -> "_Draft":
+        """Return the conversation with a note in place of a block. ``blocks`` returns the two indices of the block."""
         message = list(self.pieces[index])
         message[number] = message[number].left_out()
         return replace(self, pieces=(*self.pieces[:index], tuple(message), *self.pieces[index + 1 :]))
 
-    def cut(self, length: int, after: int = -1) -> "_FittedConversation":
-        """Return the conversation with longer pieces cut to about this length, in all messages after the index."""
+    def cut(self, length: int, after: int = -1) -> "_Draft":
+        """Return the conversation with pieces cut to about ``length`` characters, in all messages after this index."""
         cut = (tuple(piece.cut(length) for piece in pieces) for pieces in self.pieces[after + 1 :])
         return replace(self, pieces=(*self.pieces[: after + 1], *cut))
 
 
-def _drafts(messages: Sequence[Message]) -> Iterator[_FittedConversation]:
-    """Yield the conversation, and then shorter and shorter versions of it."""
-    draft = _FittedConversation(tuple(messages), tuple(_pieces(message.content) for message in messages))
+def _drafts(messages: Sequence[Message]) -> Iterator[_Draft]:
+    """Yield the whole conversation, and then shorter and shorter versions of it."""
+    draft = _Draft(tuple(messages), tuple(_pieces(message.content) for message in messages))
     yield draft
     for name in DROP_ORDER:
         if name == EXCHANGES:
@@ -290,7 +316,7 @@ def _pieces(content: str) -> tuple[_MessagePiece, ...]:
 
 
 def _with_pieces(message: Message, pieces: Iterable[_MessagePiece]) -> Message:
-    """Return the message with the text of these pieces. For recordings, it is still the same message."""
+    """Return the message with the text of these pieces. Its digest does not change, so recorded replies still match."""
     text, content = "".join(piece.text for piece in pieces), message.content
     rendered = RenderedText.known(text, content.data_digest) if isinstance(content, RenderedText) else text
     return message if text == content else message.model_copy(update={"content": rendered})
@@ -301,7 +327,7 @@ def _first_user(messages: Sequence[Message]) -> int:
 
 
 def _exchanges(messages: Sequence[Message]) -> list[list[int]]:
-    """Return the message indices of each exchange that may be left out, beginning with the oldest exchange.
+    """Return the exchanges that may be left out, the oldest first, each as a list of the indices of its messages.
 
     The exchange of the last reply may not be left out.
     """
@@ -316,10 +342,10 @@ def _exchanges(messages: Sequence[Message]) -> list[list[int]]:
 
 
 def _without_messages(messages: Sequence[Message], left_out: Set[int]) -> tuple[Message, ...]:
-    """Return the messages without some of them, and with a note. The roles of the messages still alternate.
+    """Return the messages without those at the indices in ``left_out``, and with a note in the gap.
 
-    If a reply follows the gap, the note is appended to the message before the gap. If a user message follows, the note
-    becomes a message in the role of the assistant.
+    The note is placed so that the roles of user and assistant still alternate. If a reply follows the gap, the note is
+    appended to the message before the gap. If a user message follows, the note becomes a message of the assistant.
     """
     if not left_out:
         return tuple(messages)
@@ -333,8 +359,8 @@ def _without_messages(messages: Sequence[Message], left_out: Set[int]) -> tuple[
     return (*before[:-1], Message(role=last.role, content=f"{last.content}\n\n{note}"), *after)
 
 
-def _cut_longest(draft: _FittedConversation, max_tokens: int) -> _FittedConversation:
-    """Cut the longest pieces to the same length: the greatest length with which the conversation fits."""
+def _cut_longest(draft: _Draft, max_tokens: int) -> _Draft:
+    """Cut all longer pieces to one common length: the greatest length with which the conversation fits."""
     fitting = draft.cut(MIN_CUT)
     if (min_tokens := fitting.tokens()) > max_tokens:
         raise ContextExceeded(

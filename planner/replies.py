@@ -3,9 +3,9 @@
 A plan is code, with a text before it. The AutoManual paper (section 3.2) asks for certain segments of this text, such
 as the understanding of the situation and the plan in words.
 
-Open models write their reasoning at the beginning of the reply, between ``<think>`` and ``</think>``. Some servers
-remove the opening tag. In this case, all text before ``</think>`` is reasoning, unless that tag is in a code block. The
-reasoning is stored, but it is never read as a plan.
+Models with open weights write their reasoning at the beginning of the reply, between ``<think>`` and ``</think>``. Some
+servers remove the opening tag. In this case, all text before ``</think>`` is reasoning, unless the closing tag is in a
+code block. The reasoning is stored, but never read as a plan.
 """
 
 import json
@@ -23,7 +23,7 @@ from planbook.sandbox import Fault, only_defines, parse, read_reply
 
 
 def as_text(text: str) -> str:
-    """Return the reply, stripped. Raises ValueError if it is empty."""
+    """Return the text of a reply without white space around it. Raises ValueError if nothing is left."""
     if not text.strip():
         raise ValueError("the reply is empty")
     return text.strip()
@@ -39,7 +39,10 @@ SEGMENTS = {
     "plan": "plan",
     "code": "code",
 }
-"""Maps words in headings to the segments that they begin. The first of these words in a heading counts."""
+"""Maps a word in a heading to the name of the segment under the heading.
+
+If a heading has several of these words, the first of them decides.
+"""
 _SEGMENT = re.compile(rf"\b({'|'.join(SEGMENTS)})s?\b", re.IGNORECASE)
 _NUMBER = re.compile(r"\d{1,2}[.)]\s*")
 _MARKS = "#*_` \t"
@@ -58,7 +61,7 @@ def as_plan(text: str) -> Plan:
 
 
 def read_thought(text: str) -> Thought:
-    """Return the text before the code, with its segments. Missing segments are empty."""
+    """Split the text before the code into its segments. A segment that is missing is empty."""
     segments: dict[str, str] = {}
     for segment, body in _segments(text):
         segments[segment] = f"{segments.get(segment, '')}\n{body}".strip()
@@ -89,8 +92,9 @@ def _without_last_heading(text: str) -> str:
 def _heading(line: str) -> tuple[str, str] | None:
     """Return the words of a heading and the text after its colon, or None if the line is not a heading.
 
-    A line that is marked as a heading (``### Plan``, ``**2. Plan:**``) is always one. A plain line, or one with text
-    after the colon, is a heading only if its words are exactly the name of a segment: ``2. Plan``, ``Rules: rule_3``.
+    A line that is marked as a heading, such as ``### Plan`` or ``**2. Plan:**``, is always a heading. A line without
+    such marks, or with text after the colon, is a heading only if its words are exactly the name of a segment, as in
+    ``2. Plan`` or ``Rules: rule_3``.
     """
     stripped = line.strip()
     before, _, rest = stripped.partition(":")
@@ -112,22 +116,26 @@ def _does_something(code: str) -> bool:
 # JSON, which is parsed and never repaired.
 
 _MAX_BRACKETS = 10_000
-"""Maximum number of brackets that are tried as the beginning of a JSON value."""
+"""The search for JSON in a text tries at most this many brackets as the beginning of a value."""
 _FIRST_KEY = re.compile(r'[\s\[{]*+"(?:[^"\\]|\\.)*+"\s*+')
-"""Matches a JSON value up to its first key. If no colon follows, it may be prose, such as ``Begin with {".``"""
+"""Matches a JSON value up to its first key. Without a colon after it, this is prose, such as ``Begin with {".``"""
 _FENCE = re.compile(r"^[ \t]*+(`{3,}+)([^`\n]*+)\n", re.MULTILINE)
 _KINDS: Mapping[type | None, tuple[str, str]] = {
     dict: ("{", "an object in braces, {...}"),
     list: ("[", "a list in brackets, [...]"),
     None: ("{[", "a value"),
 }
-"""Maps each kind of JSON value to the brackets that it may begin with, and to its name in messages."""
+"""Maps each kind of JSON value to the brackets that may open it, and to a description for messages.
+
+None stands for a value of any kind.
+"""
 
 
 def as_json(text: str, kind: type | None = None) -> JsonValue:
-    """Return the last JSON value of a kind in a reply, preferably from a code fence.
+    """Return the last JSON value in a reply: a dict or a list, if ``kind`` says so, otherwise a value of any kind.
 
-    Raises ValueError if there is none.
+    A value that is alone in a code block is preferred to values in prose. Raises ValueError if the reply has no value
+    of this kind.
     """
     text = as_text(text)
     problems: list[tuple[int, str]] = []
@@ -143,9 +151,9 @@ def as_json(text: str, kind: type | None = None) -> JsonValue:
 
 
 def _fenced_blocks(text: str) -> Iterator[str]:
-    """Yield the contents of code blocks whose language is JSON or not given.
+    """Yield the contents of the code blocks that are marked as JSON or have no language.
 
-    If a fence is never closed, fences of its length are not searched for again.
+    If no closing fence is found for an opening one, later opening fences of the same length are skipped.
     """
     unclosed, at = set[str](), 0
     while fence := _FENCE.search(text, at):
@@ -173,7 +181,10 @@ def _only_value(text: str, problems: list[tuple[int, str]]) -> list[JsonValue]:
 
 
 def _values_in_prose(text: str, openers: str, problems: list[tuple[int, str]]) -> list[JsonValue]:
-    """Return the JSON values that are surrounded by prose. If one is faulty, the search continues after the fault."""
+    """Return the JSON values between the sentences of a text. After a faulty value, the search continues.
+
+    The reasons why values could not be read are added to ``problems``, each with its position.
+    """
     values: list[JsonValue] = []
     opener, place = re.compile(f"[{re.escape(openers)}]"), 0
     for _ in range(_MAX_BRACKETS):
@@ -232,7 +243,10 @@ _TAGS = ("<think>", "<thinking>")
 
 
 def split_reasoning(text: str) -> tuple[str, str]:
-    """Return the reasoning at the beginning of a text, and the text after it, which is empty if a tag is not closed."""
+    """Return the reasoning at the beginning of a text, and the text after the reasoning.
+
+    If the tag of the reasoning is never closed, all of the text is reasoning.
+    """
     reasoning, rest = _tagged_blocks(text)
     closed = _CLOSE_ALONE.search(text) if rest == text else None
     if closed and len(_FENCE_MARK.findall(text, 0, closed.start())) % 2 == 0:
@@ -241,7 +255,7 @@ def split_reasoning(text: str) -> tuple[str, str]:
 
 
 def _tagged_blocks(text: str) -> tuple[str, str]:
-    """Return the text inside the tagged blocks at the beginning, and the text after them."""
+    """Return the reasoning in the blocks ``<think>...</think>`` at the beginning, and the text after these blocks."""
     reasoning: list[str] = []
     while opened := _OPEN.match(text):
         closed = _CLOSE.search(text, opened.end())
@@ -252,7 +266,7 @@ def _tagged_blocks(text: str) -> tuple[str, str]:
 
 
 def without_reasoning(reply: Reply) -> Reply:
-    """Return the reply with the reasoning moved from its text to its field ``reasoning``."""
+    """Return the reply with its reasoning moved from the field ``text`` to the field ``reasoning``."""
     reasoning, text = split_reasoning(reply.text)
     if text == reply.text:
         return reply
@@ -260,22 +274,22 @@ def without_reasoning(reply: Reply) -> Reply:
 
 
 class ReasoningFilter:
-    """Takes the pieces of a reply, and passes on the text after the reasoning.
+    """Takes the pieces of a reply while they arrive, and passes on only the text after the reasoning.
 
-    If the server has removed the opening tag, reasoning cannot be recognised before its end, and is passed on as well.
+    If the server has removed the opening tag, reasoning cannot be recognised before it ends, and is passed on as well.
     """
 
     def __init__(self, on_text: OnText) -> None:
         self._on_text, self._buffer, self._passes = on_text, "", False
 
     def __call__(self, piece: str) -> bool:
-        """Pass the piece on, or keep it while it may be reasoning. Return False to stop the reply."""
+        """Pass the piece on, or hold it back while it may be part of the reasoning. Return False to stop the reply."""
         if self._passes:
             return self._on_text(piece)
         self._buffer += piece
         while opened := _OPEN.match(self._buffer):
             closed = _CLOSE.search(self._buffer, opened.end())
-            if closed is None:  # the end may be the beginning of the closing tag
+            if closed is None:  # keep as many characters as may be the beginning of the closing tag
                 self._buffer = opened[0] + self._buffer[opened.end() :][-len("</thinking>") :]
                 return True
             self._buffer = self._buffer[closed.end() :]

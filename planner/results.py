@@ -1,8 +1,8 @@
 """The results of plan code: the feedback on a cell as text for the planner, and the ending of an episode.
 
 A cell is a piece of plan code that is run as a unit. A round is the part of an episode between two resets of the
-environment. All methods and environments use the same format of feedback. The ending follows from the environment's
-verdict and from the feedback on the cells.
+environment. Feedback has the same format for all methods and environments. The ending is computed from the
+environment's verdict and the feedback on all cells.
 """
 
 from collections.abc import Mapping, Sequence
@@ -17,32 +17,35 @@ from planbook.planner.types import Ending, Feedback, FeedbackKind, Outcome, Rend
 from planbook.sandbox import CellResult, Fault, FaultKind
 
 LAST_OBSERVATION = "Current observation:\n"
-"""In feedback, this precedes the last observation, if the report shows it only in short form."""
+"""The heading of the last observation in feedback. It appears if the report above shows only its short form."""
 
 
 @dataclass(frozen=True)
 class CellSteps:
-    """The steps that a cell took. ``previous`` is the observation before the first of them."""
+    """The steps that a cell took. ``previous`` is the observation before the first of these steps."""
 
     environment: Environment
     steps: Sequence[Step]
     previous: Observation
 
     def feedback(self, output: str, faults: Sequence[Fault], *parts: str) -> RenderedText:
-        """Join the parts into one text. Recordings identify the text by the steps, the output and the faults."""
+        """Join the parts into one text. The digest of the text is made from the steps, the output and the faults.
+
+        So the wording of the parts can change, and recorded replies to a prompt with this text are still found.
+        """
         steps = [(step.action, step.observation) for step in self.steps]
         return RenderedText.of("\n".join(part.rstrip() for part in parts if part), steps, self.previous, output, faults)
 
     @cached_property
     @environment_errors()
     def briefs(self) -> Sequence[str]:
-        """The short form of each action's observation."""
+        """The short form of the observation after each step, as the environment describes it."""
         previous = [self.previous, *(step.observation for step in self.steps)]
         pairs = zip(self.steps, previous, strict=False)
         return [self.environment.brief(step.observation, observation) for step, observation in pairs]
 
     def report(self, output: str) -> RenderedText:
-        """Return a line for each action, with the short form of its observation, and then the output."""
+        """Return a line for each action, with the short form of its observation, and then what the code printed."""
         actions = [
             f"{number}. {format_call(step.action)} -> {brief}"
             for number, (step, brief) in enumerate(zip(self.steps, self.briefs, strict=True), 1)
@@ -51,7 +54,7 @@ class CellSteps:
         return self.feedback(output, (), "\n".join([*actions, *printed]))
 
     def without_repeats(self, text: str) -> str:
-        """Return the text, with a short note in place of each observation that the report already shows in full."""
+        """Return the text with observations that the report already shows in full replaced by short notes."""
         notes = {
             brief: f"[what action {number} returned]"
             for number, (step, brief) in enumerate(zip(self.steps, self.briefs, strict=True), 1)
@@ -85,20 +88,20 @@ def reply_feedback(problem: str, environment: Environment) -> Feedback:
 
 
 def part_feedback(result: CellResult, faults: Sequence[Fault], last_run_line: int, steps: CellSteps) -> Feedback:
-    """Return the feedback for code that ran up to a line. The code after that line was refused."""
+    """Return the feedback for code that ran up to ``last_run_line``. The code after that line was refused."""
     listed = "\n".join(str(fault) for fault in faults)
     ending = f"The code ran up to line {last_run_line}; the rest was not run. Correct this first:\n{listed}"
     return _feedback(FeedbackKind.CHECK, ending, result.output, steps, faults)
 
 
 def cut_feedback(result: CellResult, last_run_line: int, steps: CellSteps) -> Feedback:
-    """Return the feedback for code that is incomplete, because the reply broke off within it."""
+    """Return the feedback for incomplete code: the reply broke off within the code."""
     ending = f"The reply broke off. Its code ran up to line {last_run_line}; the task is not done yet."
     return _feedback(FeedbackKind.UNFINISHED, ending, result.output, steps)
 
 
 def result_feedback(result: CellResult, steps: CellSteps) -> Feedback:
-    """Return the feedback for code that ran to its end or failed."""
+    """Return the feedback for code that ran to its end or ended in an error."""
     if (fault := result.fault) is None:
         ended = "The code ran to its end; the task is not done yet."
         return _feedback(FeedbackKind.UNFINISHED, ended, result.output, steps, result.faults)
@@ -107,7 +110,7 @@ def result_feedback(result: CellResult, steps: CellSteps) -> Feedback:
 
 
 def end_feedback(kind: FeedbackKind, ending: str, output: str, steps: CellSteps) -> Feedback:
-    """Return the feedback for code that was running when its cell or the episode was brought to an end."""
+    """Return the feedback for code that was running when its cell or the whole episode was ended."""
     faults = (Fault(FaultKind.LIMIT, "actions", ending),) if kind is FeedbackKind.LIMIT else ()
     text = steps.feedback(output, faults, steps.report(output), ending, _state(steps.environment))
     return Feedback(kind=kind, text=text, faults=faults, output=output)
@@ -129,33 +132,34 @@ def _state(environment: Environment) -> str:
 # Endings.
 
 NO_PLAN = "no_plan"
-"""Cause of a failure if the episode has no cells, or ended because no reply held a usable plan."""
+"""The cause of a failure if the episode has no cells, or if it ended because no reply held a usable plan."""
 NOT_JUDGED = "not_judged"
-"""Cause of a failure if the environment ended its episode, but cannot judge whether the task was solved."""
+"""The cause of a failure if the environment ended its episode, but cannot judge whether the task was solved."""
 
 
 class Judgement(NamedTuple):
-    """The environment's judgement of one round. Of several judgements, the one with the highest ``rank`` counts."""
+    """The environment's judgement of one round. For an episode, the judgement with the highest ``rank`` counts."""
 
     verdict: Verdict = Verdict(False, 0.0)
     milestones: tuple[str, ...] = ()
     measures: Mapping[str, float] = {}
     unjudged: str = ""
-    """The result in words if the environment does not judge the task, otherwise empty."""
+    """If the environment cannot judge whether the task was solved: the result in words. Otherwise empty."""
 
     @property
     def rank(self) -> tuple[bool, float, int]:
-        """The sort key. The best round has the highest."""
+        """The sort key of judgements. The best round has the highest rank."""
         return self.verdict.solved, self.verdict.score, len(self.milestones)
 
     def ending(
         self, feedbacks: Sequence[Feedback], actions: int, *, used_up: bool, incomplete: int = 0, no_plan: str = ""
     ) -> Ending:
-        """Return the ending for the current state. ``used_up`` is True if an action was refused because none were left.
+        """Return the ending of an episode that ends now.
 
-        ``incomplete`` is the number of plans that should have done the whole task, but ran to their end without doing
-        it. ``no_plan`` says why there was no usable plan, if the episode ended for that reason. The last cell may have
-        recorded the same problem, or that the replies of another role were not usable either.
+        ``used_up`` is True if an action was refused because no actions were left. ``incomplete`` is the number of plans
+        that should have done the whole task, but ran to their end without doing it. ``no_plan`` says why there was no
+        usable plan, if the episode ended for that reason. If the last cell has recorded another problem of this kind,
+        for example with the replies of another role, the message names both.
         """
         errors = _count_errors(feedbacks) + incomplete
         outcome, cause = _outcome(self.verdict, feedbacks, errors, used_up=used_up)

@@ -1,6 +1,6 @@
-"""Roles: which model answers which kind of question, with which sampling.
+"""Roles: which model answers which kind of question, with which sampling parameters.
 
-A role is a kind of question that a run asks, such as "planner" or "executor". Each can have its own model.
+A role is the part that a model plays in a run, such as "planner" or "executor". Each role can have its own model.
 """
 
 import time
@@ -17,23 +17,26 @@ from planbook.planner.replies import ReasoningFilter, without_reasoning
 
 Read = TypeVar("Read")
 DEFAULT_ROLE = "default"
-"""The role whose model and sampling parameters are used for every role that has none."""
+"""The role whose model and sampling parameters are used for every role without its own."""
 PLANNER_ROLE = "planner"
-"""The role that plans in most methods."""
+"""The role that writes the plans in most methods."""
 REPAIRS = 2
 """How often a model is asked to repair an unusable reply."""
 POLL_SECONDS = 0.05
-"""Seconds between two checks of the budget while a call waits for other calls to end."""
+"""While a call waits for other calls to end, the budget is checked again after this number of seconds."""
 
 
 class Sample(NamedTuple):
-    """Which of several replies to the same prompt to ask for, and its temperature if it differs from the role's."""
+    """Which of several replies to the same prompt to ask for: ``sample`` is its number, from 0.
+
+    ``temperature`` replaces the temperature of the role, unless it is None.
+    """
 
     sample: int = 0
     temperature: float | None = None
 
     def apply(self, sampling: Sampling) -> Sampling:
-        """Return a role's sampling parameters, changed for this sample."""
+        """Return the sampling parameters of a role with the number and the temperature of this sample."""
         temperature = sampling.temperature if self.temperature is None else self.temperature
         return sampling.model_copy(update={"sample": self.sample, "temperature": temperature})
 
@@ -52,7 +55,7 @@ class Answer(NamedTuple, Generic[Read]):
 class Roles:
     """The models of a run and their sampling parameters.
 
-    ``load`` takes a role and returns its model; it is not called before the role is asked. ``guard`` is called before
+    ``load`` takes a role and returns its model. It is called only when the role is needed. ``guard`` is called before
     each call of a model, and may raise EpisodeStopped. ``meter`` enforces the budget.
     """
 
@@ -70,7 +73,7 @@ class Roles:
         self._meter, self._seed = meter or Meter(), seed
 
     def seeded(self, seed: int) -> "Roles":
-        """Return the same roles, with ``seed`` added to the seed of each role's sampling, for repeats of a task."""
+        """Return the same roles with other seeds, for a repeat of a task: ``seed`` is added to each role's own seed."""
         roles = copy(self)
         roles._seed = seed
         return roles
@@ -92,13 +95,17 @@ class Roles:
         return sampling if sampling.seed is None else sampling.model_copy(update={"seed": sampling.seed + self._seed})
 
     def fit(self, role: str, messages: Sequence[Message]) -> FittedPrompt:
-        """Return the messages, shortened to the context of the role's model. Raises ContextExceeded if that fails."""
+        """Return the messages, shortened until they fit into the context of the role's model.
+
+        Raises ContextExceeded if they cannot be shortened enough.
+        """
         return fit(messages, prompt_limit(self.sampling(role)))
 
     def reserve_cost(self, role: str, messages: Sequence[Message]) -> AbstractContextManager[None]:
         """Return a context manager that reserves the highest possible cost of a call until its reply is recorded.
 
-        It raises BudgetEnded if the budget does not suffice, or EpisodeStopped if the run is stopped while it waits.
+        Entering it raises BudgetEnded if the budget does not suffice, or EpisodeStopped if the run is stopped while the
+        call waits for other calls.
         """
         return self._meter.call(self._load(role).name, max_usage(messages, self.sampling(role)), self._wait)
 
@@ -113,10 +120,10 @@ class Roles:
         sample: Sample = FIRST_SAMPLE,
         on_text: OnText | None = None,
     ) -> tuple[Reply, str, Sampling]:
-        """Ask the role's model. Return its reply, its name, and the sampling parameters.
+        """Ask the role's model. Return the reply, the name of the model, and the sampling parameters that were used.
 
-        Raises ModelError if the model gives no Reply, EpisodeStopped if the run is stopped, or BudgetEnded if its time
-        is used up.
+        Raises ModelError if the model gives no Reply, EpisodeStopped if the run is stopped, or BudgetEnded if the
+        run's time is used up.
         """
         self._guard()
         model, sampling = self._load(role), sample.apply(self.sampling(role))

@@ -1,7 +1,8 @@
 """Scopes: numbered places in the journal, which holds the events of an episode.
 
-An episode is resumed by running its method again. Each event finds its place in the journal by its scope, kind and
-number. If an event is already recorded there, it is compared with the new one, and a reply is read from the journal.
+A scope, a kind and a number identify the place of each event in the journal. An episode is resumed by running its
+method again. If an event is already recorded at the place of a new one, the two are compared. If it is the reply of a
+model, the recorded reply is used, and the model is not asked.
 """
 
 from collections import Counter
@@ -26,9 +27,9 @@ NO_ANSWER = "(no answer)"
 class Scope:
     """A place in the journal, with a path such as ``task/17/round/1``.
 
-    Events of the same kind are numbered from 0, and so are inner scopes of the same name. An episode has a scope, and
-    so does each of its rounds (between two resets of the environment) and frames (namespaces of plan code). Anything
-    else that asks a model has its own scope.
+    In a scope, the events of each kind are numbered from 0, and so are the inner scopes of each name. An episode has a
+    scope. Inside it, each round (the part between two resets of the environment) and each frame (a namespace of plan
+    code) has a scope. Other code that asks models, such as the learning after an episode, has its own scopes.
     """
 
     def __init__(self, journal: Journal, path: str, roles: Roles = NO_MODELS) -> None:
@@ -44,7 +45,7 @@ class Scope:
 
     @property
     def recorded_reply_count(self) -> int:
-        """Number of replies that the journal holds for this scope, including those that have not been read yet."""
+        """Number of replies that the journal holds for this scope, including replies that are not read yet."""
         return next(number for number in count() if self.journal.get(self.path, "ask", number) is None)
 
     def child(self, name: str) -> "Scope":
@@ -61,7 +62,7 @@ class Scope:
         record(self.journal, self.path, kind, self._next(kind), body)
 
     def span(self, payload: AnyPayload) -> Span[AnyPayload]:
-        """Begin a span: an entry in the method's record of its own structure. ``with`` or ``span.end()`` ends it."""
+        """Begin a span: the record of a part of the method's work, such as a subtask. ``with`` or ``end()`` ends it."""
         return Span(self._record_span, payload)
 
     def record_instant(self, payload: Payload) -> None:
@@ -74,7 +75,7 @@ class Scope:
         return number
 
     def get_or_record(self, kind: EventKind, make: Callable[[], Body]) -> Body:
-        """Return the only event of a kind. If it is not in the journal yet, write the result of ``make``.
+        """Return the event of a kind that occurs only once in a scope. If it is not recorded yet, ``make`` creates it.
 
         Raises JournalFailed if the event cannot be written.
         """
@@ -94,12 +95,13 @@ class Scope:
         sample: Sample = FIRST_SAMPLE,
         **variables: object,
     ) -> Answer[Read]:
-        """Ask a model, or find the reply in the journal. Return the reply with the value that ``read`` gets from it.
+        """Ask a model, or take the reply from the journal. Return the reply with the value that ``read`` gets from it.
 
-        ``read`` raises ValueError for an unusable reply. The model then gets the message, and may repair its reply up
-        to ``Roles.repairs`` times. Unusable replies are not part of ``Answer.history``. Raises UnusableReply after the
-        last repair or if the prompt does not fit into the context, ModelError if the model does not answer, or
-        BudgetEnded if the budget does not suffice.
+        ``read`` raises ValueError for an unusable reply. The model is then shown the error, and may repair its reply up
+        to ``Roles.repairs`` times. Unusable replies are not part of ``Answer.history``.
+
+        Raises UnusableReply if the last repair is not usable either or if the prompt does not fit into the context,
+        ModelError if the model does not answer, or BudgetEnded if the budget does not suffice.
         """
         return self.stream(role, prompt, lambda record: WholeReply(read), history=history, sample=sample, **variables)
 
@@ -113,10 +115,10 @@ class Scope:
         sample: Sample = FIRST_SAMPLE,
         **variables: object,
     ) -> Answer[Read]:
-        """Ask like ``ask``, but pass each reply to a reader while it arrives, unless it ``needs_whole_reply``.
+        """Ask like ``ask``, but pass each reply to a new reader while the reply arrives.
 
-        The reader records each piece in the journal before it acts on the piece. The reader also decides what later
-        prompts show as the reply.
+        The reader records each piece in the journal before it acts on the piece. A reader that ``needs_whole_reply``
+        gets the reply only when it is complete. The reader also decides what later prompts show as the reply.
         """
         question = (*history, Message(role="user", content=prompt.render(**variables)))
         messages, problem = question, ""
@@ -126,7 +128,7 @@ class Scope:
                 value = reader.read(reply)
                 return Answer(value, reply, (*question, _reply_message(reader.kept_part(reply))))
             except ValueError as error:
-                problem = _problem(reply, str(error))
+                problem = _describe_problem(reply, str(error))
             conversation = (*question, _reply_message(reader.kept_part(reply)))
             messages = (*conversation, Message(role="user", content=PROMPTS["repair"].render(problem=problem)))
         raise UnusableReply(f"the {role} gave no usable reply to {prompt.name}: {problem}", conversation)
@@ -139,10 +141,10 @@ class Scope:
         sample: Sample,
         new_reader: Callable[[RecordPiece], ReplyReader[Read]],
     ) -> tuple[Reply, ReplyReader[Read]]:
-        """Return the next reply and its reader, which has read it. A recorded reply comes from the journal.
+        """Return the next reply and the reader that was given this reply. A recorded reply comes from the journal.
 
-        The pieces that a reader acts on are recorded first. As soon as the whole reply is recorded, the pieces are
-        ignored.
+        Each piece of a reply is recorded before the reader acts on it. Once the whole reply is recorded, the recorded
+        pieces are ignored.
         """
         try:
             fitted = self.roles.fit(role, messages)
@@ -190,9 +192,10 @@ class Scope:
         recorded: Any,
         new_reader: Callable[[RecordPiece], ReplyReader[Read]],
     ) -> tuple[Reply, ReplyReader[Read]]:
-        """Return the recorded reply and its reader. Raises JournalMismatch if the reply answers another request.
+        """Return the recorded reply and its reader. Raises JournalMismatch if it is the reply to a different request.
 
-        A request with the same data in different words counts as the same. planbook 0.1 did not record the data.
+        A request with the same data in different words counts as the same request. planbook 0.1 did not record the data
+        of requests, so the messages of its requests are not compared.
         """
         may_be_reworded = recorded.get("given") in (None, prompt_data.model_dump())
         compared = request.keys() - {"messages"} if may_be_reworded else request.keys()
@@ -208,7 +211,7 @@ class Scope:
             record(self.journal, self.path, "heard", number, {"ask": ask, "text": text})
 
     def _earlier_pieces(self, ask: int) -> str:
-        """Return the part of an unfinished reply that an earlier invocation recorded."""
+        """Return the part of a reply that an earlier invocation of the run recorded before it was interrupted."""
         bodies = (self.journal.get(self.path, "heard", number) for number in count(self._events["heard"]))
         pieces: Iterator[Any] = takewhile(lambda body: body is not None and body["ask"] == ask, bodies)
         return "".join(piece["text"] for piece in pieces)
@@ -223,7 +226,7 @@ def _reply_message(text: str) -> Message:
     return Message(role="assistant", content=text or NO_ANSWER)
 
 
-def _problem(reply: Reply, reason: str) -> str:
+def _describe_problem(reply: Reply, reason: str) -> str:
     endings = {
         "length": "the reply was cut off at its token limit; write a shorter one. ",
         "refused": "the reply was refused or empty. ",

@@ -1,11 +1,11 @@
-"""Read a reply of a model while it arrives, and run its plan: each statement as soon as it is complete.
+"""Read a reply of a model while it arrives, and run the plan in it: each statement as soon as it is complete.
 
-A reader may act on a part of the reply before the rest has arrived. That part is recorded first, so that the final
-reply contains it no matter what happens later: the process may be killed, or the model may answer differently the next
-time.
+A reader may act on a part of the reply before the rest has arrived. That part is recorded first. So the final reply
+begins with it, even if the process is killed and the model answers differently when it is asked again.
 
 A plan is run up to its first fault. It makes no difference in which pieces the reply arrives: the same statements run,
-with the same result. A cell is a piece of plan code that is run as a unit. Here, it grows statement by statement.
+with the same result. All statements of a plan form one cell, which is a piece of plan code that is run as a unit. The
+cell grows statement by statement.
 """
 
 import re
@@ -39,16 +39,16 @@ if TYPE_CHECKING:
 
 Read_co = TypeVar("Read_co", covariant=True)
 RecordPiece = Callable[[str], None]
-"""Records the next piece of a reply. It is called before a reader acts on the piece."""
+"""Records the next piece of a reply in the journal. A reader calls it before it acts on the piece."""
 
 
 class ReplyReader(Protocol[Read_co]):
     """Reads one reply, piece by piece."""
 
     needs_whole_reply: bool
-    """True if the reader gets no pieces while the model is writing, because it needs the whole reply."""
+    """True if the reader can only read a complete reply. It is then given no pieces while the model is writing."""
     stopped_at: int | None
-    """Number of characters up to the end of the line at which the reader stopped, or None if it did not stop."""
+    """Where the reader stopped: the number of characters up to the end of that line. None if it did not stop."""
     error: BaseException | None
     """The error that made the reader stop, or None if there is none."""
 
@@ -57,7 +57,7 @@ class ReplyReader(Protocol[Read_co]):
         """True once the reader has done something that cannot be undone."""
 
     def feed(self, piece: str) -> bool:
-        """Take the next piece, of any length. Return False to stop the reply. It never raises an exception."""
+        """Take the next piece, of any length. Return False to stop the reply. The method never raises an exception."""
 
     def read(self, reply: Reply) -> Read_co:
         """Return the value that the reader gets from the whole reply. Raises ValueError if the reply is unusable."""
@@ -67,7 +67,7 @@ class ReplyReader(Protocol[Read_co]):
 
 
 def broke_off(reply: Reply) -> bool:
-    """Return True if a reply was cut off and may have ended inside its code, so that its plan is incomplete."""
+    """Return True if the plan in a reply may be incomplete, because the reply was cut off inside its code."""
     if reply.finish == "stop":
         return False
     whole = read_reply(reply.text)
@@ -85,7 +85,7 @@ class WholeReply(Generic[Read_co]):
         self._read = read
 
     def feed(self, piece: str) -> bool:
-        """Do nothing until the reply is complete."""
+        """Ignore the piece, and let the reply continue."""
         return True
 
     def read(self, reply: Reply) -> Read_co:
@@ -102,9 +102,11 @@ class WholeReply(Generic[Read_co]):
 class ReplyStream(Generic[Read_co]):
     """Passes a model's reply on to its reader.
 
-    The part that the reader has acted on stays in the reply, no matter what the model sends later. If the connection
-    breaks and the model then sends a different reply, that reply is dropped. ``recorded`` is the part that an earlier
-    invocation acted on before it was killed. If the model does not begin with it again, ``contradicted`` becomes True.
+    The part that the reader has acted on stays in the reply, no matter what the model sends later. For example, if the
+    connection breaks and the model then sends a different reply, only that part is kept and the new reply is dropped.
+
+    ``recorded`` is the part that an earlier invocation of the run acted on before it was killed. If the model's new
+    reply does not begin with this part, ``contradicted`` becomes True.
     """
 
     def __init__(self, new_reader: Callable[[], ReplyReader[Read_co]], recorded: str) -> None:
@@ -116,21 +118,21 @@ class ReplyStream(Generic[Read_co]):
         """True if the model's reply does not begin with the part that an earlier invocation acted on."""
 
     def __call__(self, piece: str) -> bool:
-        """Take a piece, and pass on new text after the recorded part has been repeated. False stops the reply."""
+        """Take the next piece. Once the recorded part is repeated, pass the text on. Return False to stop the reply."""
         self._text += self._whole_characters(piece)
         if not self._text.startswith(self._recorded[: len(self._text)]):
             return False
         return len(self._text) < len(self._recorded) or self._pass_on()
 
     def repeat(self, reply: Reply) -> None:
-        """Read a complete reply that comes from the journal."""
+        """Pass on a complete reply that comes from the journal."""
         self._recorded, self._text = "", reply.text
         self._pass_on()
 
     def settle(self, reply: Reply) -> Reply:
-        """Pass on the rest of the reply. Return the final reply. Its seconds do not include the reader's.
+        """Pass on the rest of the complete reply. Return the final reply, without the seconds that the reader took.
 
-        If the reader stopped the reply, it ends with the line at which the reader stopped, whatever pieces came later.
+        If the reader has stopped, the final reply ends with the line at which it stopped, whatever came after it.
         """
         reply = self._reconcile(reply.model_copy(update={"seconds": max(0.0, reply.seconds - self._seconds)}))
         stopped_at = self.reader.stopped_at
@@ -139,7 +141,11 @@ class ReplyStream(Generic[Read_co]):
         return reply.model_copy(update={"text": reply.text[:stopped_at], "finish": "cut"})
 
     def _reconcile(self, reply: Reply) -> Reply:
-        """Pass on the rest and return the reply. If the part that was acted on differs, return only that part."""
+        """Pass on the rest of the reply and return it.
+
+        If the reply does not begin with the part on which the reader has acted, return only that part. If the reader
+        has not acted yet, pass the whole reply on to a new reader.
+        """
         if reply.text.startswith(self._text[: self._passed] or self._recorded):
             self._text = reply.text
             self._pass_on()
@@ -161,7 +167,7 @@ class ReplyStream(Generic[Read_co]):
         return more
 
     def _whole_characters(self, piece: str) -> str:
-        """Return the piece without a high surrogate at its end, which is kept and put before the next piece."""
+        """Return the piece. If it ends with the first half of a surrogate pair, keep that half for the next piece."""
         piece, self._surrogate = self._surrogate + piece, ""
         if piece and "\ud800" <= piece[-1] <= "\udbff":
             piece, self._surrogate = piece[:-1], piece[-1]
@@ -171,16 +177,19 @@ class ReplyStream(Generic[Read_co]):
 # Plans that run while they arrive.
 
 NOT_RUN = "# [The plan ended here: nothing below was run.]"
-"""Later prompts show this note in the reply, after the statement at which the plan ended."""
+"""A note that later prompts show in the reply, after the statement at which the plan ended."""
 _FENCE = re.compile(r"^[ \t]*(`{3,}|~{3,})", re.MULTILINE)
 STOPPING_ERRORS = CellOver, EpisodeOver, EpisodeBroken, JournalMismatch, JournalFailed, KeyboardInterrupt
-"""Errors after which the rest of the reply is not needed.
+"""Errors after which the rest of the reply is not needed, so the model is stopped.
 
-After any other error, the episode may be resumed. So the whole reply is received and recorded, and need not be paid for
-again.
+After any other error, the episode may be resumed. So the whole reply is received and recorded, and the resumed episode
+need not pay for it again.
 """
 _LONG_PLAN, _GROWTH_DIVISOR = 64, 16
-"""A plan is checked as a whole after each statement, but above ``_LONG_PLAN`` lines only when it has grown by 1/16."""
+"""A plan is checked as a whole after each new statement, but more rarely if it has more than ``_LONG_PLAN`` lines.
+
+Then the next check waits for one more line per ``_GROWTH_DIVISOR`` lines above ``_LONG_PLAN``.
+"""
 REVISED = Fault(
     FaultKind.CHECK,
     "revised",
@@ -190,7 +199,7 @@ REVISED = Fault(
 
 
 class PlanResult(NamedTuple):
-    """The result of asking for a plan and running it. ``history`` is the conversation, including the reply."""
+    """The feedback on a plan that a model was asked for. ``history`` is the conversation, including the reply."""
 
     feedback: Feedback
     history: tuple[Message, ...]
@@ -200,9 +209,9 @@ class PlanResult(NamedTuple):
 class StreamedPlan:
     """The result of a plan that ran while its reply arrived.
 
-    ``code`` is the plan up to the statement that ended it. ``last_run_line`` is the last line that was run, or 0. If
-    the code after it was refused, ``refused`` holds the faults. ``error`` is the exception that ended the cell, if any.
-    ``cut`` is True if the reply broke off within the plan.
+    ``code`` is the plan up to the statement that ended it. ``last_run_line`` is the number of the last line that was
+    run, or 0 if none was. If code after that line was refused, ``refused`` holds the faults. ``error`` is the exception
+    that ended the cell, if any. ``cut`` is True if the reply broke off within the plan.
     """
 
     code: str
@@ -227,10 +236,9 @@ def stream_feedback(streamed: StreamedPlan, steps: CellSteps) -> Feedback:
 class StreamingPlan:
     """Reads one reply and runs its plan in a frame (a namespace of plan code) as one cell.
 
-    Statements that only define something are not run before one that does something has arrived, because a reply with
-    only definitions is not a plan. If a statement uses a name that is defined later, it is not run before the
-    definition has arrived, and neither are the statements after it. If the plan ``needs_whole_reply``, nothing is run
-    before the whole plan has arrived and passed the check.
+    A reply with only definitions is not a plan. So definitions wait until a statement that does something has arrived.
+    A statement that uses a name that is not defined yet waits for the definition, and all statements after it wait,
+    too. With ``needs_whole_reply``, nothing is run before the whole plan has arrived and passed the check.
     """
 
     def __init__(self, frame: "Frame", source: str, record_piece: RecordPiece, *, needs_whole_reply: bool) -> None:
@@ -240,11 +248,11 @@ class StreamingPlan:
         self._names = frame.names
         self._waiting: list[Statement] = []
         self._next_check = 0
-        """Number of lines that the plan must reach before it is checked as a whole again."""
+        """The plan is checked as a whole again when it has at least this number of lines."""
         self._cell: GrowingCell | None = None
         self._last_run_line = 0
         self._ending_statement: Statement | None = None
-        """The statement that ended the plan early, or None if there is none."""
+        """The statement that failed, was refused or ended the cell, or None if there is none."""
         self._refused: Sequence[Fault] = ()
         self.error: BaseException | None = None
         self.stopped_at: int | None = None
@@ -252,7 +260,7 @@ class StreamingPlan:
 
     @property
     def has_acted(self) -> bool:
-        """True if a statement was run."""
+        """True once a statement has been run."""
         return self._cell is not None
 
     def feed(self, piece: str) -> bool:
@@ -269,7 +277,7 @@ class StreamingPlan:
         return self.stopped_at is None
 
     def read(self, reply: Reply) -> StreamedPlan:
-        """Run the rest of the plan. Raises ValueError if nothing was run and the reply has no plan that can be run."""
+        """Run the rest of the plan. Raises ValueError if the reply has no plan that can be run, and nothing was run."""
         if self._ending_statement is None:
             self._run_rest(reply)
         if self._refused and not self.has_acted and self._refused[0].type == "syntax":
@@ -294,7 +302,8 @@ class StreamingPlan:
     def kept_part(self, reply: Reply) -> str:
         """Return the whole reply, with a note between the statement that ended the plan and the code that was not run.
 
-        Recordings identify the text by the code that was run, which is the same whether plans are streamed or not.
+        The digest of the text is made only from the part of the reply before the note. This part is the same whether
+        plans are streamed or not, so recorded replies to later prompts are found in both cases.
         """
         if self._ending_statement is None:
             return reply.text
@@ -309,7 +318,7 @@ class StreamingPlan:
         return RenderedText.of(f"{ran}\n{NOT_RUN}{rest}" if has_more_code else reply.text, ran)
 
     def _handle_statements(self, statements: Sequence[Statement], chars: int) -> None:
-        """Check new statements, and run those that are ready."""
+        """Check new statements, and run those that need not wait. ``chars`` is the length of the reply up to them."""
         faulty, faults = None, list[Fault]()
         for statement in statements:
             faults = self._frame.faults_of_part(statement.source, self._names)
@@ -325,9 +334,9 @@ class StreamingPlan:
             self._ending_statement, self._refused = faulty, faults
 
     def _ready_statements(self) -> list[Statement]:
-        """Return the statements that can be run. They precede the first statement that needs code not yet received.
+        """Return the waiting statements that can be run now: those before the first that needs code not yet received.
 
-        If all of them only define something, return none.
+        Return none of them if they all only define something.
         """
         if not any(statement.acts for statement in self._waiting) or self._waiting[-1].last_line < self._next_check:
             return []
@@ -339,7 +348,10 @@ class StreamingPlan:
         return ready if any(statement.acts for statement in ready) else []
 
     def _run(self, statements: Sequence[Statement], chars: int | None = None) -> None:
-        """Record the first ``chars`` characters of the reply (None: all), then run statements that end within them."""
+        """Record the first ``chars`` characters of the reply, and then run the statements.
+
+        If ``chars`` is None, the whole reply is already recorded.
+        """
         statement = statements[0]
         try:
             if chars is not None:
@@ -356,7 +368,7 @@ class StreamingPlan:
             self.error, self._ending_statement = error, statement
 
     def _run_rest(self, reply: Reply) -> None:
-        """Run the statements that have not been run when the reply ends, if the whole plan passes the check."""
+        """At the end of the reply, run the statements that have not been run, if the whole plan passes the check."""
         if reply.finish == "cut" or broke_off(reply):
             if not self.has_acted:
                 raise ValueError("the reply broke off before anything could be run")

@@ -1,8 +1,9 @@
 """The trajectory: a whole episode, read back from its events.
 
-Prompts, learning, the report and several commands use it, and `planbook export` writes it as JSON. Each part has an
-``order``, its position in the sequence of the episode's events. A ``scope`` is a place in the episode: a round such as
-``round/0``, or the namespace of a nested plan inside it, such as ``round/0/plan/1/execute/0``.
+Prompts, learning, the report and several commands use it, and `planbook export` writes it as JSON. Each part of a
+trajectory has an ``order``, which is its position in the sequence of the episode's events. A ``scope`` is a place in
+the episode: a round such as ``round/0``, or the namespace of a nested plan in a round, such as
+``round/0/plan/1/execute/0``.
 """
 
 from collections import Counter
@@ -31,7 +32,7 @@ from planbook.planner.types import Cell, Ending, Outcome, Record, Step, Text
 
 OBSERVATION = TypeAdapter(Observation)
 TRAJECTORY_SCHEMA: Literal["planbook.trajectory/2"] = "planbook.trajectory/2"
-"""The format of trajectory files. This version reads no other one."""
+"""The format of trajectory files. Files in any other format are refused."""
 
 
 class TrajectoryPart(Record):
@@ -47,18 +48,18 @@ class TrajectoryPart(Record):
 
 
 class RunFacts(TrajectoryPart):
-    """Facts about the run of the episode."""
+    """Facts about the run to which the episode belongs."""
 
     planner: str
-    """The planning method."""
+    """The name of the planning method."""
     config: dict[str, JsonValue] = {}
     """The run's configuration, including the seed, as in its run.json. Empty if unknown."""
     begun: str = ""
-    """Start time, in ISO 8601."""
+    """Time at which the run began, in ISO 8601."""
     versions: dict[str, str] = {}
     """Versions of the installed packages."""
     environment: dict[str, str] = Field(default={}, alias="world")
-    """Facts about the environment's components, such as the versions of its data."""
+    """Facts about the environment's components, such as the versions of its data. In JSON, the key is ``world``."""
 
 
 class RecordedRecall(Recall):
@@ -68,33 +69,36 @@ class RecordedRecall(Recall):
 
 
 class Rewind(TrajectoryPart):
-    """A return of the environment and the namespace to an earlier state of the round."""
+    """An event that returned the environment and the namespace of a plan to an earlier state of the round."""
 
     order: int = Field(ge=0)
     scope: str
     kept: int = Field(ge=0)
-    """Number of the round's steps that remain valid. The later ones are undone."""
+    """Number of the round's steps that remain valid. The steps after them are undone."""
 
 
 class Round(TrajectoryPart):
     """The part of an episode between two resets of the environment."""
 
     wording_fields: ClassVar = frozenset({"rewinds", "task"})
-    """Not part of the digest by which recordings find replies. Steps and prompts hold the same facts."""
+    """These fields are left out of the digest that identifies a recorded reply.
+
+    The steps and other parts of a prompt hold the same facts.
+    """
 
     order: int = Field(default=0, ge=0)
-    """Position of the reset."""
+    """Position of the reset that began the round."""
     number: int = Field(ge=0)
     """Number of the round, from 0."""
     observation: str = ""
-    """The first observation."""
+    """The first observation of the round."""
     task: Task | None = Field(default=None, exclude_if=lambda task: task is None)
-    """The task, if it differs from that of the first round."""
+    """The task of the round, if it is not the same as in the first round. Otherwise null."""
     cells: tuple[Cell, ...] = ()
     steps: tuple[Step, ...] = ()
     """The steps of all cells, in order. The ``scope`` and ``cell`` of a step identify its cell.
 
-    A cell that did not end is not in ``cells``, but its steps are here.
+    A cell that did not end, because the run was interrupted, is not in ``cells``, but its steps are here.
     """
     rewinds: tuple[Rewind, ...] = ()
 
@@ -106,21 +110,22 @@ class Call(TrajectoryPart):
     scope: str
     role: str
     template: str
-    """The name of the prompt."""
+    """The name of the template from which the prompt was made."""
     model: str
     given: PromptData | None = Field(default=None, exclude_if=lambda given: given is None)
-    """The data of the prompt, by which recordings find replies."""
+    """The digest of the prompt's data, and its number. They identify the reply in a recording."""
     sampling: Sampling
     messages: tuple[Message, ...]
-    """All messages that were sent. Empty if the episode was exported without prompts."""
+    """All messages that were sent to the model. Empty if the episode was exported without prompts."""
     left_out: int = 0
     """Number of messages of the conversation that were left out to fit the context."""
     cut_characters: int = 0
+    """Number of characters that were cut from the other messages to fit the context."""
     reply: Reply
 
 
 class Trajectory(TrajectoryPart):
-    """One episode: the task, every event of it, and its ending."""
+    """One episode: its task, all its events, and its ending."""
 
     schema_version: Literal["planbook.trajectory/2"] = Field(default=TRAJECTORY_SCHEMA, alias="schema")
     path: str = Field(default="", exclude=True)
@@ -133,24 +138,24 @@ class Trajectory(TrajectoryPart):
     recall: RecordedRecall | None = None
     rounds: tuple[Round, ...] = ()
     spans: tuple[RecordedSpan, ...] = ()
-    """The method's record of its own structure."""
+    """The named parts of the method's work, such as subtasks, goals or branches."""
     calls: tuple[Call, ...] = ()
     ending: Ending = Ending(outcome=Outcome.NOT_RUN)
-    """The outcome, the environment's verdict, and the cause if the task was not solved."""
+    """The outcome, the environment's verdict and, if the task was not solved, the cause."""
 
     @property
     def knowledge(self) -> Text:
-        """The knowledge that the planner received."""
+        """The text of the knowledge that the planner received."""
         return self.recall.text if self.recall else ""
 
     @property
     def helpers(self) -> str:
-        """The plan code that was run first, to define helper functions."""
+        """The plan code that was run before all other code, to define helper functions."""
         return self.recall.helpers if self.recall else ""
 
 
 class ShownEpisode(Record):
-    """The parts of an episode that prompts show. Recordings find replies by them."""
+    """The parts of an episode that prompts show. Only these parts influence which recorded reply is found."""
 
     task: Task
     knowledge: Text = ""
@@ -163,7 +168,11 @@ AnyEvent = TypeVar("AnyEvent", bound=RecordedEvent)
 
 
 def in_reading_order(events: Iterable[AnyEvent]) -> list[AnyEvent]:
-    """Return the events in the order in which people read them: a reply before what happened while it arrived."""
+    """Return the events in the order in which people read them.
+
+    A reply is recorded when it is complete. Each reply is moved to the place at which it began to arrive, before the
+    actions that were taken while it arrived.
+    """
     events = list(events)
     first_pieces: dict[tuple[str, int], int] = {}
     for order, event in enumerate(events):
@@ -181,10 +190,10 @@ def in_reading_order(events: Iterable[AnyEvent]) -> list[AnyEvent]:
 
 
 def read_trajectory(path: str, events: Iterable[RecordedEvent], task: Task | None = None) -> Trajectory:
-    """Read the episode whose scope is ``path`` from its events, which are in order.
+    """Return the episode whose scope is ``path``. ``events`` must be in the order in which they were recorded.
 
-    The episode may be unfinished. If it has not begun, return a trajectory with this ``task``, or raise LookupError if
-    it is None.
+    The episode may be unfinished. If it has not begun, return a trajectory that has only this ``task``. If ``task`` is
+    None, raise LookupError.
     """
     reader = _Reader(path)
     own = (event for event in events if event.scope == path or event.scope.startswith(f"{path}/round/"))
@@ -229,7 +238,7 @@ class _Reader:
                 self._fields["ending"] = Ending.model_validate(body)
 
     def trajectory(self, task: Task | None) -> Trajectory:
-        """Return the trajectory of the events read so far. ``task`` is used if the episode has not begun."""
+        """Return the trajectory of the events read so far. If the episode has not begun, its task is ``task``."""
         rounds = tuple(map(Round.model_validate, self._rounds))
         spans = (span.model_copy(update={"scope": self._relative_scope(span.scope)}) for span in self._spans.recorded())
         fields = self._fields | {"task": self.task or task, "spans": tuple(spans), "calls": tuple(self._calls)}
@@ -269,7 +278,7 @@ _OrderedEvent = tuple[int, str, EventKind, Body]
 
 
 def rows_of(trajectory: Trajectory, path: str) -> list[TrajectoryRow]:
-    """Return the events of the episode, in order, as if it had been played in the scope ``path`` of a run."""
+    """Return the events that a run would have recorded if it had played the episode in the scope ``path``, in order."""
     numbers: Counter[tuple[str, EventKind]] = Counter()
     rows: list[TrajectoryRow] = []
     for _, scope, kind, body in sorted(_ordered_events(trajectory, path), key=itemgetter(0)):
@@ -303,7 +312,10 @@ def _round_events(round_: Round, task: Task, path: str) -> Iterable[_OrderedEven
 
 
 def _span_events(spans: Sequence[RecordedSpan], path: str) -> Iterable[_OrderedEvent]:
-    """Yield the events at the beginning and end of spans. An end refers to the beginning by its number in the scope."""
+    """Yield the events at the beginning and end of spans.
+
+    The event at the end of a span holds the number that the event at its beginning has in the scope.
+    """
     ends = [(span.end, span, SPAN_END) for span in spans if span.end not in (None, span.order)]
     begins = [(span.order, span, SPAN_MOMENT if span.end == span.order else SPAN_BEGIN) for span in spans]
     numbers: Counter[str] = Counter()

@@ -2,9 +2,9 @@
 
 A step is one action. A cell is a piece of plan code that is run as a unit; it may take any number of steps.
 
-A recording finds the reply to a prompt by a digest of the prompt's data, such as the task and the observations, and not
-only by its text (``planbook.planner.models.recordings``). So templates and the descriptions of environments and actions
-can be reworded without making recordings useless.
+A recording holds replies of models. The reply to a prompt is found in it by a digest of the prompt's data, such as the
+task and the observations, and not only by the prompt's text (``planbook.planner.models.recordings``). So templates and
+the descriptions of environments and actions can be reworded, and recordings remain usable.
 """
 
 import hashlib
@@ -21,7 +21,7 @@ from planbook.sandbox import Fault, Limits
 
 
 class RenderedText(str):
-    """A text, with a digest of the data that it was made from. JSON keeps only the text."""
+    """A text, with a digest of the data from which it was made. When it is written as JSON, the digest is lost."""
 
     data_digest: str
 
@@ -32,7 +32,7 @@ class RenderedText(str):
 
     @classmethod
     def known(cls, text: str, data_digest: str) -> "RenderedText":
-        """Return the text with a digest that was computed before."""
+        """Return the text with a digest that is already known."""
         rendered = cls(text)
         rendered.data_digest = data_digest
         return rendered
@@ -47,7 +47,7 @@ Text = Annotated[str, WrapValidator(_keep_rendered), PlainSerializer(str, return
 
 
 class FeedbackKind(StrEnum):
-    """The kind of result that a cell had. It includes the values of ``FaultKind``."""
+    """The kind of a cell's result. Each value of ``FaultKind`` is also a value of this enumeration."""
 
     DONE = "done"
     """The environment ended its episode."""
@@ -56,19 +56,19 @@ class FeedbackKind(StrEnum):
     PARSE = "parse"
     """The model gave no usable reply."""
     CHECK = "check"
-    """The plan, or the part that had not run yet, was refused."""
+    """The check refused the plan, or the part of the plan that had not run yet."""
     RAISED = "raised"
     """The plan raised an exception."""
     LIMIT = "limit"
-    """The plan exceeded a limit of the sandbox, or the episode ended because of one of its limits."""
+    """The plan exceeded a limit of the sandbox, or a limit of the episode ended the episode."""
 
 
 ERROR_KINDS = frozenset({FeedbackKind.PARSE, FeedbackKind.CHECK, FeedbackKind.RAISED, FeedbackKind.LIMIT})
-"""The kinds of results that count as an error of the plan."""
+"""The kinds of results that count as errors of the plan."""
 
 
 class Outcome(StrEnum):
-    """The outcome of an episode. The denominator of a success rate counts all outcomes."""
+    """The outcome of an episode. Every outcome, even NOT_RUN, counts in the denominator of a success rate."""
 
     DIRECT_SUCCESS = "direct_success"
     """The task was solved, and no cell ended in an error."""
@@ -100,28 +100,28 @@ class Record(BaseModel):
 
 
 class Step(Record):
-    """One action. ``cell`` is the number of its cell in the scope, from 0. ``line`` is the plan line that called it."""
+    """One action. ``cell`` is the number of its cell in the scope, from 0. ``line`` is the plan line that took it."""
 
     order: int | None = Field(default=None, ge=0, exclude_if=lambda order: order is None)
-    """Its position in the sequence of the episode's events, if the step was read back from the journal."""
+    """Position of the step in the sequence of the episode's events. None unless it was read back from the journal."""
     scope: str
     cell: int
     line: int | None
     action: Action
     observation: Observation
     counted: bool = True
-    """False for an action that did not count towards the limit. Only older runs have such actions."""
+    """False for an action that does not count towards the limit on actions. Only older runs have such actions."""
     printed: str = ""
     """What the plan has printed since the previous step."""
     undone: bool = False
-    """True if a later rewind undid the step. It still counts towards the limit."""
+    """True if a later rewind undid the step. An undone step still counts towards the limit on actions."""
 
 
 class Feedback(Record):
-    """The result of a cell, as the planner sees it. ``line`` is the plan line of the first fault."""
+    """The result of a cell, as the planner sees it. ``line`` is the line of the first fault in the cell."""
 
     wording_fields: ClassVar = frozenset({"text"})
-    """Not part of the digest by which recordings find replies. The data of the text are in other fields."""
+    """These fields are left out of the digest that identifies a recorded reply. Other fields hold their data."""
 
     kind: FeedbackKind
     text: Text
@@ -131,14 +131,14 @@ class Feedback(Record):
 
     @property
     def is_error(self) -> bool:
-        """True if the cell ended in an error. A plan that only stopped early did not end in an error."""
+        """True if the cell ended in an error. It is no error if a plan ends before the task is done."""
         return self.kind in ERROR_KINDS
 
 
 class Thought(Record):
-    """The text before the code in a planner's reply. ``text`` is all of it; the other fields are its segments.
+    """The text before the code in a planner's reply. ``text`` is the whole text; other fields are segments of it.
 
-    ``rule_ids`` are the ids of the rules that the planner says it considered.
+    ``rule_ids`` are the ids of the rules that the planner says it has considered.
     """
 
     text: str = ""
@@ -160,7 +160,10 @@ class Cell(Record):
     """A piece of plan code that was run as a unit. ``source`` is its origin: a role, a procedure or a file."""
 
     order: int | None = Field(default=None, ge=0, exclude_if=lambda order: order is None)
-    """Position of its end, after its steps, in the sequence of events, if the cell was read back from the journal."""
+    """Position of the cell's end in the sequence of the episode's events, after the steps of the cell.
+
+    None unless the cell was read back from the journal.
+    """
     scope: str
     number: int
     source: str
@@ -178,9 +181,9 @@ class Ending(Record):
     verdict: Verdict = Verdict(False, 0.0)
     actions: int = 0
     error_steps: int = 0
-    """Number of errors: cells that ended in an error, and plans that should have done the whole task, but did not.
+    """Number of errors, which table 3 of the AutoManual paper calls error steps.
 
-    This is the number of error steps in table 3 of the AutoManual paper.
+    An error is a cell that ended in an error, or a plan that should have done the whole task, but did not.
     """
     milestones: tuple[str, ...] = Field(default=(), exclude_if=lambda reached: not reached)
     """The milestones that were reached, if the environment has milestones."""
@@ -200,7 +203,7 @@ class EpisodeSettings:
     dry_run: bool = False
     """Refuse a plan before its first action if a dry run finds an action that cannot succeed.
 
-    If plans run while they are written, the statements before such an action are run, and only the rest is refused.
+    With ``stream``, the statements before that action may already have run. Then only the rest of the plan is refused.
     """
 
 
@@ -209,7 +212,7 @@ class EpisodeSettings:
 WORDING = frozenset({"about", "action_docs", "demonstrations", "examples", "fence", "hint", "message"})
 """Names of variables and fields that hold wording rather than data: descriptions, advice, worked examples, fences."""
 PLACES = frozenset({"order", "path", "scope"})
-"""Names of fields that hold a place in a run. It may differ between two runs of the same episode."""
+"""Names of fields that hold a place in a run, which may differ between two runs of the same episode."""
 
 
 def digest(text: str) -> str:
@@ -218,14 +221,14 @@ def digest(text: str) -> str:
 
 
 def digest_of(*values: object) -> str:
-    """Return the digest of the data in the values. Raises TypeError for a value that is not plain data."""
+    """Return the digest of the data in the values (see ``data_of``). Raises TypeError if a value is not plain data."""
     return digest(json.dumps([data_of(value) for value in values], sort_keys=True))
 
 
 def data_of(value: object) -> JsonValue:
-    """Return the data in a value as JSON, without wording, places, empty fields and fields with their default values.
+    """Return the data in a value as JSON. A RenderedText is represented by its digest.
 
-    A RenderedText is represented by its digest.
+    Wording is left out, and so are fields of a record that hold a place in a run, are empty or have a default value.
     """
     if isinstance(value, RenderedText):
         return value.data_digest
@@ -246,8 +249,8 @@ def data_of(value: object) -> JsonValue:
     raise TypeError(f"a prompt cannot be given {type(value).__name__}: recordings need plain data")
 
 
-def data_of_named(values: Mapping[str, object]) -> JsonValue:
-    """Return the data in the values, without the names, so that fields and variables can be renamed."""
+def unnamed_data(values: Mapping[str, object]) -> JsonValue:
+    """Return the data in the values without the names, so that renaming a field or variable changes no digest."""
     data = (data_of(value) for name, value in values.items() if name not in WORDING | PLACES)
     return sorted((item for item in data if item not in (None, False, "", [], {})), key=digest_of)
 
@@ -256,7 +259,7 @@ def _record(record: object, defaults: Mapping[str, object]) -> JsonValue:
     """Return the data in those fields of a record that differ from their defaults."""
     wording_fields: frozenset[str] = getattr(record, "wording_fields", frozenset())
     values = {name: getattr(record, name) for name in defaults}
-    return data_of_named(
+    return unnamed_data(
         {
             name: value
             for name, value in values.items()

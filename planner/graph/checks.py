@@ -1,7 +1,7 @@
 """Checks of a whole graph file, in addition to pydantic's checks of its parts.
 
 They find unknown names, cycles, look-ups of database paths that nothing sets, values that do not have the expected
-shape, and nodes that would overwrite each other's values.
+shape (the form of an answer, such as a number or a list), and nodes that would overwrite each other's values.
 """
 
 import re
@@ -27,7 +27,7 @@ RESERVED = frozenset(
     {DATABASE, ANSWER, "loop", "self", *"true false none True False None and or not in is if else".split()}
 )
 AGENT_PATHS = ("world", "last", "step")
-"""Database paths that exist only in graphs that play an environment. These are the graphs with ``code:``."""
+"""Database paths that exist only in graphs that play an environment, which are the graphs with the key ``code``."""
 PlacedFault = tuple[YamlPath, str]
 """A path in the YAML file, and the problem there."""
 MAX_NODES = 200
@@ -39,18 +39,21 @@ Shapes = Mapping[str, Shape]
 
 
 class _NodePlace(NamedTuple):
-    """A node and its place in the file."""
+    """A node, its place in the file, and the nodes that it may refer to."""
 
     node: GraphNode
     where: YamlPath
     visible: frozenset[str]
-    """The names of the nodes that it may wait for."""
+    """The names of the nodes that this node may wait for."""
     branch: tuple[str, int] | None = None
-    """For a node in a branch: the name of the node that has the branch, and the number of the branch."""
+    """For a node in a branch: the name of the node that the branch belongs to, and the number of the branch there."""
 
 
 class _StoredPath(NamedTuple):
-    """A database path at which a node stores a value, and the shape of the value."""
+    """A database path at which a node stores a value, and the shape of the value.
+
+    ``place`` is the place of the node, and ``where`` is the path of the key in the YAML file that says so.
+    """
 
     path: str
     place: _NodePlace
@@ -59,7 +62,10 @@ class _StoredPath(NamedTuple):
 
 
 def check_file(file: GraphFile, folder: Path, *, is_complete: bool) -> Iterator[PlacedFault]:
-    """Yield every fault that pydantic does not find. ``is_complete`` is False if faulty parts were removed."""
+    """Yield every fault that pydantic does not find. ``is_complete`` is False if faulty parts were already removed.
+
+    ``folder`` is the folder of the graph file, in which the files of hooks are looked for.
+    """
     visible = frozenset(file.nodes)
     places = [place for node in file.nodes.values() for place in _places(node, ("nodes",), visible)]
     if len(file.all_nodes) > MAX_NODES:
@@ -80,7 +86,7 @@ def check_file(file: GraphFile, folder: Path, *, is_complete: bool) -> Iterator[
 def _places(
     node: GraphNode, where: YamlPath, visible: frozenset[str], branch: tuple[str, int] | None = None
 ) -> Iterator[_NodePlace]:
-    """Yield the places of a node and of the nodes in its branches. ``where`` is the path of the node's parent."""
+    """Yield the places of a node and of all nodes in its branches. ``where`` is the YAML path above the node's key."""
     where = (*where, node.name)
     yield _NodePlace(node, where, visible, branch)
     for number, nested in enumerate(node.branches):
@@ -89,7 +95,7 @@ def _places(
 
 
 def _check_top(file: GraphFile, places: list[_NodePlace], *, is_complete: bool) -> Iterator[PlacedFault]:
-    """Yield the faults of the keys at the top of the file, of the names of nodes, and of the order of the nodes."""
+    """Yield the faults in ``code`` and ``inputs``, names that several nodes have, and cycles of nodes."""
     if file.code is not None and file.code not in file.nodes:
         yield ("code",), f"there is no node {file.code}{suggestion(file.code, file.nodes)}"
     elif file.code is not None and file.nodes[file.code].expect.kind not in ((CODE,) if is_complete else (CODE, ANY)):
@@ -106,7 +112,7 @@ def _check_top(file: GraphFile, places: list[_NodePlace], *, is_complete: bool) 
 
 
 def _has_clear_names(places: list[_NodePlace]) -> bool:
-    """Return True if all names of nodes are valid and different, so that the whole graph can be built."""
+    """Return True if all names of nodes are valid and no two are the same, so that the whole graph can be built."""
     names = [place.node.name for place in places]
     return len(set(names)) == len(names) and all(map(NAME.fullmatch, names))
 
@@ -114,7 +120,7 @@ def _has_clear_names(places: list[_NodePlace]) -> bool:
 def _cycles(file: GraphFile, places: list[_NodePlace]) -> Iterator[PlacedFault]:
     graph = whole_graph(file)
     for missing in {name for edge in graph.edges() for name in edge[:2]} - set(graph.nodes):
-        graph.add_node(GraphNode(name=missing, prompt="?"))  # another check reports it
+        graph.add_node(GraphNode(name=missing, prompt="?"))  # another check reports the missing node
     try:
         graph.layers()
     except GraphError as error:
@@ -123,18 +129,18 @@ def _cycles(file: GraphFile, places: list[_NodePlace]) -> Iterator[PlacedFault]:
 
 
 class _Checks:
-    """Checks whether the nodes of a file fit each other's answers and the database."""
+    """Checks whether what each node uses fits the answers of other nodes and the database."""
 
     def __init__(self, file: GraphFile, places: list[_NodePlace], *, is_complete: bool) -> None:
         self._file, self._places, self._is_complete = file, places, is_complete
         self._by_name = {place.node.name: place for place in places}
         self._stored = list(self._stored_paths())
         self._edges = whole_graph(file).edges() if is_complete and _has_clear_names(places) else None
-        """None if the whole graph cannot be built."""
+        """The edges of the whole graph, or None if it cannot be built."""
         self._waits_for: dict[str, set[str]] = {}
-        """Maps each node to the nodes that it waits for, directly or indirectly. Entries are added when needed."""
+        """Maps a node to all nodes that it waits for, directly or indirectly. Filled when a node is first looked up."""
         self._open_paths = {*file.inputs, *(AGENT_PATHS if file.code is not None else ())}
-        """Paths whose values are not known before the graph runs. Anything may exist there and below."""
+        """Paths whose values are not known before the graph runs. Their values may have any parts."""
         self._given_paths = [*paths_of(file.initial), *self._open_paths]
         self._known_paths = [*self._given_paths, *(stored.path for stored in self._stored)]
 
@@ -148,9 +154,9 @@ class _Checks:
                 yield _StoredPath(loop.store, place, (*place.where, "each", "store"), shape)
 
     def _part_shape(self, node: GraphNode, part: Expression) -> Shape | None:
-        """Return the shape of a part of the answer, such as ``answer.steps``.
+        """Return the shape of the part of an answer that an expression such as ``answer.steps`` selects.
 
-        Return None if the expression is not of this form, or if the answer has no such part.
+        Return None if the expression has another form, or if the answer has no such part.
         """
         (look_up, *other_look_ups), source = part.look_ups or (LookUp(""),), part.source.strip()
         if other_look_ups or look_up.path != source or look_up.path.partition(".")[0] != ANSWER:
@@ -191,7 +197,7 @@ class _Checks:
             yield from self._source(loop.node.prompt, (*at_loop, "node", "prompt"), place, item, optional=False)
 
     def _unknown_nodes(self, names: tuple[str, ...], where: YamlPath, place: _NodePlace) -> Iterator[PlacedFault]:
-        """Yield a fault for each name that is not the name of a node for which the node at ``place`` may wait."""
+        """Yield a fault for each name that is not the name of a node that the node at ``place`` may wait for."""
         for name in names:
             if problem := self._node_problem(name, place):
                 yield where, problem
@@ -218,8 +224,8 @@ class _Checks:
     ) -> Iterator[PlacedFault]:
         """Yield the faults of a template or an expression.
 
-        ``own`` maps the variables that only this source has to their shapes. With ``optional``, the source may use
-        optional parts of answers without a default.
+        ``own`` maps the variables that only this template or expression can use, such as ``answer``, to their shapes.
+        With ``optional``, it may use optional parts of answers without giving a default.
         """
         shapes = self._shapes(place, own)
         for look_up in dict.fromkeys(source.look_ups):
@@ -238,7 +244,7 @@ class _Checks:
             return "" if look_up.may_be_missing or not rest else self._path_problem(rest)
         if first not in shapes:
             if first in place.visible:
-                return ""  # the node could not be read
+                return ""  # the node is faulty and was removed, so its answer is not known
             problem = self._node_problem(first, place)
             in_file = first in self._by_name
             return problem if in_file else f"{problem} Values of the database are {DATABASE}.{look_up.path}"
@@ -251,7 +257,7 @@ class _Checks:
         return ""
 
     def _path_problem(self, path: str) -> str:
-        """Return the reason why a database path can never exist, or "" if it may exist."""
+        """Return the reason why a database path can never have a value, or "" if it may have one."""
         is_open = any(path.startswith(f"{open_path}.") for open_path in self._open_paths)
         if is_open or any(f"{known_path}.".startswith(f"{path}.") for known_path in self._known_paths):
             return ""
@@ -265,11 +271,11 @@ class _Checks:
             return ""  # a node or hook may fill it
         similar = suggestion(path, self._known_paths)
         if not self._is_complete and similar == ".":
-            return ""  # a part of the file that could not be read may set it
+            return ""  # a faulty part of the file, which was removed, may set it
         return f"nothing sets {path}{similar} Store it, or give it a value in `database:` or `inputs:`"
 
     def _order_problem(self, look_up: LookUp, place: _NodePlace) -> str:
-        """Return the reason why a value cannot be stored yet when a node is asked for the first time, or ""."""
+        """Return the reason why a value is missing when the node is asked for the first time, or "" if it may exist."""
         name, (first, _, path) = place.node.name, look_up.path.partition(".")
         if first != DATABASE or look_up.may_be_missing or look_up.is_conditional or place.node.when or place.branch:
             return ""
@@ -306,7 +312,7 @@ class _Checks:
                 yield second.where, problem
 
     def _overwrite_problem(self, first: _StoredPath, second: _StoredPath) -> str:
-        """Return the message if one of two stored values would overwrite the other, or ""."""
+        """Return a message if one of two stored values would overwrite the other, otherwise ""."""
         if not paths_overlap(first.path, second.path):
             return ""
         names = first.place.node.name, second.place.node.name
@@ -347,7 +353,7 @@ def _shape(path: str, shapes: Shapes) -> Shape | None:
 
 
 def _can_be(shape: Shape, value: object) -> bool:
-    """Return True if an answer of this shape can be equal to the constant ``value``."""
+    """Return True if a value of this shape can be equal to the constant ``value``."""
     if value is None or shape.kind in (CODE, ANY):
         return True
     try:

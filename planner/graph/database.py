@@ -1,7 +1,8 @@
 """The database of a prompt graph, which keeps JSON values under dotted paths such as ``plan.goal``.
 
-All nodes share it, and the next pass over the graph can read what this pass has stored. The module also has functions
-for hooks: they keep the history of an episode's steps in the database, and find the calls in plan code.
+All nodes share the database, and the next pass over the graph can read what this pass has stored. The module also has
+functions that hooks use: some keep the history of an episode's steps in the database, and one finds the calls in plan
+code.
 """
 
 import ast
@@ -23,8 +24,8 @@ PATH = re.compile(rf"{_SEGMENT}(?:\.{_SEGMENT}){{0,29}}")
 _JSON: TypeAdapter[JsonValue] = TypeAdapter(JsonValue)
 
 
-def json_value(value: JsonValue, source: str) -> JsonValue:
-    """Return the value unchanged. Raises GraphError if JSON cannot express it; ``source`` begins the message."""
+def checked_json(value: JsonValue, source: str) -> JsonValue:
+    """Return the value unchanged if JSON can express it. Otherwise raise GraphError; ``source`` begins the message."""
     try:
         _JSON.validate_python(value, strict=True)
     except ValidationError as error:
@@ -33,9 +34,9 @@ def json_value(value: JsonValue, source: str) -> JsonValue:
 
 
 def part_at(value: JsonValue, path: str) -> JsonValue:
-    """Return the part of a value at a dotted path, in which items of lists have numbers.
+    """Return the part of a value at a dotted path. Items of lists are numbered from 0, as in ``plan.steps.0``.
 
-    Raises KeyError with the first name that does not exist.
+    Raises KeyError with the first name on the path that does not exist.
     """
     for segment in filter(None, path.split(".")):
         if isinstance(value, dict) and segment in value:
@@ -48,7 +49,7 @@ def part_at(value: JsonValue, path: str) -> JsonValue:
 
 
 def paths_of(value: JsonValue, prefix: str = "") -> list[str]:
-    """Return the paths of all parts of a value. A part comes before its own parts."""
+    """Return the paths of all parts of a value, except parts of lists. ``plan`` comes before ``plan.goal``."""
     paths: list[str] = []
     for key, inner in value.items() if isinstance(value, dict) else ():
         path = f"{prefix}.{key}".lstrip(".")
@@ -57,21 +58,21 @@ def paths_of(value: JsonValue, prefix: str = "") -> list[str]:
 
 
 def paths_overlap(first: str, second: str) -> bool:
-    """Return True if the paths are equal, or if one is below the other."""
+    """Return True if the paths are equal, or if one is below the other, such as ``plan.goal`` below ``plan``."""
     return f"{first}.".startswith(f"{second}.") or f"{second}.".startswith(f"{first}.")
 
 
 class GraphDatabase:
-    """The values of a graph. They are copied in and out, so that only the methods of this class can change them.
+    """The values of a graph. They are copied when they are stored or read, so only methods of this class change them.
 
-    Hooks may store mappings with any keys, but paths reach only keys of letters, digits, ``_`` and ``-``.
+    A hook may store a mapping with any keys. But only keys of letters, digits, ``_`` and ``-`` can be part of a path.
     """
 
     def __init__(self, values: Mapping[str, JsonValue] | None = None) -> None:
         self._values: dict[str, JsonValue] = deepcopy(dict(values or {}))
         self._locked = False
         self.written: dict[str, None] = {}
-        """The paths that were changed since ``written`` was last cleared, in order."""
+        """The paths that were changed since a caller last cleared this dict, in order."""
 
     def view(self) -> "GraphDatabase":
         """Return a read-only view of the values, for hooks that may run concurrently."""
@@ -95,12 +96,12 @@ class GraphDatabase:
         return True
 
     def set(self, path: str, value: JsonValue) -> None:
-        """Store a value. Mappings on the path are created if needed.
+        """Store a value at a path. Mappings on the way to the value are created if they are missing.
 
         Raises GraphError if a part of the path holds a value that is not a mapping, or if this is a read-only view.
         """
         mapping, key = self._mapping_for(path)
-        mapping[key] = deepcopy(json_value(value, path))
+        mapping[key] = deepcopy(checked_json(value, path))
 
     def append(self, path: str, value: JsonValue) -> None:
         """Append a value to the list at a path. The list is created if needed.
@@ -111,7 +112,7 @@ class GraphDatabase:
         items = mapping.setdefault(key, [])
         if not isinstance(items, list):
             raise GraphError(f"{path} of the database is not a list, so nothing can be appended to it")
-        items.append(deepcopy(json_value(value, path)))
+        items.append(deepcopy(checked_json(value, path)))
 
     def values(self) -> dict[str, JsonValue]:
         """Return a copy of all values."""
@@ -119,11 +120,11 @@ class GraphDatabase:
 
     @property
     def root(self) -> dict[str, JsonValue]:
-        """All values, without a copy. This is for templates, which cannot change them."""
+        """All values, not copied. Only templates use it, since they cannot change the values."""
         return self._values
 
     def _mapping_for(self, path: str) -> tuple[dict[str, JsonValue], str]:
-        """Return the mapping in which a path's value is stored, and its key there. Missing mappings are created."""
+        """Return the mapping that holds the value of a path, and the value's key. Missing mappings are created."""
         if self._locked:
             raise GraphError(f"{path} cannot be changed here: only a finish hook and `store` change the database")
         *parents, key = _check_path(path).split(".")
@@ -148,7 +149,7 @@ HISTORY, STEP = "history", "step.number"
 
 
 def add_history(database: GraphDatabase, step: int, **fields: str) -> None:
-    """Add fields to the history entry of a step. The entry is created if needed."""
+    """Add fields to the history entry of a step. If the step has no entry yet, the entry is created."""
     history = history_of(database)
     if not history or history[-1]["step"] < step:
         history.append({"step": step})
@@ -171,9 +172,10 @@ def current_step(database: GraphDatabase) -> int:
 
 
 def history_text(history: Sequence[Mapping[str, Any]], labels: Mapping[str, str]) -> str:
-    """Return history entries as text, one on each line. The text calls them turns, since games have their own steps.
+    """Return history entries as text, one on each line.
 
-    ``labels`` maps each field that is shown to its label, in the order in which they are shown.
+    The text calls each step a turn, since a game counts its own steps. ``labels`` maps each field that is shown to its
+    label, in the order in which the fields are shown.
     """
     return "\n".join(_turn(entry, labels) for entry in history) or "There are no earlier turns."
 
@@ -184,17 +186,17 @@ def _turn(entry: Mapping[str, Any], labels: Mapping[str, str]) -> str:
 
 
 def answers_text(names: Sequence[str], answers: Mapping[str, JsonValue]) -> str:
-    """Return the answers of the named nodes under headings, as they precede a prompt if there is no compose hook."""
+    """Return the answers of the named nodes, each under a heading. A node without compose hook shows the same text."""
     return "\n\n".join(f"### {name}\n{value_text(answers[name])}" for name in names if name in answers)
 
 
 def calls_in(code: str) -> list[str]:
-    """Return the source of each call of a method of ``agent``. The list is empty if the code cannot be parsed."""
+    """Return the source of each call of a method of ``agent``, or an empty list if the code cannot be parsed."""
     tree = parse(code)
     if isinstance(tree, Fault):
         return []
-    return [ast.unparse(node) for node in ast.walk(tree) if isinstance(node, ast.Call) and _is_of_agent(node.func)]
+    return [ast.unparse(node) for node in ast.walk(tree) if isinstance(node, ast.Call) and _is_agent_method(node.func)]
 
 
-def _is_of_agent(function: ast.expr) -> bool:
+def _is_agent_method(function: ast.expr) -> bool:
     return isinstance(function, ast.Attribute) and isinstance(function.value, ast.Name) and function.value.id == AGENT

@@ -16,11 +16,11 @@ from planbook.planner.graph.shapes import EACH, LIST, Shape
 
 Kind = Literal["node", "code", "branch", "loop"]
 MAX_LINE = 34
-"""Maximum number of characters in a line of a box."""
+"""Maximum number of characters in a line of a node's box. Longer lines are cut."""
 MAX_IMPLIED_ARROWS = 24
-"""Maximum number of implied arrows that are drawn. If there are more, each box shows how many lead to it.
+"""If a graph has more implied arrows than this, none of them is drawn. Each box then shows how many lead to it.
 
-An arrow is implied if other arrows already put its target after its source.
+An arrow is implied if other arrows already lead from its source to its target, over other nodes.
 """
 DOT_TIMEOUT = 60
 """Time limit for Graphviz, in seconds."""
@@ -35,7 +35,7 @@ _ARROWS = {"answer": ("-->", "solid"), "order": ("-.->", "dotted"), "branch": ("
 
 
 class _DrawnNode(NamedTuple):
-    """The box of a node. Its first line is the node's name, the others are its special properties."""
+    """The box of a node. Its first line is the node's name. The other lines are properties that the node sets."""
 
     kind: Kind
     lines: tuple[str, ...]
@@ -50,9 +50,10 @@ class _Arrow(NamedTuple):
 
 
 def mermaid(file: GraphFile) -> str:
-    """Return a Mermaid flowchart.
+    """Return the graph as a Mermaid flowchart.
 
-    A box with double walls is the node that writes plan code. Rounded boxes belong to branches, slanted ones to loops.
+    The box with double walls is the node that writes plan code. Nodes of branches have rounded boxes, and nodes of
+    loops have slanted boxes.
     """
     boxes, arrows = _picture(file)
     ids = {name: f"n{number}" for number, name in enumerate(boxes)}
@@ -80,7 +81,7 @@ def dot(file: GraphFile) -> str:
 
 
 def svg(file: GraphFile) -> str:
-    """Return an SVG image, laid out by Graphviz. Raises GraphError if Graphviz is not installed or fails."""
+    """Return the graph as an SVG image, made by Graphviz. Raises GraphError if Graphviz is not installed or fails."""
     program = shutil.which("dot")
     if program is None:
         raise GraphError(
@@ -97,7 +98,10 @@ def svg(file: GraphFile) -> str:
 
 
 def _picture(file: GraphFile) -> tuple[dict[str, _DrawnNode], list[_Arrow]]:
-    """Return a dict that maps each node to its box, and the arrows. The nodes of branches and loops are included."""
+    """Return the boxes, as a dict that maps each node to its box, and the arrows to draw between them.
+
+    The nodes of branches and loops are included.
+    """
     graph, inner = whole_graph(file), dict(_inner_nodes(file))
     kinds: dict[str, Kind] = {name: kind for name, (kind, _) in inner.items()}
     arrows = list(_arrows(graph, {name: label for name, (_, label) in inner.items()}))
@@ -111,7 +115,7 @@ def _picture(file: GraphFile) -> tuple[dict[str, _DrawnNode], list[_Arrow]]:
 
 
 def _inner_nodes(file: GraphFile) -> Iterator[tuple[str, tuple[Kind, str]]]:
-    """Yield the name of each node of a branch or loop, with its kind and the label of the arrow to it."""
+    """Yield the name of each node of a branch or loop, with the kind of its box and the label of the arrow to it."""
     for node in file.all_nodes:
         if not isinstance(node, GraphNode):
             continue
@@ -129,7 +133,7 @@ def _arrows(graph: Graph, labels: Mapping[str, str]) -> Iterator[_Arrow]:
     later: dict[str, set[str]] = {}
     for name in (name for layer in reversed(graph.layers()) for name in layer):
         later[name] = next_nodes[name].union(*(later[target] for target in next_nodes[name]))
-    for edge in edges:  # an arrow is implied if other arrows already put its target after its source
+    for edge in edges:  # an arrow is implied if other arrows already lead from its source to its target
         implied = any(edge.target in later[target] for target in next_nodes[edge.source])
         if edge.target in labels and not edge.shows_answer:
             yield _Arrow(edge.source, edge.target, "branch", _short(labels[edge.target]))
@@ -138,7 +142,7 @@ def _arrows(graph: Graph, labels: Mapping[str, str]) -> Iterator[_Arrow]:
 
 
 def _properties(node: GraphNode) -> Iterator[str]:
-    """Yield a line for each special property: form of the answer, condition, interval, role, stored paths and hooks."""
+    """Yield a line for each property that the node sets: form of answer, condition, interval, role, store, hooks."""
     if node.expect.kind != "text":
         yield _form(node.expect)
     if node.when:
@@ -164,12 +168,12 @@ def _short(text: str) -> str:
 
 
 def _for_mermaid(text: str) -> str:
-    """Return the text with all special characters as Mermaid entities."""
+    """Return the text with each special character replaced by its Mermaid entity, such as ``#34;`` for a quote."""
     return "".join(char if char.isalnum() or char in " .,:_-/()?" else f"#{ord(char)};" for char in text)
 
 
 def _quoted(*lines: str) -> str:
-    """Return lines as a string of the DOT language, without characters that XML does not allow."""
+    """Return the lines as one string of the DOT language, without characters that XML does not allow."""
     allowed = (
         "".join(char for char in line if char == "\n" or (char >= " " and not "\ud800" <= char <= "\udfff"))
         for line in lines
@@ -179,4 +183,4 @@ def _quoted(*lines: str) -> str:
 
 
 GRAPH_FORMATS: Mapping[str, Callable[[GraphFile], str]] = {"mermaid": mermaid, "svg": svg}
-"""Maps each format to the function that draws a graph in it."""
+"""Maps the name of each format to the function that draws a graph in this format."""

@@ -1,6 +1,6 @@
-"""Read a prompt graph from a YAML file. If the file is faulty, the error lists all faults with their lines.
+"""Read a prompt graph from a YAML file. If the file is faulty, the error lists all faults with their line numbers.
 
-The format is described in the docstring of ``planbook.planner.graph``.
+The docstring of ``planbook.planner.graph`` describes the format of the file.
 """
 
 from collections.abc import Mapping
@@ -22,15 +22,18 @@ from planbook.planner.graph.template_syntax import suggestion
 SHIPPED_GRAPHS = Path(__file__).parents[1] / "graphs"
 """The folder of the graphs that come with planbook."""
 _MAX_VALUES = 20_000
-"""Maximum number of keys and values in a file."""
+"""Maximum number of keys and values in a graph file."""
 _MAX_FAULTS = 100
-"""Maximum number of faults that are listed."""
+"""Maximum number of faults that an error lists."""
 _MAX_VALIDATIONS = 20
-"""Maximum number of validations. After each, the faulty parts are removed, so that the rest can be checked."""
+"""How often a file is validated at most.
+
+After each validation, the faulty parts are removed, and the rest is validated again, until no fault is found.
+"""
 
 
 def graph_path(name: str) -> Path:
-    """Return the file of a graph, given as a path or as the name of a shipped graph.
+    """Return the path of a graph's file. ``name`` is this path, or the name of a graph that comes with planbook.
 
     Raises BadGraphFile if there is no such file.
     """
@@ -60,9 +63,9 @@ def graph_text(path: Path) -> str:
 
 
 def graph_of(text: str, path: Path) -> GraphFile:
-    """Return the graph in the text of a file, which need not exist yet. No hook is executed.
+    """Return the graph in ``text``, the text of the file ``path``. The file need not exist yet. No hook is executed.
 
-    Raises BadGraphFile as ``read_graph`` does.
+    Raises BadGraphFile if the text is faulty, with the same message as ``read_graph``.
     """
     file, faults = _examine(text, path)
     if faults or file is None:
@@ -93,9 +96,9 @@ def _examine(text: str, path: Path) -> tuple[GraphFile | None, list[FileFault]]:
 
 
 def _validate(read: YamlFile, name: str) -> tuple[GraphFile | None, list[FileFault]]:
-    """Return the graph without its faulty parts, and the faults that pydantic finds.
+    """Return the graph without its faulty parts, and the faults that pydantic has found.
 
-    The graph is None if it cannot be repaired by removing parts.
+    Return None for the graph if it is still faulty after parts have been removed several times.
     """
     value: Any = {**deepcopy(read.value), "name": name}
     faults: dict[FileFault, None] = {}
@@ -115,7 +118,7 @@ def _validate(read: YamlFile, name: str) -> tuple[GraphFile | None, list[FileFau
 
 
 def _remove(value: Any, where: YamlPath) -> None:
-    """Remove a faulty part. A required part is replaced by a stand-in."""
+    """Remove the faulty part at the path ``where`` from ``value``. If the part is required, put a stand-in there."""
     *parents, last = where or ("nodes",)
     for key in parents:
         try:
@@ -141,7 +144,7 @@ _STAND_INS: Mapping[str, Any] = {
 
 
 def _message(error: Any, where: YamlPath) -> str:
-    """Return the message for a pydantic error in the words of the file format."""
+    """Return the message for an error of pydantic, in terms that the author of a graph file knows."""
     kind, last = error["type"], where[-1] if where else "graph"
     if kind == "extra_forbidden":
         keys = (field.alias or name for name, field in _model_at(where[:-1]).model_fields.items())
@@ -153,10 +156,10 @@ def _message(error: Any, where: YamlPath) -> str:
 
 
 def _model_at(where: YamlPath) -> type[BaseModel]:
-    """Return the model that validates the part of the file at this path."""
+    """Return the pydantic model that validates the part of the file at this path."""
     model: type[BaseModel] = GraphFile
     for parent, key in pairwise(("", *where)):
-        model = _MODELS.get(str(key), model) if parent != "nodes" else model  # a node may have any name
+        model = _MODELS.get(str(key), model) if parent != "nodes" else model  # here, the key is the name of a node
     return model
 
 

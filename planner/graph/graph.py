@@ -1,9 +1,12 @@
 """The nodes and edges of a prompt graph.
 
-In a pass over the graph, each node is evaluated after the nodes that it waits for. The order is that of Kahn's
-algorithm (AgentKit paper, section 2). Permanent nodes and edges belong to every pass, temporary ones only to the
-current pass. The nodes define edges (``after``, the nodes that ``prompt`` and ``when`` use, and ``before`` of branches
-and loops); ``add_edge`` adds more. A node that was evaluated in a pass cannot be changed in that pass.
+In a pass over the graph, each node is evaluated (asked or skipped) after the nodes that it waits for. The order is that
+of Kahn's algorithm (AgentKit paper, section 2). Permanent nodes and edges belong to every pass. Temporary nodes and
+edges belong only to the current pass.
+
+An edge says that one node waits for another. Nodes define edges themselves: a node waits for the nodes in ``after`` and
+for those that its ``prompt`` and ``when`` use, and the nodes in ``before`` of its branches and loop wait for it.
+``add_edge`` adds more edges. A node that was evaluated in a pass cannot be changed in that pass.
 """
 
 from collections.abc import Iterator, Mapping
@@ -19,16 +22,16 @@ from planbook.planner.graph.template_syntax import suggestion
 
 
 class Edge(NamedTuple):
-    """``target`` waits for ``source``."""
+    """An edge of the graph: the node ``target`` waits for the node ``source``."""
 
     source: str
     target: str
     shows_answer: bool = True
-    """True if the answer of ``source`` precedes the prompt of ``target``."""
+    """True if the answer of ``source`` is shown above the prompt of ``target``."""
 
 
 class Graph:
-    """Nodes, in the order in which they were defined, and edges. There is at most one pass at a time."""
+    """The nodes and edges of a graph, and the state of the current pass. There is at most one pass at a time."""
 
     def __init__(self, *nodes: GraphNode) -> None:
         self._nodes: dict[str, GraphNode] = {}
@@ -41,7 +44,7 @@ class Graph:
         self._evaluated: dict[str, None] = {}
         self._pass_is_open = False
         self.last_answers: dict[str, JsonValue] = {}
-        """Maps each permanent node to its last answer, from this pass or an earlier one."""
+        """Maps each permanent node to its last answer, which may be from this pass or from an earlier pass."""
         for node in nodes:
             self.add_node(node)
 
@@ -67,7 +70,7 @@ class Graph:
         return name in self._skipped
 
     def edges(self) -> list[Edge]:
-        """Return the edges of this pass. Those that the nodes define come before the added ones."""
+        """Return the edges of this pass. The edges that nodes define come before the edges that were added."""
         edges: dict[tuple[str, str], bool] = {}
         for edge in (*_own_edges(self.nodes), *self._edges, *self._temporary_edges):
             ends = edge[:2]
@@ -76,18 +79,21 @@ class Graph:
         return [Edge(*ends, shows_answer) for ends, shows_answer in edges.items()]
 
     def shown_sources(self, name: str) -> list[str]:
-        """Return the nodes whose answers precede this node's prompt, in order."""
+        """Return the nodes whose answers are shown above this node's prompt, in this order."""
         sources = [edge.source for edge in self.edges() if edge.target == name and edge.shows_answer]
         after = self.nodes[name].after
         return sorted(sources, key=lambda source: after.index(source) if source in after else len(after))
 
     def ready(self) -> list[str]:
-        """Return the next layer in order of definition: the nodes to evaluate now, whose sources are all evaluated."""
+        """Return the next layer: the nodes that wait for no other node any more, in the order of their definition."""
         waiting = {edge.target for edge in self.edges() if edge.source not in self._evaluated}
         return [name for name in self.nodes if name not in self._evaluated and name not in waiting]
 
     def layers(self) -> list[list[str]]:
-        """Return all layers of the graph as it is now. Raises GraphError if there is a cycle or a node is missing."""
+        """Return all layers of the graph in its current state: lists of nodes that can be evaluated together.
+
+        Raises GraphError if there is a cycle, or if an edge leads from or to a node that is missing.
+        """
         nodes, edges = self.nodes, self.edges()
         sorter = TopologicalSorter[str](dict.fromkeys(nodes, ()))
         for edge in edges:
@@ -109,7 +115,7 @@ class Graph:
     # Permanent edits.
 
     def add_node(self, node: GraphNode) -> None:
-        """Add a node. Raises GraphError if the name is taken."""
+        """Add a permanent node. Raises GraphError if another node has the same name."""
         self._check_free(node.name)
         self._nodes[node.name] = node
 
@@ -119,9 +125,10 @@ class Graph:
         self._nodes[node.name] = node
 
     def remove_node(self, name: str) -> None:
-        """Remove a node, and the edges that were added from it or to it.
+        """Remove a permanent node, and all edges that ``add_edge`` has added from or to the node.
 
-        If another node still refers to it, the current or the next pass raises GraphError.
+        If another node still refers to the removed node, the current pass raises GraphError. If no pass is open, the
+        next pass does.
         """
         self._check_changeable(name, self._nodes)
         del self._nodes[name]
@@ -129,12 +136,12 @@ class Graph:
         self.last_answers.pop(name, None)
 
     def add_edge(self, source: str, target: str, *, shows_answer: bool = True) -> None:
-        """Make ``target`` wait for ``source``."""
+        """Make ``target`` wait for ``source`` in every pass."""
         self._check_not_evaluated(target)
         self._edges[Edge(source, target, shows_answer)] = None
 
     def remove_edge(self, source: str, target: str) -> None:
-        """Remove an edge that ``add_edge`` made. To remove an edge that a node defines, replace the node."""
+        """Remove an edge that ``add_edge`` has added. To remove an edge that a node defines, replace the node."""
         self._check_not_evaluated(target)
         removed = [edge for edge in self._edges if edge[:2] == (source, target)]
         if not removed:
@@ -145,20 +152,20 @@ class Graph:
     # Temporary edits.
 
     def add_temporary_node(self, node: GraphNode) -> None:
-        """Add a node for the rest of this pass."""
+        """Add a node that exists until the end of this pass."""
         self._check_pass_is_open()
         self._check_free(node.name)
         self._temporary_nodes[node.name] = node
 
     def add_temporary_edge(self, source: str, target: str, *, shows_answer: bool = True) -> None:
-        """Make ``target``, which must not be evaluated yet, wait for ``source`` in this pass."""
+        """Make ``target`` wait for ``source`` in this pass. ``target`` must not have been evaluated yet."""
         self._check_pass_is_open()
         self._check_known(source, self.nodes)
         self._check_changeable(target, self.nodes)
         self._temporary_edges[Edge(source, target, shows_answer)] = None
 
     def leave_out_node(self, name: str) -> None:
-        """Leave a node out of this pass. No node waits for it or gets its answer."""
+        """Leave a node out of this pass. Then no node waits for it, and no prompt shows its answer."""
         self._check_pass_is_open()
         self._check_changeable(name, self.nodes)
         self._left_out.add(name)
@@ -172,9 +179,9 @@ class Graph:
         self._edges_left_out.add((source, target))
 
     def skip(self, name: str) -> None:
-        """Skip a node in this pass, so that its last answer is used again, or else its ``else`` value.
+        """Skip a node in this pass: use its last answer again or, if it has not answered yet, its ``else`` value.
 
-        If it has neither, the node is asked anyway.
+        If it has no ``else`` value either, the node is asked anyway.
         """
         self._check_pass_is_open()
         self._check_changeable(name, self.nodes)
@@ -184,7 +191,7 @@ class Graph:
 
     @contextmanager
     def open_pass(self) -> Iterator[None]:
-        """Begin a pass, which ends with the context. All temporary edits are then undone, even after an error."""
+        """Begin a pass, which ends with the ``with`` block. Temporary edits are then undone, even after an error."""
         if self._pass_is_open:
             raise GraphError("the graph is already being traversed; give each episode its own graph")
         self._pass_is_open = True
@@ -197,7 +204,7 @@ class Graph:
             self._evaluated = {}
 
     def mark_evaluated(self, name: str, answer: JsonValue) -> None:
-        """Record the answer of a node. From then on, the node cannot be changed in this pass."""
+        """Record the answer of a node. After that, the node cannot be changed in this pass."""
         self._evaluated[name] = None
         if name not in self._temporary_nodes:
             self.last_answers[name] = answer
@@ -224,7 +231,7 @@ class Graph:
 
 
 def _own_edges(nodes: Mapping[str, GraphNode]) -> Iterator[Edge]:
-    """Yield the edges that the nodes themselves define."""
+    """Yield the edges that the nodes themselves define (see the module's docstring)."""
     for node in nodes.values():
         yield from (Edge(source, node.name) for source in node.after)
         yield from (Edge(source, node.name, shows_answer=False) for source in sorted(node.needs))
@@ -241,9 +248,9 @@ def _check_ends(edge: Edge, nodes: Mapping[str, GraphNode]) -> None:
 
 
 def whole_graph(file: GraphFile) -> Graph:
-    """Return the graph with the nodes of every branch, and with one node for each loop.
+    """Return the graph with the nodes of all branches, and with one node for each loop.
 
-    The graph has the edges of every possible pass.
+    Whatever branches are taken in a pass, this graph has all edges of the pass.
     """
     graph = Graph()
     for node in file.nodes.values():
@@ -264,7 +271,11 @@ def _add_with_inner_nodes(graph: Graph, node: GraphNode) -> None:
 
 
 def _connect(graph: Graph, node: GraphNode, inner_nodes: tuple[GraphNode, ...], before: tuple[str, ...]) -> None:
-    """Add the edges from a node to the nodes in its branch or loop, and from these to the nodes that wait for them."""
+    """Add the edges from a node to the inner nodes of its branch or loop, and from these to the nodes in ``before``.
+
+    Only inner nodes that wait for no other inner node get an edge from the node. Only inner nodes that no other inner
+    node waits for get edges to the nodes in ``before``.
+    """
     awaited = {name for inner in inner_nodes for name in (*inner.after, *inner.needs)}
     names = {inner.name for inner in inner_nodes}
     for inner in inner_nodes:

@@ -1,6 +1,6 @@
 """Pydantic models for a graph file: its nodes, with their branches and loops, and the file as a whole.
 
-The keys of a graph file are described in the docstring of ``planbook.planner.graph``.
+The docstring of ``planbook.planner.graph`` describes the keys of a graph file. A pass is one run through the graph.
 """
 
 import re
@@ -26,14 +26,14 @@ from planbook.planner.graph.template_syntax import LookUp
 from planbook.planner.graph.templating import DATABASE, Expression, Template
 
 ROLE = "graph"
-"""The role that a node asks if it names none."""
+"""The role of the model that a node asks if the node does not name a role."""
 ANSWER = "answer"
-"""The name that a node's branches, loop and ``store`` use for the node's own answer."""
+"""The variable that holds a node's own answer. The node's branches, its loop and its ``store`` can use it."""
 HOOKS = ("compose", "check", "finish")
 DEFAULT_MAX_ITEMS = 20
-"""Default for the maximum number of items of a loop."""
+"""The maximum number of items of a loop, unless the loop sets another."""
 OLD_LOOK_UP = re.compile(r"\$db(\.[\w-]+)*(\|[^$\n]*)?\$")
-"""A look-up in the format of planbook 0.1. The model would see it instead of the value, so it is refused."""
+"""Matches a look-up as planbook 0.1 wrote it. It is refused, since the model would see it instead of the value."""
 
 
 def _as_list(value: Any) -> Any:
@@ -57,7 +57,7 @@ def _expression(value: Any) -> Any:
 
 
 def _with_names(value: Any) -> Any:
-    """Add to each node its name, which is its key in the file. Raises ValueError if a node has a key ``name``."""
+    """Add the key of each node in the file to the node, as its ``name``. Raises ValueError if a node sets ``name``."""
     if not isinstance(value, Mapping):
         return value
     for name, node in value.items():
@@ -77,52 +77,52 @@ class _GraphModel(BaseModel):
 
 
 class BaseNode(_GraphModel):
-    """The fields that every node has. ``compose``, ``check`` and ``finish`` are names of hooks."""
+    """The fields that every node has. ``compose``, ``check`` and ``finish`` are names of hooks (Python functions)."""
 
     name: str = ""
-    """Empty for the node of a loop. The nodes that are made from it, one for each item, have their own names."""
+    """Empty for the node of a loop. One node is made from it for each item, and gets a name of its own."""
     prompt: Prompt
     after: Names = ()
-    """The nodes whose answers precede its prompt, in this order."""
+    """The nodes whose answers are shown above the prompt, in this order."""
     model: str = ROLE
-    """The role that it asks."""
+    """The role of the model that is asked."""
     expect: Expect = ANY_TEXT
-    """The shape of its answer."""
+    """The shape (form) that the answer must have."""
     compose: str | None = None
     check: str | None = None
     finish: str | None = None
 
     @property
     def hooks(self) -> Mapping[str, str]:
-        """Maps ``compose``, ``check`` and ``finish``, as far as the node has them, to the names of hooks."""
+        """Maps each of ``compose``, ``check`` and ``finish`` that the node sets to the name of its hook."""
         return {key: name for key in HOOKS if (name := getattr(self, key))}
 
 
 class EachLoop(_GraphModel):
-    """A loop (``each`` in a graph file), which adds a node for every item of a list to the pass."""
+    """A loop (``each`` in a graph file). For every item of a list, it adds a node to the current pass."""
 
     items: Value = Field(alias="in")
-    """Where the list is found: ``answer.steps`` or ``db.path``."""
+    """The expression that selects the list, such as ``answer.steps`` or ``db.path``."""
     name: str = Field(alias="as", default="item")
-    """The name of the item in prompts."""
+    """The variable that holds the item in the prompt of an added node."""
     node: BaseNode
     store: str | None = None
-    """Database path at which the list of the answers is stored."""
+    """Database path at which the list of the added nodes' answers is stored, or None if it is not stored."""
     before: Names = ()
-    """The nodes that wait for the added nodes and get their answers."""
+    """The nodes that wait for the added nodes and are shown their answers."""
     most: int = Field(default=DEFAULT_MAX_ITEMS, ge=1)
-    """Maximum number of items."""
+    """Maximum number of items. A longer list is refused."""
 
 
 class IfBranch(_GraphModel):
-    """A branch (``if`` in a graph file), which adds nodes to the pass if a condition holds."""
+    """A branch (``if`` in a graph file). If its condition holds, it adds nodes to the current pass."""
 
     when: Value
     nodes: Annotated[dict[str, "GraphNode"], BeforeValidator(_with_names)] = Field(min_length=1)
     before: Names = ()
     """The nodes that wait for the added nodes.
 
-    They get the answers of those added nodes for which no other node of the branch waits.
+    They are shown the answers of the branch's last nodes: those that no other node of the branch waits for.
     """
 
 
@@ -133,11 +133,11 @@ class GraphNode(BaseNode):
     store: Annotated[dict[str, Value], BeforeValidator(_as_store)] = {}
     """Maps database paths to the parts of the answer that are stored there, such as ``answer.field``."""
     when: Value | None = None
-    """If this condition is false, the node is skipped."""
+    """If this condition is false, the node is skipped: it is not asked, and its last answer is used again."""
     every: int = Field(default=1, ge=1)
-    """The node is skipped in all passes but every n-th, beginning with the first."""
+    """The node is asked only in every n-th pass, starting with the first. In all other passes it is skipped."""
     otherwise: JsonValue = Field(alias="else", default=None)
-    """The answer that is used if the node is skipped and has no answer yet."""
+    """The answer that is used if the node is skipped before it has ever answered."""
     branches: tuple[IfBranch, ...] = Field(alias="if", default=())
     loop: EachLoop | None = Field(alias="each", default=None)
     _loop_variables: Mapping[str, JsonValue] = PrivateAttr(default_factory=dict)
@@ -146,7 +146,7 @@ class GraphNode(BaseNode):
     @field_validator("otherwise")
     @classmethod
     def _as_expected(cls, answer: JsonValue, info: ValidationInfo) -> JsonValue:
-        """Return the ``else`` value in the form of ``expect``. A text or code may be empty here."""
+        """Return the ``else`` value in the form of ``expect``. Unlike an answer, a text or code may be empty here."""
         expect = info.data.get("expect")  # missing if ``expect`` is faulty
         if answer is None or expect is None or (answer == "" and expect.kind in (TEXT, CODE)):
             return answer
@@ -165,12 +165,12 @@ class GraphNode(BaseNode):
 
     @property
     def loop_variables(self) -> Mapping[str, JsonValue]:
-        """For a node of a loop: maps the names of items to the items, for its prompt."""
+        """For a node that a loop added: maps the loop's variable to the item, for the prompt. Otherwise empty."""
         return self._loop_variables
 
     @property
     def answers_path(self) -> str | None:
-        """Database path of the list to which a node of a loop appends its answer, or None if there is no such list."""
+        """For a node that a loop added: database path of the list to which it appends its answer, if there is one."""
         return self._answers_path
 
     def nested_nodes(self) -> Iterator["BaseNode"]:
@@ -184,12 +184,12 @@ class GraphNode(BaseNode):
 
     @property
     def needs(self) -> frozenset[str]:
-        """The nodes that its prompt or its condition uses, but that are not in ``after``."""
+        """The nodes that are used in the node's prompt or condition, but not listed in ``after``."""
         names = self.prompt.names | (self.when.names if self.when else frozenset())
         return frozenset(names - {DATABASE, ANSWER, *self._loop_variables, *self.after})
 
     def look_ups(self) -> Iterator[LookUp]:
-        """Yield every look-up of the node itself, of the conditions of its branches, and of its loop."""
+        """Yield every look-up in the node's prompt, condition and ``store``, its branches' conditions, and its loop."""
         sources = [self.prompt, self.when, *self.store.values(), *(branch.when for branch in self.branches)]
         sources += [self.loop.items, self.loop.node.prompt] if self.loop else []
         for source in filter(None, sources):
@@ -203,20 +203,20 @@ class GraphFile(_GraphModel):
     """The name of the file, without ``.yaml``."""
     about: str = ""
     steps: int | None = Field(default=None, ge=1)
-    """Maximum number of passes in an episode, or None if only the episode limits it."""
+    """Maximum number of passes in an episode, one for each step. None if only the episode's own limits apply."""
     manual: str | None = None
     guidance: str | None = None
     inputs: dict[str, str] = {}
-    """Maps the database paths of the values that the user of the graph gives to descriptions of the values."""
+    """The values that the user of the graph supplies: maps the database path of each value to a description."""
     database: dict[str, JsonValue] = {}
     nodes: Annotated[dict[str, GraphNode], BeforeValidator(_with_names)] = Field(min_length=1)
     code: str | None = None
-    """The node whose answer is the plan code of a step."""
+    """The name of the node whose answer is the plan code of a step, or None if the graph writes no plan code."""
     _find_hook: Callable[[str], Callable[..., Any]] = PrivateAttr()
 
     @cached_property
     def hooks(self) -> Mapping[str, Callable[..., Any]]:
-        """Maps the names of hooks in the file to their functions. The first use executes the hooks' files.
+        """Maps the names of the hooks in the file to their functions. The first access executes the hooks' files.
 
         Raises GraphError if a hook is not found, or if its file fails.
         """
@@ -240,18 +240,18 @@ class GraphFile(_GraphModel):
 
     @property
     def roles(self) -> tuple[str, ...]:
-        """The roles that the nodes ask."""
+        """The roles of the models that the nodes ask."""
         return tuple(dict.fromkeys(node.model for node in self.all_nodes))
 
     @property
     def looked_up(self) -> tuple[str, ...]:
-        """The database paths that the file looks up. Hooks may look up others."""
+        """The database paths that templates and expressions in the file look up. Hooks may look up others."""
         paths = (look_up.path.partition(".") for node in self._graph_nodes for look_up in node.look_ups())
         return tuple(dict.fromkeys(path for first, _, path in paths if first == DATABASE))
 
     @property
     def known_paths(self) -> tuple[str, ...]:
-        """Every database path in the file: of inputs, of initial values, and of values that are stored or looked up."""
+        """All database paths in the file: those of inputs, of initial values, and of values stored or looked up."""
         stored = [path for node in self._graph_nodes for path in node.store]
         stored += [node.loop.store for node in self._graph_nodes if node.loop and node.loop.store]
         return tuple(dict.fromkeys([*self.inputs, *paths_of(self.initial), *stored, *self.looked_up]))

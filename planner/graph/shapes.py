@@ -1,7 +1,7 @@
 """Shapes of answers, and how an answer is read and validated.
 
 A shape is the form that a node of a prompt graph expects its answer to have, such as text, a number, or JSON with
-certain fields. Graph files give it under ``expect:``.
+certain fields. In a graph file, the key ``expect`` of a node holds the shape.
 """
 
 import json
@@ -25,9 +25,9 @@ TEXT, CODE, YES_NO, NUMBER, WHOLE, ANY, CHOICE, FIELDS, EACH, LIST = (
 )  # fmt: skip
 SIMPLE = (TEXT, CODE, YES_NO, NUMBER, WHOLE, ANY)
 FORMS = "text, code, yes/no, number, whole, any, one of: A, B, a list [SHAPE], or fields {NAME: SHAPE}"
-"""All shapes, for messages."""
+"""A list of all shapes, for messages."""
 _MARKS = "*_`\"'#> \t\r\n"
-"""Spaces, quotes and marks of Markdown, which may precede an answer."""
+"""Spaces, quotes and marks of Markdown. They are ignored at the beginning of an answer."""
 _NUMBER = re.compile(r"[-+]?\d+(?:\.\d+)?(?![.,]?\w)")
 _YES_NO = re.compile(r"(yes|no)\b", re.IGNORECASE)
 _MAX_TEXT = 60
@@ -54,7 +54,7 @@ class Shape:
         return self.kind in (FIELDS, EACH, LIST, ANY)
 
     def read(self, text: str) -> JsonValue:
-        """Return the answer in a model's reply. Raises ValueError with all faults, for the model to correct."""
+        """Return the answer in a model's reply. Raises ValueError, which lists all faults, if it does not fit."""
         _refuse_surrogates(text)
         if not self.is_json:
             return _READERS[self.kind](self, as_text(text))
@@ -75,7 +75,7 @@ class Shape:
 
     @cached_property
     def _choices_by_length(self) -> Mapping[int, Mapping[str, str]]:
-        """The choices by their lengths. Each dict maps the choices of one length, in lower case, to themselves."""
+        """Maps each length to the choices with this length: a dict from lower case to the spelling in the graph."""
         by_length: dict[int, dict[str, str]] = {}
         for choice in self.choices:
             by_length.setdefault(len(choice.casefold()), {})[choice.casefold()] = choice
@@ -86,7 +86,7 @@ class Shape:
         return SchemaValidator(_schema_of(self))
 
     def _faults(self, error: ValidationError) -> Iterator[str]:
-        """Yield the faults as texts for the model, at most ``_MAX_FAULTS``. Unknown fields come first."""
+        """Yield the faults as texts for the model. At most ``_MAX_FAULTS`` are described, unknown fields first."""
         unknown: dict[tuple[int | str, ...], list[str]] = {}
         other_faults: list[str] = []
         for fault in error.errors(include_url=False, include_context=False)[:_MAX_FAULTS]:
@@ -121,7 +121,7 @@ class Shape:
         return _SKETCHES.get(self.kind) or f"<one of: {self._listed_choices}>"
 
     def part(self, path: str) -> "Shape":
-        """Return the shape of the part at a dotted path. Raises KeyError with the first name that does not exist."""
+        """Return the shape of the part at a dotted path. Raises KeyError with the first name that cannot exist."""
         shape = self
         for name in filter(None, path.split(".")):
             if shape.kind == ANY:
@@ -129,18 +129,18 @@ class Shape:
             if shape.kind == FIELDS and name in shape.fields:
                 shape = replace(shape.fields[name], optional=shape.optional or shape.fields[name].optional)
             elif shape.inner is not None and (shape.kind == EACH or name.lstrip("-").isdecimal()):
-                shape = replace(shape.inner, optional=True)  # an answer need not have this item or name
+                shape = replace(shape.inner, optional=True)  # an answer need not have an item with this number or name
             else:
                 raise KeyError(name)
         return shape
 
 
 ANY_TEXT = Shape()
-"""The default shape: a text that is not empty."""
+"""The default shape: any text that is not empty."""
 
 
 def shape_of(spec: Any) -> Shape:
-    """Return the shape for the value of ``expect:`` in a graph file. Raises ValueError if it is not a shape."""
+    """Return the shape that the value of ``expect`` in a graph file describes. Raises ValueError if it is no shape."""
     if isinstance(spec, Shape):
         return spec
     if isinstance(spec, list):
@@ -217,7 +217,7 @@ def _scalar(shape: Shape, value: Any) -> JsonValue:
     elif isinstance(value, bool) and shape.kind == YES_NO:
         return "yes" if value else "no"
     elif isinstance(value, str) and value.strip():
-        with suppress(ValueError):  # the message for the model is made from the shape
+        with suppress(ValueError):  # another message is made from the shape
             return _READERS[shape.kind](shape, value)
     raise ValueError("it does not fit")
 
@@ -226,7 +226,7 @@ def _scalar(shape: Shape, value: Any) -> JsonValue:
 
 
 def _refuse_surrogates(text: str) -> None:
-    """Raise ValueError if a text has half of a surrogate pair. No server would accept it in a later prompt."""
+    """Raise ValueError if a text contains half of a surrogate pair, because servers would refuse it in a prompt."""
     try:
         text.encode("utf-8")
     except UnicodeEncodeError:

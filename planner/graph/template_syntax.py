@@ -1,4 +1,7 @@
-"""The part of Jinja that templates in graph files may use, and the look-ups in a template's syntax tree."""
+"""The part of Jinja that templates in graph files may use, and the look-ups in a template's syntax tree.
+
+A look-up reads a value by its path, such as ``db.plan.goal``. "Node" means a node of the syntax tree in this module.
+"""
 
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
@@ -26,36 +29,40 @@ _ALLOWED = (
     nodes.List, nodes.Tuple, nodes.Dict, nodes.Pair, nodes.Keyword, nodes.CondExpr, nodes.Getattr, nodes.Getitem,
     nodes.Slice, nodes.Filter, nodes.Test, nodes.Compare, nodes.Operand, nodes.UnaryExpr, nodes.BinExpr,
 )  # fmt: skip
-_REFUSED = {
+_REFUSALS = {
     "Call": "functions cannot be called; use a filter",
     "Concat": "~ is not allowed; write {{ a }}{{ b }}",
     "Pow": "** is not allowed",
     "Assign": "set is not allowed; `store` of a node keeps values",
 }
 
-_ALWAYS = {nodes.If: "test", nodes.CondExpr: "test", nodes.For: "iter", nodes.And: "left", nodes.Or: "left"}
-"""Maps each kind of node of which only one part is always evaluated to the name of that part."""
+_ALWAYS_EVALUATED = {nodes.If: "test", nodes.CondExpr: "test", nodes.For: "iter", nodes.And: "left", nodes.Or: "left"}
+"""Maps a kind of node to the name of the only part of the node that is always evaluated.
+
+For example, an ``if`` always evaluates its test, but not always its body.
+"""
 
 
 def suggestion(name: str, known: Iterable[str]) -> str:
-    """Return the end of a sentence: ``; did you mean "plan"?`` if a known name is similar, else a full stop."""
+    """Return the end of a message: ``; did you mean "plan"?`` if a known name is similar, otherwise a full stop."""
     similar = closest(name, known)
     return f'; did you mean "{similar}"?' if similar else "."
 
 
 class LookUp(NamedTuple):
-    """One look-up of a template: its dotted path, such as ``db.plan.goal``, and whether the value may be missing."""
+    """A look-up of a template. ``path`` is its dotted path, such as ``db.plan.goal``."""
 
     path: str
     may_be_missing: bool = False
+    """True if the template allows for a missing value, as in ``db.plan | default("none")``."""
     is_conditional: bool = False
-    """Whether a rendering may leave it out."""
+    """True if not every rendering needs the value, for example because the look-up is inside an ``if``."""
 
 
 def checked_nodes(tree: nodes.Template) -> list[nodes.Node]:
-    """Return all nodes of the tree, in the order of the text.
+    """Return all nodes of the tree, in the order of the template's text.
 
-    Raises ValueError if the tree is too large, or uses a construct that is not allowed.
+    Raises ValueError if the tree is too large or too deep, or if the template uses a construct that is not allowed.
     """
     found: list[nodes.Node] = []
     waiting: list[tuple[nodes.Node, int]] = [(tree, 0)]
@@ -75,7 +82,7 @@ def checked_nodes(tree: nodes.Template) -> list[nodes.Node]:
 def _problem(node: nodes.Node) -> str:
     if not isinstance(node, _ALLOWED) or isinstance(node, nodes.Concat | nodes.Pow):
         name = type(node).__name__
-        return _REFUSED.get(name) or f"{name.lower()} is not allowed; use only {{{{ }}}}, if, for, filters and tests"
+        return _REFUSALS.get(name) or f"{name.lower()} is not allowed; use only {{{{ }}}}, if, for, filters and tests"
     if isinstance(node, nodes.BinExpr) and node.operator not in ("and", "or"):
         constants = [operand.value for operand in (node.left, node.right) if isinstance(operand, nodes.Const)]
         if isinstance(node.left, nodes.List | nodes.Tuple) or not all(
@@ -103,11 +110,14 @@ def _path(node: nodes.Node) -> str:
 
 
 def look_ups(node: nodes.Node, *, may_be_missing: bool = False, is_conditional: bool = False) -> Iterator[LookUp]:
-    """Yield every look-up in a node and the nodes in it."""
+    """Yield every look-up in a node and in its inner nodes.
+
+    ``may_be_missing`` and ``is_conditional`` say how the surrounding nodes use this one.
+    """
     if path := _path(node):
         yield LookUp(path, may_be_missing, is_conditional)
         return
-    always = getattr(node, _ALWAYS.get(type(node), ""), None)
+    always = getattr(node, _ALWAYS_EVALUATED.get(type(node), ""), None)
     optional = (isinstance(node, nodes.Filter) and node.name in ("default", "d")) or (
         isinstance(node, nodes.Test) and node.name in ("defined", "undefined")
     )
@@ -120,7 +130,7 @@ def look_ups(node: nodes.Node, *, may_be_missing: bool = False, is_conditional: 
 
 
 def truths(node: nodes.Node) -> Iterator[str]:
-    """Yield the paths of values that a condition uses as true or false."""
+    """Yield the paths of the values whose truth a condition tests, such as ``db.plan`` in ``not db.plan``."""
     if isinstance(node, nodes.And | nodes.Or):
         yield from (*truths(node.left), *truths(node.right))
     elif isinstance(node, nodes.Not):
@@ -130,7 +140,7 @@ def truths(node: nodes.Node) -> Iterator[str]:
 
 
 def comparisons(found: Iterable[nodes.Node]) -> Iterator[tuple[str, JsonValue]]:
-    """Yield each path that is compared with a constant in one of the nodes, and the constant."""
+    """Yield each path that one of the nodes compares with a constant, together with the constant."""
     for node in (part for part in found if isinstance(part, nodes.Compare)):
         path = _path(node.expr)
         for operand in node.ops[:1] if path else ():

@@ -1,8 +1,8 @@
 """Jinja in graph files: templates and expressions that use the database and the answers of nodes.
 
-Only a part of the language is allowed: ``{{ }}``, ``{% if %}``, ``{% for %}``, filters and tests. Values are plain JSON
-and are never read as templates themselves. The work is limited: a template may go through at most ``MAX_ITEMS`` items,
-and no text that it makes may have more than ``MAX_CHARACTERS`` characters.
+Only a part of Jinja is allowed: ``{{ }}``, ``{% if %}``, ``{% for %}``, filters and tests. Values are plain JSON. If a
+value contains ``{{ }}``, this is not evaluated. The work of a template is limited: it may go through at most
+``MAX_ITEMS`` items, and no text that it makes may have more than ``MAX_CHARACTERS`` characters.
 """
 
 import json
@@ -35,23 +35,26 @@ from planbook.planner.graph.template_syntax import (
 from planbook.planner.types import RenderedText
 
 DATABASE = "db"
-"""The name of the database in templates and expressions."""
+"""The variable in templates and expressions that holds the database."""
 MAX_CHARACTERS = 1_000_000
 """Maximum number of characters of a rendered text, and of each intermediate text."""
 MAX_ITEMS = 100_000
 """Maximum number of items that one rendering goes through, in all its loops, look-ups and filters."""
 MAX_NUMBER = 10**15
-"""The largest number allowed in a calculation."""
+"""The largest number with which a template may calculate."""
 _COUNTED, _RESULT = "counted", "result"
 
 
 def value_text(value: JsonValue) -> str:
-    """Return a value as text for a prompt: a text unchanged, anything else as JSON."""
+    """Return a value as text for a prompt: a text is not changed, any other value is written as JSON."""
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, indent=1)
 
 
 class _Missing(StrictUndefined):
-    """A missing value. Its parts are missing too, so ``db.a.b | default("none")`` works even if ``db.a`` is missing."""
+    """Stands for a value that does not exist.
+
+    Its parts do not exist either, without an error: ``db.a.b | default("none")`` works even if there is no ``db.a``.
+    """
 
     @property
     def _undefined_message(self) -> str:
@@ -62,16 +65,19 @@ class _Missing(StrictUndefined):
 
 
 class _Rendering:
-    """The look-ups of one rendering, and the number of items that it may still go through."""
+    """The state of one rendering: the look-ups so far, and the number of items that it may still go through.
+
+    ``roots`` maps the variables of the template, such as ``db``, to their values.
+    """
 
     def __init__(self, roots: Mapping[str, JsonValue]) -> None:
         self.roots, self._remaining_items = roots, MAX_ITEMS
         self.looked_up: list[tuple[str, JsonValue]] = []
-        """The path and the value of each look-up, in order. They are the data of the rendered text."""
+        """The path and the value of each look-up, in order. The digest of the rendered text is made from them."""
         self._sizes: dict[int, tuple[JsonValue, int]] = {}
 
     def part(self, value: Any, name: Any) -> Any:
-        """Return the part of a JSON value with this name or number. Attributes of Python objects are never returned."""
+        """Return the field or item of a JSON value with this name or number. Python attributes are never returned."""
         if isinstance(value, _Missing):
             return value.part(name)
         path = f"{self._path(value)}.{name}".lstrip(".")
@@ -87,12 +93,15 @@ class _Rendering:
 
     def _path(self, value: object) -> str:
         if self.looked_up and self.looked_up[-1][1] is value:
-            self._remaining_items += self._look_up_cost(value)  # only a part of the value is used
+            self._remaining_items += self._look_up_cost(value)  # undo its cost, since only a part of it is used
             return self.looked_up.pop()[0]
         return next((name for name, root in self.roots.items() if root is value), "")
 
     def count(self, value: Any, items: int | None = None) -> Any:
-        """Count the items of a value, or the length of a long text. Return the value; a generator becomes a list."""
+        """Subtract the items of a value, or the length of a long text, from the remaining items.
+
+        Return the value. An iterator is turned into a list. Raises GraphError if no items remain.
+        """
         if isinstance(value, Iterator):
             value = list(value)
         length = len(value) if isinstance(value, list | tuple | dict) else 1
@@ -102,13 +111,16 @@ class _Rendering:
         return value
 
     def _look_up_cost(self, value: Any) -> int:
-        """Return how many items a look-up of a value counts as. Comparing or recording it takes about as long."""
+        """Return the cost of looking up a value, as a number of items.
+
+        It is in proportion to the value's size, because comparing and recording the value take that long.
+        """
         if id(value) not in self._sizes:
             self._sizes[id(value)] = value, _size(value) // 10
         return self._sizes[id(value)][1]
 
     def finalize(self, value: Any) -> str:
-        """Return a value as text."""
+        """Return a value as text, for ``{{ value }}`` in a template."""
         if any(root is value for root in self.roots.values()):
             self.looked_up.append(("", value))
         return value_text(_require(value))
@@ -118,7 +130,7 @@ _RENDERING: ContextVar[_Rendering] = ContextVar("_RENDERING")
 
 
 def _size(value: JsonValue) -> int:
-    """Return the number of values in a nested value. A text counts as one for every twenty characters."""
+    """Return the number of values in a nested value. In a text, every twenty characters count as another value."""
     if isinstance(value, dict | list):
         return 1 + sum(map(_size, value.values() if isinstance(value, dict) else value))
     return 1 + len(value) // 20 if isinstance(value, str) else 1
@@ -156,7 +168,10 @@ class _JsonSandbox(ImmutableSandboxedEnvironment):
 
 
 def _bounded(name: str) -> Callable[..., Any]:
-    """Return Jinja's filter with this name, extended to count the items that it takes and returns."""
+    """Return a function that runs Jinja's filter with this name, and counts the items that it takes and returns.
+
+    It raises GraphError before ``join`` or ``replace`` would make a text that is too long.
+    """
 
     @pass_context
     def run(context: Context, value: Any, *arguments: Any, **named: Any) -> Any:
@@ -168,7 +183,7 @@ def _bounded(name: str) -> Callable[..., Any]:
         if name == "replace":
             old, new = _argument(0, "old", arguments, named), _argument(1, "new", arguments, named)
             _check_length(len(str(value)) + str(value).count(old) * len(new))
-        return rendering.count(_PLAIN.call_filter(name, value, arguments, named, context=context))
+        return rendering.count(_PLAIN_JINJA.call_filter(name, value, arguments, named, context=context))
 
     return run
 
@@ -178,7 +193,7 @@ def _argument(index: int, name: str, arguments: Sequence[Any], named: Mapping[st
 
 
 @pass_context
-def _finalize(context: Context, value: Any) -> str:  # with the context as a parameter, Jinja does not fold constants
+def _finalize(context: Context, value: Any) -> str:  # because of the parameter, Jinja does not call it while compiling
     return _RENDERING.get().finalize(value)
 
 
@@ -187,7 +202,7 @@ def _counted(context: Context, value: Any) -> Any:
     return _RENDERING.get().count(_require(value))
 
 
-_PLAIN = ImmutableSandboxedEnvironment()
+_PLAIN_JINJA = ImmutableSandboxedEnvironment()
 _JINJA = _JsonSandbox(
     undefined=_Missing, finalize=_finalize, trim_blocks=True, lstrip_blocks=True, autoescape=False, optimized=False
 )
@@ -197,7 +212,10 @@ _JINJA.globals = {}
 
 
 class _JinjaSource:
-    """A template or an expression: its text, and what it uses. Raises ValueError if a construct is not allowed."""
+    """A template or an expression: its text, and the values that it uses.
+
+    Creating one raises ValueError if the text uses a construct that is not allowed.
+    """
 
     def __init__(self, source: str, tree: nodes.Template) -> None:
         self.source = source
@@ -205,13 +223,13 @@ class _JinjaSource:
         _count_items(part for part in parts if isinstance(part, nodes.For))
         conditions = [part.test for part in parts if isinstance(part, nodes.If | nodes.CondExpr)]
         self.truths = tuple(path for condition in conditions for path in truths(condition))
-        """The paths of values that are used as true or false."""
+        """The paths of the values whose truth an ``if`` in the text tests."""
         self.comparisons = tuple(comparisons(parts))
-        """Pairs of a path and a constant with which the value there is compared."""
+        """Pairs of a path and a constant: the value at the path is compared with the constant."""
         found = list(look_ups(tree))
         optional = {look_up.path for look_up in found if look_up.may_be_missing}
         self.names = _undeclared_names(tree)
-        """The variables that it uses: ``db``, names of nodes, and the name of a loop's item."""
+        """The variables that the text uses: ``db``, names of nodes, or the name of a loop's item."""
         self.look_ups = tuple(
             LookUp(path, any(f"{path}.".startswith(f"{start}.") for start in optional), is_conditional)
             for path, _, is_conditional in found
@@ -249,7 +267,7 @@ class Template(_JinjaSource):
         return Template(source)
 
     def render(self, values: Mapping[str, JsonValue]) -> RenderedText:
-        """Return the rendered text. Its data are the looked-up values. Raises GraphError if rendering fails."""
+        """Return the rendered text, with a digest of the looked-up values. Raises GraphError if rendering fails."""
         with self._rendering(values) as rendering:
             parts: list[str] = []
             characters = 0
@@ -273,7 +291,7 @@ class Expression(_JinjaSource):
             super().__init__(source, _tree(nodes.Output([expression])))
             self._compiled: Any = _JINJA.from_string(_tree(nodes.Assign(nodes.Name(_RESULT, "store"), expression)))
             self.as_condition = tuple(truths(expression))
-            """The paths of values that are used as true or false if the expression is a condition."""
+            """The paths of the values whose truth the expression tests if it is used as a condition."""
 
     @staticmethod
     @lru_cache(maxsize=1_000)
@@ -282,7 +300,7 @@ class Expression(_JinjaSource):
         return Expression(source)
 
     def value(self, values: Mapping[str, JsonValue]) -> JsonValue:
-        """Return the value. Raises KeyError if it does not exist, and GraphError if it cannot be computed."""
+        """Return the value of the expression. Raises KeyError if it does not exist, or GraphError if this fails."""
         with self._rendering(values):
             context = self._compiled.new_context(dict(values))
             for _ in self._compiled.root_render_func(context):
@@ -293,7 +311,7 @@ class Expression(_JinjaSource):
         return result  # type: ignore[no-any-return]
 
     def holds(self, values: Mapping[str, JsonValue]) -> bool:
-        """Return True if the condition is true. Raises GraphError, for example if a value does not exist."""
+        """Return True if the condition is true. Raises GraphError, for example if its value does not exist."""
         try:
             return bool(self.value(values))
         except KeyError:
@@ -331,7 +349,7 @@ def _undeclared_names(tree: nodes.Template) -> frozenset[str]:
 
 
 def _count_items(loops: Iterable[nodes.For]) -> None:
-    """Change the loops so that they count their items."""
+    """Change the syntax tree so that these loops count their items."""
     for loop in loops:
         counted = nodes.Filter(loop.iter, _COUNTED, [], [], None, None, lineno=loop.lineno)
         counted.set_environment(_JINJA)

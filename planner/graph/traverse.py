@@ -1,11 +1,11 @@
 """Run one pass over a prompt graph, layer by layer.
 
-A layer consists of the nodes that no longer wait for any other node. All of them are asked, then their answers are
-stored, and their branches, loops and hooks change the rest of the pass. This happens in the order in which the nodes
-were defined, after the whole layer has answered, so it does not matter whether nodes are asked concurrently.
+A layer consists of the nodes that no longer wait for any other node. First, all nodes of a layer are asked. Then, one
+node after the other in the order of their definition, their answers are stored, and their branches, loops and hooks
+change the rest of the pass. So it does not matter whether the nodes of a layer are asked at the same time.
 
-Each node asks in its own scope of the journal, which records every answer. So if a pass was killed, running it again
-with the same journal continues it.
+Each node asks in its own scope (place) of the journal, which records every answer. If the process is killed during a
+pass, running the pass again with the same journal continues it.
 """
 
 from collections.abc import Callable
@@ -16,7 +16,7 @@ from pathlib import Path
 from pydantic import JsonValue
 
 from planbook.planner.errors import GraphError, UnusableReply
-from planbook.planner.graph.database import GraphDatabase, json_value
+from planbook.planner.graph.database import GraphDatabase, checked_json
 from planbook.planner.graph.graph import Graph
 from planbook.planner.graph.hooking import AfterQueryError, ComposeContext, FinishContext, Hooks, call_hook
 from planbook.planner.graph.node import ANSWER, EachLoop, GraphNode, IfBranch
@@ -28,28 +28,28 @@ from planbook.planner.scope import Scope
 from planbook.planner.types import RenderedText
 
 GRAPH_PROMPTS = Prompts(Path(__file__).parent / "templates")
-"""The template from which a node's question is rendered."""
+"""The folder with the template from which a node's question is rendered."""
 MAX_RECORDED = 2_000
-"""Maximum number of characters of a stored value. Longer values are not repeated in a node's event."""
+"""A stored value with more characters than this is not recorded in the node's event. A note replaces it."""
 LEFT_OUT = "(too long to be repeated here)"
 
 
 @dataclass(frozen=True)
 class NodeQuestion:
-    """The question of a node, as text that has already been rendered. It is recorded under the node's name."""
+    """The question of a node, as text that has already been rendered. The journal records it under the node's name."""
 
     name: str
     text: RenderedText
 
     def render(self, **variables: object) -> RenderedText:
-        """Return the text. A node's question takes no variables."""
+        """Return the text. Raises TypeError if there are variables, since the text has no place for them."""
         if variables:
             raise TypeError(f"node {self.name} takes no variables, but got {sorted(variables)}")
         return self.text
 
 
 class NodeAnswered(Payload):
-    """A node that was evaluated in a pass."""
+    """The record of a node that was evaluated in a pass."""
 
     span = "node"
     bulky = frozenset({"answer", "stored"})
@@ -57,18 +57,18 @@ class NodeAnswered(Payload):
     node: str
     """The name of the node."""
     layer: int = 0
-    """Number of its layer, from 0."""
+    """Number of the node's layer in the pass, from 0."""
     number: int = 0
     """Number of the pass, from 0."""
     skipped: bool = False
-    """True if it was not asked, so that its last answer or its ``else`` value was used."""
+    """True if the node was not asked, and its last answer or its ``else`` value was used instead."""
     temporary: bool = False
     """True if the node exists for this pass only."""
     answer: JsonValue = None
     stored: dict[str, JsonValue] = {}
-    """Maps the database paths that it changed to the new values."""
+    """Maps the database paths that the node changed to the new values."""
     of: tuple[str, ...] = ()
-    """The nodes whose answers preceded its prompt."""
+    """The nodes whose answers were shown above the node's prompt."""
 
     @property
     def title(self) -> str:
@@ -77,7 +77,7 @@ class NodeAnswered(Payload):
 
     @property
     def status(self) -> str:
-        """``skipped`` if it was not asked, else empty."""
+        """``skipped`` if the node was not asked, otherwise empty."""
         return "skipped" if self.skipped else ""
 
 
@@ -88,9 +88,9 @@ class PassResult:
     number: int
     """Number of the pass, from 0."""
     answers: dict[str, JsonValue] = field(default_factory=dict)
-    """Maps every node to its answer. The answers of skipped nodes are included."""
+    """Maps every node to its answer. For a skipped node, this is the answer that was used instead of a new one."""
     layers: list[list[str]] = field(default_factory=list)
-    """The nodes of each layer. Layers are in the order of evaluation."""
+    """The names of the nodes of each layer. The layer that was evaluated first comes first."""
     skipped: list[str] = field(default_factory=list)
 
     @property
@@ -116,12 +116,12 @@ def run_pass(
 ) -> PassResult:
     """Run pass ``number`` (counted from 0) over the graph. At most ``side_by_side`` nodes are asked at the same time.
 
-    A pass that failed can be run again with its journal. With ``retry_failed``, the node that got no usable reply is
-    then asked again.
+    A pass that failed can be run again with the same journal. Then, with ``retry_failed``, a node that got no usable
+    reply is asked again. Otherwise the pass fails again, with the recorded reply.
 
     Raises GraphError if there is a cycle, if a node that others wait for is missing, if a template or hook fails, or if
     an edit is refused. Cycles and missing nodes are found before any node is asked. Raises UnusableReply if the model
-    cannot repair an answer, and the errors of asking a model.
+    does not repair an unusable answer. Errors of asking a model, such as ModelError, are raised unchanged.
     """
     running_pass = _RunningPass(graph, database, scope, hooks or {}, PassResult(number), side_by_side, retry_failed)
     with graph.open_pass():
@@ -142,7 +142,7 @@ class _RunningPass:
     side_by_side: int
     retry_failed: bool
     spans: dict[str, Span[NodeAnswered]] = field(default_factory=dict)
-    """The spans of the nodes that are being answered."""
+    """The open spans, by the names of their nodes: those of nodes that are being asked."""
 
     def evaluate(self, layer: list[str]) -> None:
         """Ask the nodes of one layer, and then apply the effects of their answers."""
@@ -164,7 +164,7 @@ class _RunningPass:
                 self.spans.pop(node.name).end(answer=answers[node.name], stored=stored)
 
     def _reused(self, node: GraphNode) -> list[JsonValue]:
-        """Return the answer of a skipped node in a list, or an empty list if the node has to be asked."""
+        """Return a list with the answer to use for a skipped node, or an empty list if the node has to be asked."""
         is_due = self.result.number % node.every == 0 and (node.when is None or self._holds(node.when, node))
         if is_due and not self.graph.is_skipped(node.name):
             return []
@@ -173,7 +173,7 @@ class _RunningPass:
         return [] if node.otherwise is None else [node.otherwise]
 
     def _payload(self, node: GraphNode) -> NodeAnswered:
-        """Return the payload of a node's span as it is before the node is asked."""
+        """Return the payload of a node's span without the answer, which is not known yet."""
         return NodeAnswered(
             node=node.name,
             layer=len(self.result.layers),
@@ -183,7 +183,7 @@ class _RunningPass:
         )
 
     def _answers(self, nodes: list[GraphNode]) -> dict[str, JsonValue]:
-        """Ask the nodes and return their answers. All questions are composed before the first is asked."""
+        """Ask the nodes and return their answers. All questions are composed before the first one is asked."""
         sources = [self.graph.shown_sources(node.name) for node in nodes]
         questions = [self._compose(node, shown) for node, shown in zip(nodes, sources, strict=True)]
 
@@ -196,8 +196,8 @@ class _RunningPass:
     def _answer(self, node: GraphNode, question: NodeQuestion) -> JsonValue:
         """Ask a node and return its answer.
 
-        With ``retry_failed``, a node that got no usable reply in an earlier invocation is asked again in a new scope.
-        Whether it failed is read from the journal alone, so a resumed pass uses the same scopes every time.
+        With ``retry_failed``, a node that got no usable reply in an earlier invocation of the run is asked again, in a
+        new scope. Whether it failed is read only from the journal, so the pass uses the same scopes when it is resumed.
         """
         tries = 0
         while True:
@@ -209,13 +209,13 @@ class _RunningPass:
                 return self._ask(node, question, scope, Sample(tries))
             except UnusableReply:
                 if not recorded or scope.reply_count > recorded:
-                    raise  # it failed in this invocation
+                    raise  # the node failed in this invocation of the run
             tries += 1
 
     def _compose(self, node: GraphNode, shown: list[str]) -> NodeQuestion:
         """Return a node's whole question: the answers of the nodes in ``shown``, its prompt, and the answer's form.
 
-        If the node has a compose hook, the text of the hook replaces the answers.
+        If the node has a compose hook, the text that the hook returns replaces the answers.
         """
         composed_text = ""
         if node.compose:
@@ -238,9 +238,9 @@ class _RunningPass:
         return NodeQuestion(node.name, text)
 
     def _ask(self, node: GraphNode, question: NodeQuestion, scope: Scope, sample: Sample) -> JsonValue:
-        """Ask a node once, and return its answer. The model may repair an answer that does not fit.
+        """Ask a node in this scope, and return its answer. The model may repair an answer that does not fit.
 
-        Raises UnusableReply if no answer fits.
+        Raises UnusableReply if the last repair does not fit either.
         """
         view = self.database.view()
 
@@ -248,17 +248,17 @@ class _RunningPass:
             answer = node.expect.read(text)
             if node.check:
                 checked = call_hook(self.hooks, node.check, answer, view, passed_on=ValueError)
-                answer = json_value(checked, f"what the hook {node.check} returned")
+                answer = checked_json(checked, f"what the hook {node.check} returned")
             if node.loop and node.loop.items.names == {ANSWER}:
-                self._items(node.loop, answer)  # raises an error that the model must correct
+                self._items(node.loop, answer)  # if the list is wrong, raises an error that the model can correct
             return answer
 
         return scope.ask(node.model, question, read=read, sample=sample).value
 
     def _after_query(self, node: GraphNode, answer: JsonValue) -> dict[str, JsonValue]:
-        """Apply ``store``, the branches, the loop and the finish hook to an answer.
+        """Apply the node's ``store``, branches, loop and finish hook to its answer.
 
-        Return a dict that maps the database paths that were changed to the new values.
+        Return a dict that maps the database paths that the node has changed to the new values.
         """
         self.database.written.clear()
         for path, part in node.store.items():
@@ -267,7 +267,7 @@ class _RunningPass:
             except KeyError:
                 if DATABASE in part.names:
                     raise GraphError(f"node {node.name}: store: there is nothing at {part}") from None
-                continue  # the answer does not have this optional field
+                continue  # the part is an optional field, which the answer lacks
             self.database.set(path, stored)
         if node.answers_path:
             self.database.append(node.answers_path, answer)
@@ -296,7 +296,10 @@ class _RunningPass:
             raise GraphError(f"node {node.name}: when: {error}") from error
 
     def _changed_values(self) -> dict[str, JsonValue]:
-        """Map each database path that the node has changed to the new value, or to a note if the value is long."""
+        """Return a dict that maps each database path that the node has changed to the new value.
+
+        A note replaces a value that is longer than ``MAX_RECORDED``.
+        """
         values = {path: self.database.get(path) for path in self.database.written if self.database.has(path)}
         return {path: LEFT_OUT if len(value_text(value)) > MAX_RECORDED else value for path, value in values.items()}
 
@@ -320,12 +323,12 @@ class _RunningPass:
             self._add_edges([item_node.name], loop.before)
 
     def _items(self, loop: EachLoop, answer: JsonValue) -> list[JsonValue]:
-        """Return the items of a loop. Raises AfterQueryError if they are not a list, or if there are too many."""
+        """Return the items of a loop. Raises AfterQueryError if the value is not a list, or if the list is too long."""
         try:
             items = loop.items.value(self._variables(answer=answer))
         except KeyError:
             if loop.items.names == {ANSWER}:
-                return []  # the answer does not have this optional field
+                return []  # the list is an optional field, which the answer lacks
             raise GraphError(f"there is nothing at {loop.items}") from None
         if not isinstance(items, list):
             raise AfterQueryError(f"{loop.items} must be a list, and is {value_text(items)[:60]!r}")
@@ -334,20 +337,21 @@ class _RunningPass:
         return items
 
     def _variables(self, **own: JsonValue) -> dict[str, JsonValue]:
-        """Return the variables for a node's templates and expressions. ``own`` has the variables of this node alone."""
+        """Return the variables for a node's templates and expressions. ``own`` are those that only this node has."""
         return {**self.result.answers, DATABASE: self.database.root, **own}
 
     def _add_edges(self, names: list[str], before: tuple[str, ...]) -> None:
-        """Make the nodes in ``before`` wait for the named nodes. Ignore targets that a hook has left out."""
+        """Make the nodes in ``before`` wait for the nodes in ``names``. Skip nodes that a hook has left out."""
         for target in before:
             for name in names if target in self.graph.nodes else ():
                 self.graph.add_temporary_edge(name, target)
 
 
 def _run_concurrently(answer: Callable[[int], JsonValue], count: int, side_by_side: int) -> list[JsonValue]:
-    """Call ``answer`` with each index below ``count``, and return the results in order.
+    """Call ``answer`` with each index below ``count``, and return the results in the order of the indices.
 
-    If calls fail, wait until all running calls have ended, and raise the error of the first failed call in this order.
+    If calls fail, no further calls are begun. When all running calls have ended, raise the error of the failed call
+    with the lowest index.
     """
     if side_by_side <= 1 or count <= 1:
         return [answer(index) for index in range(count)]

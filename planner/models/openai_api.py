@@ -47,20 +47,22 @@ from planbook.planner.models.waiting import (
 LOG = logging.getLogger(__name__)
 DEFAULT_URL = "https://api.openai.com/v1"
 NO_REQUESTS = "PLANBOOK_NO_REQUESTS"
-"""If this environment variable is 1, requests are allowed only to servers on this machine."""
+"""The name of an environment variable. If it is 1, requests are allowed only to servers on this machine."""
 MAX_BACK_OFF = 60.0
-"""Maximum number of seconds between two tries, unless the server names a time. Jitter may add a quarter."""
+"""Maximum number of seconds between two tries, to which jitter may add a quarter, unless the server names a time."""
 _CONNECTION_VARIABLE = re.compile(r"(ALL|HTTPS?)_PROXY|SSL_CERT_(FILE|DIR)", re.IGNORECASE)
-_JITTER = random.Random()  # not the global one, which may be seeded for a run
+_JITTER = random.Random()  # not the global generator, which a run may seed
 
 
 class OpenAIModel:
     """A model behind a server that speaks OpenAI's API. Replies are streamed.
 
-    Failed requests are retried if the kind of failure may be temporary. The first wait takes ``backoff`` seconds, and
-    each later one twice as long as the one before, unless the server names a time. The retries of OpenAI's SDK are
-    switched off: its waits cannot be interrupted, are not shared between threads, and do not cover broken streams. If
-    the server does not support a parameter, later requests use its replacement or leave it out.
+    A failed request is retried if the failure may be temporary. The first wait takes ``backoff`` seconds, and each
+    later wait twice as long as the wait before, unless the server names a time. If the server does not support a
+    parameter, later requests use another parameter in its place or leave it out.
+
+    The retries of OpenAI's SDK are switched off. Its waits cannot be interrupted, it does not let all threads wait if
+    the server is busy, and it does not retry after a stream has broken off.
     """
 
     def __init__(
@@ -75,13 +77,14 @@ class OpenAIModel:
         extra_body: Mapping[str, object] | None = None,
         stopped: IsStopped = never_stopped,
     ) -> None:
-        """The defaults of ``base_url`` and ``api_key`` are the variables OPENAI_BASE_URL and OPENAI_API_KEY.
+        """The environment variables OPENAI_BASE_URL and OPENAI_API_KEY replace ``base_url`` and ``api_key`` if missing.
 
-        If there is no OPENAI_BASE_URL either, ``DEFAULT_URL`` is used. Raises ModelRefused if no request can be made.
+        If OPENAI_BASE_URL is missing, too, ``DEFAULT_URL`` is used. Raises ModelRefused if no request can be made with
+        the URL, the key or the network settings.
         """
         self.name, self._model = f"openai:{name}", name
         url = (base_url or os.environ.get("OPENAI_BASE_URL") or DEFAULT_URL).strip()
-        self._key = _key(api_key, url)
+        self._key = _checked_key(api_key, url)
         self._title = f"{self.name} at {_check_url(url)}"
         self._retries, self._backoff, self._stopped = retries, backoff, stopped
         self._timeouts = timeouts
@@ -117,7 +120,10 @@ class OpenAIModel:
                 return self._reply(received, messages, time.monotonic() - start)
 
     def _wait(self, error: Failure, requests: int, limit: int) -> None:
-        """Log the failure, and wait before a retry. If the server limits the rate of requests, all threads wait."""
+        """Log the failure, and wait before the request is retried.
+
+        If the server limits the rate of requests or asks for a wait, all threads that use this model wait.
+        """
         requested = retry_after(error)
         back_off = min(self._backoff * 2.0 ** (requests - 1), MAX_BACK_OFF) * _JITTER.uniform(0.75, 1.25)
         seconds = back_off if requested is None else requested
@@ -143,7 +149,7 @@ class OpenAIModel:
         )
 
     def _ask(self, messages: Sequence[Message], sampling: Sampling, listener: ReplyListener) -> ReplyParts:
-        """Return one reply. Whenever the server refuses a parameter, ask again with its replacement or without it."""
+        """Return one reply. If the server refuses a parameter, ask again with its replacement or without it."""
         while True:
             parameters = self._parameters.for_sampling(sampling)
             try:
@@ -166,7 +172,7 @@ class OpenAIModel:
             return read_stream(chunks, listener)
 
     def _chunks(self, body: dict[str, Any], context: int) -> Iterator[Mapping[str, Any]]:
-        """Yield the pieces of a reply as plain JSON. Each object of the SDK would take half a millisecond."""
+        """Yield the pieces of a reply as plain JSON. The SDK's own objects would take half a millisecond for each."""
         stream = self._client.post("/chat/completions", cast_to=object, body=body, stream=True, stream_cls=EventStream)
         return read_chunks(stream, context, streamed="stream" in body)
 
@@ -184,8 +190,11 @@ class OpenAIModel:
         )
 
 
-def _key(api_key: str | None, url: str) -> str:
-    """Return the key, or a placeholder for servers that need none. Raises ModelRefused if the key is unusable."""
+def _checked_key(api_key: str | None, url: str) -> str:
+    """Return the key, or a placeholder if there is no key and the server may not need one.
+
+    Raises ModelRefused if the key is missing for OpenAI's own server, or cannot be a key.
+    """
     key = (api_key or os.environ.get("OPENAI_API_KEY") or "").strip()
     if not key and url == DEFAULT_URL:
         raise ModelRefused(
@@ -206,7 +215,10 @@ def _http_client(url: str) -> Any:
 
 
 def _check_url(url: str) -> str:
-    """Return a base URL without user and password, for messages. Raises ModelRefused if it is invalid or forbidden."""
+    """Return a base URL without user and password, for messages.
+
+    Raises ModelRefused if the URL is invalid, or if ``NO_REQUESTS`` forbids requests to it.
+    """
     try:
         parts = urlsplit(url)
         host = (parts.hostname or "") + (f":{parts.port}" if parts.port else "")
@@ -228,7 +240,7 @@ def _is_local(url: str) -> bool:
 
 
 def _sendable(text: str) -> str:
-    """Return the text with a question mark for each lone surrogate, because these cannot be encoded."""
+    """Return the text with a question mark for each lone surrogate, because a lone surrogate cannot be encoded."""
     return text.encode("utf-8", "replace").decode()
 
 
@@ -240,9 +252,9 @@ REPLACEMENTS: Mapping[str, str | None] = {
     "stream_options": None,
     "stream": None,
 }
-"""Maps each parameter that a server may refuse to its replacement, or to None if it is just left out.
+"""Maps each parameter that a server may refuse to its replacement, or to None if the parameter is left out.
 
-If a message names several of them, the first one is replaced.
+If the server's message names several of these parameters, the first in this order is replaced.
 """
 _NAMED_PATTERNS = (
     r"""["'`]{name}["'`]""",
@@ -250,18 +262,21 @@ _NAMED_PATTERNS = (
     r"\b(unsupported|unrecognized|unknown|unexpected)\b[\s:]+{name}\b",
     r"\b{name}\b( parameter| argument| field)?( is| are)? (un|not |no longer )",
 )
-"""Patterns of messages that name a parameter. The word alone is not enough: "stop" and "seed" are ordinary words."""
+"""Patterns of messages that refuse the parameter ``{name}``.
+
+The name alone is not enough, because names such as "stop" and "seed" are also ordinary words.
+"""
 
 _OUT_OF_RANGE = re.compile(
     r"\b(above|below|exceeds?|maximum|minimum|at most|at least|too (large|small|high|low)|between|range|(less|greater)"
     r" than)\b|[<>]=",
     re.IGNORECASE,
 )
-"""Pattern of messages that refuse only the value of a parameter."""
+"""Pattern of messages that refuse only the value of a parameter, and not the parameter itself."""
 
 
 class Parameters:
-    """The parameters that a server accepts. All threads share what is learned from its refusals."""
+    """The parameters that a server accepts, as far as its refusals have shown. All threads share this knowledge."""
 
     def __init__(self) -> None:
         self._replaced: dict[str, str | None] = {}
@@ -276,14 +291,17 @@ class Parameters:
             "stream_options": {"include_usage": True},
             "stream": True,
         }
-        replaced = dict(self._replaced)  # another thread may add to it at any time
+        replaced = dict(self._replaced)  # a copy, since another thread may change the dict at any time
         if "stream" in replaced:
             del values["stream_options"]  # servers refuse it without "stream"
         names = {name: replaced.get(name, name) for name in values}
         return {sent: values[name] for name, sent in names.items() if sent is not None and values[name] is not None}
 
     def learn(self, error: openai.APIStatusError, sent: Mapping[str, Any]) -> str | None:
-        """Stop sending the parameter that the server does not support. Return its name, or None if none is named."""
+        """Stop sending the parameter that the server does not support, and return its name.
+
+        Return None if the message does not say that a parameter is not supported.
+        """
         name = next((name for name in REPLACEMENTS if name in sent and _is_about(error, name)), None)
         if name is None or _OUT_OF_RANGE.search(error.message):
             return None

@@ -16,15 +16,15 @@ from planbook.planner.models.types import Finish, OnText, Usage
 MAX_WAIT = 3_600.0
 """Maximum number of seconds to wait because a server asks for it. If it asks for more, the request fails."""
 MAX_TOKEN_BYTES = 2_000
-"""Maximum number of bytes of a streamed reply for each token of the context. A token usually takes 200 to 500 bytes."""
+"""A streamed reply may have this many bytes for each token of the context. A token usually takes 200 to 500 bytes."""
 BUSY_FACTOR = 3
-"""A request that fails because of a rate limit is retried this many times as often as other failed requests."""
+"""If requests fail because of a rate limit, they are retried this many times as often as after other failures."""
 MIN_KEY_LENGTH = 8
 """Shorter keys are placeholders for servers that need none. They are not hidden in messages."""
 MAX_QUOTE = 400
 """Maximum number of characters quoted from a server's message."""
 NOT_RETRYABLE = frozenset({"insufficient_quota", "billing_hard_limit_reached"})
-"""Error codes of responses with status 429 for which waiting does not help."""
+"""Error codes of responses with status 429 that do not mean a rate limit, so that waiting does not help."""
 _CONTEXT_CODES = frozenset({"context_length_exceeded", "exceed_context_size_error"})
 _TOO_LONG = re.compile(
     r"(?P<context>context.{0,20}(length|size|window))|(prompt|input).{0,40}(too long|too large|exceed|must be <=)"
@@ -45,7 +45,7 @@ class BrokenStream(Exception):
 
 
 class EndlessReply(BrokenStream):
-    """A reply that is longer than the model's whole context, so that it may never end."""
+    """A reply that is so much longer than the model's whole context that it may never end."""
 
 
 class OtherApi(BrokenStream):
@@ -79,7 +79,7 @@ def is_rate_limited(error: Failure) -> bool:
 
 
 def retry_after(error: Failure) -> float | None:
-    """Return for how many seconds the server asks us to wait, or None if it does not say."""
+    """Return the number of seconds that the server asks its clients to wait, or None if it does not name any."""
     if not isinstance(error, openai.APIStatusError):
         return None
     header = error.response.headers.get("retry-after", "")
@@ -96,9 +96,9 @@ def retry_after(error: Failure) -> float | None:
 def request_limit(error: Failure, retries: int) -> tuple[str, int]:
     """Return the kind of a failure, and the number of failures of this kind after which to give up.
 
-    For a busy server, this number is higher. A server that sent nothing for ``Timeouts.idle`` seconds is asked only
-    once more. After an endless reply, or if the server asks for a longer wait than ``MAX_WAIT``, there is no second
-    request.
+    If the server limits the rate of requests, this number is higher. A server that sent nothing for ``Timeouts.idle``
+    seconds is asked only once more. After an endless reply, or if the server asks for a longer wait than ``MAX_WAIT``,
+    it is not asked again.
     """
     if isinstance(error, EndlessReply) or _asks_for_long_wait(error):
         return "final", 1
@@ -161,7 +161,10 @@ def _is_silence(error: Failure) -> bool:
 
 
 def describe(error: Failure, key: str) -> str:
-    """Return a failure in one line. A key that the server quotes is hidden. A short placeholder is not secret."""
+    """Return a description of a failure in one line. If it contains the key, the key is replaced.
+
+    A key shorter than ``MIN_KEY_LENGTH`` is a placeholder and need not be hidden.
+    """
     text = str(error)
     if isinstance(error, openai.APIConnectionError) and error.__cause__ is not None:
         text = f"{text.rstrip('.')} ({type(error.__cause__).__name__}: {error.__cause__})"
@@ -174,7 +177,7 @@ def describe(error: Failure, key: str) -> str:
 
 
 def _status(error: Failure) -> int | None:
-    """Return the HTTP status. An error inside a stream may give it as its code."""
+    """Return the HTTP status of a failure, or None if it has none. An error in a stream may hold it in ``code``."""
     if isinstance(error, openai.APIStatusError):
         return error.status_code
     code = getattr(error, "code", None) or ""
@@ -189,10 +192,10 @@ _FAILURE_REASONS = frozenset({"error", "abort", "insufficient_system_resource"})
 
 
 class ReplyListener:
-    """Passes a reply to ``on_text``, even if its stream breaks and has to be requested again.
+    """Passes a reply to ``on_text``, even if its stream breaks off and the reply has to be requested again.
 
-    If the new stream begins with the text that was already passed on, only the text after that is passed on. Otherwise
-    ``on_text`` gets nothing more, and only the final reply counts.
+    If the new stream begins with the text that was already passed on, ``on_text`` gets the text after that part.
+    Otherwise it gets nothing more, and only the final reply counts.
     """
 
     def __init__(self, on_text: OnText | None) -> None:
@@ -208,7 +211,11 @@ class ReplyListener:
 
 @dataclass
 class ReplyParts:
-    """The parts of a reply. ``finish_reason`` is the server's reason for its end, or None if it has not ended."""
+    """The parts of a reply that have been received.
+
+    ``finish_reason`` is the server's reason why the reply ended, or None if it has not ended. ``cut`` is True if the
+    listener stopped the reply.
+    """
 
     text: str = ""
     refusal: str = ""
@@ -242,7 +249,7 @@ def read_stream(chunks: Iterable[Mapping[str, Any]], listener: ReplyListener) ->
                 return _join_surrogates(received)
     except (openai.APIError, BrokenStream):
         if received.finish_reason is None:
-            raise  # otherwise the text is complete, and only the token count is lost
+            raise  # with a finish_reason, the text is complete, and only the token count is missing
     if received.finish_reason is None:
         raise BrokenStream("the reply's stream ended without a finish_reason")
     if received.finish_reason in _FAILURE_REASONS:
@@ -253,7 +260,7 @@ def read_stream(chunks: Iterable[Mapping[str, Any]], listener: ReplyListener) ->
 def whole_reply_chunk(response: Any) -> Mapping[str, Any]:
     """Return a reply that was not streamed, in the form of a chunk of a stream.
 
-    Raises BrokenStream if it cannot be read, or openai.APIError if it contains an error.
+    Raises BrokenStream if the reply cannot be read, or openai.APIError if it contains an error.
     """
     try:
         whole = _mapping(response.json())
@@ -283,13 +290,13 @@ class EventStream(openai.Stream[object]):
 
 
 def read_chunks(stream: EventStream, context: int, *, streamed: bool) -> Iterator[Mapping[str, Any]]:
-    """Yield the JSON objects of a stream, and then close it. ``streamed`` tells whether a stream was asked for.
+    """Yield the JSON objects of a stream, and then close it. ``streamed`` says whether the request asked for a stream.
 
-    Raises BrokenStream if it cannot be read, EndlessReply if it is too long for a context of ``context`` tokens,
-    OtherApi if the server does not speak OpenAI's API, or openai.APIError if the stream contains an error.
+    Raises BrokenStream if the stream cannot be read, EndlessReply if it is too long for a context of ``context``
+    tokens, OtherApi if the server does not speak OpenAI's API, or openai.APIError if the stream contains an error.
     """
     response: Any = stream.response
-    response.iter_bytes = partial(_bounded, response.iter_bytes, context)  # the SDK reads the body with it
+    response.iter_bytes = partial(_bounded, response.iter_bytes, context)  # the SDK reads the body by this function
     kind = response.headers.get("content-type", "").partition(";")[0]
     empty = True
     with stream:
@@ -308,11 +315,14 @@ def read_chunks(stream: EventStream, context: int, *, streamed: bool) -> Iterato
     if empty and kind != EVENTS:
         raise OtherApi(f"it answers with {kind or 'no content type'}, where a stream of {EVENTS} was asked for")
     if stream.ended and not empty:
-        yield {"choices": [{"finish_reason": "stop"}]}  # counts only if no reason was given
+        yield {"choices": [{"finish_reason": "stop"}]}  # ignored if the server has already given a reason
 
 
 def _bounded(read: Callable[[], Iterator[bytes]], context: int) -> Iterator[bytes]:
-    """Yield the pieces of a response. Raises EndlessReply if they are too long for a context of ``context`` tokens."""
+    """Yield the pieces of a response.
+
+    Raises EndlessReply if they have more than ``MAX_TOKEN_BYTES`` bytes for each of the ``context`` tokens.
+    """
     received = 0
     for piece in read():
         received += len(piece)
@@ -322,7 +332,7 @@ def _bounded(read: Callable[[], Iterator[bytes]], context: int) -> Iterator[byte
 
 
 def _read_whole(response: Any) -> Any:
-    """Receive the rest of a response, and return the response. Raises BrokenStream if it breaks off."""
+    """Receive the rest of a response, and return the response. Raises BrokenStream if the connection breaks."""
     try:
         response.read()
     except EndlessReply:
@@ -333,7 +343,7 @@ def _read_whole(response: Any) -> Any:
 
 
 def _add_chunk(received: ReplyParts, chunk: Mapping[str, Any]) -> None:
-    """Add one chunk to the reply. Any part of the chunk may be missing. Only the first of several choices is used."""
+    """Add one chunk to the reply. Any part of the chunk may be missing. Of several choices, the first is used."""
     received.model = _text(chunk.get("model")) or received.model
     received.usage = _usage(_mapping(chunk.get("usage"))) or received.usage
     choices = chunk.get("choices")
@@ -349,19 +359,19 @@ def _add_chunk(received: ReplyParts, chunk: Mapping[str, Any]) -> None:
 
 
 def _mapping(value: object) -> Mapping[str, Any]:
-    """Return the value if it is a JSON object, otherwise an empty one."""
+    """Return the value if it is a JSON object, otherwise an empty object."""
     return value if isinstance(value, Mapping) else {}
 
 
 def _text(content: object, kind: str = "text") -> str:
-    """Return the content if it is a string. If it is a list, join its parts of this kind."""
+    """Return the content if it is a string. If it is a list, join the texts of its parts under the key ``kind``."""
     if isinstance(content, list):
         return "".join(_text(_mapping(part).get(kind)) for part in content)
     return content if isinstance(content, str) else ""
 
 
 def _reasoning(message: Mapping[str, Any]) -> str:
-    """Return the model's reasoning. Servers use one of two keys for it, or make it a part of the content."""
+    """Return the model's reasoning. Some servers send it under one of two keys, others as a part of the content."""
     reasoning = _text(message.get("reasoning_content")) or _text(message.get("reasoning"))
     content = message.get("content")
     return reasoning or (_text(content, "thinking") if isinstance(content, list) else "")

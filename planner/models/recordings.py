@@ -2,9 +2,11 @@
 
 A recording has a header line, and then a line of JSON for each reply. A reply is found by its exact prompt. If the
 recording does not have this prompt, the reply is found by the data of the prompt: the role, the template, and a digest
-of the template's variables. If several replies have these data, the preferred reply is one whose template had been used
-equally often before in the same place (scope) of the journal. So prompts can be reworded. The recordings of planbook
-0.1.0 do not have these data.
+of the template's variables. So the wording of prompts can change, and recordings remain usable.
+
+If several replies were recorded for the same data, they are told apart by a number: how often the template had been
+used before in the same scope (place) of the journal. A reply with the same number as the prompt is preferred. The
+recordings of planbook 0.1.0 have neither data nor numbers.
 """
 
 import fcntl
@@ -42,13 +44,13 @@ from planbook.planner.types import Record, digest
 Kind = TypeVar("Kind", bound=Record)
 FORMAT = 1
 HEAD_LENGTH = 80
-"""Number of characters that are recorded of each message, so that people can recognise it."""
+"""A recording holds only this many characters from the beginning of each message, so that people can recognise it."""
 
 
 class Header(Record):
-    """The first line of a recording. ``made_with`` says where the replies come from.
+    """The first line of a recording. ``made_with`` names the model from which the replies come.
 
-    ``command`` is the command that replays them, without the option for the model and without the folder of the run.
+    ``command`` is the command that replays the recording, without the option for the model and the folder of the run.
     """
 
     recording: int = FORMAT
@@ -57,7 +59,7 @@ class Header(Record):
 
 
 class RecordedMessage(Record):
-    """One message of a recorded prompt. It has only the beginning of the text."""
+    """The record of one message of a prompt: its role, and the digest, length and beginning (``head``) of its text."""
 
     role: Speaker
     sha256: str
@@ -72,7 +74,10 @@ class RecordedMessage(Record):
 
 
 class RecordedReply(Record):
-    """One request and its reply. ``label`` names the role and the template. ``model`` is the model that answered."""
+    """One request and its reply. ``label`` names the role and the template. ``model`` is the model that answered.
+
+    ``key`` identifies the exact request, and ``given`` identifies the data of its prompt.
+    """
 
     key: str
     label: str = ""
@@ -101,14 +106,14 @@ class RecordedReply(Record):
 
 
 class FoundReply(NamedTuple):
-    """A recorded reply. ``reworded`` is True if its prompt had the same data in different words."""
+    """A recorded reply. ``reworded`` is True if it was recorded for the same data in different words."""
 
     entry: RecordedReply
     reworded: bool
 
 
 class RecordedReplies:
-    """The replies of a recording. If there are several replies to a prompt, only the first is used."""
+    """The replies of a recording. If it has several replies to the same request, only the first of them is used."""
 
     def __init__(self, entries: Iterable[RecordedReply] = ()) -> None:
         self._by_key: dict[str, RecordedReply] = {}
@@ -130,7 +135,7 @@ class RecordedReplies:
     def find(self, messages: Sequence[Message], sampling: Sampling, *, strict: bool = False) -> FoundReply | None:
         """Return the reply to these messages or, unless ``strict``, to other messages with the same data.
 
-        If several replies have these data, a reply whose template was used equally often before is preferred.
+        If several replies have these data, the reply with the same number is preferred (see the module's docstring).
         """
         if entry := self._by_key.get(request_key(messages, sampling)):
             return FoundReply(entry, reworded=False)
@@ -143,12 +148,15 @@ class RecordedReplies:
 
 
 def _key_start(label: str, sampling: Sampling) -> tuple[object, ...]:
-    """Return the part of a key that stands for the prompt's name and the sampling."""
+    """Return the beginning of a key for ``_by_data``: the role and template, and the parameters of the sampling."""
     return label, sampling.temperature, sampling.seed, sampling.sample
 
 
 def read_recording(path: Path) -> tuple[Header, list[RecordedReply]]:
-    """Return the header and the replies, without an incomplete last line. Raises UnknownModel if this fails."""
+    """Return the header and the replies of a recording. An incomplete last line is ignored.
+
+    Raises UnknownModel if the file cannot be read or has another format.
+    """
     try:
         lines = _complete_lines(path.read_bytes()).split(b"\n")[:-1]
     except OSError as error:
@@ -164,7 +172,7 @@ def read_recording(path: Path) -> tuple[Header, list[RecordedReply]]:
 
 
 def append(path: Path, header: Header, entry: RecordedReply) -> None:
-    """Add an entry, and wait until it is on the disk. Repair an incomplete last line that a crash has left.
+    """Add a reply to a recording, and wait until it is on the disk. Repair a last line that a crash left incomplete.
 
     Raises ModelRefused if the file cannot be written.
     """
@@ -181,7 +189,7 @@ def append(path: Path, header: Header, entry: RecordedReply) -> None:
 
 
 def _repair(file: IO[bytes]) -> int:
-    """Complete or remove an incomplete last line. Return the length of the file."""
+    """Remove an incomplete last line or, if only its newline is missing, add this. Return the length of the file."""
     size = file.seek(0, os.SEEK_END)
     if size == 0:
         return 0
@@ -196,7 +204,7 @@ def _repair(file: IO[bytes]) -> int:
 
 
 def _complete_lines(content: bytes) -> bytes:
-    """Return the content without an incomplete last line. If the line only lacks its newline, add that instead."""
+    """Return the content without an incomplete last line. If only the newline of that line is missing, add it."""
     tail = content[content.rfind(b"\n") + 1 :]
     try:
         json.loads(tail)
@@ -206,7 +214,7 @@ def _complete_lines(content: bytes) -> bytes:
 
 
 def _line(record: Record) -> bytes:
-    """Return one line of JSON in UTF-8. Only lone surrogates are escaped, so that people can read it."""
+    """Return a record as a line of JSON in UTF-8. Only lone surrogates are escaped, so that people can read it."""
     text = json.dumps(record.model_dump(mode="python"), ensure_ascii=False, separators=(",", ":"))
     return text.encode("utf-8", "backslashreplace") + b"\n"
 
@@ -224,11 +232,11 @@ MISSING_ADVICE = "Record what is missing with --model recorded:{0}+MODEL, such a
 
 
 class RecordedModel:
-    """A model that replays a recording. An inner model, if any, is asked for missing replies, which are then recorded.
+    """A model that replays a recording. If it has an inner model, it asks that model for missing replies.
 
-    The replies are found by the text or the data of their prompts (see ``planbook.planner.models.recordings``). The
-    name of the model that gave the replies does not matter. If ``strict`` is True, only prompts with the same text
-    count. A new reply is recorded before ``on_text`` gets any part of it.
+    The replies are found by the text or the data of their prompts (see the docstring of this module). It does not
+    matter which model gave the replies. If ``strict`` is True, replies are found only by the text of their prompts. A
+    reply of the inner model is recorded before ``on_text`` gets any part of it.
     """
 
     def __init__(self, path: str | Path, inner: Model | None = None, *, strict: bool = False) -> None:
@@ -242,9 +250,10 @@ class RecordedModel:
         self._request_locks: defaultdict[str, threading.Lock] = defaultdict(threading.Lock)
 
     def complete(self, messages: Sequence[Message], sampling: Sampling, on_text: OnText | None = None) -> Reply:
-        """Return the recorded reply, or the inner model's reply.
+        """Return the recorded reply or, if there is none, the inner model's reply.
 
-        Raises NotRecorded if there is neither, ModelRefused if the file cannot be written, or the inner model's error.
+        Raises NotRecorded if the reply is not recorded and there is no inner model, ModelRefused if the file cannot be
+        written, or the inner model's error.
         """
         key = request_key(messages, sampling)
         with self._lock:
@@ -277,7 +286,7 @@ class RecordedModel:
 def explain_missing(
     path: Path, messages: Sequence[Message], sampling: Sampling, entries: RecordedReplies, *, strict: bool = False
 ) -> str:
-    """Return a message that says that a recording has no reply, and how the most similar prompt in it differs."""
+    """Return the message that a recording has no reply to a prompt, and how its most similar prompt differs."""
     request, replies = tuple(map(RecordedMessage.of, messages)), list(entries)
     prompt = f" of {label()}" if label() else ""
     problem = f"{path} has no answer to this prompt{prompt} ({_describe_prompt(request)})"
@@ -290,7 +299,7 @@ def explain_missing(
 
 
 def _similarity(entry: RecordedReply, request: Sequence[RecordedMessage]) -> tuple[int, bool, bool, int]:
-    """Return a sort key: the number of equal messages, and then weaker signs of similarity."""
+    """Return a sort key for the similarity of prompts: the number of equal messages, and then weaker signs."""
     pairs = list(zip(entry.messages, request, strict=False))
     equal_messages = sum(recorded == current for recorded, current in pairs)
     equal_heads = sum(recorded.head == current.head for recorded, current in pairs)
@@ -303,7 +312,7 @@ def _describe_difference(entry: RecordedReply, request: Sequence[RecordedMessage
     if differing := [(number, old, new) for number, (old, new) in pairs if old != new]:
         number, old, new = differing[0]
         data, other_data = prompt_data(), ""
-        if entry.given and data and entry.label == label():  # system prompts may then be reworded
+        if entry.given and data and entry.label == label():  # a different system prompt may only be reworded
             conversation = (item for item in differing if item[2] is None or item[2].role != "system")
             number, old, new = next(conversation, differing[0])
             if entry.given.data != data.data:

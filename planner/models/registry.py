@@ -1,7 +1,7 @@
 """Load a model by its name, such as ``openai:gpt-4o-mini``. The command line uses these names.
 
-The models that need neither a server nor a recording are here, too. Their replies come from people or scripts: from
-files, a function or a list.
+The models whose replies come from people or scripts are also defined here: ``ScriptedModel`` takes its replies from a
+function or a list, and ``ExchangeModel`` from files.
 """
 
 import inspect
@@ -39,7 +39,7 @@ MODEL_FORMS = {
 }
 _INNER = re.compile(r"(?P<file>.+?)\+(?P<inner>[a-z]+:.*|none)", re.DOTALL)
 OBJECT_PREFIX = "object:"
-"""Prefix of the names of models that are Python objects, and so exist only in one process."""
+"""Prefix of the names of models that are Python objects. Such a model exists only in the process that created it."""
 _OBJECTS: dict[str, Model] = {}
 
 
@@ -52,7 +52,7 @@ def register_model(model: Model) -> str:
     """
     base = getattr(model, "name", "") or type(model).__name__
     try:
-        for arguments in (2, 3):  # the third is optional
+        for arguments in (2, 3):  # the third argument, on_text, is optional
             inspect.signature(model.complete).bind(*[None] * arguments)
     except TypeError as error:
         raise UnknownModel(
@@ -67,7 +67,7 @@ def register_model(model: Model) -> str:
 def load_model(spec: str, *, stopped: IsStopped = never_stopped, timeouts: Timeouts = USUAL_TIMEOUTS) -> Model:
     """Return the model with this full name. ``MODEL_FORMS`` lists the possible names.
 
-    The model calls ``stopped`` while it waits. ``timeouts`` are used by models behind a server. Raises UnknownModel if
+    While the model waits, it calls ``stopped``. ``timeouts`` apply to a model behind a server. Raises UnknownModel if
     there is no model with this name, or ModelRefused if the key for a server is missing.
     """
     kind, colon, rest = spec.partition(":")
@@ -89,14 +89,14 @@ def load_model(spec: str, *, stopped: IsStopped = never_stopped, timeouts: Timeo
         if Path(rest).is_file():
             raise UnknownModel(f"{spec} needs a folder, and {rest} is a file")
         return ExchangeModel(rest, stopped=stopped)
-    return _recorded(rest, stopped, timeouts) if kind == "recorded" else _scripted(rest)
+    return _recorded_model(rest, stopped, timeouts) if kind == "recorded" else _scripted_model(rest)
 
 
 def _forms() -> str:
     return "A model is one of: " + "; ".join(f"{form} ({meaning})" for form, meaning in MODEL_FORMS.items())
 
 
-def _recorded(rest: str, stopped: IsStopped, timeouts: Timeouts) -> Model:
+def _recorded_model(rest: str, stopped: IsStopped, timeouts: Timeouts) -> Model:
     match = _INNER.fullmatch(rest)
     if match:
         return RecordedModel(match["file"], load_model(match["inner"], stopped=stopped, timeouts=timeouts))
@@ -107,7 +107,7 @@ def _recorded(rest: str, stopped: IsStopped, timeouts: Timeouts) -> Model:
     return RecordedModel(rest)
 
 
-def _scripted(rest: str) -> Model:
+def _scripted_model(rest: str) -> Model:
     file, _, name = rest.rpartition(":")
     if not file.endswith(".py") or not name:
         raise UnknownModel(f"scripted:{rest} does not name a function in a file: write scripted:FILE.py:NAME")
@@ -115,10 +115,10 @@ def _scripted(rest: str) -> Model:
         module = execute_module(Path(file))
     except ModuleLoadError as error:
         raise UnknownModel(str(error)) from error
-    return ScriptedModel(_script(vars(module).get(name), file, name), name=f"scripted:{rest}")
+    return ScriptedModel(_checked_script(vars(module).get(name), file, name), name=f"scripted:{rest}")
 
 
-def _script(member: Any, file: str, name: str) -> Any:
+def _checked_script(member: Any, file: str, name: str) -> Any:
     if callable(member) or (isinstance(member, list | tuple) and all(isinstance(text, str) for text in member)):
         return member
     expected = "a function (messages, sampling) -> str, or a list of str"
@@ -135,9 +135,9 @@ Answer = Callable[[Sequence[Message], Sampling], str]
 class ScriptedModel:
     """A model that answers with a function, or with the texts of a list, one after the other.
 
-    ``answer`` is the list, or a function that takes the messages and the sampling and returns the reply. Threads may
-    share a model: each text of a list is returned only once. ``complete`` raises ModelRefused if the function fails or
-    the list is used up.
+    ``answer`` is the list of texts, or a function that takes the messages and the sampling and returns the reply.
+    Threads may share a model: each text of the list is returned only once. ``complete`` raises ModelRefused if the
+    function fails or the list is used up.
 
     >>> ScriptedModel(["Yes.", "No."]).complete([], Sampling()).text
     'Yes.'
@@ -148,7 +148,7 @@ class ScriptedModel:
         self._answer: Answer = answer if callable(answer) else _in_order(answer, name)
 
     def complete(self, messages: Sequence[Message], sampling: Sampling, on_text: OnText | None = None) -> Reply:
-        """Return the next reply. Raises ModelRefused if there is none."""
+        """Return the next reply. Raises ModelRefused if the function fails or no text is left."""
         start = time.monotonic()
         try:
             reply = self._answer(messages, sampling)
@@ -185,10 +185,10 @@ def _in_order(texts: Sequence[str], name: str) -> Answer:
 
 LOG = logging.getLogger(__name__)
 KIND = "exchange"
-"""The name of the model in replies. It does not contain the folder, which differs from machine to machine."""
+"""The name of the model in replies. It does not contain the folder, which may differ between machines."""
 _NAME = re.compile(r"(\d+)-[0-9a-f]{8}\.prompt\.md")
 STABLE_CHECKS = 2
-"""Number of checks in a row that must find a file unchanged before it is regarded as complete."""
+"""A file is regarded as complete after this many checks in a row have found it unchanged."""
 README = """\
 # Prompts that wait for an answer
 
@@ -206,8 +206,8 @@ class ExchangeModel:
     or a script. A script should write the file under another name and then rename it. An answer is read when it holds
     more than white space and has stopped changing. If several threads wait, their prompts can be answered in any order.
 
-    The folder can be used for several runs. Prompts with the same messages and the same sampling share their files, so
-    a resumed run asks nothing twice.
+    The folder can be used for several runs. Prompts with the same messages and the same sampling share their files. So
+    a resumed run does not ask again what is already answered.
     """
 
     def __init__(self, folder: str | Path, poll: float = 0.2, stopped: IsStopped = never_stopped) -> None:
@@ -259,7 +259,7 @@ class ExchangeModel:
 
 
 def render_prompt(messages: Sequence[Message], sampling: Sampling, key: str) -> str:
-    """Return the text of a prompt's file. Its first line holds the whole key."""
+    """Return the text of a prompt's file. Its first line holds the whole key of the request."""
     parameters = ", ".join(f"{name} {value}" for name, value in sampling.model_dump().items())
     prompt = f"prompt {label()}; " if label() else ""
     parts = [f"<!-- {prompt}{parameters}; key {key} -->"]
@@ -269,7 +269,7 @@ def render_prompt(messages: Sequence[Message], sampling: Sampling, key: str) -> 
 
 
 def _replace(path: Path, text: str) -> None:
-    """Write a file atomically."""
+    """Write a file atomically: nobody sees a part of the new text."""
     temporary = path.with_name(f".{path.name}.{os.getpid()}")
     temporary.write_text(text, encoding="utf-8", errors="backslashreplace")
     temporary.replace(path)

@@ -1,7 +1,7 @@
 """The protocol between planbook and language models: messages, sampling parameters, replies, tokens and prices.
 
-A context variable describes the question that a thread is asking at the moment, for recordings and budgets. Tokens are
-estimated before a server has counted them.
+A context variable describes the question that a thread is asking at the moment. Recordings and budgets use it. Before a
+server has counted the tokens of a prompt, they are estimated.
 """
 
 import json
@@ -20,9 +20,9 @@ from planbook.planner.types import Record, RenderedText, Text, digest, digest_of
 from planbook.sandbox import cached_up_to
 
 Speaker = Literal["system", "user", "assistant"]
-"""The author of a message, as in OpenAI's API."""
+"""The author of a message: one of the roles of OpenAI's API."""
 OnText = Callable[[str], bool]
-"""Takes the next piece of a reply. Returns False to stop the reply."""
+"""A function that takes the next piece of a reply. It returns False to stop the reply."""
 
 
 class Message(Record):
@@ -39,12 +39,12 @@ class Message(Record):
 
     @property
     def data_digest(self) -> str:
-        """The digest of the data that the content was made from or, if they are unknown, of the content itself."""
+        """The digest of the data from which the content was made. If they are unknown, the digest of the content."""
         return self.content.data_digest if isinstance(self.content, RenderedText) else digest(self.content)
 
 
 class Sampling(Record):
-    """The sampling parameters of a reply. If one is None, it is not sent, because some servers refuse it."""
+    """The sampling parameters of a reply. A parameter that is None is not sent, because some servers refuse it."""
 
     temperature: float | None = Field(default=0.0, allow_inf_nan=False)
     """0 asks for the most likely reply."""
@@ -57,11 +57,14 @@ class Sampling(Record):
     stop: tuple[str, ...] = ()
     """Stop sequences: strings at which a reply ends."""
     sample: int = 0
-    """Index, from 0, of this reply among several to the same request. At temperatures above 0, they differ."""
+    """Index, from 0, of this reply among several to the same request. They can differ if the temperature is not 0."""
 
 
 class Usage(Record):
-    """Numbers of tokens, counted by the server or ``estimated``. ``prompt`` includes the ``cached`` tokens."""
+    """The tokens of a call: those of the prompt, of the reply (``completion``), and prompt tokens that were ``cached``.
+
+    ``prompt`` includes the cached tokens. ``estimated`` is True if the server did not count the tokens.
+    """
 
     prompt: int = 0
     completion: int = 0
@@ -75,11 +78,14 @@ class Usage(Record):
 
 
 Finish = Literal["stop", "length", "cut", "refused"]
-"""Why a reply ended: it was complete, reached ``max_tokens``, was stopped by ``on_text``, or was refused or empty."""
+"""Why a reply ended: it was complete ("stop"), reached ``max_tokens`` ("length") or was stopped by ``on_text`` ("cut").
+
+A reply that the server or the model refused, or that is empty, is "refused".
+"""
 
 
 PIECE_LENGTH = 16
-"""Number of characters in each piece in which ``pass_on`` passes on a text."""
+"""``pass_on`` passes on a text in pieces of this many characters."""
 
 
 def pass_on(text: str, on_text: OnText | None) -> tuple[str, Finish]:
@@ -108,7 +114,7 @@ class Reply(Record):
     finish: Finish = "stop"
     """The reason why the reply ended. It is "length" if the reply was cut off at ``max_tokens``."""
     usage: Usage = Usage()
-    """The tokens, for budgets and costs. By default, the reply counts as having none."""
+    """The tokens of the call, for budgets and costs. By default, the call counts as using no tokens."""
     model: str = ""
     """The server's own name for the model."""
     seconds: float = 0.0
@@ -116,7 +122,7 @@ class Reply(Record):
     replayed: bool = False
     """True if the reply comes from a recording and costs nothing."""
     reasoning: str = Field(default="", exclude_if=lambda reasoning: not reasoning)
-    """The model's reasoning before its answer. It is never read as a plan, nor sent back."""
+    """The model's reasoning before its answer. It is never read as a plan, and never sent back to the model."""
     reworded: bool = Field(default=False, exclude_if=lambda reworded: not reworded)
     """True if the reply was recorded for a prompt with the same data in different words."""
 
@@ -133,9 +139,9 @@ class Model(Protocol):
     def complete(self, messages: Sequence[Message], sampling: Sampling, on_text: OnText | None = None) -> Reply:
         """Return the reply to a conversation. Its last message is the question.
 
-        Call ``on_text`` with each piece of the reply as it arrives, or once with the whole reply. If it returns False,
-        the reply may end there, with ``finish="cut"``. Raise ModelError if there is no answer: the run then stops, and
-        can be resumed. Any other exception makes the episode BROKEN.
+        Call ``on_text`` with each piece of the reply as it arrives, or once with the whole reply. When it returns
+        False, the reply may end after this piece, with ``finish="cut"``. Raise ModelError if there is no answer: the
+        run then stops, and can be resumed. Any other exception makes the episode BROKEN.
         """
 
 
@@ -143,7 +149,7 @@ class PromptData(Record):
     """Identifies a prompt by its data, regardless of its wording."""
 
     number: int
-    """Number of earlier prompts from the same template in the same scope (part of the episode) of the journal."""
+    """Number of earlier prompts from the same template in the same scope (place) of the journal."""
     data: str
     """The digest of the data."""
 
@@ -179,7 +185,7 @@ def label() -> str:
 
 
 def journal_place() -> str:
-    """Return where the journal records the question that this thread is asking: the scope, and the number in it."""
+    """Return where the journal records the question that this thread is asking, as ``SCOPE/NUMBER``."""
     return _current_question.get().place
 
 
@@ -205,11 +211,11 @@ _PIECE = re.compile(r"[A-Za-z]+| ?[0-9]|\n[ \t]*|[ \t]{2,}|[!-/:-@\[-`{-~]|[^\x0
 _LETTERS_PER_TOKEN = 7
 _BYTES_PER_TOKEN = 2
 MESSAGE_TOKENS = 4
-"""Number of tokens that a server adds to each message: its role and two marks."""
+"""Number of tokens that a server adds to each message, for its role and two marks."""
 _CACHE_SIZE = 16 << 20
-"""Maximum total number of characters of the messages whose token counts are cached."""
+"""Token counts of messages are cached until the messages have this many characters in total."""
 MARGIN = 1.35
-"""An upper limit on a prompt's tokens is the estimate times this. The estimate for German was up to 26 % too low."""
+"""The estimate times this margin is an upper limit on a prompt's tokens. For German, it was up to 26 % too low."""
 
 
 @cached_up_to(_CACHE_SIZE)  # the messages of a conversation are counted again for each reply
@@ -246,7 +252,7 @@ def max_usage(messages: Iterable[Message], sampling: Sampling) -> Usage:
 
 
 def partial_usage(usage: Usage, whole: str, text: str) -> Usage:
-    """Return the usage for the part ``text`` of a reply, given the ``usage`` and the text of the ``whole`` reply."""
+    """Return the usage of a reply that was stopped after ``text``. ``usage`` is the usage of the ``whole`` reply."""
     if text == whole:
         return usage
     completion = round(usage.completion * len(text) / len(whole))
@@ -272,7 +278,7 @@ class BadPrices(PlannerError):
 
 
 class Price(Record):
-    """Prices in USD for a million tokens. If ``cached`` is None, cached prompt tokens cost as much as others."""
+    """Prices in USD for a million tokens. If ``cached`` is None, cached prompt tokens cost as much as other ones."""
 
     input: float = Field(ge=0, allow_inf_nan=False)
     output: float = Field(ge=0, allow_inf_nan=False)
@@ -280,7 +286,7 @@ class Price(Record):
 
 
 class Prices(Record):
-    """A table of prices: either those that were published on a certain day, or a user's own."""
+    """A table of prices: the prices that were published on the day ``as_of``, or a user's own prices."""
 
     about: str = ""
     as_of: str = ""
@@ -301,7 +307,7 @@ class Prices(Record):
             ) from error
 
     def cost(self, model: str, usage: Usage) -> float | None:
-        """Return the cost in USD, or None if the price is unknown, which is not the same as free."""
+        """Return the cost in USD. None means that the price of the model is unknown, not that the call is free."""
         price = self.price(model)
         if price is None:
             return None
@@ -312,7 +318,8 @@ class Prices(Record):
     def price(self, model: str) -> Price | None:
         """Return the price of a model, or None if it is unknown.
 
-        A version with a date or "latest" has the price of its model, but gpt-4o-audio is not a version of gpt-4o.
+        A model whose name ends in a date or "latest" has the price of the model without this ending. Other endings
+        count as other models: gpt-4o-audio does not have the price of gpt-4o.
         """
         if model in self.models:
             return self.models[model]

@@ -1,6 +1,6 @@
-"""Wait for a model in a way that ends as soon as the run is stopped.
+"""Wait for a model. The wait ends early if the run is stopped.
 
-If a server limits the rate of requests, all threads that ask it wait together at a gate.
+If a server limits the rate of requests, all threads that ask this server wait at one gate until it may be asked again.
 """
 
 import queue
@@ -16,17 +16,17 @@ from planbook.planner.types import Record
 
 Item = TypeVar("Item")
 IsStopped = Callable[[], bool]
-"""Returns True if the run was stopped. It may also raise BudgetEnded."""
+"""A function that returns True if the run was stopped. It may also raise BudgetEnded."""
 CHECK_INTERVAL = 0.2
-"""Seconds between two checks whether the run was stopped."""
+"""During a wait, planbook checks at intervals of this many seconds whether the run was stopped."""
 QUIET_SECONDS = 30.0
-"""If a server has not sent anything after this number of seconds, the user gets a message."""
+"""If a server has not sent anything after this many seconds, the user is told."""
 MAX_TIMEOUT = 1_000_000.0
 """Maximum length of a timeout in seconds (11 days). The operating system refuses longer ones."""
 
 
 class Timeouts(Record):
-    """How many seconds to wait for a server to accept a connection (``connect``), and to send more data (``idle``).
+    """How many seconds to wait until a server accepts a connection (``connect``) or sends more data (``idle``).
 
     The default of ``idle`` suits reasoning models, which may think for minutes before their first token, and slow local
     models, which may need minutes to read a prompt.
@@ -41,7 +41,7 @@ USUAL_TIMEOUTS = Timeouts()
 
 
 def never_stopped() -> bool:
-    """Return False. This is the ``IsStopped`` of a run that is never stopped."""
+    """Return False. This is an ``IsStopped`` function for a run that is never stopped."""
     return False
 
 
@@ -60,11 +60,11 @@ def pause(seconds: float, stopped: IsStopped) -> None:
 def read_in_thread(
     create: Callable[[], Iterable[Item]], stopped: IsStopped, on_quiet: Callable[[], None]
 ) -> Generator[Item]:
-    """Read an iterable in another thread and yield its items, so that waiting for them can be interrupted.
+    """Read an iterable in another thread and yield its items, so that the wait for an item can be interrupted.
 
-    ``create`` is called in the other thread, and returns the iterable. ``on_quiet`` is called once if the first item
-    takes longer than ``QUIET_SECONDS``. When this generator is closed, the thread ends after the next item. Raises the
-    exceptions of the iterable, or EpisodeStopped if the run is stopped.
+    ``create`` is called in the other thread and returns the iterable. ``on_quiet`` is called once if the first item
+    takes longer than ``QUIET_SECONDS``. When this generator is closed, the thread ends as soon as it gets another item.
+    Raises the exceptions of the iterable, or EpisodeStopped if the run is stopped.
     """
     items: queue.SimpleQueue[tuple[Item, ...] | BaseException] = queue.SimpleQueue()
     closed = threading.Event()
@@ -95,7 +95,7 @@ def _read_into(
     create: Callable[[], Iterable[Item]],
     closed: threading.Event,
 ) -> None:
-    """Put each item into the queue, in a tuple. At the end, put an empty tuple or the exception."""
+    """Put each item into the queue, as a tuple of one. At the end, put an empty tuple or the iterable's exception."""
     try:
         for item in create():
             items.put((item,))
@@ -107,7 +107,7 @@ def _read_into(
 
 
 class Gate:
-    """A gate at which threads wait. Any thread can close it for some time."""
+    """A gate at which threads wait while it is closed. Any thread can close it for some time."""
 
     def __init__(self, stopped: IsStopped) -> None:
         self._stopped, self._lock, self._opens_at = stopped, threading.Lock(), 0.0

@@ -1,8 +1,8 @@
 """Find a planning method by its name.
 
-The methods of one family share a module, whose ``METHODS`` maps each name to its ``Method``. A family is imported when
-one of its methods is first looked up. External methods are given as FILE.py:NAME, or other packages register them under
-the entry point group ``planbook.planners``.
+The methods of one family, such as ADaPT and its baselines, share a module. Its ``METHODS`` maps the name of each method
+to a ``Method``. A family is imported when one of its methods is first looked up. An external method is named
+FILE.py:NAME, or another package registers it in the entry point group ``planbook.planners``.
 """
 
 from collections.abc import Iterator, Mapping
@@ -40,17 +40,17 @@ class _ShippedMethods(Mapping[str, Method]):
 
 
 METHODS: Mapping[str, Method] = _ShippedMethods()
-"""Maps the name of each shipped method to the method."""
+"""Maps the name of each method that comes with planbook to the method."""
 
 
 def method(name: str) -> Method:
-    """Return the planning method with that name, which may be FILE.py:NAME.
+    """Return the planning method with that name, which may be of the form FILE.py:NAME.
 
-    Raises UnknownStrategy if there is none, or if it cannot be loaded.
+    Raises UnknownStrategy if there is no such method, or if it cannot be loaded.
     """
     if is_method_file(name):
         return load_from_file(name)
-    if name in METHODS:  # other packages may not replace a shipped one
+    if name in METHODS:  # first, since another package may not replace a method that comes with planbook
         return METHODS[name]
     registered = registered_methods()
     if name not in registered:
@@ -61,10 +61,10 @@ def method(name: str) -> Method:
 
 
 def known_method(name: str) -> Method:
-    """Return the planning method with that name, as ``method`` does, but without executing a file.
+    """Return the planning method with that name, like ``method``, but do not execute a file.
 
-    Raises UnknownStrategy for a FILE.py that this process has not loaded yet, and in all cases in which ``method``
-    does.
+    Raises UnknownStrategy in the same cases as ``method``, and also if the name contains a FILE.py that this process
+    has not loaded yet.
     """
     if is_method_file(name) and not is_loaded(name):
         raise UnknownStrategy(f"{name} is not loaded by this process")
@@ -72,10 +72,10 @@ def known_method(name: str) -> Method:
 
 
 def _possible_methods(name: str) -> tuple[Method, ...]:
-    """Return the methods that may have played the episodes of a run with that planner.
+    """Return the methods that may have played the episodes of a run whose planner has this name.
 
-    For a shipped planner, that is the planner itself. A run with an external planner, or without a planner, may have
-    been imported, so its episodes can come from any method.
+    For a method that comes with planbook, this is the method itself. A run with an external planner, or without a
+    planner, may have been imported, so any method may have played its episodes.
     """
     if name in METHODS:
         return (METHODS[name],)
@@ -85,17 +85,18 @@ def _possible_methods(name: str) -> tuple[Method, ...]:
 
 
 def figures_of(name: str = "") -> tuple[type[Figures], ...]:
-    """Return the ``Figures`` (statistics of a method) that apply to a run with that planner.
+    """Return the ``Figures`` classes (statistics of a method) that apply to a run whose planner has this name.
 
-    No file is executed; see ``known_method``.
+    No file is executed to find the planner (see ``known_method``).
     """
     return tuple(dict.fromkeys(figures for method in _possible_methods(name) for figures in method.figures))
 
 
 def bulky_fields(name: str = "") -> Mapping[str, frozenset[str]]:
-    """Map each span name to the large fields of that span which no figure needs, for a run with that planner.
+    """Return a dict that maps the name of each span to those of its large fields that no ``Figures`` class needs.
 
-    If an external planner and a shipped method use the same span name, the fields of the external planner apply.
+    ``name`` is the planner of the run. If it is an external planner that uses the same span name as a method that comes
+    with planbook, the fields of the external planner apply.
     """
     return {payload.span: payload.bulky for method in reversed(_possible_methods(name)) for payload in method.spans}
 

@@ -6,7 +6,7 @@ asks one question. The answer of one of the nodes is plan code, which is run as 
 Prompts read values from the graph's database. Before each pass, this module stores three groups of them:
 
 - ``world``: ``goal``, ``about``, ``action_docs``, ``manual``, ``scene``, ``observation``, ``previous`` (the observation
-  before it), ``state``, ``knowledge``, and ``left`` (the number of actions that are left).
+  that the last pass saw), ``state``, ``knowledge``, and ``left`` (the number of actions that are left).
 - ``last``: ``code`` and ``feedback`` of the last step.
 - ``step``: ``number`` (counted from 0), ``nth`` (counted from 1), and ``most`` (the maximum number of steps).
 
@@ -37,11 +37,11 @@ from planbook.planner.prompts import PROMPTS
 from planbook.planner.strategies.base import Figures, Method, Options, PlayedEpisode, format_figure, mean_of, model_task
 
 GENERAL = "general"
-"""The graph for environments that have no graph of their own."""
+"""The name of the graph for environments without a graph of their own."""
 SAME_SCENE = "The same as now."
-"""Replaces the scene if the observation contains it, so that no prompt shows the same text twice."""
+"""Replaces the scene if the observation contains it, so that prompts do not show the same text twice."""
 MAX_IDLE = 5
-"""Number of consecutive steps without an action after which the episode ends."""
+"""The episode ends after this many consecutive steps without an action."""
 
 
 class AgentKitOptions(Options):
@@ -68,7 +68,7 @@ class AgentKitOptions(Options):
     def _with_text(cls, options: object) -> object:
         """Add the text of the graph file, and make its path absolute, since a run may be resumed in another folder.
 
-        The text of a shipped graph is not added, since the version of planbook determines it.
+        The text of a graph that comes with planbook is not added, since the version of planbook determines this text.
         """
         name = options.get("graph") if isinstance(options, Mapping) else None
         if not (isinstance(options, Mapping) and isinstance(name, str) and Path(name).is_file()):
@@ -77,14 +77,14 @@ class AgentKitOptions(Options):
         return {**options, "graph": str(Path(name).resolve()), "text": graph_text(Path(name)) if text is None else text}
 
     def effective_values(self, environment: str) -> dict[str, JsonValue]:
-        """Map each option but ``text`` to its value, with the graph's name and number of steps filled in."""
+        """Map each option except ``text`` to the value that takes effect, such as the name of the graph."""
         options = {**super().effective_values(environment), "graph": self.graph_name(environment)}
         options["steps"] = self.steps or self.graph_file(environment).steps
         del options["text"]
         return options
 
     def prompt_sources(self, environment: str) -> Mapping[str, str]:
-        """Return the texts of the graph, of its hooks, and of the environment's own graph, whose manual is used."""
+        """Return the texts of the graph, of its hooks, and of the environment's own graph, since its manual is used."""
         name, own_graph = self.graph_name(environment), SHIPPED_GRAPHS / f"{environment}.yaml"
         texts = {f"graph {Path(name).stem}": graph_text(graph_path(name)) if self.text is None else self.text}
         if own_graph.is_file() and own_graph.stem != name:
@@ -114,12 +114,12 @@ class AgentKitOptions(Options):
 
 
 def roles_of(options: AgentKitOptions, environment: str) -> Collection[str]:
-    """Return the roles whose models the nodes of the graph ask. Raises BadGraphFile as ``graph_file`` does."""
+    """Return the roles whose models the nodes of the graph ask. Raises BadGraphFile, as ``graph_file`` does."""
     return options.graph_file(environment).roles
 
 
 def agentkit(episode: Episode, options: AgentKitOptions) -> None:
-    """Pass over the graph step by step, and run the plan code of each pass before the next pass."""
+    """In each step, run one pass over the graph, and then the plan code that the pass has produced."""
     file = options.graph_file(episode.environment.name)
     graph, database = Graph(*file.nodes.values()), file.new_database()
     steps, idle_steps = options.steps or file.steps or max(1, episode.settings.actions), 0
@@ -178,11 +178,11 @@ class GraphFigures(Figures):
     reused: int
     """Number of skipped nodes whose last answer was used again."""
     temporary: int
-    """Number of nodes that were added during a pass, for that pass only."""
+    """Number of nodes that a branch, a loop or a hook added for one pass."""
     skipped: int = 0
-    """Number of skipped nodes that had no answer yet."""
+    """Number of nodes that were skipped before they had ever answered."""
     mean_passes: float | None = Field(default=None, exclude=True)
-    """Mean number of passes in a played episode."""
+    """Mean number of passes in an episode that was played."""
 
     @classmethod
     def count(cls, episodes: Sequence[PlayedEpisode]) -> Self | None:
@@ -217,7 +217,7 @@ class GraphFigures(Figures):
 
 RANDOM = "random"
 CELLS_PER_ACTION = 3
-"""Default number of cells for each allowed action. It is more than one since a cell may fail before it acts."""
+"""Default number of cells for each allowed action. It is more than 1, since a cell may fail before it acts."""
 
 
 class RandomOptions(Options):
@@ -229,9 +229,9 @@ class RandomOptions(Options):
 
 
 def play_random(episode: Episode, options: RandomOptions) -> None:
-    """Take random actions. They depend only on the seed of the run and on the task.
+    """Take random actions, which depend only on the seed of the run and on the task.
 
-    An action with a free argument is taken only if the environment lists it, as ``possible_choices`` says.
+    ``possible_choices`` says which actions may be drawn.
     """
     steps = options.steps or CELLS_PER_ACTION * episode.settings.actions
     rng = random.Random(f"{episode.settings.seed}/{episode.task.id}")
@@ -249,11 +249,12 @@ NOTHING_LISTED = (
 
 
 def possible_choices(environment: Environment) -> Sequence[Action]:
-    """Return the actions from which one is drawn. An argument is free if its values cannot be enumerated.
+    """Return the actions from which one is drawn, with their arguments.
 
-    If no action has a free argument, return all actions with all combinations of their arguments. Otherwise return the
-    actions that the environment lists as possible. If the environment does not list any (None), return its goals,
-    provided that each goal is an action. If these lists are empty, return all actions without free arguments.
+    An argument is free if its values cannot be enumerated, for example if it is any text. If no action has a free
+    argument, return all actions with all combinations of arguments. Otherwise return the actions that the environment
+    lists as possible or, if it makes no such list (None), the goals that it knows, provided that its goals are actions.
+    If this gives nothing, return all actions without free arguments.
     """
     calls = [list(_calls(spec)) for spec in environment.offer.actions.values()]
     enumerable = [action for actions in calls for action in actions]
@@ -266,7 +267,7 @@ def possible_choices(environment: Environment) -> Sequence[Action]:
 
 
 def _calls(spec: ActionSpec) -> Iterator[Action]:
-    """Yield the action with every combination of its arguments, or nothing if one of them is free."""
+    """Yield the action with every combination of its arguments, or nothing if an argument is free."""
     values = [_values(parameter) for parameter in spec.signature.parameters.values()]
     return (Action(spec.name, chosen) for chosen in product(*values))
 
@@ -274,8 +275,8 @@ def _calls(spec: ActionSpec) -> Iterator[Action]:
 def _values(parameter: inspect.Parameter) -> Sequence[Any]:
     """Return the values to choose from for an argument.
 
-    For an argument of a Literal or bool type, these are the values of the type. Any other argument has only its
-    default. If it has none, it is free, and nothing is returned.
+    For an argument of a Literal or bool type, these are the values of the type. For any other argument, this is only
+    its default value. If it has no default, it is free, and no values are returned.
     """
     if get_origin(parameter.annotation) is Literal:
         return get_args(parameter.annotation)

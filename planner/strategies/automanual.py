@@ -1,8 +1,8 @@
 """The planner of the AutoManual paper, and methods that run existing plan code without asking a model for a plan.
 
-The planner (section 3.2) writes free-form code with the learned rules in its prompt. The code of each reply is a cell,
-a piece of plan code that is run as a unit. Feedback follows it. After an episode, ``conclude`` asks for the whole plan
-if the task was solved, and for the mistakes if it was not.
+The planner (section 3.2) writes free-form code; its prompt contains the rules that were learned. The code of each reply
+is run as a cell (a unit of plan code), and the planner gets feedback on the cell. After an episode, ``conclude`` asks
+for the whole plan if the task was solved, and for the mistakes if it was not.
 
 Existing code is a given plan, an environment's naive plan, or a stored procedure, which is plan code that solves all
 tasks of one type. For procedures, a model is asked only to find the task type that fits a goal.
@@ -32,7 +32,7 @@ from planbook.planner.types import Outcome, Record
 from planbook.sandbox import bound_names, defined_names, extract, extractable_names, parse_source
 
 REPLANS, REPLANS_WITH_PAUSES = 3, 6
-"""Number of replies after the first one (appendix D).
+"""Number of replies after the first reply (appendix D).
 
 The paper allows 3 on ALFWorld. It allows 6 on MiniWoB++, where a plan has to pause to see the next page.
 """
@@ -62,7 +62,10 @@ class AutoManualOptions(Options):
 
 
 def automanual(episode: Episode, options: AutoManualOptions) -> None:
-    """Ask for a plan, run it, and send the feedback for the next plan, until the episode ends or no reply is left."""
+    """Ask for a plan, run it, send the feedback and ask for the next plan, until the episode ends or no reply is left.
+
+    With ``procedures_first``, a stored procedure is run before the first plan.
+    """
     recall, episode.whole_plans = episode.recall(), not episode.environment.pauses
     procedure_result = ""
     if options.procedures_first:
@@ -102,10 +105,10 @@ def _system(episode: Episode, recall: Recall, options: AutoManualOptions) -> Mes
 
 
 def _procedure_result(episode: Episode, recall: Recall) -> str:
-    """Return what a prompt reports about the stored procedure that failed, or "" if there was no procedure.
+    """Return the report for the prompt on a stored procedure that failed, or "" if there was no procedure.
 
-    A procedure that was not learned may know more about the task than a model should. In that case the report does not
-    show its actions.
+    A procedure that was not learned may use params of the task that models must not know. If the task has such params,
+    the report does not show the actions of the procedure.
     """
     if recall.procedure is None:
         return ""
@@ -125,12 +128,12 @@ def _replans(episode: Episode, options: AutoManualOptions) -> int:
 
 
 class Conclusion(Record):
-    """The planner's conclusion from an episode."""
+    """What the planner concludes from an episode."""
 
     text: str
-    """The mistakes, or the cause of a failure."""
+    """The planner's mistakes or, if the task was not solved, the cause of the failure."""
     code: str = ""
-    """The whole plan of a solved task."""
+    """Code that does the whole task, if the task was solved. Otherwise empty."""
 
 
 def conclude(
@@ -138,8 +141,9 @@ def conclude(
 ) -> Conclusion:
     """Ask the planner for its conclusion from an episode. The conclusion is empty if no reply is usable.
 
-    If the first plan alone solved the task, this plan is the conclusion, and no model is asked unless ``always`` is
-    True. Raises ModelError if the model fails, or BudgetEnded if the run's budget does not allow the question.
+    If the first plan alone solved the task, the conclusion is this plan, and no model is asked. With ``always``, a
+    model is asked even then. Raises ModelError if the model does not answer, or BudgetEnded if the run's budget does
+    not allow the question.
     """
     cells = [cell for round_played in trajectory.rounds for cell in round_played.cells]
     if not always and trajectory.ending.outcome is Outcome.DIRECT_SUCCESS and len(cells) == 1:
@@ -158,7 +162,7 @@ def conclude(
 
 
 def standalone(code: str, helpers: str) -> str:
-    """Return the code, preceded by the definitions from ``helpers`` that it uses but does not contain."""
+    """Return the code, preceded by the definitions in ``helpers`` that the code uses but does not contain itself."""
     used = {node.id for node in ast.walk(parse_source(code)) if isinstance(node, ast.Name)} - bound_names(code)
     names = used & extractable_names(helpers)
     return f"{extract(helpers, names)}\n\n{code}" if names else code
@@ -181,7 +185,7 @@ def _prompt(trajectory: Trajectory) -> Prompt:
 
 
 class GivenCode(Options):
-    """One plan for every task."""
+    """The options of a method that runs the same given plan for every task."""
 
     code: str = Field(description="The plan.")
     helpers: str = Field(default="", description="Code that is run before the plan, to define helpers.")
@@ -195,7 +199,7 @@ class GivenCode(Options):
 
 
 def given_code(episode: Episode, options: GivenCode) -> None:
-    """Run the code in ``before``, if any, and then the given plan. Give up if the code in ``before`` fails."""
+    """Run the given plan. If there is code in ``before``, run it first, and give up if it fails."""
     with _frame(episode, options):
         if options.before and episode.run(options.before, source="before").is_error:
             return
@@ -210,10 +214,10 @@ def _frame(episode: Episode, plan: GivenCode, match: Match | None = None) -> Abs
 
 
 def procedures(episode: Episode, options: Options, recall: Recall | None = None) -> bool:
-    """Run the procedure that the memory has for the task, if any. Return True if checks show that the task is done.
+    """Run the procedure that the memory has for the task, if any. Return True if a check has shown that it succeeded.
 
-    If the procedure was found by matching the goal, it is dry-run first, and its post-conditions are checked
-    afterwards. Any other procedure is only run.
+    If the procedure was found by matching the goal, a dry run checks its actions first, and afterwards its
+    post-conditions are checked. Any other procedure is only run, so the result is False.
     """
     recall = recall or match_goal(episode, episode.recall())
     if recall.procedure is None:
@@ -229,7 +233,7 @@ def procedures(episode: Episode, options: Options, recall: Recall | None = None)
 
 
 def naive(episode: Episode, options: Options) -> None:
-    """Run the environment's own plan for the naive baseline (ADaPT paper, appendix D). Give up if it has none."""
+    """Run the plan that the environment defines for the naive baseline (ADaPT paper, appendix D), if there is one."""
     if code := type(episode.environment).naive:
         given_code(episode, GivenCode(code=code, source="naive", told_params=True))
 
@@ -243,8 +247,8 @@ def code_of(procedure: Procedure) -> GivenCode:
     return GivenCode(code=code, helpers=procedure.helpers, source=procedure.name, told_params=procedure.is_learned)
 
 
-# Matching a goal with one of the task types that planbook found. If the memory is not sure, a model is asked. The model
-# may answer that none of the types fits.
+# Matching a goal with one of the task types that planbook found by itself. If the memory is not sure about the type, a
+# model is asked. The model may answer that no type fits.
 
 MODEL = "model"
 NONE = "none"
@@ -262,8 +266,9 @@ class _TypeAnswer(BaseModel):
 def match_goal(episode: Episode, recall: Recall, role: str = "") -> Recall:
     """Match the goal with a task type, record the match, and return what the memory has for that type.
 
-    If the memory is not sure, ``role`` is asked. If there are no types to match, return ``recall`` unchanged.
-    Raises ModelError if the model fails, or BudgetEnded if the run's budget does not allow the question.
+    If the memory is not sure and ``role`` is not empty, the model of this role is asked. If planbook has found no task
+    types, return ``recall`` unchanged. Raises ModelError if the model does not answer, or BudgetEnded if the run's
+    budget does not allow the question.
     """
     match = recall.match
     if match is None:
@@ -276,11 +281,11 @@ def match_goal(episode: Episode, recall: Recall, role: str = "") -> Recall:
 
 
 def _match_by_model(episode: Episode, recall: Recall, match: Match, role: str) -> Recall:
-    """Return what the memory has for the type that a model names. If it names none, there is no procedure."""
+    """Return what the memory has for the type that a model names. If the model names no type, there is no procedure."""
     if (answer := _ask_for_type(episode, match.candidates, role)).type:
         recall_of_type = episode.recall(answer)
         new_match = answer if recall_of_type.match is None else recall_of_type.match
-        if new_match.type:  # the answer's params have the forms of the type's parameters
+        if new_match.type:  # the memory accepts the values that the model gave for the type's parameters
             new_match = new_match.model_copy(update={"by": MODEL, "candidates": ()})
             return recall_of_type.model_copy(update={"match": new_match})
     no_match = match.model_copy(update={"type": "", "params": {}, "by": ""})
@@ -288,7 +293,7 @@ def _match_by_model(episode: Episode, recall: Recall, match: Match, role: str) -
 
 
 def _ask_for_type(episode: Episode, candidates: Sequence[MatchCandidate], role: str) -> Match:
-    """Ask a model for the task type. The match has no type if the model names none, or if no reply is usable."""
+    """Ask a model for the task type. The match has no type if the model names no type, or if no reply is usable."""
     scope, prompt = episode.current_scope.child("match"), PROMPTS["matching/match"]
     shown: Any = [candidate.model_dump(mode="json") for candidate in candidates]
     variables = {"candidates": shown, "goal": episode.task.goal, "observation": episode.observation.text}
@@ -299,7 +304,7 @@ def _ask_for_type(episode: Episode, candidates: Sequence[MatchCandidate], role: 
 
 
 def _type_reader(candidates: Sequence[MatchCandidate]) -> Callable[[str], Match]:
-    """Return a function that reads a reply. It raises ValueError for a type or parameters that were not offered."""
+    """Return a function that reads a reply. It raises ValueError if the type or its parameters were not offered."""
     params = {candidate.name: set(candidate.params) for candidate in candidates}
 
     def read(text: str) -> Match:

@@ -1,8 +1,8 @@
 """The base of planning methods: ``Method``, its options and figures, ``play``, and helpers that several methods share.
 
-A method plays an episode by calling the functions ("verbs") of ``Episode``: it asks models for plan code and runs it.
-Its figures are statistics that are computed over a run and shown by reports. External methods come from a Python file,
-or are registered by other packages.
+A method plays an episode by calling the functions of ``Episode``: it asks models for plan code, and runs this code. The
+figures of a method are statistics over a whole run, which reports show. An external method comes from a Python file, or
+another package registers it.
 """
 
 import inspect
@@ -42,17 +42,17 @@ from planbook.sandbox import SandboxClosed, WorkerFailed
 
 
 class PlayedEpisode(NamedTuple):
-    """What figures are computed from: one episode of a run with its recorded spans."""
+    """One episode of a run with its recorded spans. ``Figures.count`` computes the figures from such episodes."""
 
     kind: str
-    """Type of the task."""
+    """The type of the task."""
     ending: Ending
     spans: Sequence[RecordedSpan]
 
     def payloads(self, payload_type: type[AnyPayload]) -> list[AnyPayload]:
-        """Return the payloads of that type from all spans that have ended.
+        """Return the payloads of all spans of this type that have ended.
 
-        Another method may use the same span name. Its spans are ignored if their data do not fit the type.
+        Another method may use the same name for its spans. Such a span is ignored if its data do not fit the type.
         """
         payloads: list[AnyPayload] = []
         for span in self.spans:
@@ -63,7 +63,7 @@ class PlayedEpisode(NamedTuple):
 
 
 class Grid(NamedTuple):
-    """A small table of figures, with names in the first column."""
+    """A small table of figures. The first column holds the names of the rows."""
 
     title: str
     name: str
@@ -74,7 +74,7 @@ class Grid(NamedTuple):
 
 
 class Figures(BaseModel):
-    """Base class for the statistics of a method over a run. ``--json`` shows the fields under ``key``."""
+    """Base class for the statistics of a method over a run. The option ``--json`` prints the fields under ``key``."""
 
     key: ClassVar[str]
 
@@ -102,20 +102,20 @@ def format_figure(figure: float | None) -> str:
 class Strategy(Protocol):
     """A function that plays one episode.
 
-    It returns when it gives up. If the episode ends earlier, the functions of ``Episode`` raise EpisodeOver, which a
-    strategy must not suppress. The return value is not used.
+    The function returns when it gives up. If the episode ends earlier, the functions of ``Episode`` raise EpisodeOver,
+    which a strategy must not suppress. The return value is not used.
     """
 
     def __call__(self, episode: Episode, options: Any, /) -> object:
-        """Play until the episode ends or the method gives up. ``options`` belongs to the method's own options class."""
+        """Play until the episode ends or the method gives up. ``options`` is an instance of ``Method.options``."""
 
 
 def play(episode: Episode, strategy: Strategy, options: BaseModel) -> Ending:
     """Play an episode with a method, write its ending to the journal, and return the ending.
 
-    A failure of the environment, the method or the engine becomes the ending BROKEN. The following errors are raised
-    instead, and leave the episode without an ending: EpisodeStopped, BudgetEnded, JournalMismatch, JournalFailed, and
-    the errors of a missing or failed resource (MissingRequirement, SandboxClosed, WorkerFailed, ModelError).
+    If the environment, the method or the engine fails, the outcome is BROKEN. The following errors are raised instead,
+    and leave the episode without an ending: EpisodeStopped, BudgetEnded, JournalMismatch, JournalFailed, and the errors
+    that say that a resource is missing or failed (MissingRequirement, SandboxClosed, WorkerFailed, ModelError).
     """
     problem = ""
     try:
@@ -141,7 +141,10 @@ def play(episode: Episode, strategy: Strategy, options: BaseModel) -> Ending:
 
 
 def _fault_of(error: Exception | SystemExit, strategy: Strategy, environment: Environment) -> str:
-    """Return the message for an error. It blames the environment if one of its methods raised it, else the planner."""
+    """Return the message for an error.
+
+    The message blames the environment if the error was raised in one of its methods. Otherwise it blames the planner.
+    """
     trace = error.__traceback__
     while trace and not _is_method_of(environment, trace.tb_frame.f_locals):
         trace = trace.tb_next
@@ -156,18 +159,21 @@ def _is_method_of(environment: Environment, variables: Mapping[str, Any]) -> boo
 
 
 def _line_of(error: BaseException, strategy: Strategy) -> str:
-    """Return the innermost line of the method's own file in the traceback as FILE:LINE, or "" if there is none."""
+    """Return the last line in the traceback that belongs to the file of the method, as FILE:LINE.
+
+    Return "" if there is no such line.
+    """
     file = getattr(getattr(strategy, "__code__", None), "co_filename", None)
     lines = [line for frame, line in walk_tb(error.__traceback__) if frame.f_code.co_filename == file]
     return f"{Path(file).name}:{lines[-1]}" if file and lines else ""
 
 
 IsAsked = Callable[[Any, Environment], bool]
-"""A function that returns True if a role is asked, given the method's options and the environment."""
+"""A function that takes a method's options and the environment. It returns True if a certain role is asked."""
 
 
 class Options(BaseModel):
-    """Base class for the options of a method. A method without options uses it unchanged."""
+    """Base class for the options of a method. A method without options uses this class itself."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -177,17 +183,17 @@ class Options(BaseModel):
     """Default sampling settings (such as ``temperature``) that differ from the general defaults."""
 
     def wanted_demonstrations(self, demonstrations: Sequence[str]) -> Sequence[str]:
-        """Return those of the method's demonstrations that are needed with these options."""
+        """Return the names of those of the method's demonstrations that are needed with these options."""
         return demonstrations
 
     def effective_values(self, environment: str) -> dict[str, JsonValue]:
-        """Map each option to the value that takes effect. Unset options may depend on the environment."""
+        """Map each option to the value that takes effect. If it is not set, this may depend on the environment."""
         return self.model_dump(mode="json")
 
     def prompt_sources(self, environment: str) -> Mapping[str, str]:
-        """Map descriptions to other texts that prompts are made from, such as a graph file or the code of its hooks.
+        """Return other texts from which prompts are made, such as a graph file or the code of its hooks.
 
-        A run records their digests.
+        The result maps a description of each text to the text. A run records the digests of the texts.
         """
         return {}
 
@@ -200,26 +206,26 @@ class Method:
     options: type[Options]
     summary: str
     roles: tuple[str, ...] = ()
-    """The roles that it asks. A role is a name for a model, such as ``planner``."""
+    """The roles that the method asks. A role is a name for a model, such as ``planner``."""
     demonstrations: tuple[str, ...] = ()
-    """Names of the demonstrations that it shows to models (``Recall.demonstrations``)."""
+    """Names of the demonstrations that the method shows to models (``Recall.demonstrations``)."""
     conditional_roles: Mapping[str, IsAsked] = field(default_factory=dict)
-    """Maps each role that is not always asked to a function that tells whether it is asked."""
+    """Maps each role that is not always asked to a function that says whether it is asked."""
     fallback_demonstrations: tuple[str, ...] = ()
-    """Names of the demonstrations that are shown only if another one is missing."""
+    """Names of those demonstrations that are shown only if another demonstration is missing."""
     roles_from_options: Callable[[Any, str], Collection[str]] = lambda options, environment: ()
     """Takes the options and the environment's name. Returns the additional roles that the options name."""
     spans: tuple[type[Payload], ...] = ()
-    """Payload types of the spans that it records."""
+    """The payload classes of the spans that the method records."""
     figures: tuple[type[Figures], ...] = ()
-    """Statistics of a run that it provides."""
+    """The classes that compute the method's statistics of a run."""
     streams: bool = False
-    """True if it asks for plans by ``Episode.stream``, so that they can run while the model writes them."""
+    """True if the method asks for plans by ``Episode.stream``, so that plans can run while the model writes them."""
     templates: Mapping[str, Path] = field(default_factory=dict)
     """Maps the relative path of each prompt file to the file (``Prompts.files``). A run records the files' digests."""
 
     def asks(self, role: str, options: BaseModel, environment: Environment) -> bool:
-        """Return True if the role is asked with these options in this environment, which need not have begun."""
+        """Return True if the role is asked with these options in this environment, which need not be reset yet."""
         is_asked = self.conditional_roles.get(role)
         return role in self.roles and (is_asked is None or is_asked(options, environment))
 
@@ -236,11 +242,11 @@ def ask_and_run(
     actions: Callable[[], int | None] = lambda: None,
     **variables: object,
 ) -> None:
-    """Ask for a plan and run it, then send the feedback and run the next plan, as long as replies are left.
+    """Ask for a plan and run it. Then send the feedback and run the next plan, as long as replies are left.
 
-    ``first`` is the first prompt, and ``variables`` are its variables; ``later`` is the prompt that sends feedback.
+    ``first`` is the first prompt, and ``variables`` are its variables. ``later`` is the prompt that sends feedback.
     ``replies_left`` returns the number of replies that may still be asked for. ``actions`` returns the number of
-    actions that the next plan may take, or None if only the episode limits it.
+    actions that the next plan may take, or None if only the episode limits this number.
     """
     feedback, history = episode.stream(role, first, history=history, sample=sample, actions=actions(), **variables)
     while (left := replies_left()) > 0:
@@ -257,20 +263,20 @@ def ask_or_empty(scope: Scope, role: str, prompt: Prompt, **variables: Any) -> s
 
 
 def model_task(episode: Episode) -> Mapping[str, JsonValue]:
-    """Return the changes to ``task`` for plan code of a model, which gets only the params that models may know."""
+    """Return the fields of ``task`` that differ for plan code of a model: only the params that models may know."""
     return {"params": dict(episode.environment.public_params(episode.task))}
 
 
 def countdown(number: int) -> Callable[[], int]:
-    """Return a function that counts down: the first call returns the number, each later call one less, down to 0."""
+    """Return a function that counts down: its first call returns ``number``, each later call one less, down to 0."""
     return iter(range(number, -1, -1)).__next__
 
 
 def play_in_rounds(episode: Episode, max_rounds: int, play: Callable[[int], None]) -> None:
     """Play a task in up to ``max_rounds`` rounds, until it is solved. The best round counts.
 
-    A round is one attempt; each but the first begins with a reset of the environment. ``play`` gets the number of the
-    round, from 0. Raises NoPlan if the last round ended because no reply held a usable plan.
+    A round is one attempt at the task. Each round after the first begins with a reset of the environment. ``play`` gets
+    the number of the round, from 0. Raises NoPlan if the last round ended because no reply held a usable plan.
     """
     for number in range(max_rounds):
         if number:
@@ -286,12 +292,15 @@ ENTRY_POINT_GROUP = "planbook.planners"
 
 @cache
 def registered_methods() -> Mapping[str, EntryPoint]:
-    """Map the name of each method that another package registers to its entry point. No method is imported."""
+    """Return a dict that maps each method that another package registers to its entry point. No method is imported."""
     return {point.name: point for point in sorted(entry_points(group=ENTRY_POINT_GROUP), key=lambda point: point.name)}
 
 
 def load_registered(point: EntryPoint) -> Method:
-    """Import a registered method and return it. Raises UnknownStrategy if that fails, or if it is not a method."""
+    """Import a registered method and return it.
+
+    Raises UnknownStrategy if the import fails, or if the imported object is not a method.
+    """
     try:
         member = point.load()
     except Exception as error:
@@ -301,9 +310,10 @@ def load_registered(point: EntryPoint) -> Method:
 
 
 def load_from_file(spec: str) -> Method:
-    """Return the method NAME of ``FILE.py:NAME``, or the only method of ``FILE.py``.
+    """Return the method called NAME for ``FILE.py:NAME``, or the only method in the file for ``FILE.py``.
 
-    Raises UnknownStrategy if the file cannot be loaded, or if it has no such method.
+    Raises UnknownStrategy if the file cannot be loaded, if it has no such method, or if NAME is left out although the
+    file has several methods.
     """
     file, _, name = spec.partition(":")
     try:
@@ -336,9 +346,9 @@ def _functions(members: Mapping[str, Any]) -> list[str]:
 
 
 def _as_method(member: Any, where: str) -> Method:
-    """Check that an object is a method, or a function that can be one, and return the method.
+    """Return an object that is a ``Method``, or the ``Method`` for a function that takes an episode and options.
 
-    Raises UnknownStrategy if it is neither; ``where`` begins the message.
+    Raises UnknownStrategy for any other object. ``where`` is the beginning of the message.
     """
     method = member if isinstance(member, Method) else _from_function(member, where)
     if not callable(method.play):

@@ -1,14 +1,17 @@
-"""Hooks, which are Python functions that a graph file names to do what the file format cannot express.
+"""Hooks: Python functions that a graph file names, to do what the file format cannot express.
 
-- ``compose(ComposeContext) -> str`` returns the text above a node's prompt. It replaces the answers of ``after``.
-- ``check(answer, database) -> answer`` validates an answer, and may return a changed one. If it raises ValueError, such
-  as ``AfterQueryError``, the message goes back to the model.
-- ``finish(FinishContext) -> None`` may change the database and the rest of the pass.
+A node of a graph can have three hooks:
 
-Hooks of the first two kinds only read the database, since nodes may be asked concurrently.
+- ``compose(ComposeContext) -> str`` returns the text above the node's prompt, which otherwise would be the answers of
+  the nodes in ``after``.
+- ``check(answer, database) -> answer`` validates the node's answer, and may return a changed one. If it raises
+  ValueError, such as ``AfterQueryError``, the message goes back to the model.
+- ``finish(FinishContext) -> None`` is called after the answer. It may change the database and the rest of the pass.
 
-Your own hooks are named ``FILE.py:function``, with a path that is relative to the graph file. The hooks that come with
-planbook are in the modules of this package, and are named ``module.function``:
+The hooks ``compose`` and ``check`` can only read the database, since several nodes may be asked at the same time.
+
+A graph file names a hook of its own as ``FILE.py:function``, with a path that is relative to the graph file. The hooks
+that come with planbook are in the modules of this package, and are named ``module.function``:
 
 - ``crafter``: the hooks of the Crafter agent's graph.
 - ``shopping``: the hooks of the shopping agent's graph.
@@ -38,7 +41,7 @@ Hooks = Mapping[str, Callable[..., Any]]
 
 
 class AfterQueryError(ValueError):
-    """Raised by a check hook to reject an answer. The message goes back to the model, which is asked again."""
+    """A check hook raises it to reject an answer. The message goes back to the model, which may repair the answer."""
 
 
 @dataclass(frozen=True)
@@ -57,7 +60,7 @@ class ComposeContext:
 
 @dataclass(frozen=True)
 class FinishContext:
-    """The argument of a finish hook, which may change the database, and the graph by temporary edits."""
+    """The argument of a finish hook, which may change the database and make temporary edits of the graph."""
 
     node: GraphNode
     """The node that has answered."""
@@ -82,8 +85,8 @@ def keep_answer_as(field: str) -> Callable[[FinishContext], None]:
 def call_hook(hooks: Hooks, name: str, *arguments: Any, passed_on: type[Exception] = GraphError) -> Any:
     """Call a hook and return its result.
 
-    If the hook raises an error of type ``passed_on``, the error passes through. Any other error becomes a GraphError
-    that names the hook.
+    A GraphError of the hook, or an error of type ``passed_on``, is raised unchanged. Any other error becomes a
+    GraphError that names the hook.
     """
     try:
         return hooks[name](*arguments)
@@ -94,9 +97,9 @@ def call_hook(hooks: Hooks, name: str, *arguments: Any, passed_on: type[Exceptio
 
 
 def find_hook(name: str, folder: Path) -> Callable[..., Any]:
-    """Return the hook with that name. If it names a file, the path is relative to the folder. The file is executed.
+    """Return the hook with that name. If the name contains a file, this file in ``folder`` is executed.
 
-    Raises GraphError if there is no such hook, or if its file fails.
+    Raises GraphError if there is no such hook, or if executing the file fails.
     """
     if problem := hook_problem(name, folder):
         raise GraphError(problem)
@@ -112,7 +115,7 @@ def find_hook(name: str, folder: Path) -> Callable[..., Any]:
 
 
 def hook_problem(name: str, folder: Path) -> str:
-    """Return the reason why a hook with that name cannot be found, or "". Files are read, but not executed."""
+    """Return the reason why there is no hook with that name, or "" if there is one. Files are read, not executed."""
     file, colon, function = name.rpartition(":")
     if colon:
         return _file_problem(folder / file, file, function)

@@ -1,6 +1,8 @@
-"""Hooks of the Crafter agent's graph (AgentKit paper, section 3).
+"""Hooks of the Crafter agent's graph, ``crafter.yaml`` (AgentKit paper, section 3).
 
-They check answers, store parts of them as the agent's memory, and write the text above the prompts.
+Check hooks validate answers, finish hooks store parts of the answers as the agent's memory, and compose hooks write the
+text above a prompt. A turn is a step of the agent, in which it runs code once. A skill is a way of acting that the
+agent has described under a name. In every turn, the agent uses its current skill.
 """
 
 import ast
@@ -21,16 +23,16 @@ from planbook.planner.types import RenderedText
 
 RESULTS = {"yes": "succeeded", "partly": "succeeded in part: {}", "no": "failed: {}"}
 FEEDBACK_EVERY = 3
-"""Number of steps that use a skill between two pieces of feedback on it (section 3.2)."""
-CHALLENGES = SUBGOALS = 3
+"""Feedback on a skill is due after every three turns that used the skill (section 3.2)."""
+CHALLENGE_COUNT = SUBGOAL_COUNT = 3
 NONE = frozenset({"", "na", "none", "nothing", "unknown"})
-"""Texts that mean "nothing", without punctuation and in lower case."""
+"""Answers that mean "nothing", in lower case and without punctuation."""
 DISCOVERY_TESTS = ("discovered", "general", "unknown", "concrete_and_precise", "solid")
-"""A discovery is kept if the answer to all these questions is yes."""
+"""Fields of a discovery. The discovery is kept if all of them are "yes"."""
 UNKNOWN_TESTS = ("unknown", "novel", "general", "relevant", "correct")
-"""A piece of missing information is kept if the answer to all these questions is yes."""
+"""Fields of a piece of unknown information. It is kept if all of them are "yes"."""
 REOPENING = ("unexpected_encounters", "mistake", "confused", "top_subgoal_completed", "top_subgoal_changed", "replan")
-"""The gate node lets the planner make a new plan if the answer to any of these questions is yes."""
+"""Fields of the gate node's answer. The planner makes a new plan if any of them is "yes"."""
 ACTIONS = (
     *(f"move('{direction}')" for direction in ("west", "east", "north", "south")),
     "do()",
@@ -39,14 +41,14 @@ ACTIONS = (
     *(f"make('{kind}_{tool}')" for tool in ("pickaxe", "sword") for kind in ("wood", "stone", "iron")),
     "noop()",
 )
-"""The calls that the manual lists, in its order."""
+"""The calls that the game's manual lists, in the order of the manual."""
 
 
 # Check hooks. They raise AfterQueryError, whose message goes back to the model.
 
 
 def all_actions(answer: JsonValue, database: GraphDatabase) -> JsonValue:
-    """Check that the table lists all actions. Return it with the spelling and the order of the manual."""
+    """Check that the table lists all actions. Return the table with the manual's spelling and order of the actions."""
     table = {_normalized(name): row for name, row in _mapping(answer).items()}
     missing = [name for name in ACTIONS if _normalized(name) not in table]
     unknown = sorted(table.keys() - set(map(_normalized, ACTIONS)))
@@ -60,8 +62,8 @@ def all_actions(answer: JsonValue, database: GraphDatabase) -> JsonValue:
 def three_challenges(answer: JsonValue, database: GraphDatabase) -> JsonValue:
     """Accept only three challenges, each rated from 1 to 5."""
     challenges: Any = _mapping(answer)["challenges"]
-    if len(challenges) != CHALLENGES:
-        raise AfterQueryError(f"name exactly {CHALLENGES} challenges; there are {len(challenges)}")
+    if len(challenges) != CHALLENGE_COUNT:
+        raise AfterQueryError(f"name exactly {CHALLENGE_COUNT} challenges; there are {len(challenges)}")
     ratings = ("urgency", "convenience")
     if any(not 1 <= challenge[name] <= 5 for challenge in challenges for name in ratings):
         raise AfterQueryError("urgency and convenience are whole numbers from 1 to 5")
@@ -70,13 +72,13 @@ def three_challenges(answer: JsonValue, database: GraphDatabase) -> JsonValue:
 
 def three_subgoals(answer: JsonValue, database: GraphDatabase) -> JsonValue:
     """Accept only a list of three subgoals."""
-    if not isinstance(answer, list) or len(answer) != SUBGOALS:
-        raise AfterQueryError(f"list exactly {SUBGOALS} subgoals, the most urgent first")
+    if not isinstance(answer, list) or len(answer) != SUBGOAL_COUNT:
+        raise AfterQueryError(f"list exactly {SUBGOAL_COUNT} subgoals, the most urgent first")
     return answer
 
 
 def allowed_only(answer: JsonValue, database: GraphDatabase) -> JsonValue:
-    """Accept only an analysis of actions that are allowed."""
+    """Accept only an analysis in which every action is one of the allowed actions."""
     allowed = {_normalized(name) for name in _mapping(database.get("allowed_actions"))}
     analyzed = _mapping(_mapping(answer)["actions"])
     if unknown := [name for name in analyzed if _normalized(name) not in allowed]:
@@ -85,7 +87,7 @@ def allowed_only(answer: JsonValue, database: GraphDatabase) -> JsonValue:
 
 
 def one_action(answer: JsonValue, database: GraphDatabase) -> JsonValue:
-    """Accept only code that uses a single action of the game. If it has a loop, it must also have a ``break``."""
+    """Accept only code that takes exactly one of the game's actions. Code with a loop must also have a ``break``."""
     code = str(answer)
     taken = {call.removeprefix(f"{AGENT}.") for call in calls_in(code)} & set(ACTIONS)
     if len(taken) != 1:
@@ -114,18 +116,18 @@ def note_plan(context: FinishContext) -> None:
 
 
 def note_action(context: FinishContext) -> None:
-    """Add the result of the last step to the history, and store whether feedback on the skill is due."""
+    """Add the action of the last turn and its result to the history. Store whether feedback on the skill is due."""
     database, summary = context.database, _mapping(context.answer)
     result = RESULTS[summary["success"]].format(summary["causes_of_failure"])
     action = f"{summary['action']} x{summary['repeats']}, target {summary['target']}, {result}"
     add_history(database, current_step(database) - 1, action=action)
-    turns = _steps_with_current_skill(database)
+    turns = _turns_with_current_skill(database)
     is_due = turns and turns[-1]["step"] == current_step(database) - 1 and len(turns) % FEEDBACK_EVERY == 0
     database.set("skill.due", "yes" if is_due else "no")
 
 
 def open_or_shut(context: FinishContext) -> None:
-    """Open the gate if any of its answers is yes. If it stays shut, the planner and knowledge nodes are skipped."""
+    """Open the gate if any field of its answer is "yes". If it stays shut, planner and knowledge nodes are skipped."""
     answers = _mapping(context.answer)
     context.database.set("replanned", "yes" if any(answers[name] == "yes" for name in REOPENING) else "no")
 
@@ -146,7 +148,7 @@ def keep_feedback(context: FinishContext) -> None:
 
 
 def keep_skill(context: FinishContext) -> None:
-    """Make the named skill the current one. If the library has it, use that version; else add it to the library."""
+    """Make the skill in the answer the current skill. If the skill library does not have it yet, add it there."""
     database, chosen = context.database, dict(_mapping(context.answer))
     skills, name = dict(_mapping(database.get("skills"))), str(chosen.pop("name"))
     name = next((skill for skill in skills if _normalized(skill) == _normalized(name)), name)
@@ -156,7 +158,7 @@ def keep_skill(context: FinishContext) -> None:
 
 
 def keep_knowledge(context: FinishContext) -> None:
-    """Move the discoveries that pass every test from the unknown information to the knowledge base."""
+    """Add the discoveries that pass every test to the knowledge base, and remove them from the unknown information."""
     database, discoveries = context.database, _mapping(context.answer)
     learned = {
         name: item["discovery_short"]
@@ -169,7 +171,7 @@ def keep_knowledge(context: FinishContext) -> None:
 
 
 def keep_unknown(context: FinishContext) -> None:
-    """Store those items of the list of unknown information that pass every test and are still unknown."""
+    """Store the list of unknown information, but only the items that pass every test and are not known by now."""
     database, listed = context.database, _mapping(context.answer)
     known = _mapping(database.get("knowledge"))
     database.set(
@@ -183,9 +185,10 @@ def keep_unknown(context: FinishContext) -> None:
 
 
 def keep_plan(context: FinishContext) -> None:
-    """Store the actor's plan with the step at which it was first made.
+    """Store the actor's plan together with the step at which it was made.
 
-    A reply that keeps an expired plan counts as a new plan.
+    If the actor says that it keeps its last plan, the plan keeps its step, unless it has expired. An expired plan that
+    is kept counts as a new plan.
     """
     database, plan = context.database, dict(_mapping(context.answer))
     is_kept = plan.pop("kept") == "yes" and is_plan_valid(database)
@@ -202,39 +205,39 @@ def _is_nothing(text: str) -> bool:
 
 
 def _normalized(name: str) -> str:
-    """Return a name in lower case and without punctuation, since models often change these."""
+    """Return a name in lower case and without punctuation, since models often change case and punctuation."""
     return re.sub(r"[^a-z0-9]", "", name.casefold().removeprefix(f"{AGENT}."))
 
 
 def _mapping(value: JsonValue) -> Mapping[str, Any]:
-    """Return the value, which must be a mapping. The shapes of answers in the graph file guarantee that."""
+    """Return the value, which must be a mapping. The shapes of the answers in the graph file guarantee this."""
     assert isinstance(value, dict)
     return value
 
 
-# Compose hooks, which return the text above a prompt. It begins with the manual and ends with the parts that change
-# most often, since servers charge less for a beginning that they have cached.
+# Compose hooks, which return the text above a prompt. The text begins with the manual and ends with the parts that
+# change most often, since servers charge less for a prefix of the prompt that they have cached.
 
 WINDOW = 25
-"""Maximum number of steps that the history shows (AgentKit paper, section 3.1)."""
+"""Maximum number of turns that the history shows (AgentKit paper, section 3.1)."""
 LABELS = {"observation": "Seen", "vitals": "Vitals", "plan": "Plan", "action": "Done"}
-"""Maps the parts of a step in the history to their labels, in the order in which they are shown."""
-IN_THE_HISTORY = frozenset({"s_obs", "s_vit", "s_action", "feed"})
-"""Nodes whose answers are not shown, since the history and the feedback contain them."""
+"""Maps the fields of a history entry to the labels under which prompts show them, in the order of the prompts."""
+NODES_IN_HISTORY = frozenset({"s_obs", "s_vit", "s_action", "feed"})
+"""Nodes whose answers need not be shown, since the history or the feedback on the skill contains them."""
 NOTHING = "nothing yet"
 REPEATED = f"\n{LAST_OBSERVATION}"
-"""The feedback is cut off before this text. The rest repeats the observation, which has its own section."""
+"""The feedback on the last code is cut off before this text, because another section shows the same observation."""
 ACTION_TABLE = "obs_current_actions"
-"""The node that answers with a table of all actions."""
+"""The name of the node that answers with a table of all actions."""
 
 
-def _steps_with_current_skill(database: GraphDatabase) -> list[dict[str, Any]]:
+def _turns_with_current_skill(database: GraphDatabase) -> list[dict[str, Any]]:
     name = database.get("skill.name")
     return [entry for entry in history_of(database) if entry.get("skill") == name and "action" in entry]
 
 
 def _stored(path: str) -> Callable[[GraphDatabase], str]:
-    """Return a function that returns the value at that path, or "nothing yet" if there is none or it is empty."""
+    """Return a function that returns the database's value at that path, or "nothing yet" if it is missing or empty."""
 
     def stored(database: GraphDatabase) -> str:
         return value_text(database.get(path)) if database.has(path) and database.get(path) else NOTHING
@@ -248,7 +251,7 @@ def _manual(database: GraphDatabase) -> str:
     return f"{about}\n\nYour task is to: {goal}.\n\n{manual}"
 
 
-def _last(database: GraphDatabase) -> str:
+def _last_turn(database: GraphDatabase) -> str:
     if not database.has("last.code"):
         return "Nothing has been done yet."
     feedback = str(database.get("last.feedback")).partition(REPEATED)[0]
@@ -278,12 +281,13 @@ PARTS: Mapping[str, Callable[[GraphDatabase], str]] = {
     "The list of unknown information": _stored("unknown"),
     "Feedback on the current skill": _stored("skill.feedback"),
     "The history": lambda database: history_text(history_of(database)[-WINDOW:], LABELS),
-    "The turns under this skill": lambda database: history_text(_steps_with_current_skill(database), LABELS),
+    "The turns under this skill": lambda database: history_text(_turns_with_current_skill(database), LABELS),
     "The plan so far": _plan_so_far,
     "Observation before the last turn": _stored("world.previous"),
-    "The last turn and its result": _last,
+    "The last turn and its result": _last_turn,
     "Current observation": _stored("world.observation"),
 }
+"""The parts of the text above a prompt: maps the heading of each part to the function that writes it."""
 MANUAL, KNOWLEDGE, UNKNOWN, FEEDBACK, HISTORY, UNDER_SKILL, PLAN, BEFORE, LAST, NOW = PARTS
 
 
@@ -298,9 +302,9 @@ def _format_answer(name: str, answer: Any) -> str:
 
 
 def _compose_hook(*parts: str, hidden_nodes: Collection[str] = ()) -> Callable[[ComposeContext], str]:
-    """Return a compose hook. Its text has these parts, in the order of PARTS, and then the answers of ``after``.
+    """Return a compose hook whose text has these parts, in the order of PARTS, and then answers of other nodes.
 
-    The answers of the nodes in ``hidden_nodes`` are left out.
+    These are the answers of the nodes that the node lists in ``after``, except the nodes in ``hidden_nodes``.
     """
     shown = [part for part in PARTS if part in parts]
 
@@ -316,14 +320,17 @@ def _compose_hook(*parts: str, hidden_nodes: Collection[str] = ()) -> Callable[[
     return compose
 
 
+# The compose hooks, under the names that ``crafter.yaml`` uses. For example, a node with ``compose: crafter.recent`` is
+# shown the feedback on the current skill, the history, and then the answers of the nodes in its ``after``.
+
 answers_only = _compose_hook()
 now_only = _compose_hook(NOW)
 before_and_now = _compose_hook(BEFORE, LAST, NOW)
 by_the_manual = _compose_hook(MANUAL, KNOWLEDGE, NOW)
 last_action = _compose_hook(MANUAL, KNOWLEDGE, UNKNOWN, BEFORE, LAST, NOW)
 last_summary = _compose_hook(LAST)
-recent = _compose_hook(FEEDBACK, HISTORY, hidden_nodes=IN_THE_HISTORY)
-under_the_skill = _compose_hook(UNDER_SKILL, hidden_nodes=IN_THE_HISTORY)
+recent = _compose_hook(FEEDBACK, HISTORY, hidden_nodes=NODES_IN_HISTORY)
+under_the_skill = _compose_hook(UNDER_SKILL, hidden_nodes=NODES_IN_HISTORY)
 planning = _compose_hook(MANUAL, KNOWLEDGE, FEEDBACK, BEFORE, NOW)
 discovering = _compose_hook(MANUAL, KNOWLEDGE, UNKNOWN, HISTORY, BEFORE, LAST, NOW, hidden_nodes={"kb_add"})
 acting = _compose_hook(MANUAL, KNOWLEDGE, FEEDBACK, HISTORY, NOW)

@@ -6,11 +6,11 @@ from planbook.planner.graph.database import GraphDatabase, answers_text, calls_i
 from planbook.planner.graph.hooking import AfterQueryError, ComposeContext, keep_answer_as
 
 LABELS = {"page": "Page", "plan": "Plan", "did": "Done"}
-"""Maps the parts of a step in the history to their labels, in the order in which they are shown."""
+"""Maps the fields of a history entry to the labels under which the prompt shows them, in the order of the prompt."""
 
 
 def browsing(context: ComposeContext) -> str:
-    """Return the history of all earlier steps, and the answers of the nodes in ``after``."""
+    """Return the history of all earlier steps, and then the answers of the nodes that the node lists in ``after``."""
     history = history_text(history_of(context.database), LABELS)
     return f"# The browsing so far\n\n{history}\n\n{answers_text(context.node.after, context.answers)}"
 
@@ -19,7 +19,7 @@ note_page, note_action, note_plan = keep_answer_as("page"), keep_answer_as("did"
 
 
 def one_call(answer: JsonValue, database: GraphDatabase) -> JsonValue:
-    """Accept only code with a single call of an action, since a step is one action. Else raise AfterQueryError."""
+    """Accept only code with a single call of an action, since each step is one action."""
     if (count := len(calls_in(str(answer)))) != 1:
         raise AfterQueryError(f"the code must call one action, once; it has {count} calls. Write the one for now.")
     return answer

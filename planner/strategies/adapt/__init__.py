@@ -1,9 +1,10 @@
 """ADaPT, which decomposes a task into subtasks when its execution fails, and the baselines of the ADaPT paper.
 
-Sections and appendices are those of the paper. ADaPT's controller is described in section 3.3. The baselines may use as
-many model replies as ADaPT could use at most in one branch (section 4.2).
+Numbers of sections and appendices refer to the paper. Section 3.3 describes ADaPT's controller. A branch leads from the
+whole task over subtasks to a smallest subtask. The baselines may use as many model replies as ADaPT could use at most
+in one branch (section 4.2).
 
-- ``executor`` lets a model work on one subtask. All of the methods share it.
+- ``executor`` lets a model work on one subtask. All methods of this package share it.
 - ``order`` reads a plan of subtasks that are combined by AND and OR.
 """
 
@@ -38,7 +39,7 @@ from planbook.planner.strategies.base import Method, ask_or_empty, play_in_round
 from planbook.planner.types import Thought
 
 DEPTH, DEPTH_IN = 3, {"textcraft": 4}
-"""Maximum depth of decomposition (section 4.2): in general, and in certain environments."""
+"""Maximum depth of decomposition (section 4.2): in general, and in environments where another depth applies."""
 
 
 class DepthOptions(ExecutorOptions):
@@ -58,7 +59,7 @@ class DepthOptions(ExecutorOptions):
     )
 
     def effective_values(self, environment: str) -> dict[str, JsonValue]:
-        """Map each option to its value, with the depth filled in."""
+        """Map each option to its value. If the depth is not set, it is the depth that takes effect."""
         return {**super().effective_values(environment), "d_max": self.max_depth(environment)}
 
     def max_depth(self, environment: str) -> int:
@@ -91,22 +92,22 @@ def adapt(episode: Episode, options: AdaptOptions) -> None:
 class Recursion:
     """The paper's controller (section 3.3). It decides what to decompose, and hands results to the next executor.
 
-    Decomposition ends at the depth ``max_depth``; the whole task has the depth 1. With ``detailed``, the planner sees
-    demonstrations of more detailed plans.
+    The whole task has the depth 1. A subtask at the depth ``max_depth`` is not decomposed. With ``detailed``, the
+    planner sees demonstrations of more detailed plans.
     """
 
     def __init__(self, episode: Episode, options: PlannedOptions, max_depth: int, *, detailed: bool = False) -> None:
         self._episode, self._options, self._max_depth, self._detailed = episode, options, max_depth, detailed
         self._replies = options.replies(episode.environment.name)
         self._carried = ""
-        """What the last successful executor hands to the next one: its last action, or its final note."""
+        """What the last successful executor hands to the next executor: its last action, or its final note."""
         self._failed: list[str] = []
         """The subtasks that have failed."""
 
     def achieve(self, subtask: str, depth: int) -> bool:
-        """Work on a subtask. Return True if the executor or the planner claims that it is achieved.
+        """Work on a subtask. Return True if the executor claims that it is achieved, or if its parts were achieved.
 
-        If it is not, nothing from this work is handed to the next executor.
+        If the subtask fails, nothing from the work on it is handed to the next executor.
         """
         carried_before = self._carried
         claim = self._execute(subtask, depth)
@@ -117,9 +118,10 @@ class Recursion:
         return done
 
     def decompose(self, subtask: str, depth: int, note: str = "") -> bool:
-        """Ask the planner for plan code that tries smaller subtasks, and run it. Return True if that achieved the task.
+        """Ask the planner to split a subtask into smaller ones, and try these. Return True if the subtask is achieved.
 
-        ``note`` is the final note of the executor that gave up. Raises NoPlan if no reply for the whole task is usable.
+        ``note`` is the final note of the executor that gave up. Raises NoPlan if the subtask is the whole task and no
+        reply of the planner is usable.
         """
         results: list[bool] = []
         with self._episode.frame("plan", self._functions(depth, results)) as frame:
@@ -181,7 +183,7 @@ class Recursion:
         return claim
 
     def _scene(self, subtask: str) -> str:
-        """Return the scene. If executors hand on notes in this environment, add the other subtasks that have failed."""
+        """Return the scene. In environments where executors hand on notes, add the other subtasks that have failed."""
         scene = self._episode.environment.scene()
         failed = [failed_subtask for failed_subtask in dict.fromkeys(self._failed) if failed_subtask != subtask]
         if self._episode.environment.handoff != "note" or not failed:
@@ -213,12 +215,12 @@ class Recursion:
 
 REFLECTOR = "reflector"
 REACT_REPLIES_IN = {"textcraft": 60}
-"""Number of ReAct's replies in certain environments (appendix A). In others: the replies of a subtask times d_max.
+"""Number of ReAct's replies in some environments (appendix A). In others, it is the replies of a subtask times d_max.
 
 For TextCraft, section 4.2 of the paper implies another number: d_max is 4, and 4 times 20 replies are 80.
 """
 TEMPERATURE = 0.7
-"""Temperature in all rounds of Try Again but the first (appendix A)."""
+"""Temperature in the second and all later rounds of Try Again (appendix A)."""
 
 
 def react(episode: Episode, options: DepthOptions) -> None:
@@ -235,7 +237,7 @@ def react(episode: Episode, options: DepthOptions) -> None:
 
 
 def plan_and_execute(episode: Episode, options: PlannedOptions) -> None:
-    """Make one plan, which is more detailed than ADaPT's, and execute each step. A failed step is not decomposed."""
+    """Make one plan, more detailed than ADaPT's plans, and execute its steps. A failed step is not decomposed."""
     recursion = Recursion(episode, options, 2, detailed=True)
     recursion.decompose(episode.task.goal, 1)
 
@@ -252,7 +254,7 @@ def try_again(episode: Episode, options: DepthOptions) -> None:
 
 
 def reflexion(episode: Episode, options: DepthOptions) -> None:
-    """Play up to d_max rounds. After each failed round, a lesson from it is added to the prompt of the later ones."""
+    """Play up to d_max rounds. After each failed round, a lesson from it is added to the prompts of later rounds."""
     environment = episode.environment.name
     lessons: list[str] = []
     first_cell = 0

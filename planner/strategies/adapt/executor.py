@@ -1,7 +1,7 @@
 """The executor of the ADaPT paper (section 3.1): a model that works on one subtask until it reports success or failure.
 
-ADaPT and its baselines share the executor. They also share its figures, which are the statistics of a run: numbers of
-calls, depths of decomposition, and claims of success compared with the environment's verdicts.
+ADaPT and its baselines share the executor. They also share its figures (the statistics of a run): numbers of calls,
+depths of decomposition, and how claims of success compare with the environment's verdicts.
 """
 
 from collections import Counter
@@ -25,16 +25,16 @@ TOP = 1
 """Depth of the whole task."""
 CLAIM_AUTHOR = "whoever had the whole task"
 REPLIES, REPLIES_IN = 20, {"shopping": 15}
-"""Number of replies for a subtask (appendix A): in general, and in certain environments."""
+"""Number of replies for a subtask (appendix A): in general, and in environments where another number applies."""
 REPLY_ACTIONS = 10
-"""Number of actions that a subtask gets for each reply, so that one subtask cannot use up those of the episode."""
+"""Number of actions per reply that a subtask may take, so that it cannot use up all actions of the episode."""
 SHOWN = {"task": ("task",), "hybrid": ("atomic", "common"), "atomic": ("atomic",)}
 """Maps each value of the option ``demonstrations`` to the names of the demonstrations that are shown (section 6.2).
 
-If an environment has none of them, those of ``hybrid`` are shown.
+If an environment has none of these demonstrations, those for the value ``hybrid`` are shown.
 """
 STEPWISE = {"atomic": "stepwise", "common": "stepwise_common", "task": "stepwise_task"}
-"""Maps each demonstration to the one that replaces it if each reply takes only one action."""
+"""Maps each demonstration to the stepwise one that replaces it if each reply takes only one action."""
 DEMONSTRATIONS = ("atomic", "common", "task", *STEPWISE.values())
 
 
@@ -64,21 +64,21 @@ class ExecutorOptions(Options):
     )
 
     def shown(self, available: Collection[str]) -> Sequence[str]:
-        """Return the names of the demonstrations that the executor sees, given the names of all ``available`` ones.
+        """Return the names of the demonstrations that the executor sees. ``available`` are those of the environment.
 
-        If the environment has no stepwise demonstrations, larger ones are shown rather than none.
+        If the environment has no stepwise demonstrations where they are needed, the executor sees larger ones.
         """
         stepwise = STEPWISE if self.actions_per_reply == 1 else {}
         choices = [[stepwise.get(name, name) for name in SHOWN[option]] for option in (self.demonstrations, "hybrid")]
         return next((names for names in choices if set(names) & set(available)), SHOWN["hybrid"])
 
     def wanted_demonstrations(self, demonstrations: Sequence[str]) -> Sequence[str]:
-        """Return the given demonstrations without those of the executor that are not shown with these options."""
+        """Return ``demonstrations`` without those that the executor does not see with these options."""
         left_out = set(DEMONSTRATIONS) - set(self.shown(demonstrations))
         return [name for name in demonstrations if name not in left_out]
 
     def effective_values(self, environment: str) -> dict[str, JsonValue]:
-        """Map each option to its value, with the replies and actions of a subtask filled in."""
+        """Map each option to its value. Replies and actions that are not set have the values that take effect."""
         values, replies = super().effective_values(environment), self.replies(environment)
         return {**values, "iterations": replies, "subtask_actions": self.max_actions(replies)}
 
@@ -92,19 +92,22 @@ class ExecutorOptions(Options):
 
 
 class Subtask(Payload):
-    """A subtask for the executor or the planner, and what that role claims about it in the end."""
+    """A subtask on which the executor or the planner worked, and that role's final claim about it."""
 
     span = "subtask"
 
     by: str = EXECUTOR
-    """The role that worked on it."""
+    """The role that worked on the subtask."""
     text: str
     depth: int = TOP
-    """1 for the whole task, 2 for its parts, 3 for the parts of these, and so on."""
+    """1 for the whole task, 2 for its parts, 3 for the parts of these parts, and so on."""
     done: bool | None = None
-    """True if it was claimed to be achieved, False if not. None while in progress, or if the episode ended first."""
+    """The claim: True if the subtask is achieved, False if it failed. None if there is no claim (yet).
+
+    There is no claim if the episode ended first.
+    """
     note: str = ""
-    """The final note of the role that worked on it."""
+    """The final note of the role that worked on the subtask."""
     handed: str = ""
     """The report on earlier work that the executor received."""
     replies: int = 0
@@ -134,7 +137,8 @@ def end_span(episode: Episode, span: Span[Subtask], **changes: object) -> Subtas
 def handover(episode: Episode, carried: str = "") -> str:
     """Return the report on earlier work for the next executor (section 3.3 and appendix A).
 
-    ``carried`` is the last action, or the final note, of the last successful executor.
+    ``carried`` is the last action or the final note of the last successful executor. The environment's ``handoff`` says
+    which of the two it is, and whether the report also contains the environment's state.
     """
     if episode.environment.handoff == "last action":
         return carried
@@ -143,7 +147,7 @@ def handover(episode: Episode, carried: str = "") -> str:
 
 
 def whole_task(episode: Episode) -> Subtask:
-    """Return the task itself as a subtask."""
+    """Return the whole task as a subtask of depth 1."""
     return Subtask(text=episode.task.goal, handed=handover(episode))
 
 
@@ -222,16 +226,16 @@ EndingsWithSubtasks = Sequence[tuple[Ending, Sequence[Subtask]]]
 
 
 class Claims(BaseModel):
-    """Numbers of subtasks for each kind of claim."""
+    """The number of subtasks with each claim."""
 
     done: int = 0
     failed: int = 0
     none: int = 0
-    """Number of subtasks without a claim, since the episode ended first."""
+    """Number of subtasks without a claim, because the episode ended before the claim."""
 
 
 class Audit(BaseModel):
-    """The claims about whole tasks, separately for the tasks that the environment judged as solved and the others."""
+    """The claims about whole tasks: one count for tasks that the environment judged as solved, one for other tasks."""
 
     solved: Claims
     not_solved: Claims
@@ -242,7 +246,7 @@ class Audit(BaseModel):
 class DecompositionFigures(Figures):
     """The figures under ``subtasks`` in ``--json``.
 
-    Means are taken over the episodes that were played, and rates over all tasks.
+    Means are taken over the episodes that were played, and rates over all episodes.
     """
 
     key = "subtasks"
@@ -261,11 +265,11 @@ class DecompositionFigures(Figures):
     claimed_rate: float
     """Share of tasks that were claimed to be solved, or that the environment ended as solved before any claim."""
     judged_rate: float
-    """Share of tasks that were solved by the environment's verdict. Figure 10 of the paper compares the two shares."""
+    """Share of tasks that the environment judged as solved. Figure 10 of the paper compares the two shares."""
     executor_claims: Claims
-    """The executors' claims about their subtasks and about whole tasks."""
+    """The executors' claims about their subtasks, including whole tasks."""
     planner_claims: Claims
-    """The results of decomposed tasks. A task is done if its subtasks were enough."""
+    """The results of subtasks that were decomposed. Such a subtask is done if enough of its parts were achieved."""
 
     @classmethod
     def count(cls, episodes: Sequence[PlayedEpisode]) -> Self | None:

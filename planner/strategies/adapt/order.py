@@ -1,8 +1,8 @@
 """Read a plan of subtasks with its execution order, and turn it into Python (ADaPT paper, section 3.2 and appendix B).
 
 The planner's reply has a line ``Step 1: ...`` for each subtask, and a last line such as
-``Execution Order: (Step 1 OR Step 2) AND Step 3``. Square brackets, steps that begin with ``1.``, and comments after
-``#`` are also accepted.
+``Execution Order: (Step 1 OR Step 2) AND Step 3``. Also accepted are square brackets, steps that begin with a number
+alone (``1. ...``), and comments after ``#``.
 """
 
 import re
@@ -29,10 +29,10 @@ GRAMMAR = r"""
 MAX_QUOTED = 40
 """Maximum number of characters that a message quotes from a faulty order."""
 MAX_NESTING = 50
-"""Maximum nesting of brackets; Python's own limit is 200."""
+"""Maximum number of brackets in brackets. Python's own limit is 200."""
 _STEP = re.compile(r"step\s*(\d{1,4})[\s*_]*[:.)](.*)", re.IGNORECASE)
 _NUMBERED = re.compile(r"(\d{1,4})[.:)]\s(.*)")
-"""A step in a plan that leaves out the word "Step"."""
+"""Matches a step in a plan that leaves out the word "Step"."""
 COMMENT = " # "
 _ORDER = re.compile(r"execution\s+order[\s*_]*:(.*)", re.IGNORECASE)
 _LINE_END = re.compile(r"\r\n?|\n")
@@ -49,18 +49,18 @@ class Decomposition(Record):
     expression: str
     """The execution order as a Python expression that calls ``achieve`` for each subtask.
 
-    An alternative (in an OR) of several subtasks (joined by AND) becomes ``together(begin() and ...)``. Like a single
-    subtask, it fails as a whole, and then hands nothing to the next executor.
+    If an operand of OR consists of several subtasks joined by AND, it becomes ``together(begin() and ...)``. If one of
+    these subtasks fails, the whole operand fails, and hands nothing to the next executor.
     """
 
     @property
     def code(self) -> str:
-        """Plan code that tries the subtasks and reports the result. Python's short-circuiting skips unneeded ones."""
+        """Plan code that tries the subtasks and reports the result. Subtasks that are not needed are not evaluated."""
         return f"done = {self.expression}\nfinish(done)\n"
 
 
 def read_decomposition(text: str) -> Decomposition:
-    """Return the plan in a planner's reply. Raises ValueError if it is faulty; the message is for the planner."""
+    """Return the plan in a planner's reply. Raises ValueError if it is faulty, with a message for the planner."""
     lines = _LINE_END.split(text)
     order_line = max((number for number, line in enumerate(lines) if _match(_ORDER, line)), default=len(lines))
     steps, thought = _steps(lines[:order_line])
@@ -72,9 +72,9 @@ def read_decomposition(text: str) -> Decomposition:
     token_numbers = [_number(token) for token in tree.scan_values(lambda value: isinstance(value, Token))]
     numbers = [number for number in token_numbers if number is not None]
     if unknown := sorted(set(numbers) - set(steps)):
-        raise ValueError(f"the execution order names {_listed(unknown)}; the plan has {_listed(sorted(steps))}")
+        raise ValueError(f"the execution order names {_list_steps(unknown)}; the plan has {_list_steps(sorted(steps))}")
     if left_out := sorted(set(steps) - set(numbers)):
-        raise ValueError(f"the execution order leaves out {_listed(left_out)}; every step must be in it")
+        raise ValueError(f"the execution order leaves out {_list_steps(left_out)}; every step must be in it")
     plan = Decomposition(thought=thought, steps=steps, expression=_expression(tree, steps, ""))
     if len(plan.code) > MAX_SOURCE:
         raise ValueError(f"the plan is too long: as code it has {len(plan.code):,} characters of {MAX_SOURCE:,}")
@@ -87,7 +87,7 @@ def _match(pattern: re.Pattern[str], line: str) -> re.Match[str] | None:
 
 
 def _steps(lines: Sequence[str]) -> tuple[dict[int, str], str]:
-    """Return a dict that maps the number of each step to its text, and the other text of the lines.
+    """Return a dict that maps the number of each step to its text, and the text of the lines outside of steps.
 
     A step may have several lines. It ends at the next step, at an empty line, or at a line that begins with ``#`` or a
     backtick.
@@ -166,9 +166,9 @@ def _number(token: Token) -> int | None:
 
 
 def _expression(node: Tree[Token] | Token, steps: dict[int, str], indent: str, *, is_alternative: bool = False) -> str:
-    """Return the Python expression for a node of the order, with each subtask on a separate line.
+    """Return the Python expression for a node of the order's syntax tree, with each subtask on a separate line.
 
-    ``is_alternative`` is True for an operand of OR.
+    ``is_alternative`` is True if the node is an operand of OR.
     """
     if isinstance(node, Token):
         return f"achieve({steps[_number(node) or 0]!r})"
@@ -183,5 +183,5 @@ def _expression(node: Tree[Token] | Token, steps: dict[int, str], indent: str, *
     return f"{'together' if is_and and is_alternative else ''}(\n{inner}{joined}\n{indent})"
 
 
-def _listed(numbers: list[int]) -> str:
+def _list_steps(numbers: list[int]) -> str:
     return ", ".join(f"Step {number}" for number in numbers)

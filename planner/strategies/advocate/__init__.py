@@ -1,9 +1,10 @@
 """Three methods that search: Devil's Advocate, and two baselines of its paper, Plan+Act and LATS.
 
-Each round makes a plan of subtasks and then searches for code that carries it out. A state of the search is a situation
-of the environment, and a branch is code that leads from one state to the next. Devil's Advocate keeps the branches that
-it may still try on a stack (section 3.3 and algorithm 1 of the paper). Plan+Act is the same search without
-alternatives. LATS grows a tree of sampled code, and continues where the evaluator's values are most promising.
+Each round makes a plan of subtasks, and then searches for code that carries out the plan. A state of the search is a
+situation of the environment, and a branch is code that leads from one state to the next. Devil's Advocate keeps a stack
+of the branches that it may still try (section 3.3 and algorithm 1 of the paper). Plan+Act is the same search without
+alternatives. LATS grows a tree of sampled code, and continues at the state whose value, given by the evaluator, is most
+promising.
 
 - ``round`` plays one round, which is one attempt at the task with one plan.
 - ``model_calls`` asks the models and reads their replies.
@@ -39,7 +40,7 @@ class DevilsAdvocateOptions(AdvocateOptions):
 
 
 def devils_advocate(episode: Episode, options: DevilsAdvocateOptions) -> None:
-    """Plan and act. Before each action, ask for alternatives (remedies) to it.
+    """Plan and act. Before each action, ask for alternatives to this action, which are called remedies.
 
     If the action turns out not to fit its subtask, undo it and try an alternative. When none is left, plan again.
     """
@@ -51,9 +52,10 @@ def search_with_stack(advocate_round: AdvocateRound, remedies: int) -> None:
 
     Raises EpisodeOver, or RoundOver with the option ``until_solved``, when the task is considered complete.
 
-    Each entry of the stack is a state with a branch to try there. Only the first entry has no branch. A state with
-    several entries has a checkpoint. A return to it makes the checkpoints of later states invalid. They are no longer
-    needed, since all entries of later states have been tried by then.
+    Each entry of the stack is a state and a branch to try in this state. Only the first entry has no branch. If the
+    stack has several entries for a state, the state has a checkpoint, so that the search can return to it. The return
+    makes the checkpoints of later states invalid. They are no longer needed, because by then all branches of those
+    states have been tried.
     """
     stack: list[tuple[SearchState, Branch | None]] = [(advocate_round.start, None)]
     while stack:
@@ -77,7 +79,7 @@ def search_with_stack(advocate_round: AdvocateRound, remedies: int) -> None:
 
 
 def try_branch(advocate_round: AdvocateRound, state: SearchState, branch: Branch) -> SearchState | None:
-    """Run a branch. Return the state that it leads to, or None if it fails or does not fit its subtask."""
+    """Run the code of a branch. Return the state that it leads to, or None if it fails or does not fit its subtask."""
     after = advocate_round.carry_out(state, branch)
     if after is None:
         return None
@@ -131,20 +133,20 @@ DUPLICATE = "It took the same actions as another sample."
 
 @dataclass(eq=False)
 class SearchNode:
-    """A node of the search tree: a branch and the state that it led to."""
+    """A node of the search tree: a branch and the state that the branch led to."""
 
     state: SearchState | None
-    """None if the branch failed, or took the same actions as an earlier sample."""
+    """The state, or None if the branch failed or took the same actions as an earlier sample."""
     branch: Branch | None = None
-    """None for the root."""
+    """The branch, or None for the root."""
     parent: "SearchNode | None" = None
     children: list["SearchNode"] = field(default_factory=list)
     visits: int = 0
-    """Number of samples that were run at and below this node, without duplicates."""
+    """Number of samples that were run for this node and for the nodes below it, without duplicates."""
     total: float = 0.0
-    """Sum of the values of these samples, which are between 0 and 1. A failed sample has the value 0."""
+    """Sum of the values of these samples. A value is between 0 and 1, and 0 for a failed sample."""
     closed: bool = False
-    """True if nothing is left to try from here."""
+    """True if nothing is left to try from this node on."""
 
     @property
     def path(self) -> list["SearchNode"]:
@@ -153,13 +155,13 @@ class SearchNode:
 
     @property
     def is_duplicate(self) -> bool:
-        """True if an earlier sample took exactly the same actions from the same state."""
+        """True if an earlier sample for the same state took exactly the same actions."""
         siblings = self.parent.children if self.parent else [self]
         earlier = [node.state.actions for node in siblings[: siblings.index(self)] if node.state]
         return self.state is not None and bool(self.state.actions) and self.state.actions in earlier
 
     def uct(self, exploration: float) -> float:
-        """Return the UCT value: the mean value plus a bonus for few visits."""
+        """Return the UCT value of the node: the mean value of its samples, plus a bonus for few visits."""
         if not self.visits or not self.parent:
             return inf
         return self.total / self.visits + exploration * sqrt(log(self.parent.visits) / self.visits)
@@ -172,11 +174,11 @@ class TreeSearch:
         self._round, self._options = advocate_round, options
         self._root = SearchNode(advocate_round.start)
         self._marked_path: list[SearchNode] = []
-        """The nodes, from the root on, whose states have a checkpoint that is still valid."""
+        """The nodes, beginning with the root, whose states have a checkpoint that is still valid."""
         advocate_round.model_calls.current_path_only = True
 
     def search(self) -> None:
-        """Expand the most promising node repeatedly, until no node is open or the limit is reached.
+        """Expand the most promising node, again and again, until all nodes are closed or the limit is reached.
 
         Raises EpisodeOver, or RoundOver with the option ``until_solved``, when the task is considered complete.
         """
@@ -190,9 +192,9 @@ class TreeSearch:
             chosen.closed = state is None or not self._expand(chosen, state)
 
     def _select(self) -> SearchNode | None:
-        """Descend from the root, at each level to the open child with the highest UCT value.
+        """Descend from the root to a leaf, at each level to the child with the highest UCT value that is not closed.
 
-        Return the leaf at the end, or None if all nodes are closed.
+        Return the leaf, or None if all nodes are closed.
         """
         node = self._root
         while node.children or node.closed:
@@ -208,7 +210,8 @@ class TreeSearch:
     def _reach(self, node: SearchNode) -> SearchState | None:
         """Bring the environment back to the state of a node, and return the state.
 
-        Restore the last checkpoint on the node's path, and run the code after it again. Return None if that code fails.
+        Restore the last valid checkpoint on the path to the node, and run the code of the later branches on the path
+        again. Return None if this code fails.
         """
         if node.state is self._round.current:
             return node.state
@@ -233,13 +236,13 @@ class TreeSearch:
         return node.state
 
     def _mark(self, node: SearchNode, state: SearchState) -> None:
-        """Make a checkpoint of the current state, which is that of the node, unless it has one."""
+        """Make a checkpoint of the current state, which is the state of the node, unless it has a valid one."""
         if node not in self._marked_path:
             self._round.mark(state)
             self._marked_path.append(node)
 
     def _expand(self, node: SearchNode, state: SearchState) -> bool:
-        """Ask for samples of code for a state, and try each of them. Return False if there is nothing to try."""
+        """Ask for samples of code for the state of a node, and try each sample. Return False if there are none."""
         if self._round.model_calls.subtask_done(state):
             state.subtask += 1
         if state.subtask == len(self._round.model_calls.parts):
@@ -264,7 +267,7 @@ class TreeSearch:
         return list(branches.values())
 
     def _simulate(self, node: SearchNode, before: SearchState) -> None:
-        """Run a sample, evaluate the state that it leads to, and update the values of the nodes on its path."""
+        """Run the sample of a new node, evaluate the state that it leads to, and update all nodes on its path."""
         assert node.branch is not None
         branch, model_calls = node.branch, self._round.model_calls
         node.state = self._round.carry_out(before, branch)
@@ -286,7 +289,7 @@ class TreeSearch:
 
 
 def _asks_summarizer(options: AdvocateOptions, environment: Environment) -> bool:
-    """Return True if the summarizer is asked, which shortens long observations."""
+    """Return True if the role ``summarizer``, which shortens long observations, is asked with these options."""
     return options.summarise_above is not None
 
 

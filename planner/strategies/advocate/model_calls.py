@@ -1,7 +1,7 @@
 """The questions that Devil's Advocate and its baselines ask models, and the functions that read the replies.
 
-Sections are those of the Devil's Advocate paper. The functions that read a reply raise ValueError if the reply is not
-in the requested form; the model is then asked to correct it.
+Numbers of sections refer to the Devil's Advocate paper. A function that reads a reply raises ValueError if the reply
+does not have the requested form. The model is then asked to correct the reply.
 """
 
 import ast
@@ -27,9 +27,9 @@ from planbook.sandbox import Fault, parse
 MAX_PARTS = 30
 """Maximum number of subtasks in a plan."""
 NONE = "NONE"
-"""The reply of a model that has no alternative."""
+"""The reply of a model that sees no alternative."""
 MAX_VALUE = 10
-"""Highest value that an evaluator can give."""
+"""The highest value that the evaluator can give to code."""
 _MARKS = "*_` \t"
 """Spaces, and the marks of bold, italic and code in Markdown."""
 _BULLETS = f"#>-{_MARKS}"
@@ -57,7 +57,7 @@ class Evaluation(NamedTuple):
 
 
 def normal_form(code: str) -> str:
-    """Return a text that is equal for two pieces of code that differ only in quotes, spaces and comments."""
+    """Return a text that is the same for two pieces of code if they differ only in quotes, spaces and comments."""
     tree = parse(code)
     return code.strip() if isinstance(tree, Fault) else ast.dump(tree)
 
@@ -65,8 +65,8 @@ def normal_form(code: str) -> str:
 def read_outline(text: str) -> Outline:
     """Return the last numbered list of a reply, and the text before it. A nested list belongs to the item above it.
 
-    Raises ValueError if there is no list, if its numbering has gaps, or if it is too long. A nested list in the last
-    item raises ValueError, too, since it may be the real plan.
+    Raises ValueError if there is no list, if its numbering has gaps, if it is too long, or if its last item has a
+    nested list, since the nested list may be the real plan.
     """
     lines, parts, start, depth = text.splitlines(), list[str](), 0, 0
     in_list = nested = holds_list = False
@@ -108,12 +108,12 @@ def read_verdict(text: str) -> bool:
 
 
 def read_alignment(text: str) -> Evaluation:
-    """Return the effect of the code, with the value 1 if the code fits its subtask, else 0."""
+    """Return the evaluation of code: its effect, and the value 1 if it fits its subtask, otherwise 0."""
     return Evaluation(_line(text, "Did"), _line(text, "Why"), float(_is_yes(_line(text, "Verdict"))))
 
 
 def read_value(text: str) -> Evaluation:
-    """Return the effect of the code, and its value for the task."""
+    """Return the evaluation of code: its effect, and its value for the task."""
     value = _line(text, "Value").rstrip(_END).removesuffix(f"/{MAX_VALUE}")
     if not value.isdecimal() or int(value) > MAX_VALUE:
         raise ValueError(f"the value is {value!r}; write 'Value: ' and a whole number from 0 to {MAX_VALUE}")
@@ -121,7 +121,7 @@ def read_value(text: str) -> Evaluation:
 
 
 def read_answer(text: str) -> str:
-    """Return the answer to the task: all text after ``Answer:``. If all of it is emphasised, the marks are removed."""
+    """Return the answer to the task: all text after ``Answer:``, without marks of emphasis around the whole answer."""
     label = _ANSWER.search(text)
     if label is None:
         raise ValueError("the answer is missing; begin it with 'Answer: '")
@@ -136,7 +136,7 @@ def read_answer(text: str) -> str:
 
 
 def _line(text: str, name: str) -> str:
-    """Return the text after ``name:``. There must be exactly one such line, and it must not be empty."""
+    """Return the text after ``name:``. Raises ValueError unless exactly one line has this label, with text after it."""
     values = [rest for label, rest in _labelled_lines(text) if label == name.lower()]
     if len(values) != 1 or not values[0]:
         problem = "is missing" if not values else "is empty" if len(values) == 1 else f"appears {len(values)} times"
@@ -191,7 +191,7 @@ class AdvocateOptions(Options):
 NO_EVALUATION = Evaluation("", "The evaluator gave no usable verdict.", 0.0)
 CLAIM_AUTHOR = "the evaluator's last judgement"
 SUMMARY_WORDS = 200
-"""Maximum number of words of a summary. About this number of words fits into the token limit of a reply."""
+"""Maximum number of words of a summary. About this many words fit into the token limit of a reply."""
 Read = TypeVar("Read")
 Default = TypeVar("Default")
 
@@ -200,15 +200,15 @@ class FailedRound(NamedTuple):
     """What the prompt for the next plan shows of a failed round."""
 
     parts: Sequence[str]
-    """The subtasks of its plan."""
+    """The subtasks of the round's plan."""
     deeds: Sequence[str]
-    """The effects of the code that was tried."""
+    """The effects of the code that was tried in the round."""
     ended: str
-    """The reason why it ended."""
+    """The reason why the round ended."""
 
 
 class ModelCalls:
-    """Asks the questions of one round. If the evaluator gives no usable reply, the code has the value 0."""
+    """Asks models the questions of one round. If the evaluator gives no usable reply, code gets the value 0."""
 
     def __init__(
         self, episode: Episode, frame: Frame, options: AdvocateOptions, tree: Tree, notes: Sequence[str], sample: int
@@ -217,7 +217,7 @@ class ModelCalls:
         self._tree, self._notes, self._sample = tree, notes, Sample(sample)
         self._summaries: dict[str, str] = {}
         self.current_path_only = False
-        """True if prompts show only the branches that led to the current state, and not those that were undone."""
+        """True if prompts show only the branches that led to the current state, and no branches that were undone."""
         self.parts: Sequence[str] = ()
         """The subtasks of the round's plan."""
 
@@ -247,8 +247,8 @@ class ModelCalls:
     def remedy(self, history: Sequence[Message]) -> tuple[Plan | None, Sequence[Message]]:
         """Ask for an alternative to the last code of the conversation (section 3.3.1).
 
-        Return the alternative and the longer conversation, or None and an empty conversation if there is no
-        alternative.
+        Return the alternative and the conversation with it, or None and an empty conversation if no reply is usable. If
+        the model sees no alternative, return None and the conversation.
         """
         try:
             answer = self._frame.scope.ask(
@@ -259,7 +259,7 @@ class ModelCalls:
         return answer.value, answer.history
 
     def adapt(self, code: str, state: SearchState) -> str | None:
-        """Ask for the code adapted to the current page (section 3.3.2).
+        """Ask a model to adapt code to the current page (section 3.3.2), and return the adapted code.
 
         Return None if the objects that the code works on are gone. If no reply is usable, return the code unchanged.
         """
@@ -287,7 +287,11 @@ class ModelCalls:
     def evaluation(
         self, question: Literal["align", "value"], before: SearchState, code: str, after: SearchState
     ) -> Evaluation:
-        """Ask for the effect of the code, and whether it fits the subtask (section 3.3.2) or its value for the task."""
+        """Ask the evaluator for the effect of code and, depending on ``question``, another judgement.
+
+        With ``align``, this is whether the code fits its subtask (section 3.3.2). With ``value``, this is the value of
+        the code for the task.
+        """
         read = read_alignment if question == "align" else read_value
         shown = {"before": self._shortened(before), "code": code, "after": self._shortened(after)}
         variables = {**self._situation(before), **shown, "subtask": self.parts[before.subtask]}
@@ -299,7 +303,7 @@ class ModelCalls:
         return self._ask_or(None, EVALUATOR, question, read_verdict, **variables)
 
     def _shortened(self, state: SearchState) -> str:
-        """Return the report on a state, or a model's summary of a long report.
+        """Return the report on a state or, if it is long, a summary of it, for which a model is asked.
 
         If the model gives no usable summary, return the beginning of the report.
         """

@@ -1,7 +1,8 @@
 """Play the rounds of Devil's Advocate and its baselines. A round is one attempt at the task with one plan.
 
-``AdvocateRound`` runs the code of branches (section 3.2 of the Devil's Advocate paper) and returns to earlier states of
-the search. ``play_rounds`` makes a plan, plays a round, and then plans again with a review of the round (section
+A state of the search is a situation of the environment. A branch is code that was proposed for a state, and leads to
+another state. ``AdvocateRound`` runs the code of branches (section 3.2 of the Devil's Advocate paper) and returns to
+earlier states. ``play_rounds`` makes a plan, plays a round, and then plans again with a review of the round (section
 3.3.3).
 """
 
@@ -24,16 +25,16 @@ MAX_NOTE, MAX_NOTES = 1_000, 50
 
 
 class Notebook:
-    """Notes that plan code takes for later code, later rounds and the answer.
+    """Notes that plan code takes for later code, for later rounds and for the answer to the task.
 
-    If the environment has no action ``note_down``, plan code gets a function of that name.
+    If the environment has no action ``note_down``, plan code gets a function with this name.
     """
 
     def __init__(self) -> None:
         self.texts: list[str] = []
 
     def functions(self, episode: Episode) -> Functions:
-        """Return the functions that plan code gets for taking notes."""
+        """Return the function for taking notes, unless the environment has an action for this."""
         return {} if NOTE_DOWN in episode.environment.offer.actions else {NOTE_DOWN: self.note_down}
 
     def note_down(self, text: str) -> str:
@@ -47,20 +48,20 @@ class Notebook:
         return "Noted."
 
     def add_from_steps(self, steps: Sequence[Step]) -> None:
-        """Add the notes that were taken by the environment's own action for notes."""
+        """Add the notes that plan code took with the environment's own action ``note_down``."""
         for step in steps:
             if step.action.name == NOTE_DOWN and step.observation.accepted and step.action.args:
                 self.note_down(str(step.action.args[0])[:MAX_NOTE])
 
 
 MAX_IDLE = 30
-"""Maximum number of cells (pieces of code that are run as a unit) in a round that take no action."""
+"""A round ends when this many of its cells (pieces of code that are run as a unit) have taken no action."""
 GONE = "What the code works on is no longer there."
 CONSIDERED_COMPLETE = "The task was held to be complete."
 
 
 class AdvocateRound:
-    """A round in progress. ``start`` is the state of the search at its beginning."""
+    """A round in progress. ``start`` is the state of the search at the beginning of the round."""
 
     def __init__(self, episode: Episode, frame: Frame, options: AdvocateOptions, notes: Notebook, number: int) -> None:
         self._episode, self._frame, self._options, self._notebook = episode, frame, options, notes
@@ -71,7 +72,7 @@ class AdvocateRound:
         page = episode.observation.text
         self.start = SearchState(page, self._report("", page), self._scene())
         self.current: SearchState | None = self.start
-        """The current state. It is None after code has run, until ``keep`` or ``return_to`` is called."""
+        """The state that the environment is in. None after code has run, until ``keep`` or ``return_to`` is called."""
 
     def plan(self, earlier: Sequence[FailedRound], *, revision: bool) -> None:
         """Ask for the plan of the round. Raises NoPlan if no reply is usable."""
@@ -85,13 +86,13 @@ class AdvocateRound:
         self._span = self._frame.scope.span(plan)
 
     def add_branch(self, state: SearchState, idea: int, plan: Plan) -> Branch:
-        """Add a branch for code that was proposed for a state, and return it. ``idea`` is the proposal's index."""
+        """Add a branch for code that was proposed for a state, and return it. ``idea`` is the index of the proposal."""
         return self.tree.add_branch(state, self.model_calls.parts[state.subtask], idea, plan.code, plan.thought)
 
     def propose_branches(self, state: SearchState, remedies: int) -> list[Branch]:
-        """Ask for code to run in a state, and then for up to ``remedies`` alternatives.
+        """Ask for code to run in a state, and then for up to ``remedies`` alternatives to this code.
 
-        Return a branch for each proposal, without duplicates.
+        Return a branch for each proposal. If several proposals have the same code, only the first gets a branch.
         """
         plans: dict[str, Plan] = {}
         plan, history = self.model_calls.ask_for_code(state)
@@ -108,7 +109,7 @@ class AdvocateRound:
         state.mark = self._episode.mark()
 
     def return_to(self, state: SearchState) -> None:
-        """Restore environment and namespace to a state that has a checkpoint. Later branches are abandoned."""
+        """Restore the environment and the namespace of a state with a checkpoint. Branches after it are abandoned."""
         assert state.mark is not None, "the search returns only to states that have a checkpoint"
         page = self._episode.rewind(state.mark).text
         state.update_page(page, self._report("", page), self._scene())
@@ -116,10 +117,10 @@ class AdvocateRound:
         self.current = state
 
     def carry_out(self, state: SearchState, branch: Branch) -> SearchState | None:
-        """Run the code of a branch, adapted to the current page. Return the state that it leads to.
+        """Run the code of a branch. Return the state that it leads to, or None if the code fails.
 
-        Return None if the code fails or can no longer be adapted. Raises RoundOver if the round ends, or
-        EpisodeOver.
+        If the page (the observation) of the state is no longer the one that the code was written for, a model adapts
+        the code first. Return None if this is impossible. Raises RoundOver if the round ends, or EpisodeOver.
         """
         if self._idle >= MAX_IDLE:  # otherwise a round whose code has stopped acting would never end
             raise RoundOver(f"{MAX_IDLE} pieces of code of this round took no action.")
@@ -148,14 +149,14 @@ class AdvocateRound:
         return self._next_state(state, branch, steps, feedback)
 
     def keep(self, branch: Branch, after: SearchState) -> None:
-        """Accept a branch, and make the state that it led to the current state."""
+        """Accept a branch, and make ``after``, the state that it led to, the current state."""
         self.tree.keep(branch)
         self.current = after
 
     def finish(self, state: SearchState) -> None:
-        """Give the answer, if the environment takes one, and end the episode (with ``until_solved``, only the round).
+        """Give the answer, if the environment expects one, and end the episode.
 
-        Always raises EpisodeOver or RoundOver.
+        Always raises EpisodeOver or, with the option ``until_solved``, RoundOver, which ends only the round.
         """
         answering = self._episode.environment.answering
         answer = self.model_calls.answer(state) if answering else None
@@ -164,9 +165,9 @@ class AdvocateRound:
         raise (RoundOver if self._options.until_solved else EpisodeOver)(CONSIDERED_COMPLETE)
 
     def end(self, reason: str) -> FailedRound:
-        """Record the branches and the counts of the round, which ended for this reason.
+        """Record the branches of the round and its numbers of actions.
 
-        Return the description of the round for the prompt of the next plan.
+        Return a description of the round, with the ``reason`` why it ended, for the prompt of the next plan.
         """
         self.tree.end()
         steps = self._episode.steps[self._first_step :]
@@ -180,7 +181,7 @@ class AdvocateRound:
         return FailedRound(self.model_calls.parts, self.tree.effects(), reason)
 
     def _record_steps(self, branch: Branch, first_step: int) -> Sequence[Step]:
-        """Add the steps since ``first_step`` to the branch's counts and the notebook, and return them."""
+        """Count the steps since ``first_step`` for the branch, add notes in them to the notebook, and return them."""
         steps = self._episode.steps[first_step:]
         self._idle += not steps
         branch.actions += len(steps)
@@ -189,7 +190,7 @@ class AdvocateRound:
         return steps
 
     def _next_state(self, state: SearchState, branch: Branch, steps: Sequence[Step], feedback: Feedback) -> SearchState:
-        """Return the state that a branch has led to from the given state."""
+        """Return the state that a branch has led to, after these steps, from ``state``."""
         events = CellSteps(self._episode.environment, steps, Observation(state.page)).report(feedback.output)
         if withheld := self._frame.withheld:
             events = RenderedText.of(f"{events}\n{withheld}", events, withheld)
@@ -200,14 +201,15 @@ class AdvocateRound:
         return SearchState(page, report, self._scene(), state.subtask, branch, depth, actions=actions)
 
     def _scene(self) -> str:
-        """Return the scene for prompts, or "" where plans pause to look: there the observation is the scene."""
+        """Return the scene for prompts. Where plans pause to look, return "", since the observation is the scene."""
         environment = self._episode.environment
         return "" if environment.pauses else environment.scene()
 
     def _report(self, events: str, page: str) -> RenderedText:
         """Return the text that describes the current situation in prompts.
 
-        It consists of the events that led to it, the page if the events do not contain it, and the environment's state.
+        It consists of the events that led to the situation, the page if it is not part of the events, and the
+        environment's state.
         """
         state = self._episode.environment.state()
         shown_page = "" if page in events else page
@@ -223,8 +225,8 @@ def play_rounds(
 ) -> None:
     """Plan and play up to ``options.rounds`` rounds. ``play`` carries out the plan of one round.
 
-    Each plan but the first is based on the earlier rounds. If ``reflects`` is False, no round knows about the others.
-    No round follows one in which the task is considered complete or an answer was given, unless
+    Each plan after the first is based on the earlier rounds. If ``reflects`` is False, no round knows about others. If
+    the task is considered complete in a round, or if an answer is given, no other round follows, unless
     ``options.until_solved`` is True.
     """
     earlier: list[FailedRound] = []

@@ -1,8 +1,8 @@
 """The search tree of a round, and the statistics of a run.
 
-A round is one attempt at the task with one plan. The nodes of its tree are states of the search, and each branch is a
-piece of code that leads from one state to the next. The tree keeps the fate of each branch: whether it was kept,
-failed, or was undone.
+A round is one attempt at the task with one plan. The nodes of its tree are states of the search, which are situations
+of the environment. Each branch is a piece of code that leads from one state to the next. The tree records what became
+of each branch (its fate): for example, whether it was kept, failed or was undone.
 """
 
 from collections import Counter
@@ -20,30 +20,30 @@ from planbook.planner.strategies.base import Figures, PlayedEpisode, format_figu
 from planbook.planner.types import Ending, Thought
 
 Fate = Literal["", "kept", "turned back", "failed", "over", "not tried", "abandoned"]
-"""The fate of a branch. It is empty while the branch is being tried.
+"""What became of a branch. It is empty while the branch is being tried.
 
-- ``kept``: it fits its subtask.
-- ``abandoned``: it was kept at first, and undone by a return to an earlier state.
-- ``turned back``: it does not fit its subtask, and was undone.
-- ``failed``: its code ended with an error.
-- ``over``: the episode or the round ended during its run.
-- ``not tried``: it was never needed.
+- ``kept``: the branch fits its subtask.
+- ``abandoned``: the branch was kept at first, but undone later by a return to an earlier state.
+- ``turned back``: the branch does not fit its subtask, or repeats another sample, and was undone.
+- ``failed``: the code of the branch ended with an error, or could not be adapted to a changed page.
+- ``over``: the episode or the round ended while the code was running.
+- ``not tried``: the branch was never needed.
 """
 NOT_TRIED: Fate = "not tried"
 UNDONE = " (undone later)"
 UNDONE_IN_PART = " (undone later, except for what it stored permanently)"
-"""In prompts, these follow the effect of a branch that was undone."""
+"""In prompts, one of these notes follows the effect of a branch that was undone."""
 
 
 class PlanMade(Payload):
-    """A round and its plan. The fields from ``actions`` on are known when the round has ended."""
+    """A round and its plan. The fields from ``actions`` on are filled in at the end of the round."""
 
     span = "plan"
 
     round: int
     """Number of the round, from 0."""
     parts: tuple[str, ...]
-    """The subtasks."""
+    """The subtasks of the plan."""
     revision: bool = False
     """True for every plan but the first one of an episode."""
     why: str = ""
@@ -51,13 +51,13 @@ class PlanMade(Payload):
     actions: int = 0
     """Number of counted actions of the round, including those that were undone."""
     lasting: int = 0
-    """Number of actions with an effect that cannot be undone."""
+    """Number of actions with an effect that cannot be undone (lasting actions)."""
     lasting_gone_behind: int = 0
-    """Number of those actions that the search nevertheless rewound."""
+    """Number of lasting actions that a return to an earlier state marked as undone, although their effects remain."""
 
     @property
     def title(self) -> str:
-        """The number of the round and the parts of its plan."""
+        """The number of the round and the subtasks of its plan."""
         return f"round {self.round + 1}: {'; '.join(self.parts)}"
 
 
@@ -70,29 +70,29 @@ class BranchTried(Payload):
     number: int
     """Number of the branch in its round, from 0."""
     parent: int | None = None
-    """Number of the branch that led to that state, or None if it is the start of the round."""
+    """Number of the branch that led to the state for which this code was proposed. None at the start of the round."""
     subtask: str
     idea: int = 0
-    """0 for the first proposal. Higher numbers are its alternatives: remedies in Devil's Advocate, samples in LATS."""
+    """0 for the first proposal. Higher numbers are alternatives: remedies in Devil's Advocate, samples in LATS."""
     code: str
     cell: int | None = None
-    """Number of its first run among the pieces of code that were run in the same frame (namespace)."""
+    """Number of the cell in which the code was first run, among the cells of the same frame (namespace)."""
     mapped: str = ""
-    """The code of the first run, if it was adapted to a changed page."""
+    """The code that was run first, if it had been adapted to a changed page. Otherwise empty."""
     again: tuple[str, ...] = ()
-    """The code of each later run. LATS runs a branch again in order to get back to a state behind it."""
+    """The code of each later run. LATS runs a branch again in order to return to a state after the branch."""
     fate: Fate
     why: str = ""
-    """The reason for its fate."""
+    """The reason for the fate of the branch."""
     history: str = ""
-    """Its effect in one sentence, as the evaluator describes it."""
+    """The effect of the branch in one sentence, as the evaluator describes it."""
     actions: int = 0
     lasting: bool = False
-    """True if it had an effect that cannot be undone."""
+    """True if the branch had an effect that cannot be undone."""
     value: float | None = None
-    """Mean value of the states at and below it (LATS)."""
+    """Mean value of the samples that were run for this branch and for the branches after it (LATS)."""
     visits: int | None = None
-    """Number of samples that were run at and below it, without duplicates (LATS)."""
+    """Number of these samples, without duplicates (LATS)."""
 
     @property
     def title(self) -> str:
@@ -115,17 +115,17 @@ class Branch(BranchTried):
     fate: Fate = NOT_TRIED
     thought: Thought = Field(default=Thought(), exclude=True)
     _span: Span[BranchTried] | None = PrivateAttr(default=None)
-    """Its span, which begins when its code is first run."""
+    """The span that records the branch. It begins when the code is first run."""
 
     __eq__, __hash__ = object.__eq__, object.__hash__
 
     @property
     def span_fields(self) -> dict[str, Any]:
-        """The fields of its span."""
+        """The fields of the branch that its span records."""
         return {name: getattr(self, name) for name in BranchTried.model_fields}
 
     def record_run(self, code: str, *, is_first: bool) -> None:
-        """Record the code of a run. For the first run, this is needed only if the code was adapted."""
+        """Record the code of a run. For the first run, it is recorded only if it is not ``code`` itself."""
         if not is_first:
             self.again = (*self.again, code)
         elif code != self.code:
@@ -133,7 +133,7 @@ class Branch(BranchTried):
 
     @property
     def summary(self) -> str:
-        """The effect of the branch in one sentence. If the evaluator described none, its code and the reason."""
+        """The effect of the branch, as the evaluator describes it. Without a description: the code, and ``why``."""
         if self.history:
             return self.history
         code, _, more = self.code.strip().partition("\n")
@@ -143,10 +143,10 @@ class Branch(BranchTried):
 
 @dataclass(eq=False)
 class SearchState:
-    """A state of the search in a round: a situation of the environment that a sequence of branches led to."""
+    """A state of the search in a round: a situation of the environment, and the branches that led to it."""
 
     page: str
-    """The observation."""
+    """The observation in this state."""
     report: str
     """The text for prompts: what the last branch did, the observation, and the environment's state."""
     scene: str
@@ -154,15 +154,15 @@ class SearchState:
     subtask: int = 0
     """Index of the current subtask in the plan."""
     branch: Branch | None = None
-    """The last branch that led here, or None at the start of the round."""
+    """The last branch that led to this state, or None at the start of the round."""
     depth: int = 0
-    """Number of branches that led here."""
+    """Number of branches from the start of the round to this state."""
     mark: Mark | None = None
-    """The checkpoint of environment and namespace that a return restores."""
+    """The checkpoint of environment and namespace with which the search can return to this state, if there is one."""
     actions: tuple[str, ...] = ()
-    """Actions of the last branch."""
+    """The actions of the last branch."""
     written_for: str = ""
-    """The observation at the time when code was proposed for this state."""
+    """The observation for which code was proposed in this state. After a return to the state, ``page`` may differ."""
 
     def update_page(self, page: str, report: str, scene: str) -> None:
         """Replace the observation, the report and the scene if the observation has changed since the first visit."""
@@ -173,8 +173,8 @@ class SearchState:
 class Tree:
     """All branches of a round, and the spans that record them.
 
-    The span of a branch begins when its code is first run, and ends when the span of the next branch begins. Later
-    changes of the branch update it. Branches that were never needed are recorded at the end of the round.
+    The span of a branch begins when its code is first run, and ends when the span of the next branch begins. If the
+    branch changes later, its span is updated. Branches that were never needed are recorded at the end of the round.
     """
 
     def __init__(self, scope: Scope, number: int) -> None:
@@ -194,20 +194,20 @@ class Tree:
         return self.branches[-1]
 
     def keep(self, branch: Branch) -> None:
-        """Accept a branch, which becomes the end of the path."""
+        """Accept a branch, and add it at the end of the path to the current state."""
         branch.fate = "kept"
         self.path.append(branch)
         self.record_changes()
 
     def return_to(self, state: SearchState) -> None:
-        """Shorten the path to the one that led to the given state. The other branches on it are abandoned."""
+        """Return to a state on the path. The branches after this state are abandoned and removed from the path."""
         for branch in self.path[state.depth :]:
             branch.fate = "abandoned"
         del self.path[state.depth :]
         self.record_changes()
 
     def begin(self, branch: Branch, cell: int | None) -> None:
-        """Begin the span of a branch whose code is run for the first time, as the cell of that number."""
+        """Begin the span of a branch whose code is about to be run for the first time, as the cell with this number."""
         self.record_changes()
         if self.tried and (last := self.tried[-1]._span):
             last.end()
@@ -246,8 +246,8 @@ class Tree:
 class SearchFigures(Figures):
     """The figures under ``search`` in ``--json``.
 
-    Means are taken over the episodes that were played, and shares over all tasks. Actions that were undone are counted
-    (as in table 1 of the Devil's Advocate paper). A solved episode was solved in its last round.
+    Means are taken over the episodes that were played, and shares over all episodes. Actions that were undone are
+    counted (as in table 1 of the Devil's Advocate paper). A solved episode counts as solved in its last round.
     """
 
     key = "search"
@@ -259,19 +259,19 @@ class SearchFigures(Figures):
     mean_revisions: float | None
     """Mean number of revised plans in an episode."""
     solved_by_round: tuple[int, ...]
-    """Numbers of tasks that were solved within one round, within two rounds, and so on."""
+    """The number of tasks that were solved within one round, then within two rounds, and so on."""
     success_by_round: tuple[float, ...]
-    """Shares of all tasks that were solved within one round, within two rounds, and so on."""
+    """The share of all tasks that were solved within one round, then within two rounds, and so on."""
     branches: dict[Fate, int]
-    """Maps each fate to the number of branches with that fate. Remedies that were never needed are counted."""
+    """Maps each fate to the number of branches with this fate, including remedies that were never needed."""
     remedies_tried: int
     """Number of remedies (alternatives to the first proposal) that were tried."""
     remedies_kept: int
     """Number of remedies that were kept to the end."""
     lasting: int
-    """Number of actions with an effect that cannot be undone."""
+    """Number of actions with an effect that cannot be undone (lasting actions)."""
     lasting_gone_behind: int
-    """Number of those actions that the search nevertheless rewound."""
+    """Number of lasting actions that a return to an earlier state marked as undone, although their effects remain."""
 
     @classmethod
     def count(cls, episodes: Sequence[PlayedEpisode]) -> Self | None:

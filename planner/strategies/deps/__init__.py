@@ -1,13 +1,14 @@
 """DEPS (describe, explain, plan and select; section 3 of the paper), and the baselines of the DEPS paper.
 
 DEPS makes a plan, which is a list of goals, and pursues the goals until one fails. It describes the failure, lets a
-model explain it, and plans again. Some baselines do the same with a part left out: each is a ``DepsVariant``, or has no
-selector. The others name one goal at a time (Inner Monologue), or write a program that acts.
+model explain it, and plans again. Some baselines leave out a part of this, such as the explanation or the selector of
+the next goal. The other baselines name one goal at a time (Inner Monologue), or write a program that acts.
 
 - ``goals`` reads the goals of a plan.
-- ``text_matching`` finds the goal that is meant by a line which is not a valid call.
-- ``selectors`` choose the goal to try next, for example the nearest by a predicted number of time steps (its horizon).
-- ``pursuit`` reaches goals, each by one action or by a controller that takes several.
+- ``text_matching`` finds the goal that a line of a plan means if the line is not a valid call.
+- ``selectors`` choose the goal to try next, for example the goal with the smallest predicted number of time steps (its
+  horizon).
+- ``pursuit`` reaches goals. It takes one action for a goal, or lets a controller take several.
 """
 
 import re
@@ -44,12 +45,12 @@ DEMONSTRATION, EXPLAINED = "deps", "explained"
 LISTS, THOUGHTS, ASSERTIONS, POLICIES = "goals", "thoughts", "assertions", "policies"
 """Names of demonstrations.
 
-``deps`` and ``explained`` are those for the planner and the explainer of DEPS. Baselines that list goals use ``goals``,
-or ``thoughts`` if they reason step by step. Baselines that write a program use ``policies``, or ``assertions`` if the
-program checks preconditions.
+The planner of DEPS is shown ``deps``, and its explainer ``explained``. Baselines that list goals are shown ``goals``,
+or ``thoughts`` if they reason step by step. Baselines that write a program are shown ``policies``, or ``assertions`` if
+the program checks preconditions.
 """
 REPLANS = 20
-"""Default for the maximum number of replans. The paper continues until the context is full (table 4)."""
+"""Default for the maximum number of replans. In the paper, DEPS replans until the context is full (table 4)."""
 
 
 class ReplanningOptions(PursuitOptions):
@@ -62,7 +63,7 @@ class ReplanningOptions(PursuitOptions):
     )
 
     def effective_values(self, environment: str) -> dict[str, JsonValue]:
-        """Map each option to its value, with the number of replans filled in."""
+        """Map each option to its value. If ``rounds`` is not set, its value is the default number of replans."""
         return {**super().effective_values(environment), "rounds": self.replans}
 
     @property
@@ -82,7 +83,7 @@ class DepsOptions(ReplanningOptions):
 
 
 class DepsVariant(NamedTuple):
-    """The prompts of DEPS or a baseline, and whether failures are explained."""
+    """The prompts of DEPS or of a baseline that lists goals, and whether a model explains failures."""
 
     system: str
     """The template of the system prompt."""
@@ -98,13 +99,13 @@ DEPS = DepsVariant("deps/deps", DEMONSTRATION, "deps/description", explains=True
 
 
 def deps(episode: Episode, options: DepsOptions) -> None:
-    """Plan, and pursue the nearest goals first. After a failure, plan again with its description and explanation."""
+    """Plan, and pursue the nearest goals first. If a goal fails, describe and explain the failure, and plan again."""
     goals, seed = episode.environment.goals, f"{episode.settings.seed}/{episode.task.id}"
     follow_plans(episode, DEPS, options, options.replans, selector_of(goals, options.selector, seed))
 
 
 def dep(episode: Episode, options: ReplanningOptions) -> None:
-    """Do the same as DEPS without a selector, so that the goals are taken in the plan's order."""
+    """Do the same as DEPS, but without a selector: pursue the goals in the order of the plan."""
     follow_plans(episode, DEPS, options, options.replans)
 
 
@@ -113,8 +114,8 @@ def follow_plans(
 ) -> None:
     """Plan and follow the plan, and plan again up to ``replans`` times. The whole conversation stays in the prompt.
 
-    A request without a usable reply counts as one of these plans. Raises NoPlan if it is the last one, or if a prompt
-    does not fit into the model's context. Raises EpisodeOver when the episode ends.
+    If a request for a plan gets no usable reply, it counts as one of the plans. Raises NoPlan if this happens with the
+    last request, or if a prompt does not fit into the model's context. Raises EpisodeOver when the episode ends.
     """
     history: Sequence[Message] = [system_message(episode, variant.system, variant.demonstration)]
     with episode.frame("plan") as frame:
@@ -130,7 +131,7 @@ def follow_plans(
                 history, description = unusable.conversation, PROMPTS["deps/no_plan"].render(problem=str(unusable))
             else:
                 pursued = pursuit.follow(plan)
-                if not left and not (pursued.claim and plan.no_goals):  # no claim of success if lines name no goal
+                if not left and not (pursued.claim and plan.no_goals):  # no claim of success if some lines name no goal
                     episode.claim(pursued.claim, CLAIM_AUTHOR)
                 description = describe(episode, PROMPTS[variant.failure], pursued, plan.no_goals)
                 if left and variant.explains:
@@ -147,16 +148,16 @@ def ask_for_plan(
     variables: Mapping[str, Any],
     read: Callable[[Episode, str, str], GoalPlan] = collect,
 ) -> tuple[GoalPlan, Sequence[Message]]:
-    """Ask the planner. Return the goals that it names, and the conversation.
+    """Ask the planner for a plan. Return the goals in the plan, and the conversation including the reply.
 
-    Raises UnusableReply if no reply can be read as a plan.
+    ``read`` reads a reply. Raises UnusableReply if no reply can be read as a plan.
     """
     answer = scope.ask(PLANNER_ROLE, prompt, read=partial(read, episode, PLANNER_ROLE), history=history, **variables)
     return answer.value, answer.history
 
 
 def describe(episode: Episode, prompt: Prompt, pursued: PursuitResult, no_goals: Sequence[str]) -> str:
-    """Return the description of a plan's result for the planner. No model is asked.
+    """Return the text that describes the result of a plan to the planner. No model is asked.
 
     ``no_goals`` are the lines of the plan that could not be mapped to a goal.
     """
@@ -201,12 +202,12 @@ def zero_shot(episode: Episode, options: PursuitOptions) -> None:
 
 
 def zero_shot_replan(episode: Episode, options: ReplanningOptions) -> None:
-    """Plan like ``zero_shot``, and plan again after each failure. The planner sees only the message of the failure."""
+    """Plan like ``zero_shot``, and plan again after each failure. The planner gets no explanation of the failure."""
     follow_plans(episode, ZERO_SHOT, options, options.replans)
 
 
 def chain_of_thought(episode: Episode, options: PursuitOptions) -> None:
-    """Plan once. The planner is asked to work out the state after each step of the plan."""
+    """Plan once, and follow the plan. The planner is asked to work out the state after each step of the plan."""
     follow_plans(episode, CHAIN_OF_THOUGHT, options, replans=0)
 
 
@@ -231,8 +232,8 @@ def inner_monologue(episode: Episode, options: PursuitOptions) -> None:
 def _first_goal(episode: Episode, role: str, reply: str) -> GoalPlan:
     """Return a plan with only the first goal of a reply, or with no goal if the reply declares the task done.
 
-    A reply that contains code never declares the task done. Raises ValueError if a reply has neither a goal nor a
-    declaration.
+    A reply with code never declares the task done, even if it ends with DONE. Raises ValueError if a reply neither
+    names a goal nor declares the task done.
     """
     is_last = says_done(reply) and read_reply(reply).problem is not None
     return GoalPlan(goals=() if is_last else collect(episode, role, reply).goals[:1])
@@ -260,7 +261,7 @@ def _run_program(episode: Episode, template: str, demonstration: str) -> None:
 
 
 def _needs_controller(options: Options, environment: Environment) -> bool:
-    """Return True if the environment's goals need a controller."""
+    """Return True if a goal of the environment is not a single action, so that a controller has to reach it."""
     return not environment.goals.direct
 
 

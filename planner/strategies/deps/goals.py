@@ -1,8 +1,8 @@
 """Read the goals of a plan (DEPS paper, appendix C.4).
 
-A plan is Python code with calls such as ``mine("log")``. It is run with functions that only collect the goals, so
-nothing happens in the environment. A line that is not a valid call is mapped to the known goal that is most similar to
-it (see ``text_matching``).
+A plan is Python code with calls such as ``mine("log")``. Each call names a goal. The code is run with functions that
+only collect the goals, so nothing happens in the environment. A line that is not a valid call is mapped to the known
+goal that is most similar to the line (see ``text_matching``).
 """
 
 import ast
@@ -25,9 +25,9 @@ from planbook.sandbox import Fault, check, parse, read_reply
 MAX_GOALS = 100
 """Maximum number of goals in a plan."""
 UNCLEAR = "unclear"
-"""Name of the function that maps a line to a goal. Lines that are not valid calls are replaced by calls of it."""
+"""The name of the function that maps a line to a goal. A call of it replaces each line that is not a valid call."""
 JSON_NAMES = "null, true, false = None, True, False"
-"""Definitions of JSON's constants, since planners sometimes write these instead of Python's."""
+"""Code that defines JSON's constants, since planners sometimes write these instead of Python's constants."""
 _LIST_MARK = re.compile(r"^\s*(?:[-*•]|#?\s*(?:step\s*)?\d{1,3}\s*[.):]?)\s+", re.IGNORECASE)
 _NO_GOAL = re.compile(r"\s*(?:def |return\b|from |import |```|#|$)")
 
@@ -37,15 +37,15 @@ class Goal(Record):
 
     action: Action
     line: int | None
-    """Number of its line in the plan."""
+    """Number of the goal's line in the plan."""
     source: str
-    """Its line in the plan without indentation. If the line was not a valid call, this is the same as ``said``."""
+    """The goal's line in the plan, without indentation. If the line was not a valid call, this is ``said``."""
     said: str = ""
-    """The beginning of the original text if that was not a valid call, else empty."""
+    """If the line was not a valid call: the beginning of its text. Otherwise empty."""
 
     @property
     def call(self) -> str:
-        """The goal as a call in plan code."""
+        """The goal as plan code would call it, such as ``agent.mine('log')``."""
         return format_call(self.action)
 
 
@@ -57,7 +57,10 @@ class GoalPlan(Record):
 
 
 def goal_docs(environment: Environment) -> ActionDocs:
-    """Return the docs of an environment's goals for prompts. Helpers are left out, since they would act."""
+    """Return the documentation of an environment's goals, for prompts.
+
+    The environment's helper functions are left out, since they take actions.
+    """
     goals = tuple(map(action_doc, environment.goals.specs.values()))
     return action_docs_of(environment).model_copy(update={"actions": goals, "helpers": ""})
 
@@ -65,13 +68,13 @@ def goal_docs(environment: Environment) -> ActionDocs:
 def collect(episode: Episode, role: str, reply: str) -> GoalPlan:
     """Read the goals of a plan from a planner's reply.
 
-    If the code is not in a fence, the lines below it also belong to the plan. A line that is not a valid call is mapped
-    to the most similar goal. If no goal is similar, the line is listed in ``no_goals``, and the other lines still
-    count. Raises ValueError if the reply is not a plan, or if it names no goal; the message is for the planner.
+    If no closing fence ends the code, the lines below the code also belong to the plan. A line that is not a valid call
+    is mapped to the most similar goal. If no goal is similar, the line is listed in ``no_goals``, and the other lines
+    still count. Raises ValueError, with a message for the planner, if the reply is not a plan or names no goal.
     """
     parsed = read_reply(reply)
     code = parsed.code if parsed.problem is None else _line_by_line(parsed.code, reply, str(parsed.problem))
-    below = "" if parsed.closed else _goal_lines(parsed.after.split("\n"))  # only a fence ends the plan
+    below = "" if parsed.closed else _goal_lines(parsed.after.split("\n"))  # only a closing fence ends the plan
     collector = _Collector(episode.environment)
     with episode.frame("collect", collector.functions(), JSON_NAMES) as frame:
         collector.frame = frame
@@ -95,7 +98,7 @@ def collect(episode: Episode, role: str, reply: str) -> GoalPlan:
 
 
 class _Collector:
-    """Provides functions that replace the environment's goals while a plan runs, and lists their calls."""
+    """Provides functions that plan code calls in place of the environment's actions, and lists the goals they name."""
 
     frame: Frame
 
@@ -108,9 +111,9 @@ class _Collector:
         self.lines: Sequence[str] = ()
 
     def functions(self) -> Functions:
-        """Return the functions that collect goals, as ``agent.NAME`` and as NAME.
+        """Return the functions that collect goals. Plan code can call them as ``agent.NAME`` and as NAME.
 
-        Actions that are not goals raise ValueError.
+        A call of an action that is not a goal raises ValueError.
         """
         goals = {name: plan_function(spec, self._collect) for name, spec in self._goal_specs.items()}
         undotted = {name: function for name, function in goals.items() if not hasattr(builtins, name)}
@@ -121,8 +124,8 @@ class _Collector:
     def runnable(self, code: str) -> str:
         """Return the plan in a form that can be run.
 
-        Calls that are not valid are replaced by calls of ``unclear``. If the plan only defines functions, a call of the
-        last one is added.
+        Each call that is not valid is replaced by a call of ``unclear``. If the plan only defines functions, a call of
+        the last function is added.
         """
         faults = self._faults(code)
         if any(fault.type == "only-definitions" for fault in faults):
@@ -131,7 +134,7 @@ class _Collector:
         return _mark_unclear(code, faults)
 
     def _faults(self, code: str) -> list[Fault]:
-        """Return the faults of the plan. Calls of actions that are not goals count as faults."""
+        """Return the faults of the plan. A call of an action that is not a goal counts as a fault."""
         frame, no_goals = self.frame, self._environment.offer.actions.keys() - self._goal_specs.keys()
         dotted = {f"{AGENT}.{name}" for name in no_goals}
         functions = {name: function for name, function in frame.functions.items() if name not in dotted}
@@ -145,7 +148,7 @@ class _Collector:
         raise ValueError(f"{AGENT}.{spec.name} is not a goal: a plan lists only goals, which are then carried out")
 
     def _unclear(self, said: str) -> None:
-        """Map a line to the known goal that it means."""
+        """Add the known goal that a line means or, if there is none, list the line as unmatched."""
         if goal := self._matcher.nearest(said):
             self._add(goal, said)
         else:
@@ -153,7 +156,7 @@ class _Collector:
             self.unmatched.append(said[:MAX_LINE])
 
     def _check_count(self) -> None:
-        """Raise CellOver, which ends the run of the plan, if the plan has too many goals."""
+        """Raise CellOver, which stops the plan, if the plan already has ``MAX_GOALS`` goals and unmatched lines."""
         if len(self.goals) + len(self.unmatched) == MAX_GOALS:
             self.too_many = True
             raise CellOver(f"These are more than {MAX_GOALS} goals.")
@@ -178,7 +181,7 @@ def _last_function(code: str) -> str:
 
 
 def _mark_unclear(code: str, faults: Sequence[Fault]) -> str:
-    """Replace each faulty call by a call of ``unclear``, unless it shares a line with another statement."""
+    """Replace each faulty call with a call of ``unclear``, unless the call shares a line with another statement."""
     tree, lines = parse(code), code.split("\n")
     if isinstance(tree, Fault) or not faults:
         return code
@@ -197,17 +200,20 @@ def _mark_unclear(code: str, faults: Sequence[Fault]) -> str:
 
 
 def _is_alone(node: ast.Expr, tree: ast.Module, lines: Sequence[str]) -> bool:
-    """Return True if nothing precedes this statement on its line, and no other begins on its first or last line."""
+    """Return True if the statement does not share a line with other statements.
+
+    That is, nothing precedes it on its first line, and no other statement begins on its first or last line.
+    """
     statements = [other for other in ast.walk(tree) if isinstance(other, ast.stmt) and other is not node]
     shares_line = any(statement.lineno in (node.lineno, node.end_lineno) for statement in statements)
     return not shares_line and not lines[node.lineno - 1][: node.col_offset].strip()
 
 
 def _line_by_line(code: str, reply: str, problem: str) -> str:
-    """Return code that can be run for a reply whose code is missing or invalid.
+    """Return code that can be run, for a reply whose code is missing or invalid.
 
-    The lines of the code are used, or the items of a list if there is no code. Raises ValueError with the ``problem``
-    of the reply if none of them looks like a goal.
+    It is made from the lines of the invalid code or, if the reply has no code, from the items of a list. Raises
+    ValueError with the ``problem`` of the reply if no line looks like a goal.
     """
     if code:
         lines = [line for line in code.split("\n") if not line.lstrip().startswith("#")]
@@ -219,7 +225,7 @@ def _line_by_line(code: str, reply: str, problem: str) -> str:
 
 
 def _goal_lines(lines: Sequence[str]) -> str:
-    """Return the lines that may be goals as code. Those that are not calls become arguments of ``unclear``."""
+    """Return code for the lines that may be goals. A line that is not a call becomes the argument of ``unclear``."""
     goals = [goal for goal in (_LIST_MARK.sub("", line).strip() for line in lines) if not _NO_GOAL.match(goal)]
     return "\n".join(goal if _is_call(goal) else f"{UNCLEAR}({goal!r})" for goal in goals)
 

@@ -1,6 +1,6 @@
 """Reach the goals of a plan one after the other.
 
-In some environments, each goal is a single action. In the others, a controller reaches the goal. It is a model that
+In some environments, each goal is a single action. In all others, a controller reaches the goals. It is a model that
 chooses one action after another (DEPS paper, appendix A.1). The figures are statistics of a run: how often methods
 planned again, and how many goals they tried and reached.
 """
@@ -33,28 +33,29 @@ _ANSWER = re.compile(
     (?(prefix)(?P<why>.*))""",
     re.IGNORECASE | re.VERBOSE,
 )
-"""The last line of a controller's reply, which holds its decision. A number must not be followed by another decision.
+"""Matches the last line of a controller's reply if it holds a decision: a number, "done" or "impossible".
 
-If the line does not have the word "answer", it must consist of the decision alone, since a number or a word like "done"
-may otherwise be part of a sentence.
+After a number, no other decision may follow. A line without the word "answer" must consist of the decision alone, since
+in a sentence, a number or a word such as "done" may have another meaning.
 """
 
 
 class Move(NamedTuple):
-    """A controller's decision: to take an action, or to end."""
+    """A controller's decision: to take an action, or to stop pursuing the goal."""
 
     number: int | None
-    """Index of the action, or None to end."""
+    """Index of the action to take, or None if the controller stops."""
     done: bool = False
-    """If the controller ends: True if it considers the goal reached."""
+    """If the controller stops: True if it considers the goal reached."""
     why: str = ""
-    """If the controller ends: the reason."""
+    """If the controller stops: the reason that it gives."""
 
 
 def control(episode: Episode, goal: Action, max_actions: int) -> tuple[bool, str]:
     """Let the controller try to reach a goal with at most ``max_actions`` actions.
 
-    Return whether the goal was reached, and the reason. Raises EpisodeOver if the episode ends first.
+    Return whether the goal was reached according to the controller, and the reason for this result. Raises EpisodeOver
+    if the episode ends first.
     """
     environment = episode.environment
     history: Sequence[Message] = [PROMPTS["deps/controller"].system(about=environment.about)]
@@ -118,36 +119,36 @@ CLAIM_AUTHOR = "the goals of the last plan"
 
 
 class GoalTried(Payload):
-    """A goal that was tried. Goals are recorded as calls, in the form that plan code has."""
+    """A goal that was tried. Goals are recorded as calls in plan code, such as ``agent.mine('log')``."""
 
     span = "goal"
 
     goal: str
     """The goal in the plan."""
     chosen: str = ""
-    """The goal as it was tried. It may reach the same result in another way than the goal in the plan."""
+    """The goal as it was tried. This may be another action that has the same result as the goal in the plan."""
     done: bool | None = None
-    """True if it was reached, False if it failed, None while it is being tried."""
+    """True if the goal was reached, False if it failed, None while it is being tried."""
     reason: str = ""
     """The reason for the result. For a failure, this is the message of the environment or the controller."""
     round: int | None = None
     """Number of replans so far; 0 for the first plan."""
     line: int | None = None
-    """Line in the plan."""
+    """Number of the goal's line in the plan."""
     selector: str = ""
-    """Name of the selector that chose it."""
+    """Name of the selector that chose the goal, or empty if goals are tried in the order of the plan."""
     candidates: tuple[str, ...] = ()
-    """Goals from which it was chosen."""
+    """The goals from which the selector chose."""
     predicted: tuple[float | None, ...] = ()
     """Predicted number of time steps to each candidate, or None if it is not finite. Empty if nothing is predicted."""
     said: str = ""
-    """The text in the plan, if it was not a valid call and was mapped to this goal."""
+    """The text in the plan, if the text was not a valid call and was mapped to this goal. Otherwise empty."""
     features: dict[str, JsonValue] = {}
     """Features of the goal, from which selectors learn to predict the number of time steps."""
     horizon: float | None = None
     """Number of time steps to the goal as the environment computes it, or None if the goal cannot be reached."""
     actions: int = 0
-    """Number of actions that were taken to reach it."""
+    """Number of actions that were taken while the goal was pursued."""
 
     @property
     def title(self) -> str:
@@ -169,7 +170,7 @@ class PursuitOptions(Options):
 
 
 class GoalResult(NamedTuple):
-    """A goal and its result."""
+    """A goal that was tried, and its result."""
 
     goal: Goal
     call: str
@@ -182,11 +183,11 @@ class PursuitResult(NamedTuple):
     """The result of following a plan."""
 
     tried: Sequence[GoalResult]
-    """The goals that were tried. Only the last one may have failed."""
+    """The goals that were tried. Only the last of them may have failed."""
     left: Sequence[Goal]
     """The goals that were not tried."""
     controlled: bool = False
-    """True if a controller pursued the goals. In that case prompts show its reasons for reached goals, too."""
+    """True if a controller pursued the goals. Then prompts show its reason for each goal, not only for a failed one."""
 
     @property
     def failed(self) -> GoalResult | None:
@@ -195,7 +196,7 @@ class PursuitResult(NamedTuple):
 
     @property
     def claim(self) -> bool | None:
-        """True if every goal was reached, False if one failed, None if no goal was tried."""
+        """True if every goal was reached, False if a goal failed, None if no goal was tried."""
         return self.tried[-1].done if self.tried else None
 
     @property
@@ -205,12 +206,12 @@ class PursuitResult(NamedTuple):
 
     @property
     def mapped(self) -> Sequence[Goal]:
-        """The goals that stand for lines of the plan which were not valid calls."""
+        """The goals that were found for lines of the plan that were not valid calls."""
         return [goal for goal in (*(tried.goal for tried in self.tried), *self.left) if goal.said]
 
 
 class Pursuit:
-    """Pursues the goals of one plan after another. If there is no selector, it takes the goals in the plan's order."""
+    """Pursues the goals of each plan of an episode. Without a selector, it takes the goals in the order of the plan."""
 
     def __init__(self, episode: Episode, scope: Scope, options: PursuitOptions, selector: Selector | None) -> None:
         self._episode, self._scope, self._options, self._selector = episode, scope, options, selector
@@ -232,7 +233,7 @@ class Pursuit:
         return select(self._episode.environment.goals, remaining, self._selector)
 
     def _try(self, goal: Goal, choice: Choice) -> GoalResult:
-        """Try one goal, and record it with the data from which selectors learn."""
+        """Try one goal, and record it. The record includes the data from which the ``horizon`` selector learns."""
         action, goals = choice.chosen.action, self._episode.environment.goals
         span = self._scope.span(
             GoalTried(
@@ -252,7 +253,7 @@ class Pursuit:
         try:
             done, reason = self._reach(action)
         except EpisodeOver as over:
-            if last := self._episode.steps[first_step:][-1:]:  # without an action, it was not tried
+            if last := self._episode.steps[first_step:][-1:]:  # if no action was taken, the goal was not tried
                 done = self._episode.environment.ended and last[0].observation.accepted
                 reason = last[0].observation.text if done else str(over)
                 span.end(actions=len(self._episode.steps) - first_step, done=done, reason=reason)
@@ -261,7 +262,7 @@ class Pursuit:
         return GoalResult(goal, format_call(action), done, reason)
 
     def _reach(self, action: Action) -> tuple[bool, str]:
-        """Try to reach a goal. Return whether it was reached, and the reason."""
+        """Try to reach a goal. Return whether the goal was reached, and the reason for this result."""
         episode = self._episode
         if not episode.environment.goals.direct:
             return control(episode, action, self._options.controller_steps)
@@ -278,14 +279,17 @@ def _rounded(number: float) -> float | None:
 
 
 MAX_REASONS, SHOWN_REASONS, MAX_REASON_LENGTH = 20, 3, 200
-"""Maximum number of different reasons in the figures and in the terminal, and maximum number of characters of each."""
+"""The maximum number of different reasons for failures in the figures, and of those that the terminal shows.
+
+The third number is the maximum number of characters of a reason.
+"""
 
 
 class GoalFigures(Figures):
     """The figures under ``goals`` in ``--json``.
 
-    The number of rounds of an episode is the number of times that the method planned again (replans). It is counted for
-    episodes that were played and in which a goal was tried.
+    "Rounds" means the number of times that the method planned again in an episode (replans). Only episodes that were
+    played and in which a goal was tried are counted.
     """
 
     key = "goals"
@@ -293,9 +297,9 @@ class GoalFigures(Figures):
     mean_rounds: float | None
     most_rounds: int
     rounds: dict[int, int]
-    """Maps each number of replans to the number of episodes with it."""
+    """Maps each number of replans to the number of episodes with that many replans."""
     solved_by_rounds: dict[int, int]
-    """Maps each number of replans to the number of solved episodes with it."""
+    """Maps each number of replans to the number of solved episodes with that many replans."""
     tried: int
     done: int
     failed: int
@@ -303,7 +307,7 @@ class GoalFigures(Figures):
     """Number of plan lines that were not valid calls and were mapped to a known goal."""
     selectors: tuple[str, ...]
     reasons: dict[str, int]
-    """Maps each of the most frequent reasons for failures, by its first sentence, to the number of failed goals."""
+    """Maps the first sentence of each of the most frequent reasons for failures to the number of failed goals."""
 
     @classmethod
     def count(cls, episodes: Sequence[PlayedEpisode]) -> Self | None:
@@ -349,8 +353,8 @@ def _first_sentence(reason: str) -> str:
 def rounds(goals: Sequence[GoalTried]) -> int:
     """Return the number of replans in an episode.
 
-    Old runs do not record this number. For them, it is the number of failed goals before the last goal, since each
-    failure ends a plan.
+    Old runs do not record this number. For such a run, count the failed goals before the last goal, since each failure
+    ends a plan.
     """
     recorded = [goal.round for goal in goals if goal.round is not None]
     return max(recorded, default=sum(not goal.done for goal in goals[:-1]))

@@ -1,9 +1,9 @@
-"""Selectors, which choose the goal to try next among those that are possible now (DEPS paper, section 3.3).
+"""Selectors, which choose the goal to try next among the goals that are possible now (DEPS paper, section 3.3).
 
-The paper's selector takes the goal with the shortest horizon, which is the number of time steps to reach it. Here,
-``HorizonPredictor`` predicts this number. The paper uses a neural network on images; we use boosted trees on features
-of the environment's state (``envs.Features``). ``tools/horizons.py`` learns the trees from a table of recorded goals,
-and writes them to a file beside the table.
+The paper's selector takes the goal with the shortest horizon. The horizon of a goal is the number of time steps that it
+takes to reach the goal. Here, ``HorizonPredictor`` predicts this number. The paper uses a neural network on images. We
+use boosted trees on features of the environment's state (``envs.Features``). ``tools/horizons.py`` learns the trees
+from a table of recorded goals, and writes them to a file in the folder of the table.
 """
 
 import random
@@ -19,30 +19,33 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 from planbook.envs import Action, Features, Goals, MissingRequirement
 
 Node = tuple[int, float, int, int] | float
-"""A node of a tree. A leaf is a number, its value. Any other node holds a column index, a threshold, and the indexes of
-two nodes: one for values up to the threshold, and one for greater values.
+"""A node of a tree. A leaf is just its value, which is a number. Any other node is a tuple: the index of a column, a
+threshold, the index of the next node for values up to the threshold, and the index of the next node for greater values.
 """
 ADVICE = (
     "In a clone of planbook, `python -m tools.horizons TABLE` learns it from recorded goals (needs scikit-learn); or "
     "choose another selector: fixed, random or nearest"
 )
-"""Advice for a user whose trees are missing or out of date."""
+"""Advice for a user whose predictor is missing or out of date."""
 
 
 class HorizonPredictor(BaseModel):
     """Predicts the number of time steps to a goal from the goal's features.
 
-    A feature is a number or a word. Unknown words are ignored, and a missing number is replaced by its median.
+    A feature is a number or a word. A word without a column is ignored. A missing number is replaced by its median.
     """
 
     model_config = ConfigDict(frozen=True)
 
     columns: tuple[str, ...]
-    """The columns of the trees' input: ``NAME`` for a number, and ``NAME=WORD``, which is 1 or 0, for a word."""
+    """The columns of the trees' input: ``NAME`` for a number, and ``NAME=WORD`` for a word.
+
+    The value of a column ``NAME=WORD`` is 1 if the feature NAME is this word, otherwise 0.
+    """
     usual: dict[str, float]
-    """Maps the name of each number to its median."""
+    """Maps the name of each feature that is a number to the median of its values."""
     start: float
-    """The value to which the outputs of the trees are added."""
+    """The value to which the outputs of all trees are added. The sum is log(1 + number of time steps)."""
     trees: tuple[tuple[Node, ...], ...]
     source: str = ""
     """SHA-256 of the table from which the trees were learned."""
@@ -60,7 +63,7 @@ class HorizonPredictor(BaseModel):
 
 
 def predictor_for(table: Path) -> HorizonPredictor:
-    """Return the predictor in the file beside a table of recorded goals.
+    """Return the predictor for a table of recorded goals. It is in the JSON file with the same name in the same folder.
 
     Raises MissingRequirement if there is no predictor, or if it was learned from another version of the table.
     """
@@ -84,7 +87,7 @@ def _value(tree: Sequence[Node], row: Sequence[float]) -> float:
 
 
 def fill_missing(features: Features, medians: Mapping[str, float]) -> dict[str, float | str]:
-    """Return the features, with the median of each missing number added. ``medians`` maps names to medians."""
+    """Return the features with the medians of missing numbers. A number that is not finite counts as missing."""
     known = {name: value for name, value in features.items() if isinstance(value, str) or is_finite_number(value)}
     return {**medians, **known}
 
@@ -99,7 +102,7 @@ SelectorName = Literal["fixed", "random", "nearest", "horizon"]
 
 
 class Candidate(NamedTuple):
-    """A goal that is possible now, with an action that reaches it."""
+    """A goal that is possible now, with an action that may reach it."""
 
     position: int
     """Index of the goal among the remaining goals."""
@@ -130,8 +133,8 @@ def candidates_of(goals: Goals, remaining: Sequence[Action]) -> list[Candidate]:
     """Return the goals that are possible now, in the order of the plan (section 3.3).
 
     A goal may have several routes, which are actions that reach it. Each route that is open gives a candidate, with two
-    exceptions: routes that take a material which an earlier goal also needs, and routes that take more of a material
-    than their own goal requires, if a later goal needs that material.
+    exceptions. A route gives no candidate if it takes a material that an earlier goal also needs. It also gives none if
+    it takes more of a material than the goal itself requires and a later goal needs this material.
     """
     candidates: list[Candidate] = []
     materials = [goals.materials(goal) for goal in remaining]
@@ -146,7 +149,7 @@ def candidates_of(goals: Goals, remaining: Sequence[Action]) -> list[Candidate]:
 
 
 def select(goals: Goals, remaining: Sequence[Action], selector: Selector) -> Choice:
-    """Choose the next goal. If none is possible, take the first, which then fails with the environment's reason."""
+    """Choose the next goal. If no goal is possible, take the first, which then fails with the environment's reason."""
     candidates = candidates_of(goals, remaining)
     return selector.choose(goals, candidates) if candidates else Choice(Candidate(0, remaining[0]), ())
 
@@ -156,7 +159,7 @@ FIXED = Selector("fixed", lambda goals, candidates: Choice(candidates[0], candid
 
 
 def random_selector(seed: str) -> Selector:
-    """Return a selector that takes the goals in random order, each by the first of its open routes."""
+    """Return a selector that takes the goals in random order, and for each goal the first of its open routes."""
     rng = random.Random(seed)
 
     def choose(goals: Goals, candidates: Sequence[Candidate]) -> Choice:
@@ -197,7 +200,8 @@ def selector_of(goals: Goals, name: SelectorName | None, seed: str) -> Selector:
 
     If the name is None, return ``horizon`` in an environment with recorded goals, and ``fixed`` in any other.
 
-    Raises MissingRequirement for ``horizon`` if the environment has no recorded goals, or as ``predictor_for`` does.
+    Raises MissingRequirement if the name is ``horizon`` and the environment has no recorded goals, or if the predictor
+    is missing or out of date.
     """
     recorded = goals.recorded()
     if name == "horizon" and recorded is None:

@@ -1,7 +1,8 @@
 """Find the goal that a line of a plan means if the line is a phrase or a faulty call, such as "mine 3 logs".
 
-Whole words are compared. The line must contain the verb of the goal (``mine``) and name its object (``log``). The count
-in the line becomes the count of the goal. An ambiguous line matches nothing, so that the planner is told about it.
+Whole words are compared. The line must contain the verb of the goal (``mine``) or a synonym, and name the goal's object
+(``log``). A count in the line becomes the count of the goal. A line that may mean several goals matches none of them.
+The planner is then told that the line names no goal.
 """
 
 import re
@@ -14,12 +15,12 @@ from pydantic import JsonValue
 from planbook.envs import Action, Goals
 
 MIN_SHARE = 0.6
-"""Minimum share of the words in a line that must belong to the goal."""
+"""A line matches a goal only if at least this share of the line's words belong to the goal."""
 MAX_LINE = 200
 """Maximum number of characters of a line that are compared."""
 COUNTS = range(1, 10_000)
 _TYPO = 0.8
-"""Minimum similarity of a misspelled word and the correct one. Words with the same letters always match."""
+"""A word may be a misspelling of a known word if their similarity (see ``_similarity``) is greater than this."""
 _SYNONYMS = tuple(
     frozenset(words.split())
     for words in (
@@ -38,9 +39,9 @@ _SYNONYMS = tuple(
         "use toggle turn switch",
     )
 )
-"""Groups of verbs with the same meaning. A verb that fits two goals of an environment matches neither."""
+"""Groups of verbs with the same meaning. A word that fits the verbs of two goals of an environment matches neither."""
 _PREPOSITIONS = frozenset("from of with without using for out in on at by to into onto under via and then".split())
-"""Words after which a line names something other than the object."""
+"""Words after which a line no longer names the goal's object, but for example a tool or a place."""
 _FILLERS = frozenset(
     "a an the some more up agent none null step tool num number count amount quantity obj object item material "
     "hand bare target place it time".split()
@@ -49,7 +50,7 @@ _TOKEN = re.compile(r"[a-z]+\d*|\d+|[,;]")
 _NAME = re.compile(r"[a-z]+\d*(?:_\d+(?![a-z\d]))?")
 _LEADING_NUMBER = re.compile(r"\s*(\d+)\s")
 Name = frozenset[str]
-"""The words of a name, such as "wooden" and "pickaxe"."""
+"""The words of a name. For example, the name "wooden_pickaxe" has the words "wooden" and "pickaxe"."""
 
 
 class _Item(NamedTuple):
@@ -57,29 +58,29 @@ class _Item(NamedTuple):
 
     word: str
     number: int | None
-    """The number right after the word, as in "drawer 3"."""
+    """The number that follows the word, as in "drawer 3", or None."""
     part: int
     """Index of the part of the line that holds the word. Commas, semicolons and prepositions separate the parts."""
 
 
 class _KnownGoal(NamedTuple):
-    """A goal that the environment lists, with the names in it."""
+    """A goal that the environment lists, with the names in its arguments."""
 
     action: Action
     objects: Sequence[Name]
-    """Names of its object. A line must contain one of them."""
+    """Names of the goal's object. A line must contain one of these names."""
     needed: Sequence[Name]
-    """Names in its other required arguments. A line must contain all of them."""
+    """Names in the other required arguments. A line must contain all of these names."""
     optional: Sequence[Name]
-    """Names that a line may contain."""
+    """Names that a line may contain, but need not."""
 
 
 class _Line(NamedTuple):
-    """What follows the verb in a line."""
+    """The words and numbers that follow the verb in a line."""
 
     items: Sequence[_Item]
     numbers: Sequence[tuple[int, int]]
-    """All numbers, each with the index of its part of the line."""
+    """All numbers, each with the index of the part of the line that holds it."""
 
 
 class GoalMatcher:
@@ -96,7 +97,7 @@ class GoalMatcher:
                 self._words.setdefault(word[0], set()).add(word.partition("_")[0])
 
     def nearest(self, text: str) -> Action | None:
-        """Return the goal that a text means, or None if none matches. Of equal matches, the first known goal counts."""
+        """Return the goal that a text means, or None if no goal matches. Of equal matches, the first goal counts."""
         verb, tokens = self._verb(_TOKEN.findall(text[:MAX_LINE].partition("#")[0].lower()))
         line = self._line(tokens, verb.split("_"))
         if not verb or not line.items:
@@ -111,7 +112,7 @@ class GoalMatcher:
         return best
 
     def _read(self, action: Action) -> _KnownGoal:
-        """Return a goal with its names."""
+        """Return a goal with the names in its arguments."""
         parameters = list(self._goals.specs[action.name].signature.parameters.values())
         pairs = list(zip(parameters, action.args, strict=False))[1:]
         needed = [pair for pair in pairs if isinstance(pair[1], str) and pair[0].default is pair[0].empty]
@@ -124,9 +125,9 @@ class GoalMatcher:
         )
 
     def _verb(self, tokens: Sequence[str]) -> tuple[str, Sequence[str]]:
-        """Find the first word that is the verb of exactly one goal.
+        """Find the first word that stands for exactly one verb of the environment's goals.
 
-        Return the name of that verb, and the tokens after the word, or "" and no tokens if there is none.
+        Return this verb and the tokens after the word. If there is no such word, return "" and no tokens.
         """
         for index, token in enumerate(tokens):
             if len(verbs := self._verbs(token, is_first=index == 0 or tokens[:index] == ["agent"])) == 1:
@@ -136,8 +137,9 @@ class GoalMatcher:
     def _verbs(self, word: str, is_first: bool) -> list[str]:
         """Return the goals' verbs that a word may stand for.
 
-        These are the verbs that contain the word. If there are none, these are the verbs that contain a synonym. If
-        there are still none, and the word is the first of its line, these are the verbs that it may misspell.
+        These are the verbs that contain the word. If there are none, these are the verbs that contain a synonym of the
+        word. If there are still none, and the word is the first word of its line, these are the verbs of which the word
+        may be a misspelling.
         """
         names = {name: name.split("_") for name in self._known}
         synonyms = {verb for group in _SYNONYMS if word in group for verb in group}
@@ -163,7 +165,7 @@ class GoalMatcher:
         return _Line(items, numbers)
 
     def _correct_spelling(self, word: str) -> str:
-        """Return the known word that is most similar to a misspelled word, or the word itself."""
+        """Return the known word of which the word may be a misspelling, or the word itself if there is none."""
         known = self._words.get(word[0], set())
         if word in known:
             return word
@@ -171,7 +173,11 @@ class GoalMatcher:
         return max(ranked)[1] if ranked else word
 
     def _match(self, known: _KnownGoal, line: _Line, objects: Set[Name]) -> tuple[Action | None, tuple[float, ...]]:
-        """Return the goal with the count in the line, and the rank of the match, or None if it does not match."""
+        """Return the goal with the count in the line, and the rank of the match. The match of the highest rank counts.
+
+        Return None and an empty rank if the line does not match the goal. ``objects`` are the names of the objects of
+        all goals with the same verb.
+        """
         line_words = {form for item in line.items for form in _forms(item)}
         named = [name for name in known.objects if name <= line_words]
         if not named or not all(name <= line_words for name in known.needed):
@@ -196,9 +202,10 @@ class GoalMatcher:
         return action, (share, len(subject & first_words), -max(indices), -len(missing), len(counts))
 
     def _with_count(self, action: Action, line: _Line, words: Name, parts: Set[int]) -> Action | None:
-        """Return the goal with the count in the line, or None if the goal cannot have it or the line is ambiguous.
+        """Return the goal with the count in the line, or None if the goal cannot have this count or it is ambiguous.
 
-        ``words`` are the words of the goal's names. ``parts`` are the indices of the parts that hold its object.
+        ``words`` are the words of the goal's names in the line. ``parts`` are the indices of the parts of the line that
+        hold the goal's object.
         """
         numbers = list(line.numbers)
         for item in line.items:
@@ -221,7 +228,7 @@ def _forms(item: _Item) -> Sequence[str]:
 
 
 def _names(argument: JsonValue) -> list[Name]:
-    """Return the names in an argument of a goal, without counts."""
+    """Return the names in an argument of a goal. Counts are left out."""
     texts = argument.split(",") if isinstance(argument, str) else argument if isinstance(argument, dict) else ()
     words = [map(_singular, _NAME.findall(text)) for text in texts]
     names = [frozenset(name) - _FILLERS - _PREPOSITIONS for name in words]
@@ -242,9 +249,9 @@ def _singular(word: str) -> str:
 
 
 def _similarity(word: str, known: str) -> float:
-    """Return the similarity of two words, from 0 to 1.
+    """Return the similarity of two words, from 0 to 1. It is 1 if they have the same letters, in any order.
 
-    It is 0 if their first letters differ, if their lengths differ by more than 2, or if one of them is very short.
+    It is 0 if their first letters differ, if their lengths differ by more than 2, or if one has fewer than 3 letters.
     """
     if min(len(word), len(known)) < 3 or word[0] != known[0] or abs(len(word) - len(known)) > 2:
         return 0

@@ -77,7 +77,7 @@ def test_a_whole_block_is_never_cut() -> None:
 
 
 def test_an_unknown_block_is_refused() -> None:
-    with pytest.raises(ValueError, match="a prompt has no blocks 'poem'; there are code of an earlier task, "):
+    with pytest.raises(ValueError, match="unknown name of a block: 'poem'; the names are code of an earlier task, "):
         prompt_block("text", "poem")
     assert prompt_block(" \n", "demonstration") == " \n"
 
