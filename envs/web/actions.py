@@ -1,4 +1,4 @@
-"""The actions of the web environment, and which of them are possible on the current page."""
+"""The actions of the web environment, and the list of those that are possible on the current page."""
 
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -16,7 +16,7 @@ from planbook.envs.web.tabs import Browsing, TabAction, WebTab
 
 FILLED_IN = ("textbox", "searchbox", "spinbutton", "slider", "combobox", "listbox", "date", "inputtime", "datetime",
              "colorwell")  # fmt: skip
-"""Roles of form fields. A click alone does not change such a field."""
+"""Roles of form fields that a click alone does not change."""
 
 
 def _node_actions(node: AccessibilityNode, browsing: Browsing) -> list[Action]:
@@ -28,7 +28,7 @@ def _node_actions(node: AccessibilityNode, browsing: Browsing) -> list[Action]:
 
 
 DIRECTIONS = {"down": 1, "up": -1}
-"""Maps a direction to the sign of the scroll distance."""
+"""Maps a direction of scrolling to the sign of the distance."""
 
 
 class WebActions(Environment):
@@ -41,7 +41,7 @@ class WebActions(Environment):
         self._notes: list[str] = []
         self._answer: str | None = None
         self._verdict: Verdict | None = None
-        """The verdict on the current state; None until it is first requested."""
+        """The verdict on the current state, or None if it has not been requested since the last change."""
 
     @action("agent.click(12) -> the page as it is then")
     def click(self, element: int) -> Observation:
@@ -140,7 +140,10 @@ class WebActions(Environment):
         return self._open_browsing().find(role.lower(), name.lower())
 
     def possible_actions(self) -> list[Action]:
-        """Return clicks and choices on the elements in view, scrolling, and going back and forward, but no typing."""
+        """Return the possible actions, without typing.
+
+        These are clicks and choices on the elements in view, scrolling, and going back and forward.
+        """
         browsing = self._open_browsing()
         page = browsing.page
         if page is None:
@@ -181,7 +184,7 @@ class WebActions(Environment):
     def _open_browsing(self) -> Browsing:
         """Return the episode's tabs.
 
-        Raises EpisodeEnded if no episode has begun, or EnvironmentBroken if its browser is gone.
+        Raises EpisodeEnded if no episode has begun, or EnvironmentBroken if the episode's browser is gone.
         """
         if self.task is None:
             raise EpisodeEnded("web: no episode has begun; call reset(task) first")
@@ -197,9 +200,9 @@ class WebActions(Environment):
 
 
 def _refusal_text(answer: Mapping[str, Any], name: str) -> str:
-    """Return the reason why an action did nothing to an element, or "" if it was done.
+    """Return the reason why an action on an element was refused, or "" if it was carried out.
 
-    ``answer`` is that of our script in the page, and ``name`` describes the element.
+    ``answer`` is what our script ``page.js`` returned, and ``name`` describes the element.
     """
     if "refused" not in answer:
         return ""
