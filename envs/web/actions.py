@@ -170,15 +170,15 @@ class WebActions(Environment):
     def _do(self, tab_action: TabAction) -> Observation:
         browsing = self._open_browsing()
         self._verdict = None
-        with self._dropping_if_broken():
+        with self._closing_if_broken():
             return browsing.do(tab_action)
 
     @contextmanager
-    def _dropping_if_broken(self) -> Iterator[None]:
+    def _closing_if_broken(self) -> Iterator[None]:
         try:
             yield
         except EnvironmentBroken:
-            self._drop()
+            self._close_browsing()
             raise
 
     def _open_browsing(self) -> Browsing:
@@ -192,7 +192,8 @@ class WebActions(Environment):
             raise EnvironmentBroken("the browser of this episode is gone; only a reset starts a new one")
         return self._browsing
 
-    def _drop(self) -> None:
+    def _close_browsing(self) -> None:
+        """Close the episode's tabs and their browser context, if there are any."""
         self._browsing = None
         if self._context is not None:
             self._context.close()

@@ -197,7 +197,7 @@ class Context:
         self.connection.close()
 
     def set_cookies(self, cookies: Sequence[JsonValue]) -> None:
-        """Set cookies, given as for ``Storage.setCookies``. Raises EnvironmentBroken if the browser refuses a cookie."""
+        """Set cookies, given as for ``Storage.setCookies``. Raises EnvironmentBroken if the browser refuses one."""
         try:
             self.connection.call("Storage.setCookies", browserContextId=self._id, cookies=[*cookies])
         except CommandRefused as error:

@@ -167,7 +167,7 @@ class Web(WebActions):
 
     @classmethod
     def unjudgeable(cls, selection: Selection, options: BaseModel | None = None) -> Mapping[str, int]:
-        """Return a dict that maps each reason why WebArena's tasks cannot be judged here to the number of such tasks."""
+        """Return a dict that maps each reason why tasks cannot be judged here to the number of these tasks."""
         if selection.ids:
             return {}
         tasks = all_tasks(options)
@@ -197,7 +197,7 @@ class Web(WebActions):
 
     def _begin(self, task: WebTask, names: SiteNames) -> Observation:
         login = read_login(task.login) if task.login else None
-        self._drop()
+        self._close_browsing()
         context = self._context = Context(chromium.shared(), address_policy(self.options, task), self.options.patience)
         browsing = self._browsing = Browsing(context, names, self.options.characters)
         if login:
@@ -207,7 +207,7 @@ class Web(WebActions):
                 browsing.open_tab()
             observation = browsing.do(partial(WebTab.load, url=url))
             if not observation.accepted:
-                self._drop()
+                self._close_browsing()
                 reason = observation.text.partition("\n")[0].removeprefix(REFUSED)
                 raise EnvironmentBroken(f"the start {url} of the task {task.id} cannot be opened: {reason}")
         if task.more_tabs:
@@ -220,7 +220,7 @@ class Web(WebActions):
 
         The browser stays open for other episodes until the process ends.
         """
-        self._drop()
+        self._close_browsing()
         if self._site is not None:
             self._site.close()
             self._site = None
@@ -250,7 +250,7 @@ class Web(WebActions):
         if self._verdict is None and browsing is not None and task is not None:
             changes = self._site.changes if self._site and task.site else None
             end = EpisodeEnd(self._answer, browsing.url, partial(page_text, browsing), changes)
-            with self._dropping_if_broken():
+            with self._closing_if_broken():
                 self._verdict = judge(task, end)
         return self._verdict or Verdict(solved=False, score=0.0)
 
@@ -289,5 +289,5 @@ class Web(WebActions):
         saved, notes = native
         self._notes, self._answer, self._verdict = list(notes), None, None
         browsing = self._open_browsing()
-        with self._dropping_if_broken():
+        with self._closing_if_broken():
             return browsing.restore(saved)
