@@ -117,7 +117,7 @@ class WebTab:
         return {}
 
     def scroll(self, sign: int, ref: ElementRef | None) -> dict[str, Any]:
-        """Scroll down (1) or up (-1): either the part of the page around the element, or the page if ``ref`` is None."""
+        """Scroll down (1) or up (-1): the part of the page around the element, or the page if ``ref`` is None."""
         return self.ask(ref, "scroll", sign)
 
     def ask(self, ref: ElementRef | None, function: str, *arguments: JsonValue) -> dict[str, Any]:
