@@ -37,9 +37,9 @@ SEEDS = (0, 1, 2)
 """The seeds to select if an environment makes its tasks from seeds."""
 TOOL_FAILED = "raised RuntimeError"
 """If a judge's fault contains these words, it is not a mistake, since a tool may fail until the task is done."""
-REPORTS = {"state": str, "scene": str, "milestones": Sequence, "measures": Mapping, "attribute_values": Mapping}
+REPORT_TYPES = {"state": str, "scene": str, "milestones": Sequence, "measures": Mapping, "attribute_values": Mapping}
 """Maps methods whose results appear in prompts and reports to the types that these results must have."""
-PLAIN = (str, int, float, bool, None, NoneType, Any, object, dict, list)
+JSON_TYPES = (str, int, float, bool, None, NoneType, Any, object, dict, list)
 JSON: TypeAdapter[JsonValue] = TypeAdapter(JsonValue)
 Value = TypeVar("Value")
 Steps = list[tuple[Action, Observation]]
@@ -335,9 +335,9 @@ class _Checker:
         self._check_same(remaining, self._continue(env, remaining), task, "restore()")
 
     def _check_reports(self, env: Environment) -> None:
-        """Check the results of the methods in REPORTS, the attributes' values, and queries without parameters."""
+        """Check the results of the methods in REPORT_TYPES, the attributes' values, and queries without parameters."""
         reports: dict[str, Any] = {}
-        for name, expected in REPORTS.items():
+        for name, expected in REPORT_TYPES.items():
             report = reports[name] = self._call(f"{name}()", getattr(env, name))
             if not isinstance(report, expected):
                 self._note(f"{name}() returns {type(report).__name__}, not a {expected.__name__}", getattr(env, name))
@@ -369,7 +369,7 @@ def _is_json(annotation: Any) -> bool:
         return True
     if origin in (Union, UnionType, list, dict):
         return all(map(_is_json, get_args(annotation)))
-    return annotation in PLAIN or (isinstance(annotation, type) and hasattr(annotation, "__total__"))
+    return annotation in JSON_TYPES or (isinstance(annotation, type) and hasattr(annotation, "__total__"))
 
 
 def _random_value(annotation: Any, words: Sequence[str], rng: random.Random) -> Any:

@@ -53,8 +53,8 @@ class Belief:
     def cause_lines(self, reason_of: "Callable[[Belief], str]") -> tuple[int, ...]:
         """Return the lines that caused the reason ``reason_of(self)``, or an empty tuple if no line caused it.
 
-        ``reason_of`` returns the reason why a need is not met under a belief, or "". The search goes back through
-        earlier beliefs as long as they give the same reason.
+        ``reason_of`` returns the reason why a need is not met under a belief, or "". The search goes back from each
+        belief to the previous one as long as the reason stays the same, and from a merged belief to its two parts.
         """
         pending, seen, lines = [self], set[int](), set[int]()
         while pending:
@@ -214,7 +214,7 @@ class Beliefs:
     """
 
     known: Mapping[Fact, Belief]
-    """Maps each fact that has a belief of its own to this belief."""
+    """Maps a fact to the belief about this fact."""
     defaults: Mapping[str, Belief]
     """Maps a name to the belief about every fact of this name that is not in ``known``."""
 

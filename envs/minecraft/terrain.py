@@ -90,7 +90,7 @@ class Site:
 
 WANDERING_TICKS = 3000
 """The tick at which herds stop moving."""
-PACE = 0.025
+MAX_HERD_SPEED = 0.025
 """The maximum speed of a herd along each axis, in blocks per tick."""
 
 
@@ -185,7 +185,7 @@ def _with_movement(site: Site, gone_at: tuple[int, int], rng: random.Random) -> 
     """
     if site.source not in ANIMALS:
         return site
-    dx, dy = rng.uniform(-PACE, PACE), rng.uniform(-PACE, PACE)
+    dx, dy = rng.uniform(-MAX_HERD_SPEED, MAX_HERD_SPEED), rng.uniform(-MAX_HERD_SPEED, MAX_HERD_SPEED)
     return replace(site, dx=dx, dy=dy, gone_at=rng.randint(*gone_at))
 
 
@@ -320,7 +320,7 @@ def _surface_route(spot: Spot, site: Site, dig: int) -> Spot:
     return Spot(x, y, site.depth, tick + site.soil * SOIL_TICKS + (site.depth - site.soil) * dig)
 
 
-WORDS = ((8, "next to you"), (24, "near"), (SIGHT, "far"))
+DISTANCE_WORDS = ((8, "next to you"), (24, "near"), (SIGHT, "far"))
 """Pairs of a maximum distance in blocks, and the word for distances up to this maximum."""
 Sight = dict[str, tuple[float, float, float]]
 """Maps a source in sight to the distance and the position (x, y) of its nearest site."""
@@ -333,7 +333,7 @@ def seen_words(sight: Sight) -> dict[str, str]:
 
 def distance_word(distance: float) -> str:
     """Return the word for a distance in blocks."""
-    return next((word for reach, word in WORDS if distance <= reach), WORDS[-1][1])
+    return next((word for reach, word in DISTANCE_WORDS if distance <= reach), DISTANCE_WORDS[-1][1])
 
 
 def visible(terrain: Terrain, spot: Spot, taken: Mapping[int, int]) -> Sight:

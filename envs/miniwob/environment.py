@@ -24,7 +24,7 @@ FEEDBACK = tuple(
     "email-inbox-forward-nl email-inbox-forward-nl-turk".split()
 )
 """The task types whose pages react to actions with information that later actions need."""
-FREE_WORDING = ("email-inbox-nl-turk", "email-inbox-forward-nl", "email-inbox-forward-nl-turk")
+FREELY_WORDED = ("email-inbox-nl-turk", "email-inbox-forward-nl", "email-inbox-forward-nl-turk")
 """The task types whose goals are freely worded sentences. Their pages publish the values in the goal separately."""
 NO_FEEDBACK = tuple(
     "choose-list click-button click-button-sequence click-checkboxes click-checkboxes-large click-checkboxes-soft "
@@ -35,7 +35,7 @@ NO_FEEDBACK = tuple(
     "multi-orderings navigate-tree simple-algebra social-media social-media-all social-media-some use-autocomplete "
     "use-spinner".split()
 )
-RELOADED = ("search-engine", "use-autocomplete", "use-spinner")
+RELOADED_TYPES = ("search-engine", "use-autocomplete", "use-spinner")
 """The task types whose pages are loaded again for each episode, since the pages keep traces of earlier episodes."""
 SPLITS: Mapping[str, tuple[str, ...]] = {
     "all": FEEDBACK + NO_FEEDBACK,
@@ -99,7 +99,7 @@ class Miniwob(Environment):
     @classmethod
     def public_params(cls, task: Task) -> Mapping[str, JsonValue]:
         """Return the params, or {} if the goal is a freely worded sentence, which the agent itself must understand."""
-        return {} if task.type in FREE_WORDING else task.params
+        return {} if task.type in FREELY_WORDED else task.params
 
     @classmethod
     def requirements(cls) -> Sequence[Requirement]:
@@ -239,7 +239,7 @@ class Miniwob(Environment):
         with self._closing_if_broken():
             if self._tab is None:
                 self._tab = MiniwobTab(chromium.shared())
-            return self._tab.begin(page_address(task.type), task.seed, reload=task.type in RELOADED)
+            return self._tab.begin(page_address(task.type), task.seed, reload=task.type in RELOADED_TYPES)
 
     def _do(self, move: Callable[[MiniwobTab], PageState]) -> Observation:
         if self._tab is None:

@@ -206,7 +206,7 @@ class ProductSearch:
         return tuple(self._ids[index] for score, index in sorted(best)[:MAX_RESULTS] if score < 0)
 
 
-HIT = 85
+MATCH_THRESHOLD = 85
 """Two texts match if their token set ratio, a similarity from 0 to 100, is above this value."""
 COLORS = tuple(
     "alabaster apricot aqua ash asphalt azure banana beige black blue blush bordeaux bronze brown burgundy camel camo "
@@ -274,7 +274,7 @@ def count_option_hits(chosen: Iterable[str], expected: Collection[str]) -> int:
 
 
 def _texts_match(text: str, expected: str) -> bool:
-    return token_set_ratio(text, expected) > HIT
+    return token_set_ratio(text, expected) > MATCH_THRESHOLD
 
 
 def _plain_color(value: str) -> str:

@@ -118,7 +118,7 @@ class GymEnvironment(ToolEnvironment):
         return Observation(text, terminated=bool(terminated), truncated=bool(truncated))
 
     def call(self, tool: Tool, arguments: dict[str, Any]) -> JsonValue:
-        """Raise ToolFailed, since a Gymnasium environment has no tools. ``step`` is an action of its own."""
+        """Raise ToolFailed, since a Gymnasium environment has no tools. ``step`` is an action, but not a tool."""
         raise ToolFailed(f"there is no tool {tool.name}")
 
     def attribute_values(self) -> Mapping[str, JsonValue]:

@@ -40,7 +40,7 @@ def quote(text: str, limit: int = MAX_NAME) -> str:
 Snapshot = Mapping[str, Any]
 """The answer to DevTools' ``DOMSnapshot.captureSnapshot``."""
 
-STYLES = ("overflow-x", "overflow-y", "position")
+STYLE_PROPERTIES = ("overflow-x", "overflow-y", "position")
 """The CSS properties that a snapshot contains for each element, in this order."""
 
 
@@ -139,27 +139,27 @@ SHOWN = ("checked", "pressed", "expanded", "selected", "disabled", "required", "
 """The properties of a node that are shown, in this order."""
 SHOWN_IF_FALSE = ("checked", "pressed", "expanded")
 """The properties that are shown even if they are false."""
-INLINE = ("InlineTextBox", "LineBreak")
+INLINE_ROLES = ("InlineTextBox", "LineBreak")
 """Roles of nodes that only repeat part of their parent's text."""
-INSIGNIFICANT = ("generic", "none", "LabelText", "LayoutTable", "LayoutTableRow", "LayoutTableCell", "Section", "form",
-                 "rowgroup", "Legend", "ListMarker")  # fmt: skip
+INSIGNIFICANT_ROLES = ("generic", "none", "LabelText", "LayoutTable", "LayoutTableRow", "LayoutTableCell", "Section",
+                       "form", "rowgroup", "Legend", "ListMarker")  # fmt: skip
 """Roles that tell the agent nothing.
 
 A node with such a role is replaced by its children, unless the node has a name or the focus.
 """
 SEPARATORS = ("|", "•", "·")
 """Texts that only separate other texts, and are therefore left out."""
-CONTAINERS = ("row", "cell", "gridcell", "listitem")
+CONTAINER_ROLES = ("row", "cell", "gridcell", "listitem")
 """Roles of nodes whose names may repeat their content."""
 ROLES = {"StaticText": "text", "RootWebArea": "page", "Iframe": "iframe", "MenuListPopup": "popup"}
 """Maps the browser's name for a role to the name that we show. Roles that are not listed are shown in lower case."""
-ATOMIC = ("link", "button", "tab", "menuitem", "option", "checkbox", "radio", "switch", "treeitem", "image", "textbox",
-          "searchbox", "spinbutton", "slider", "combobox", "progressbar", "meter", "menuitemcheckbox", "menuitemradio",
-          "date", "inputtime", "datetime", "colorwell")  # fmt: skip
+ATOMIC_ROLES = ("link", "button", "tab", "menuitem", "option", "checkbox", "radio", "switch", "treeitem", "image",
+                "textbox", "searchbox", "spinbutton", "slider", "combobox", "progressbar", "meter", "menuitemcheckbox",
+                "menuitemradio", "date", "inputtime", "datetime", "colorwell")  # fmt: skip
 """Roles of nodes whose names already include all the text inside the nodes."""
-COMPOSITE_FIELDS = ("date", "inputtime", "datetime", "colorwell", "spinbutton", "slider")
+COMPOSITE_ROLES = ("date", "inputtime", "datetime", "colorwell", "spinbutton", "slider")
 """Roles of fields that the browser divides into several parts, but that the agent fills in as a whole."""
-INTERACTIVE = (*(role for role in ATOMIC if role not in ("image", "progressbar", "meter")), "listbox")
+INTERACTIVE_ROLES = (*(role for role in ATOMIC_ROLES if role not in ("image", "progressbar", "meter")), "listbox")
 """Roles of elements that can be clicked or filled in."""
 
 
@@ -246,7 +246,7 @@ class AccessibilityTree:
         while pending:
             raw, siblings = pending.pop()
             role = raw.get("role", {}).get("value", "")
-            if role in INLINE:
+            if role in INLINE_ROLES:
                 continue
             children = siblings
             if not raw.get("ignored"):
@@ -290,7 +290,7 @@ def _is_replaced(node: AccessibilityNode, role: str) -> bool:
         return node.name in ("", *SEPARATORS)
     if role == "ListMarker":
         return not any(map(str.isalnum, node.name))
-    return role in INSIGNIFICANT and not node.name and "focused" not in node.properties
+    return role in INSIGNIFICANT_ROLES and not node.name and "focused" not in node.properties
 
 
 def _fold(root: AccessibilityNode) -> None:
@@ -299,20 +299,20 @@ def _fold(root: AccessibilityNode) -> None:
         if node.role == "combobox" and any(child.role == "popup" for child in node.children):
             node.options = [inner.name for inner in node.walk() if inner.role == "option" and inner.name]
             node.children = []
-        elif node.role in ATOMIC:
+        elif node.role in ATOMIC_ROLES:
             _fold_atomic(node)
         else:
             _fold_container(node)
 
 
 def _fold_atomic(node: AccessibilityNode) -> None:
-    """Remove all nodes inside an atomic node (one with a role in ATOMIC), except interactive ones.
+    """Remove all nodes inside an atomic node (one with a role in ATOMIC_ROLES), except interactive ones.
 
     If the atomic node has neither a name nor a value, the texts and images inside it are kept, too.
     """
-    if node.role in COMPOSITE_FIELDS:
+    if node.role in COMPOSITE_ROLES:
         node.children = []
-    keep = INTERACTIVE if node.name or node.value else (*INTERACTIVE, "text", "image")
+    keep = INTERACTIVE_ROLES if node.name or node.value else (*INTERACTIVE_ROLES, "text", "image")
     kept: list[AccessibilityNode] = []
     pending = list(reversed(node.children))
     while pending:
@@ -332,5 +332,5 @@ def _fold_container(node: AccessibilityNode) -> None:
         if len(texts) == 1 or node.name.replace(" ", "") == text.replace(" ", ""):
             node.name, node.children = node.name or text, []
             node.box = node.box or texts[0].box
-    elif node.name and node.children and node.role in CONTAINERS:
+    elif node.name and node.children and node.role in CONTAINER_ROLES:
         node.name = ""

@@ -9,20 +9,20 @@ from pydantic import BaseModel, JsonValue
 from planbook.envs.base import Environment, action, query
 from planbook.envs.errors import EnvironmentBroken, EpisodeEnded
 from planbook.envs.types import Action, Observation, Verdict
-from planbook.envs.web.accessibility import INTERACTIVE, AccessibilityNode, quote
+from planbook.envs.web.accessibility import INTERACTIVE_ROLES, AccessibilityNode, quote
 from planbook.envs.web.context import Context
 from planbook.envs.web.page import ElementRef
 from planbook.envs.web.tabs import Browsing, TabAction, WebTab
 
-FILLED_IN = ("textbox", "searchbox", "spinbutton", "slider", "combobox", "listbox", "date", "inputtime", "datetime",
-             "colorwell")  # fmt: skip
+FIELD_ROLES = ("textbox", "searchbox", "spinbutton", "slider", "combobox", "listbox", "date", "inputtime", "datetime",
+               "colorwell")  # fmt: skip
 """Roles of form fields that a click alone does not change."""
 
 
 def _node_actions(node: AccessibilityNode, browsing: Browsing) -> list[Action]:
-    if "disabled" in node.properties or node.role not in INTERACTIVE or node.role == "option":
+    if "disabled" in node.properties or node.role not in INTERACTIVE_ROLES or node.role == "option":
         return []
-    if node.role in FILLED_IN:
+    if node.role in FIELD_ROLES:
         return [Action("select", (browsing.number(node), option)) for option in node.options if option != node.value]
     return [Action("click", (browsing.number(node),))]
 

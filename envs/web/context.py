@@ -29,9 +29,9 @@ DIALOG_ANSWERS: Mapping[str, tuple[bool, str]] = {
     "beforeunload": (True, "the page was left"),
 }
 """Maps a kind of dialog to a flag, True if we accept the dialog, and the words that report this to the agent."""
-AWAITED = ("Document", "Stylesheet", "Script", "XHR", "Fetch")
+AWAITED_TYPES = ("Document", "Stylesheet", "Script", "XHR", "Fetch")
 """Types of requests whose end we wait for, since they may change a page. Requests for images and fonts cannot."""
-HARMLESS = ("GET", "HEAD", "OPTIONS")
+SAFE_METHODS = ("GET", "HEAD", "OPTIONS")
 """HTTP methods that by definition do not change data on the server."""
 NAVIGATION_START_SECONDS = 1.0
 """Seconds to wait for an expected navigation to begin. After that, it is no longer expected."""
@@ -133,9 +133,9 @@ class TabTarget:
 
     def _add_request(self, params: Params) -> None:
         kind, request = params.get("type"), params["request"]
-        if request["method"] not in HARMLESS and kind not in ("CSPViolationReport", "Preflight"):
+        if request["method"] not in SAFE_METHODS and kind not in ("CSPViolationReport", "Preflight"):
             self.lasting = True
-        if kind in AWAITED:
+        if kind in AWAITED_TYPES:
             self.requests[params["requestId"]] = request["url"]
 
     def _change_document(self, frame: Params) -> None:

@@ -33,7 +33,7 @@ from planbook.envs.web.tasks import (
 )
 from planbook.envs.web.webarena import log_in, read_login
 
-OWN = "own"
+OWN_TASK = "own"
 """The id and the type of the task that a user defines with the options ``start`` and ``goal``."""
 
 
@@ -98,7 +98,7 @@ def all_tasks(options: BaseModel | None) -> list[WebTask]:
     chosen = WebOptions.read(options)
     if chosen.start is not None:
         goal = chosen.goal or f"look around at {chosen.start}"
-        return [WebTask(id=OWN, type=OWN, kind="look_up", goal=goal, start=chosen.start)]
+        return [WebTask(id=OWN_TASK, type=OWN_TASK, kind="look_up", goal=goal, start=chosen.start)]
     return load_tasks(chosen.tasks, chosen.sites, chosen.logins)
 
 

@@ -196,7 +196,7 @@ def comparable(url: str) -> ComparableAddress:
         host, port = (parts.hostname or "").removesuffix("."), parts.port
     except ValueError:  # the address is malformed, so it is equal only to itself
         return ComparableAddress("", url.strip(), ())
-    if port is not None and port != sites.PORTS.get(parts.scheme):
+    if port is not None and port != sites.DEFAULT_PORTS.get(parts.scheme):
         host += f":{port}"
     path = unquote(parts.path).rstrip("/")
     return ComparableAddress(host, path, tuple(sorted(parse_qsl(parts.query, keep_blank_values=True))))

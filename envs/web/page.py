@@ -111,7 +111,7 @@ def _read(context: Context, target: TabTarget) -> Page:
 
 
 def _read_everything(context: Context, target: TabTarget) -> AccessibilityNode:
-    snapshot = context.call(target, "DOMSnapshot.captureSnapshot", computedStyles=list(accessibility.STYLES))
+    snapshot = context.call(target, "DOMSnapshot.captureSnapshot", computedStyles=list(accessibility.STYLE_PROPERTIES))
     layout = accessibility.PageLayout(snapshot)
     commands = [("Accessibility.getFullAXTree", {"frameId": frame}) for frame in layout.frames]
     answers = context.call_all(target, commands)
@@ -255,10 +255,10 @@ class ElementNumbers:
 
 
 MAX_TEXT = 1_000
-"""Maximum number of characters that are shown of a node with a role in TEXTS."""
+"""Maximum number of characters that are shown of a node with a role in TEXT_ROLES."""
 MAX_OPTIONS = 40
 """Maximum number of a select box's options that are shown."""
-TEXTS = ("text", "paragraph", "listitem", "cell", "gridcell", "blockquote", "code", "definition", "term")
+TEXT_ROLES = ("text", "paragraph", "listitem", "cell", "gridcell", "blockquote", "code", "definition", "term")
 """Roles of nodes whose names are whole texts. MAX_TEXT limits these names, MAX_NAME the names of other nodes."""
 MAX_CHANGE = 600
 """Maximum number of characters in which the feedback on an action describes how the page changed."""
@@ -316,7 +316,7 @@ def format_node(node: AccessibilityNode, number: int) -> str:
     """Return a line such as ``[12] textbox 'Name' value='Ada' required``."""
     parts = [f"[{number}]", node.role]
     if node.name:
-        parts.append(quote(node.name, MAX_TEXT if node.role in TEXTS else accessibility.MAX_NAME))
+        parts.append(quote(node.name, MAX_TEXT if node.role in TEXT_ROLES else accessibility.MAX_NAME))
     if node.value and node.value != node.name:
         parts.append(f"value={quote(node.value)}")
     if node.options:

@@ -35,9 +35,9 @@ SCHEMES = ("http", "https")
 BLANK = "about:blank"
 LOCAL_SCHEMES = ("about", "blob", "data")
 """URL schemes that a page may always use for its frames and pictures, since they cause no requests to a server."""
-PORTS = {"http": 80, "https": 443}
+DEFAULT_PORTS = {"http": 80, "https": 443}
 PRIVATE_HOSTS = (*(f"{digit}*" for digit in range(10)), "[*", "localhost*", "*.local*", "*.internal*")
-PRIVATE = tuple(f"*://{host}" for host in PRIVATE_HOSTS)
+PRIVATE_PATTERNS = tuple(f"*://{host}" for host in PRIVATE_HOSTS)
 """URL patterns that make the browser pause every request to an address of this machine or its network.
 
 The patterns also match some public addresses, so ``is_private`` has to decide about each paused request.
@@ -50,7 +50,7 @@ def host_of(url: str) -> tuple[str, str]:
     """Return the host of an address, and the host with its port. Both are "" if the address has no valid host."""
     try:
         parts = urlsplit(url)
-        host, port = parts.hostname or "", parts.port or PORTS.get(parts.scheme)
+        host, port = parts.hostname or "", parts.port or DEFAULT_PORTS.get(parts.scheme)
     except ValueError:
         return "", ""
     return host, host and f"{host}:{port}"
@@ -101,7 +101,7 @@ class AddressPolicy:
 
     def request_patterns(self) -> Sequence[str]:
         """Return URL patterns of requests that must be checked. Requests for documents must always be checked."""
-        return PRIVATE if self.public else ()
+        return PRIVATE_PATTERNS if self.public else ()
 
     def proxy(self) -> Mapping[str, JsonValue]:
         """Return proxy settings that block all forbidden hosts, or {} if the policy is ``public``."""

@@ -153,7 +153,7 @@ TabAction = Callable[[WebTab], str]
 
 
 class Browsing:
-    """The tabs of an episode, in a browser context of their own, and the page that the agent observed last."""
+    """The tabs of an episode, which share one browser context, and the page that the agent observed last."""
 
     def __init__(self, context: Context, names: SiteNames, characters: int) -> None:
         """Open one empty tab. An observation shows at most ``characters`` characters of a page."""
@@ -164,7 +164,7 @@ class Browsing:
         self.page: Page | None = None
         """The page that was observed last."""
         self.base = ""
-        """The address that was observed last, not counting ``about:blank``. A path such as ``/wiki`` is on its site."""
+        """The last observed address, not counting ``about:blank``. ``goto('/wiki')`` opens a page on the same site."""
         self._numbers = ElementNumbers()
 
     @property
