@@ -160,7 +160,8 @@ class _LineReader:
     def _until_end(self) -> Iterator[Any]:
         """Yield the first event of each item of a list, or of each key of a mapping, until the list or mapping ends.
 
-        The caller must read the item's other events, or those of the key and its value.
+        Before it asks for the next event, the caller must read the other events of the item, or of the key and its
+        value.
         """
         while not isinstance(event := next(self._events), CollectionEndEvent):
             yield event

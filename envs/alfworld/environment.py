@@ -98,13 +98,13 @@ class Alfworld(Environment):
 
     @classmethod
     def offered(cls, options: BaseModel | None = None) -> Offer:
-        """Return the actions with full documentation or, with the option ``paper_docs``, with that of AutoManual."""
+        """Return the actions with our documentation, or with AutoManual's if the option ``paper_docs`` is set."""
         offered = super().offered(options)
         return wording.with_paper_docs(offered) if AlfworldOptions.read(options).paper_docs else offered
 
     @classmethod
     def takes_seeds(cls, split: str, options: BaseModel | None = None) -> bool:
-        """Return whether the tasks of a split are made from seeds. Only those of the split ``generated`` are."""
+        """Return whether the tasks of a split are made from seeds. This is true only of the split ``generated``."""
         return split == "generated"
 
     @classmethod

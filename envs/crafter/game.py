@@ -1,7 +1,7 @@
 """The original game without its pictures.
 
 Every step has the same result as in ``crafter.Env`` with its default options. When the original draws a picture at
-night, it takes numbers from the game's random number generator. So the same numbers are taken here, too.
+night, it takes numbers from the game's random number generator. So this module takes the same numbers.
 
 One difference makes games reproducible. When the package removes a creature from a region, it picks the creature from a
 set. The order of the set depends on memory addresses, which differ between runs. Here, the creatures are first sorted

@@ -39,7 +39,8 @@ def _gathering_goals() -> Iterator[Action]:
 def _tools(source: Source) -> list[str | None]:
     """Return the tools with which a source can be gathered. None stands for no tool.
 
-    The first tool is the one that the source needs at least. Better pickaxes follow.
+    If the source needs a pickaxe, the pickaxe with the lowest sufficient tier comes first, followed by the others that
+    suffice.
     """
     if not source.tier:
         return [source.tool or None]

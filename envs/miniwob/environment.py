@@ -284,7 +284,7 @@ def read_params(type_name: str, goal: str, fields: Mapping[str, str] | None) -> 
     """Return the params of a goal: the values in it, such as the name of the button to click.
 
     If the page publishes ``fields``, these are the params. Otherwise, they are the values that miniwob's extractor
-    finds in the goal. The keys are those of miniwob (``target``, ``username``, ``by``, ``to`` ...), with ``_`` in place
+    finds in the goal. The keys are miniwob's names (``target``, ``username``, ``by``, ``to`` ...), with ``_`` in place
     of spaces. Values with numbered keys form one list: ``target 0`` and ``target 1`` become ``targets``. A goal that
     the extractor cannot parse has no params.
     """

@@ -123,7 +123,7 @@ agent.click("Buy Now")
 
     @classmethod
     def tasks(cls, selection: Selection, options: BaseModel | None = None) -> Sequence[Task]:
-        """Return the tasks with the selected ids or, by default, those of the split, taken from each type in turn."""
+        """Return the tasks with the selected ids. By default, return the split's tasks, from each type in turn."""
         shop = get_shop(ShoppingOptions.read(options))
         if selection.ids:
             return [

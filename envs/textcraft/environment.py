@@ -129,7 +129,7 @@ class Textcraft(Environment):
 
     @classmethod
     def tasks(cls, selection: Selection, options: BaseModel | None = None) -> Sequence[Task]:
-        """Return the tasks with the selected ids or, by default, those of the split, taken from each type in turn."""
+        """Return the tasks with the selected ids. By default, return the split's tasks, from each type in turn."""
         if selection.ids:
             return [find_task(_tasks(task_id.partition("/")[0]), task_id, "textcraft") for task_id in selection.ids]
         split = chosen_split(selection, SPLITS, "textcraft")

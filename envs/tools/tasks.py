@@ -141,9 +141,9 @@ def _message(error: Any) -> str:
 
 
 def _keys(depth: int) -> list[str]:
-    """Return the keys that a mapping at this depth may have.
+    """Return the keys that a mapping at this depth of a task file may have.
 
-    At depth 0 these are the keys of the file, at depth 2 those of a task, and at other depths those of a judge.
+    The mapping at depth 0 is the whole file, a mapping at depth 2 is a task, and any other mapping is a judge.
     """
     models: Mapping[int, type[BaseModel]] = {0: TaskFile, 2: TaskGoal}
     return [field.alias or name for name, field in models.get(depth, Judge).model_fields.items()]
@@ -198,7 +198,7 @@ def _required_parameters(function: Callable[..., Any]) -> set[str]:
 
 
 def call_with(function: Callable[..., Any], **values: object) -> Any:
-    """Call a function with those of the values for which it has parameters, and return its result."""
+    """Call a function and return its result. Values for which the function has no parameters are not passed."""
     parameters = inspect.signature(function).parameters.values()
     if any(parameter.kind is parameter.VAR_KEYWORD for parameter in parameters):
         return function(**values)

@@ -38,7 +38,7 @@ NAVIGATION_START_SECONDS = 1.0
 QUIET_SECONDS = 0.03
 """If a page has no pending requests and sends no events for this number of seconds, it counts as settled."""
 MAX_BUSY_SECONDS = 1.5
-"""If a page does not navigate, but still sends requests after this number of seconds, it is read as it is then."""
+"""If a page that does not navigate is still sending requests after this number of seconds, it is read anyway."""
 Params = Mapping[str, Any]
 """The parameters of an event."""
 

@@ -52,7 +52,7 @@ class WebTab:
         return self.load(url) or self.context.finish_loading(self.target, document)
 
     def trail(self, browser_trail: Trail | None = None) -> Trail:
-        """Return the tab's complete history. The browser's part of it is read from the browser unless it is given."""
+        """Return the tab's complete history. If ``browser_trail`` is None, ask the browser for its part of it."""
         browser_trail = browser_trail or Trail.from_history(self._history())
         later = self.later_urls if len(browser_trail.urls) == 1 else []  # a new navigation removes the forward history
         return Trail([*self.earlier_urls, *browser_trail.urls, *later], len(self.earlier_urls) + browser_trail.index)
@@ -93,7 +93,7 @@ class WebTab:
         return point
 
     def type(self, ref: ElementRef, text: str, enter: bool) -> dict[str, Any]:
-        """Replace the content of a field with a text, and then press Enter if ``enter`` is True."""
+        """Replace the content of a field with a text. If ``enter`` is True, press Enter, except in a ``<textarea>``."""
         form_field = self.ask(ref, "field")
         if "refused" in form_field:
             return form_field
@@ -218,7 +218,7 @@ class Browsing:
     def restore(self, saved: SavedTabs) -> Observation:
         """Restore saved tabs, and return the observation of the current tab.
 
-        Each page is loaded again, so the observation shows the page as it is now and not as it was saved.
+        Each page is loaded again, so the observation shows the page's current content, not the saved content.
         """
         positions, current = saved
         for tab in self.tabs[len(positions) :]:

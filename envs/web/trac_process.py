@@ -11,8 +11,8 @@ The server works like that of ``tracd -s`` (Trac's own command), with four diffe
 - Everyone is logged in as the same user.
 - The clock is fictional.
 - The line ``reset`` on standard input restores the seeded database without a restart.
-- When standard input closes, because the process that started the server has ended, the server ends, too. It also
-  removes the folder with all Trac environments of that process.
+- When the process that started the server ends, the server's standard input closes. The server then removes the folder
+  with all Trac environments of that process, and ends.
 """
 
 import itertools

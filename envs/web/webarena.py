@@ -14,8 +14,8 @@ Some tasks cannot be judged here. They are left out, and their field ``unjudged`
 - tasks that begin logged in (``storage_state``), unless the folder ``logins`` has the file that they name.
 
 If the expected answer is "N/A", the agent's answer must begin with "N/A". The original also accepts an answer that only
-gives a reason, if its model considers this reason right. Prompts, actions and waiting times are those of our
-environment, not those of WebArena.
+gives a reason, if its model considers this reason right. Our environment uses its own prompts, actions and waiting
+times, not those of WebArena.
 """
 
 import json
