@@ -214,7 +214,7 @@ class _Checker:
         env = self._env
         for id, times in Counter(task.id for task in tasks).items():
             if times > 1:
-                fault = f"the task id {id!r} is listed {times} times; give every task an id of its own"
+                fault = f"the task id {id!r} is listed {times} times; give every task a different id"
                 self._note(fault, env.tasks, kind="ids")
         splits = {*env.splits, *(part for parts in env.parts.values() for part in parts)}
         for field, declared, used in (

@@ -137,7 +137,7 @@ def load_environment(name: str) -> type[Environment]:
         return _OBJECTS[name]
     if name.startswith(OBJECT_PREFIX):
         raise UnknownEnvironment(
-            f"{name} was a class of the Python process that began the run; pass it again as env=, or put it in a file"
+            f"{name} was a class of the Python process that began the run; pass it again as env=, or put it into a file"
         )
     path, _, target = name.partition(":")
     if path in TOOL_KINDS:
@@ -169,7 +169,7 @@ def _load_from_file(path: Path, class_name: str) -> type[Environment]:
     try:
         module = load_module(path)
     except ModuleLoadError as error:
-        advice = "" if path.is_file() else "; name an environment of your own as FILE.py:Class"
+        advice = "" if path.is_file() else "; for an environment in a file, write FILE.py:Class"
         raise UnknownEnvironment(f"{error}{advice}") from error
     classes = [
         name

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from planbook.envs.base import Environment
 
 T = TypeVar("T")
-NO_SEEDS = ": its tasks are made from no seeds; leave out --seeds"
+NO_SEEDS = ": its tasks are not made from seeds; leave out --seeds"
 
 
 def select(environment: "type[Environment]", selection: Selection, options: BaseModel | None) -> list[Task]:
@@ -139,7 +139,7 @@ def _list_tasks(environment: "type[Environment]", selection: Selection, options:
         if not isinstance(task, Task):
             raise EnvironmentBroken(f"{name}: tasks() must list Task objects, but lists a {type(task).__name__}")
         if task.id in seen and not selection.ids:
-            raise EnvironmentBroken(f"{name} lists the task id {task.id!r} twice; give every task an id of its own")
+            raise EnvironmentBroken(f"{name} lists the task id {task.id!r} twice; give every task a different id")
         seen.add(task.id)
     return tasks
 
@@ -151,5 +151,5 @@ def _explain_empty(env: "type[Environment]", tasks: Sequence[Task], selection: S
         return f": none of the tasks that it lists is in the split {split}; they are in {', '.join(sorted(splits))}"
     if selection.seeds and tasks:
         seeds = sorted({task.seed for task in tasks})
-        return f": none is of the seeds asked for; the first seed is {seeds[0]}" if any(seeds) else NO_SEEDS
+        return f": no task has one of the selected seeds; the lowest seed is {seeds[0]}" if any(seeds) else NO_SEEDS
     return ""

@@ -108,7 +108,7 @@ class _LineReader:
         for event in self._events:
             documents += isinstance(event, DocumentStartEvent)
             if documents > 1:
-                self._refuse(event, "a second document begins here; write one to a file")
+                self._refuse(event, "a second document begins here; a file may contain only one")
                 break
             if isinstance(event, NodeEvent):
                 try:
@@ -149,7 +149,7 @@ class _LineReader:
         for event in self._until_end():
             key = self._value(event, (*path, ""))
             if isinstance(event, CollectionStartEvent):
-                self._refuse(event, "this must be a text; put a text that begins with { or [ in quotes", path)
+                self._refuse(event, "this must be a text; quote a text that begins with { or [", path)
             name = str(key)
             if name in mapping:
                 self._refuse(event, f"{name} is used twice; leave one out, or rename it")

@@ -166,7 +166,7 @@ def select(selection: Selection, splits: Sequence[str]) -> list[Task]:
     types = chosen_types(selection, TYPES, "alfworld")
     if selection.seeds and split != generated.SPLIT:
         raise BadSelection(
-            f"alfworld: seeds make generated games; the games of {split!r} have none (--split SPLIT:N limits)"
+            f"alfworld: only generated games are made from seeds; to limit the games of {split!r}, use --split SPLIT:N"
         )
     tasks = _generated(types, selection) if split == generated.SPLIT else _on_disk(split, types)
     return list(islice(tasks, selection.limit))

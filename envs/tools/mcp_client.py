@@ -125,8 +125,8 @@ def _refuse_secrets(words: Sequence[str]) -> None:
     """Raise UnknownEnvironment if ``words``, the words of a command or a single URL, seem to contain a secret."""
     if literal_secrets(words):
         raise UnknownEnvironment(
-            "mcp: this seems to hold a secret, and would be recorded with the run. Put the secret into a variable, and "
-            "write '$NAME' in its place; or name the server in a file: mcp:FILE.json"
+            "mcp: this seems to contain a secret, which would be recorded with the run. Put it into a variable, "
+            "and write '$NAME' in its place; or describe the server in a file: mcp:FILE.json"
         )
 
 
@@ -156,13 +156,13 @@ def _servers_from_file(path: Path) -> list[McpServer]:
     try:
         entries = _ServerFile.model_validate_json(path.read_bytes()).servers
     except OSError as error:
-        raise UnknownEnvironment(f"{path}: {type(error).__name__}: {error}; the file reads {FILE_SHAPE}") from error
+        raise UnknownEnvironment(f"{path}: {type(error).__name__}: {error}; its form must be {FILE_SHAPE}") from error
     except ValidationError as error:
         faults = "; ".join(validation_faults(error))
-        raise UnknownEnvironment(f"{path}: {faults}; the file reads {FILE_SHAPE}") from error
+        raise UnknownEnvironment(f"{path}: {faults}; its form must be {FILE_SHAPE}") from error
     enabled = {name: entry for name, entry in entries.items() if not entry.disabled}
     if not enabled:
-        raise UnknownEnvironment(f"{path}: mcpServers: no server is enabled; the file reads {FILE_SHAPE}")
+        raise UnknownEnvironment(f"{path}: mcpServers: no server is enabled; its form must be {FILE_SHAPE}")
     return [entry.model_copy(update={"name": name}) for name, entry in enabled.items()]
 
 
@@ -300,11 +300,11 @@ class McpConnection:
 
     def _connection_fault(self, error: Exception) -> str:
         if isinstance(error, FutureTimeout):
-            advice = 'if it needs longer, name it in a file: mcp:FILE.json, with "start_timeout": SECONDS'
+            advice = 'if it needs longer, describe it in a file: mcp:FILE.json, with "start_timeout": SECONDS'
             return f"did not get ready within {self._start_timeout:g} s; {advice}"
         if not self._server.url:
             return f"cannot be started: {_innermost(error)}"
-        key = "; if it asks for a key, give it in the headers of mcp:FILE.json" * isinstance(error, MCPError)
+        key = "; if it requires a key, put the key into the headers in mcp:FILE.json" * isinstance(error, MCPError)
         return f"cannot be reached: {_innermost(error)}{key}"
 
     def _timeout_error(self, activity: str) -> ToolTimeout:

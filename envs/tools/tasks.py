@@ -118,7 +118,7 @@ def _check_file(file: YamlFile, folder: Path, find_faults: FindFaults) -> tuple[
     ids = set[str]()
     for number, goal in enumerate(goals):
         if goal.id in ids:
-            fault = f"{goal.id} is used twice; give each task an id of its own"
+            fault = f"{goal.id} is used twice; give every task a different id"
             faults.append(file.fault(("tasks", number, "id"), fault))
         ids.add(goal.id)
         faults += _judge_faults(file, number, goal.judge, folder, find_faults) if goal.judge else ()

@@ -116,7 +116,7 @@ def _with_sites(text: str, location: str, sites: Mapping[str, str]) -> str:
     for placeholder, name in SITES.items():
         if placeholder in text and name not in sites:
             raise BadSelection(
-                f"{location} is about WebArena's site {name!r}, which you have to run yourself; "
+                f"{location} uses WebArena's site {name!r}, which you have to run yourself; "
                 f'give its address with -o sites=\'{{"{name}": "http://..."}}\''
             )
         text = text.replace(placeholder, sites.get(name, "").rstrip("/"))
@@ -134,7 +134,7 @@ def _kind(evaluation: _Eval) -> str:
 
 def _checks(eval_type: str, evaluation: _Eval) -> list[JsonValue]:
     if eval_type not in _READERS:
-        raise UnsupportedCheck(f"its eval type {eval_type!r} is unknown; known are {', '.join(_READERS)}")
+        raise UnsupportedCheck(f"its eval type {eval_type!r} is unknown; the known types are {', '.join(_READERS)}")
     checks = _READERS[eval_type](evaluation)
     if not checks:
         raise UnsupportedCheck(f"its eval type {eval_type!r} has nothing to check")
