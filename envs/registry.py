@@ -88,8 +88,8 @@ _OBJECTS: dict[str, type[Environment]] = {}
 def register_class(environment: type[Environment]) -> str:
     """Register a class in this process, and return the name under which ``load_environment`` finds it.
 
-    For a shipped or installed environment, this is its name there. For another class it is ``FILE.py:Class``, or
-    ``object:Class`` if the class is not defined at the top level of a file.
+    A shipped or installed environment keeps the name by which it is known. For another class, the name is
+    ``FILE.py:Class``, or ``object:Class`` if the class is not defined at the top level of a file.
     """
     for name, value in known_environments().items():
         if value == f"{environment.__module__}:{environment.__qualname__}":

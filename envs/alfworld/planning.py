@@ -269,7 +269,7 @@ class AlfworldGoals(Goals):
         return SPECS
 
     def known(self) -> Sequence[Action]:
-        """Return the goals that combine a receptacle of the room with a kind of object that the task names."""
+        """Return the goals for each kind of object that the task names, and for each receptacle of the room."""
         task = self.environment.task
         params = self.environment.public_params(task) if task else {}
         kinds = [str(params[name]) for name in ("object", "lamp") if name in params]

@@ -32,9 +32,9 @@ class GameState(NamedTuple):
     object_locations: Pairs
     """Pairs of an object and its location."""
     taken: Pairs
-    """Pairs of an object and the receptacle from which it was taken. The pair disappears when it is put back there.
+    """Pairs of an object and the receptacle from which it was taken.
 
-    The command ``look`` reports these objects.
+    A pair is removed when the object is put back into this receptacle. The command ``look`` reports these objects.
     """
     opened: Names
     """The open receptacles."""

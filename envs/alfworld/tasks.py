@@ -126,12 +126,12 @@ def requirements() -> Iterator[Requirement]:
 DEPS_GAMES = Path(__file__).with_name("deps_games.json")
 """The file that lists the ten games of the split ``deps``.
 
-They stand for the games in table 5 of the DEPS paper, since the paper does not say which games it used.
+They stand for the games in table 5 of the DEPS paper, which does not identify its games.
 """
 DEV_SPLIT, DEV_GAMES = "valid_seen", 10
 """The development set of the ADaPT paper: the split of its games, and the number of games of each type.
 
-The paper does not list the games. We take the first solvable games of each type, sorted by id.
+The games are the first solvable games of each type, sorted by id.
 """
 
 

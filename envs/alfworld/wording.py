@@ -258,6 +258,6 @@ The documentation does not state the preconditions, which the agent has to learn
 
 
 def with_paper_docs(offered: Offer) -> Offer:
-    """Return the offer with the documentation of those actions that the paper has replaced by the paper's."""
+    """Return the offer, with the paper's documentation for all actions that the paper also has."""
     actions = {name: replace(spec, doc=DOCS.get(name, spec.doc)) for name, spec in offered.actions.items()}
     return Offer(actions, offered.queries)

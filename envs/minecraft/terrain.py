@@ -44,8 +44,8 @@ GUARANTEED: Mapping[str, int] = {
 }
 """Maps a source to the amount at a permanent site of this source, which every map has.
 
-Because of these sites, no task depends on luck alone. They are on meadows. Each map has a few meadows, not far from the
-spawn.
+Because of these sites, no task depends on luck alone. The sites are on meadows. Each map has a few meadows, not far
+from the spawn.
 """
 MEADOW_COUNT, MEADOW_DISTANCE, SPREAD = 3, (90, 140), 8
 """The number of meadows, the range of their distances from the spawn, and the greatest distance of a site on each axis
@@ -97,7 +97,7 @@ MAX_HERD_SPEED = 0.025
 Regions = tuple[tuple[float, float, str], ...]
 """For each region, the position (x, y) of its centre, and its biome."""
 SIGHT, VEIN_SIGHT = 48, 7
-"""How far the player sees, in blocks: sites on the surface, and veins when it is underground."""
+"""How far the player sees, in blocks: when it is on the surface, and when it is underground."""
 
 
 @dataclass(frozen=True)

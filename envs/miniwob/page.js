@@ -5,7 +5,7 @@
 
   const JUDGE = "#reward-display, #click-canvas, #sync-task-cover, #attention-canvas, script";
   const HIDDEN = `${JUDGE}, style`;
-  const LONGEST_TIMER = 1000; // ms: if a page sets a longer timer, it does not belong to an action
+  const LONGEST_TIMER = 1000; // ms: a longer timer does not count as part of the page's reaction to an action
   const LONGEST_WAIT = 2000; // ms to wait after an action until the page has finished reacting
   const MOST_FOUND = 500; // maximum number of elements that find() returns
   const TYPED = "textarea, input:not([type=checkbox], [type=radio], [type=button], [type=submit], [type=hidden])";

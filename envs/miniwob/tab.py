@@ -85,7 +85,7 @@ class MiniwobTab:
         if reload or url != self._url:
             self._load(url)
         self._episode = next(self._numbers)
-        self._connection.call_all(click_commands(*MOUSE_START))  # only moving the mouse would wait for the next frame
+        self._connection.call_all(click_commands(*MOUSE_START))  # a mouse movement alone would wait for the next frame
         return PageState(**self._ask("begin", self._episode, seed, DATA_MODE, EPISODE_MILLISECONDS))
 
     def find(self, xpath: str) -> JsonValue:

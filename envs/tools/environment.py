@@ -221,8 +221,8 @@ class ToolEnvironment(Environment):
     def listed(cls, options: BaseModel | None = None, goal: str = "") -> Offer:
         """Return the actions and queries that prompts list.
 
-        If there are more than MAX_LISTED_TOOLS tools, only the tools that match the goal best are listed, together with
-        at most as many tokens as the option ``listed_tokens`` allows.
+        If there are more than MAX_LISTED_TOOLS tools, only those that match the goal best are listed. The option
+        ``listed_tokens`` limits the total length of their descriptions.
         """
         offer = cls.offered(options)
         if len(cls.tools) <= MAX_LISTED_TOOLS:
